@@ -32,6 +32,9 @@ from arena.types import (
     WeightArray,
 )
 
+_STEP = 1e-3
+"""Of a central difference, in rows."""
+
 
 @runtime_checkable
 class Metric(Protocol):
@@ -226,6 +229,82 @@ class PointwiseMetric(BaseMetric, ABC):
         with np.errstate(over="ignore"):
             values = self.row_values(truth, prediction[np.newaxis])[0]
             return float(self.from_mean(np.array([np.average(values, weights=weight)]))[0])
+
+
+class MetricOfSums(BaseMetric, ABC):
+    """A metric that is a function of sums over the cases, such as true and false positives.
+
+    A subclass defines ``case_statistics`` and ``combine``. Resamples are then sums under weights,
+    and influence values the derivatives of ``combine``.
+
+    Examples
+    --------
+    >>> class Precision(MetricOfSums):
+    ...     def case_statistics(self, truth, predictions):
+    ...         return np.stack([predictions * truth, predictions], axis=-1)
+    ...     def combine(self, sums):
+    ...         return sums[..., 0] / sums[..., 1]
+    >>> truth, predictions = np.array([1, 0, 1]), np.array([[1, 1, 0]])
+    >>> Precision().score(truth, predictions[0])
+    0.5
+    >>> Precision().resample(truth, predictions, np.array([[1, 3], [1, 1], [1, 0]])).tolist()
+    [[0.5, 0.75]]
+    """
+
+    @abstractmethod
+    def case_statistics(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Return ``(m, n, s)`` statistics of each case, of ``(m, n)`` or more predictions."""
+
+    @abstractmethod
+    def combine(self, sums: FloatArray) -> FloatArray:
+        """Return the ``(…)`` scores of ``(…, s)`` sums of statistics; NaN where undefined."""
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        """Return the score of one submission; NaN if no row has a weight."""
+        if len(truth) == 0 or (weight is not None and not np.any(weight)):
+            return float("nan")
+        statistics = self.case_statistics(truth, prediction[np.newaxis])[0]
+        weights = np.ones(len(truth)) if weight is None else weight
+        return float(self._quietly(np.asarray(weights @ statistics)[np.newaxis])[0])
+
+    def resample(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
+    ) -> FloatArray:
+        """Return ``(m, B)`` scores under each column of weights; NaN where undefined."""
+        statistics = self.case_statistics(truth, predictions)
+        counts = weights.T.astype(np.float64)
+        scores = np.empty((len(predictions), len(counts)))
+        for own, row in zip(statistics, scores, strict=True):
+            row[:] = self._quietly(counts @ own)
+        scores[:, ~weights.any(axis=0)] = np.nan
+        return scores
+
+    def influence_values(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Return ``(m, n)`` influence values by central differences; NaN where undefined."""
+        statistics = self.case_statistics(truth, predictions)
+        n, n_statistics = statistics.shape[1:]
+        values = np.empty(statistics.shape[:2])
+        for own, row in zip(statistics, values, strict=True):
+            sums = own.sum(axis=0)
+            steps = np.maximum(np.abs(own).mean(axis=0), np.finfo(np.float64).tiny)
+            moved = sums + 0.5 * _STEP * np.concatenate([np.diag(steps), -np.diag(steps)])
+            ends = self._quietly(moved).reshape(2, n_statistics)
+            slopes = (ends[0] - ends[1]) / (_STEP * steps)
+            row[:] = n * ((own - own.mean(axis=0)) @ slopes)
+        return values
+
+    def _quietly(self, sums: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.asarray(self.combine(sums), dtype=np.float64)
 
 
 @runtime_checkable

@@ -23,8 +23,12 @@ _EDGES = np.array([-3.0, -1.0, -0.0, 0.0, 1e-300, 0.25, 0.5, 0.5, 1.0, 7.0])
 PROBLEMS_OF_THEIR_OWN = {
     *("ndcg_at_k", "map_at_k", "dice", "iou", "surface_dice", "hausdorff"),
     "mean_average_precision",
+    *("mase", "rmsse", "owa", "wis", "crps", "interval_coverage_error"),
+    *("class_weighted_log_loss", "ams", "eer", "min_dcf"),
+    *("trec_map", "trec_ndcg", "trec_mrr", "trec_recall"),
+    *("exact_match", "token_f1", "word_error_rate", "bleu", "chrf"),
 }
-"""Metrics of texts, or of rows in groups: see the tests of their modules."""
+"""Metrics of texts, of rows in groups, or of several numbers: see the tests of their modules."""
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,22 @@ PROVIDED = {metric.name: metric for metric in all_metrics() if isinstance(metric
 LOWER = {
     *("log_loss", "brier", "mae", "mse", "rmse", "rmsle", "mape", "smape", "quantile_loss"),
     "hausdorff",
+    *("mase", "rmsse", "wis", "crps"),
 }
-POINTWISE = {"accuracy", "map_at_k", "dice", "iou", "surface_dice", *LOWER}
+LOWER_STATISTICS = {
+    *("owa", "interval_coverage_error", "class_weighted_log_loss", "word_error_rate"),
+}
+LOWER_AT_A_THRESHOLD = {"eer", "min_dcf"}
+POINTWISE = {
+    *("accuracy", "map_at_k", "dice", "iou", "surface_dice", *LOWER, "exact_match", "token_f1"),
+    *("trec_map", "trec_ndcg", "trec_mrr", "trec_recall"),
+}
 STATISTICS = {
     *("balanced_accuracy", "f1", "mcc", "quadratic_weighted_kappa", "roc_auc"),
     *("average_precision", "gini", "r2", "pearson", "spearman"),
-    *("ndcg_at_k", "concordance_index"),
+    *("ndcg_at_k", "concordance_index", "ams", "bleu", "chrf", *LOWER_STATISTICS),
 }
-AS_A_WHOLE = {"mean_average_precision"}
+AS_A_WHOLE = {"mean_average_precision", *LOWER_AT_A_THRESHOLD}
 
 
 def test_the_documented_names_are_provided() -> None:
@@ -63,7 +71,7 @@ def test_every_metric_has_a_fast_path_and_standard_errors() -> None:
 
 def test_directions() -> None:
     lower = [name for name, metric in PROVIDED.items() if not metric.greater_is_better]
-    assert sorted(lower) == sorted(LOWER)
+    assert sorted(lower) == sorted(LOWER | LOWER_STATISTICS | LOWER_AT_A_THRESHOLD)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +107,7 @@ def test_more_classes_than_two_are_refused_where_only_two_make_sense(name: str) 
 def test_needs_and_ranges() -> None:
     needing = [name for name, metric in PROVIDED.items() if traits_of(metric).needs_every_class]
     stratified = [name for name, metric in PROVIDED.items() if traits_of(metric).stratify_by_class]
-    assert sorted(needing) == ["average_precision", "roc_auc"]
+    assert sorted(needing) == ["average_precision", "eer", "min_dcf", "roc_auc"]
     assert stratified == ["roc_auc"]
     clipped: Any = dataclasses.replace(PROVIDED["log_loss"], clip=0.01)
     assert traits_of(PROVIDED["log_loss"]).row_range is None

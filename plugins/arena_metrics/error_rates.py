@@ -1,0 +1,125 @@
+"""Error rates of detection at a threshold: equal error rate and minimum detection cost."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.interfaces import BaseMetric
+from arena.types import FloatArray, MetricTraits, PredictionKind
+from arena_metrics.parameters import require_inside
+from arena_metrics.rows import positive_rows
+
+
+@dataclass(frozen=True)
+class _OfErrorRates(BaseMetric):
+    """A metric of the rates of misses and false alarms at every threshold."""
+
+    greater_is_better: ClassVar[bool] = False
+    prediction: ClassVar[PredictionKind] = PredictionKind.SCORE
+    name: ClassVar[str]
+
+    @property
+    def traits(self) -> MetricTraits:
+        """Undefined unless both classes occur."""
+        return MetricTraits(score_range=(0.0, np.inf), needs_every_class=True, max_classes=2)
+
+    @abstractmethod
+    def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
+        """Return the score of rates ``(…, t)``, of which the first is that of no acceptance."""
+
+    def score(
+        self,
+        truth: npt.NDArray[Any],
+        prediction: npt.NDArray[Any],
+        weight: npt.NDArray[Any] | None = None,
+    ) -> float:
+        """Return the score of one submission; NaN unless both classes occur."""
+        weights = np.ones(len(truth)) if weight is None else np.asarray(weight, dtype=np.float64)
+        return float(self.resample(truth, prediction[np.newaxis], weights[:, np.newaxis])[0, 0])
+
+    def resample(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: npt.NDArray[Any]
+    ) -> FloatArray:
+        """Return ``(m, B)`` scores under each column of weights."""
+        positive = positive_rows(self.name, truth)
+        found = np.empty((len(predictions), weights.shape[1]))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            for scores, row in zip(predictions, found, strict=True):
+                order = np.argsort(-scores, kind="stable")
+                last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
+                drawn, is_positive = weights[order].astype(np.float64), positive[order, np.newaxis]
+                hits = np.cumsum(drawn * is_positive, axis=0)[last]
+                alarms = np.cumsum(drawn * ~is_positive, axis=0)[last]
+                none = np.zeros((1, weights.shape[1]))
+                hits, alarms = (np.concatenate([none, one]) for one in (hits, alarms))
+                row[:] = self._of_rates((1.0 - hits / hits[-1]).T, (alarms / alarms[-1]).T)
+        return found
+
+
+@dataclass(frozen=True)
+class EqualErrorRate(_OfErrorRates):
+    """Equal error rate: where misses and false alarms are equally frequent, lower is better.
+
+    The rates are interpolated between thresholds, as scikit-learn's ROC curve with a root finder
+    does; scorers that take the nearest threshold differ by at most half a step.
+
+    Examples
+    --------
+    >>> EqualErrorRate().score(np.array([0, 0, 1, 1]), np.array([0.1, 0.6, 0.4, 0.9]))
+    0.5
+    """
+
+    name = "eer"
+
+    def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
+        at = np.argmax(alarms >= misses, axis=-1)[..., np.newaxis]
+        before = np.maximum(at - 1, 0)
+        low, high = (
+            [np.take_along_axis(rates, place, axis=-1)[..., 0] for rates in (misses, alarms)]
+            for place in (before, at)
+        )
+        gap, next_gap = low[0] - low[1], high[0] - high[1]
+        share = np.where(gap == next_gap, 0.0, gap / (gap - next_gap))
+        return np.asarray(low[1] + share * (high[1] - low[1]))
+
+
+@dataclass(frozen=True)
+class MinimumDetectionCost(_OfErrorRates):
+    """Normalised minimum detection cost of speaker recognition (NIST SRE), lower is better.
+
+    The lowest cost over thresholds, over the cost of the better of accepting all and none.
+
+    Parameters
+    ----------
+    p_target
+        The prior probability of a target (a positive row).
+    c_miss, c_alarm
+        The costs of a miss and of a false alarm, above 0.
+
+    Examples
+    --------
+    >>> metric = MinimumDetectionCost(p_target=0.5)
+    >>> metric.score(np.array([0, 0, 1, 1]), np.array([0.1, 0.6, 0.4, 0.9]))
+    0.5
+    """
+
+    p_target: float = 0.01
+    c_miss: float = 1.0
+    c_alarm: float = 1.0
+
+    name = "min_dcf"
+
+    def __post_init__(self) -> None:
+        require_inside(self.name, "p_target", self.p_target, 0, 1)
+        for parameter in ("c_miss", "c_alarm"):
+            require_inside(self.name, parameter, getattr(self, parameter), 0, np.inf)
+
+    def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
+        miss, alarm = self.c_miss * self.p_target, self.c_alarm * (1.0 - self.p_target)
+        costs = miss * misses + alarm * alarms
+        return np.asarray(costs.min(axis=-1) / min(miss, alarm))

@@ -1,0 +1,314 @@
+"""Metrics of retrieval runs against judgements (qrels), as trec_eval computes them.
+
+A query is a row. Its judgements, and the scores of the documents of a run, are JSON objects of
+document -> number. Files in the formats of TREC are read as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arena.intake.content import read_content
+from arena.interfaces import Modality, ReadFile
+from arena.interfaces.faults import FaultList
+from arena.types import (
+    CompetitionInfo,
+    Fault,
+    FloatArray,
+    IntArray,
+    MetricTraits,
+    PredictionKind,
+    RawTable,
+    SolutionColumns,
+)
+from arena_metrics.parameters import require_whole
+from arena_metrics.pointwise import Pointwise
+
+_QUERY, _DOCUMENTS = "query", "documents"
+_QREL_FIELDS, _RUN_FIELDS = 4, 6
+_DOCS = tuple(f"d{at}" for at in range(8))
+
+
+@dataclass(frozen=True)
+class Retrieval(Modality):
+    """TREC's files: qrels (query, iteration, document, judgement) and runs (six columns)."""
+
+    name = "retrieval"
+
+    def sent_columns(self, targets: Sequence[str]) -> tuple[str, ...]:
+        """Return the column of the documents, as in the solution."""
+        return tuple(targets)
+
+    def read_solution(
+        self, path: Path, columns: SolutionColumns, max_bytes: int, faults: FaultList
+    ) -> ReadFile | None:
+        """Return the judgements of a file of qrels; None: it is a table."""
+        return _read(path, _QREL_FIELDS, (_QUERY, _DOCUMENTS), max_bytes, faults, columns)
+
+    def read_submission(
+        self,
+        path: Path,
+        ids: Any,
+        columns: Sequence[str],
+        sizes: IntArray | None,  # noqa: ARG002
+        max_bytes: int,
+        faults: FaultList,
+    ) -> ReadFile | None:
+        """Return the scores of a run; queries that it lacks, and others, are as in trec_eval -c."""
+        known = ids.to_pylist()
+        names = (columns[0], columns[1])
+        return _read(path, _RUN_FIELDS, names, max_bytes, faults, SolutionColumns(), known)
+
+    def sample_cell(self, column: str, truth: Sequence[str]) -> str:  # noqa: ARG002
+        """Return a run without documents."""
+        return "{}"
+
+
+def _read(
+    path: Path,
+    n_fields: int,
+    names: tuple[str, str],
+    max_bytes: int,
+    faults: FaultList,
+    columns: SolutionColumns,
+    queries: Sequence[str] | None = None,
+) -> ReadFile | None:
+    content = read_content(path, max_bytes, faults)
+    lines = content.data.decode("utf-8", errors="replace").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if len(first.split()) != n_fields or "," in first or first.lstrip().startswith(("{", "[")):
+        return None
+    found: dict[str, dict[str, float]] = {query: {} for query in queries or ()}
+    document_at, value_at = (2, 3) if n_fields == _QREL_FIELDS else (2, 4)
+    for number, line in enumerate(lines, start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != n_fields:
+            faults.add("wrong number of fields", f"The line has {len(fields):,} fields, and the "
+                       f"first one {n_fields}.", row=number)  # fmt: skip
+            continue
+        try:
+            value = float(fields[value_at])
+        except ValueError:
+            value = np.nan
+        if not np.isfinite(value):
+            faults.add("not a number", f"Field {value_at + 1} is not a number.", row=number)
+            continue
+        if queries is not None and fields[0] not in found:
+            continue  # trec_eval ignores queries without judgements
+        own = found.setdefault(fields[0], {})
+        if fields[document_at] in own:
+            message = "The document occurs twice for its query: keep one line."
+            faults.add("duplicate document", message, row=number, id=fields[0])
+        own[fields[document_at]] = value
+    table = RawTable(
+        names,
+        (
+            pa.array(list(found), pa.string()),
+            pa.array([json.dumps(own) for own in found.values()], pa.string()),
+        ),
+        lambda position: position + 1,
+    )
+    if queries is None:
+        columns = SolutionColumns(id=names[0], targets=names[1:])
+    return ReadFile(table, content.sha256.hexdigest(), columns)
+
+
+def _ranked(cell: str) -> list[str]:
+    """Return the documents as trec_eval ranks them: by score, then by name, both descending.
+
+    Scores are compared in single precision, as trec_eval does.
+    """
+    scores = json.loads(cell) if cell else {}
+    return sorted(scores, key=lambda name: (np.float32(scores[name]), name), reverse=True)
+
+
+@dataclass(frozen=True)
+class _OfRuns(Pointwise):
+    """The mean over the queries of a value of the ranked documents."""
+
+    greater_is_better = True
+    prediction = PredictionKind.TEXT
+    modality: ClassVar[Retrieval] = Retrieval()
+
+    @property
+    def traits(self) -> MetricTraits:
+        """Row values lie between 0 and 1."""
+        return MetricTraits(row_range=(0.0, 1.0), score_range=(0.0, 1.0))
+
+    @abstractmethod
+    def _value(self, gains: FloatArray, judged: FloatArray) -> float:
+        """Return the value of a query.
+
+        ``gains`` are the judgements of the ranked documents, 0 where there is none; ``judged`` all
+        judgements of the query.
+        """
+
+    def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
+        """Return ``(m, n)`` values of the queries."""
+        judgements = [json.loads(cell) if cell else {} for cell in truth]
+        values = np.empty(predictions.shape)
+        for at, cell in np.ndenumerate(predictions):
+            own = judgements[at[1]]
+            gains = np.array([own.get(name, 0.0) for name in _ranked(cell)])
+            values[at] = self._value(gains, np.array(list(own.values())))
+        return values
+
+    def faults(self, predictions: npt.NDArray[Any], competition: CompetitionInfo) -> list[Fault]:
+        """Return the cells that are no JSON objects of documents and scores."""
+        found = []
+        for at, cell in enumerate(predictions[:, 0].tolist()):
+            if not _is_run(cell):
+                message = 'The cell is no object of documents and scores, such as {"d1": 2.5}.'
+                id, column = competition.ids[at].as_py(), competition.columns[0]
+                found.append(Fault("not a run", message, id=id, column=column))
+        return found
+
+    def example(
+        self, n_rows: int, n_submissions: int, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return judgements of eight documents, and ``(m, n)`` runs."""
+
+        def draw(shape: tuple[int, ...], high: int) -> npt.NDArray[Any]:
+            cells = []
+            for _ in np.ndindex(shape):
+                names = rng.permutation(_DOCS)[: rng.integers(1, 8)].tolist()
+                cells.append(json.dumps({name: int(rng.integers(0, high)) for name in names}))
+            return np.array(cells, dtype=object).reshape(shape)
+
+        return draw((n_rows,), 3), draw((n_submissions, n_rows), 50)
+
+
+def _is_run(cell: str) -> bool:
+    try:
+        scores = json.loads(cell) if cell else {}
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(scores, dict) and all(
+        isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < 1e30
+        for one in scores.values()
+    )
+
+
+@dataclass(frozen=True)
+class TrecMap(_OfRuns):
+    """Average precision of complete rankings, averaged over the queries: ``map`` of trec_eval.
+
+    The sum of the precisions at the relevant documents is divided by the number of all relevant
+    ones, and documents have scores; ``map_at_k``, Kaggle's metric of lists, divides by
+    ``min(k, relevant)`` and cuts the list, so that its values are larger.
+
+    Examples
+    --------
+    >>> truth = np.array(['{"a": 1, "b": 0, "c": 1}'], dtype=object)
+    >>> TrecMap().score(truth, np.array(['{"b": 3, "a": 2}'], dtype=object))
+    0.25
+    """
+
+    name = "trec_map"
+
+    def _value(self, gains: FloatArray, judged: FloatArray) -> float:
+        hits, n_relevant = gains > 0, int((judged > 0).sum())
+        precisions = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+        return float(precisions[hits].sum() / n_relevant) if n_relevant else 0.0
+
+
+@dataclass(frozen=True)
+class TrecNdcg(_OfRuns):
+    """Normalised discounted cumulative gain with linear gains: ``ndcg`` of trec_eval.
+
+    ``ndcg_at_k`` takes a row for each document and gains of 2**relevance - 1 by default.
+
+    Parameters
+    ----------
+    k
+        The number of documents that count; 0: all, else as ``ndcg_cut``.
+
+    Examples
+    --------
+    >>> truth = np.array(['{"a": 1, "b": 0}'], dtype=object)
+    >>> TrecNdcg().score(truth, np.array(['{"b": 3, "a": 2}'], dtype=object)).__round__(6)
+    0.63093
+    """
+
+    k: int = 0
+
+    name = "trec_ndcg"
+
+    def __post_init__(self) -> None:
+        require_whole(self.name, "k", self.k, 0)
+
+    def _value(self, gains: FloatArray, judged: FloatArray) -> float:
+        best = np.sort(judged[judged > 0])[::-1]
+        found, ideal = (self._discounted(np.maximum(one, 0.0)) for one in (gains, best))
+        return found / ideal if ideal else 0.0
+
+    def _discounted(self, gains: FloatArray) -> float:
+        kept = gains[: self.k] if self.k else gains
+        return float((kept / np.log2(np.arange(2, len(kept) + 2))).sum())
+
+
+@dataclass(frozen=True)
+class TrecReciprocalRank(_OfRuns):
+    """Reciprocal rank of the first relevant document: ``recip_rank`` of trec_eval.
+
+    Parameters
+    ----------
+    k
+        The number of documents that count; 0: all. MS MARCO takes 10.
+
+    Examples
+    --------
+    >>> truth = np.array(['{"a": 1}'], dtype=object)
+    >>> TrecReciprocalRank().score(truth, np.array(['{"b": 3, "a": 2}'], dtype=object))
+    0.5
+    """
+
+    k: int = 0
+
+    name = "trec_mrr"
+
+    def __post_init__(self) -> None:
+        require_whole(self.name, "k", self.k, 0)
+
+    def _value(self, gains: FloatArray, judged: FloatArray) -> float:  # noqa: ARG002
+        hits = np.flatnonzero((gains[: self.k] if self.k else gains) > 0)
+        return 1.0 / (1.0 + float(hits[0])) if len(hits) else 0.0
+
+
+@dataclass(frozen=True)
+class TrecRecall(_OfRuns):
+    """Share of the relevant documents among the first k: ``recall_k`` of trec_eval.
+
+    Parameters
+    ----------
+    k
+        The number of documents that count, at least 1.
+
+    Examples
+    --------
+    >>> truth = np.array(['{"a": 1, "c": 2}'], dtype=object)
+    >>> TrecRecall().score(truth, np.array(['{"b": 3, "a": 2}'], dtype=object))
+    0.5
+    """
+
+    k: int = 100
+
+    name = "trec_recall"
+
+    def __post_init__(self) -> None:
+        require_whole(self.name, "k", self.k, 1)
+
+    def _value(self, gains: FloatArray, judged: FloatArray) -> float:
+        n_relevant = int((judged > 0).sum())
+        return float((gains[: self.k] > 0).sum() / n_relevant) if n_relevant else 0.0

@@ -1,0 +1,291 @@
+"""Metrics of whole fields equal their references, and pass the conformance checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.interpolate
+import scipy.optimize
+from sklearn import metrics as skm
+
+import arena
+from arena.errors import MetricError
+from arena.interfaces import Metric
+from arena.testing import check_metric, check_modality
+from arena.types import RowContext
+from arena_metrics.catalogue import MODALITIES, all_metrics
+
+METRICS: dict[str, Any] = {one.name: one for one in all_metrics() if isinstance(one, Metric)}
+RNG = np.random.default_rng(40)
+
+
+def _bound(metric: Any, n: int, **extra: Any) -> Any:
+    ids = pa.array(map(str, range(n)))
+    return metric.for_rows(RowContext("id", ids, ("y",), ("y",), extra=extra))
+
+
+def _wis(metric: Any, truth: Any, sent: Any) -> float:
+    rules = pytest.importorskip("scoringrules")
+    levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    alpha = 2 * levels[:2]
+    lower, median, upper = sent[:, :2], sent[:, 2], sent[:, :2:-1]
+    return float(rules.weighted_interval_score(truth, median, lower, upper, alpha).mean())
+
+
+def _crps(metric: Any, truth: Any, sent: Any) -> float:
+    rules = pytest.importorskip("scoringrules")
+    return float(
+        rules.crps_ensemble(truth, sent, estimator="fair" if metric.fair else "nrg").mean()
+    )
+
+
+def _eer(metric: Any, truth: Any, sent: Any) -> float:
+    alarms, hits, _ = skm.roc_curve(truth, sent, drop_intermediate=False)
+    of_alarms = scipy.interpolate.interp1d(alarms, hits)
+    return float(scipy.optimize.brentq(lambda x: 1.0 - x - of_alarms(x), 0.0, 1.0, xtol=1e-14))
+
+
+def _min_dcf(metric: Any, truth: Any, sent: Any) -> float:
+    alarms, hits, _ = skm.roc_curve(truth, sent, drop_intermediate=False)
+    costs = metric.c_miss * (1 - hits) * metric.p_target
+    costs = costs + metric.c_alarm * alarms * (1 - metric.p_target)
+    return float(costs.min() / min(metric.c_miss * metric.p_target,
+                                   metric.c_alarm * (1 - metric.p_target)))  # fmt: skip
+
+
+def _class_weighted(metric: Any, truth: Any, sent: Any) -> float:
+    """Return the loss as the code that PLAsTiCC published computes it."""
+    chances = np.clip(sent, metric.clip, 1 - metric.clip)
+    weights, losses = {0: 1.0, 1: 2.0, 2: 1.0}, []
+    for label in range(3):
+        losses.append(-np.log(chances[truth == label, label]).mean() * weights[label])
+    return float(np.sum(losses) / sum(weights.values()))
+
+
+def _ams(metric: Any, truth: Any, sent: Any) -> float:
+    weights = metric._weights
+    s, b = (float(weights[(sent == 1) & (truth == one)].sum()) for one in (1, 0))
+    return float(np.sqrt(2 * ((s + b + 10) * np.log(1 + s / (b + 10)) - s)))
+
+
+def _coverage(metric: Any, truth: Any, sent: Any) -> float:
+    inside = [low <= y <= high for y, (low, high) in zip(truth, sent, strict=True)]
+    return abs(sum(inside) / len(inside) - metric.level)
+
+
+def _word_errors(metric: Any, truth: Any, sent: Any) -> float:
+    jiwer = pytest.importorskip("jiwer")
+    return float(jiwer.wer(list(truth), list(sent)))
+
+
+def _sacrebleu(name: str) -> Callable[[Any, Any, Any], float]:
+    def score(metric: Any, truth: Any, sent: Any) -> float:
+        scorers = pytest.importorskip("sacrebleu.metrics")
+        return float(getattr(scorers, name)().corpus_score(list(sent), [list(truth)]).score)
+
+    return score
+
+
+def _trec(measure: str) -> Callable[[Any, Any, Any], float]:
+    def score(metric: Any, truth: Any, sent: Any) -> float:
+        evaluation = pytest.importorskip("pytrec_eval")
+        read = [
+            {str(at): json.loads(cell) for at, cell in enumerate(cells)} for cells in (truth, sent)
+        ]
+        run = {
+            query: {doc: float(one) for doc, one in docs.items()} for query, docs in read[1].items()
+        }
+        found = evaluation.RelevanceEvaluator(read[0], {measure}).evaluate(run)
+        name = measure.replace(".", "_")
+        return sum(one[name] for one in found.values()) / len(truth)
+
+    return score
+
+
+def _scale(n: int) -> dict[str, Any]:
+    return {"scale": RNG.uniform(0.5, 2.0, n), "benchmark": RNG.normal(3.0, 1.0, n)}
+
+
+def _owa(metric: Any, truth: Any, sent: Any) -> float:
+    """Return the mean of the two ratios of the M4 competition."""
+
+    def smape(forecast: Any) -> float:
+        return float(np.mean(200 * np.abs(truth - forecast) / (np.abs(truth) + np.abs(forecast))))
+
+    def mase(forecast: Any) -> float:
+        return float(np.mean(np.abs(truth - forecast) / metric._scale))
+
+    naive = metric._benchmark
+    return (smape(sent) / smape(naive) + mase(sent) / mase(naive)) / 2
+
+
+def _mase(metric: Any, truth: Any, sent: Any) -> float:
+    return float(np.mean(np.abs(truth - sent) / metric._scale))
+
+
+def _rmsse(metric: Any, truth: Any, sent: Any) -> float:
+    series = zip(truth, sent, metric._scale, strict=True)
+    return float(np.mean([np.sqrt(np.mean((y - f) ** 2) / scale) for y, f, scale in series]))
+
+
+def _labels(n: int, m: int, k: int = 2) -> tuple[Any, Any]:
+    return RNG.integers(0, k, n), RNG.integers(0, k, (m, n))
+
+
+def _scores(n: int, m: int) -> tuple[Any, Any]:
+    truth = RNG.integers(0, 2, n)
+    return truth, np.round(RNG.normal(size=(m, n)) + truth, 1)
+
+
+def _numbers(n: int, m: int, *steps: int) -> tuple[Any, Any]:
+    return RNG.normal(3, 1, (n, *steps)), RNG.normal(3, 1, (m, n, *steps))
+
+
+CASES: dict[str, tuple[Any, Any, Callable[[Any, Any, Any], float]]] = {
+    "wis": (replace(METRICS["wis"], levels=(0.05, 0.25, 0.5, 0.75, 0.95)), None, _wis),
+    "crps": (replace(METRICS["crps"], samples=7), None, _crps),
+    "crps, fair": (replace(METRICS["crps"], samples=5, fair=True), None, _crps),
+    "interval coverage": (METRICS["interval_coverage_error"], None, _coverage),
+    "eer": (METRICS["eer"], lambda: _scores(60, 3), _eer),
+    "min_dcf": (METRICS["min_dcf"], lambda: _scores(60, 3), _min_dcf),
+    "min_dcf, costs": (
+        replace(METRICS["min_dcf"], p_target=0.3, c_miss=10.0), lambda: _scores(60, 3), _min_dcf,
+    ),
+    "class-weighted log loss": (
+        replace(METRICS["class_weighted_log_loss"], weights="b:2").for_classes(("a", "b", "c")),
+        lambda: (RNG.integers(0, 3, 60), RNG.dirichlet(np.ones(3), (3, 60))),
+        _class_weighted,
+    ),
+    "ams": (
+        _bound(METRICS["ams"], 60, Weight=RNG.uniform(0, 3, 60)), lambda: _labels(60, 3), _ams,
+    ),
+    "mase": (_bound(METRICS["mase"], 60, **_scale(60)), lambda: _numbers(60, 3), _mase),
+    "rmsse": (_bound(METRICS["rmsse"], 60, **_scale(60)), lambda: _numbers(60, 3, 4), _rmsse),
+    "owa": (_bound(METRICS["owa"], 60, **_scale(60)), lambda: _numbers(60, 3), _owa),
+    "word error rate": (METRICS["word_error_rate"], None, _word_errors),
+    "bleu": (METRICS["bleu"], None, _sacrebleu("BLEU")),
+    "chrf": (METRICS["chrf"], None, _sacrebleu("CHRF")),
+    "map": (METRICS["trec_map"], None, _trec("map")),
+    "ndcg": (METRICS["trec_ndcg"], None, _trec("ndcg")),
+    "ndcg at 3": (replace(METRICS["trec_ndcg"], k=3), None, _trec("ndcg_cut.3")),
+    "mrr": (METRICS["trec_mrr"], None, _trec("recip_rank")),
+    "recall": (replace(METRICS["trec_recall"], k=5), None, _trec("recall.5")),
+}  # fmt: skip
+_NEEDS = {"word error rate": "rapidfuzz", "bleu": "sacrebleu", "chrf": "sacrebleu"}
+
+
+@pytest.mark.parametrize(("metric", "problem", "reference"), CASES.values(), ids=CASES)
+def test_scores_and_resamples_are_those_of_the_reference(
+    request: pytest.FixtureRequest, metric: Any, problem: Any, reference: Any
+) -> None:
+    if needed := _NEEDS.get(request.node.callspec.id):
+        pytest.importorskip(needed)
+    truth, sent = problem() if problem else metric.example(60, 3, RNG)
+    scores = [metric.score(truth, one) for one in sent]
+    expected = [reference(metric, truth, one) for one in sent]
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+    if not hasattr(metric, "resample"):
+        return
+    weights = RNG.integers(0, 4, (len(truth), 3)).astype(np.uint8)
+    resampled = metric.resample(truth, sent, weights)
+    for b, weight in enumerate(weights.T):
+        rows = np.repeat(np.arange(len(truth)), weight)
+        if hasattr(metric, "for_rows"):
+            direct = [metric.score(truth, one, weight) for one in sent]
+        else:
+            direct = [metric.score(truth[rows], one[rows]) for one in sent]
+        np.testing.assert_allclose(resampled[:, b], direct, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["wis", "crps", "interval_coverage_error", "exact_match",
+                                  "token_f1", "trec_map", "trec_ndcg", "trec_mrr", "trec_recall",
+                                  "eer", "min_dcf", "class_weighted_log_loss",
+                                  "word_error_rate", "bleu", "chrf"])  # fmt: skip
+def test_the_conformance_checks_pass(name: str) -> None:
+    for package in {"word_error_rate": ["rapidfuzz"], "bleu": ["sacrebleu"],
+                    "chrf": ["sacrebleu"]}.get(name, []):  # fmt: skip
+        pytest.importorskip(package)
+    check_metric(METRICS[name]).require()
+
+
+@pytest.mark.parametrize("modality", [one.load() for one in MODALITIES], ids=lambda one: one.name)
+def test_the_modalities_pass_their_checks(modality: Any) -> None:
+    check_modality(modality).require()
+
+
+SQUAD = {
+    # answer, references, exact match, F1: as evaluate-v2.0.py of SQuAD computes them
+    "articles and case": ("the Cat", ["A cat!"], 1.0, 1.0),
+    "best of several": ("black cat", ["dog", "the black cat sat"], 0.0, 0.8),
+    "nothing in common": ("dog", ["cat"], 0.0, 0.0),
+    "no answer, rightly": ("", [""], 1.0, 1.0),
+    "no answer, wrongly": ("", ["cat"], 0.0, 0.0),
+    "repeated words": ("cat cat", ["cat dog cat"], 0.0, 0.8),
+}
+
+
+@pytest.mark.parametrize(("answer", "references", "exact", "f1"), SQUAD.values(), ids=SQUAD)
+def test_answers_are_compared_as_in_squad(
+    answer: str, references: list[str], exact: float, f1: float
+) -> None:
+    for cell in [json.dumps(references), *references[: len(references) == 1]]:
+        truth, sent = np.array([cell], dtype=object), np.array([answer], dtype=object)
+        assert METRICS["exact_match"].score(truth, sent) == exact
+        assert METRICS["token_f1"].score(truth, sent) == pytest.approx(f1)
+
+
+def test_a_forecasting_hub_is_scored_in_both_forms(tmp_path: Path) -> None:
+    levels = ("0.25", "0.5", "0.75")
+    truth = {"location": ["x", "y", "z"], "day": [1, 1, 2], "target": [1.0, 2.0, 4.0]}
+    wide = {"location": ["z", "x", "y"], "day": [2, 1, 1], "q0.25": [3, 0, 1], "q0.5": [4, 1, 3],
+            "q0.75": [6, 3, 5]}  # fmt: skip
+    rows = [
+        {"location": wide["location"][at], "day": wide["day"][at], "output_type": "quantile",
+         "output_type_id": level + "0" * (at == 1), "value": wide[f"q{level}"][at]}
+        for at in range(3) for level in levels
+    ]  # fmt: skip
+    rows.append(
+        {"location": "x", "day": 1, "output_type": "mean", "output_type_id": "", "value": 9}
+    )
+    long = {key: [str(row[key]) for row in rows] for key in rows[0]}
+    metric = "wis(levels=[0.25, 0.5, 0.75])"
+    board = arena.score(truth, {"wide": wide, "long": long}, metric=metric, id="location,day",
+                        target="target", resamples=20)  # fmt: skip
+    assert not board.rejected
+    assert len({one["score"] for one in board.standings}) == 1
+    long["location"][0], long["day"][0] = "x", "1"
+    faults = arena.score(truth, {"wide": wide, "long": long}, metric=metric, id="location,day",
+                         target="target", resamples=20).rejected[0].faults  # fmt: skip
+    assert {"duplicate value", "empty cell"} <= {fault.kind for fault in faults}
+
+
+def test_files_of_trec_are_scored(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 c 2\nq3\t0\td\t1\n")
+    (tmp_path / "run").write_text(
+        "q1 Q0 b 1 3.5 x\nq1 Q0 a 2 3.5 x\nq2 Q0 z 1 9 x\nq2 Q0 c 2 8 x\nq9 Q0 c 1 8 x\n"
+    )
+    board = arena.score(tmp_path / "qrels", [tmp_path / "run"], metric="trec_map", resamples=20)
+    # b is ranked above a, as in trec_eval: ties are broken by name; q3 has no documents.
+    assert board.standings[0]["score"] == pytest.approx((0.5 + 0.5 + 0) / 3)
+    (tmp_path / "bad").write_text("q1 Q0 b 1 x y\nq1 Q0 a 2\nq1 Q0 a 2 1 x\nq1 Q0 a 2 1 x\n")
+    board = arena.score(tmp_path / "qrels", [tmp_path / "bad"], metric="trec_map", resamples=20)
+    assert [(fault.kind, fault.row) for fault in board.rejected[0].faults] == [
+        ("not a number", 1), ("wrong number of fields", 2), ("duplicate document", 4),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "columns"),
+    [("mase", {}), ("owa", {"scale": [1.0, 1.0]}), ("rmsse", {"scale": [1.0, 0.0]})],
+)
+def test_missing_scales_are_named(metric: str, columns: dict[str, Any]) -> None:
+    rows = {"id": ["a", "b"], "y": [1.0, 2.0], **columns}
+    with pytest.raises(MetricError, match=r"scale"):
+        arena.score(rows, {"t": {"id": ["a", "b"], "y": [1.0, 2.0]}}, metric=metric, target="y")
