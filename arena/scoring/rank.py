@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.intake import CaseColumns, case_scores_of, read_case_table
 from arena.intake.case_table import FROM_FOLDER, FROM_NAME
 from arena.interfaces import CaseReader, CaseScores, Metric, PredictionBlocks
+from arena.interfaces.faults import show
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.plugin.returned import checked
@@ -48,7 +50,8 @@ from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
 AGGREGATES = ("mean", "median", "rank-then-mean", "rank-then-median")
-"""How the values of the cases become a score."""
+"""How the values of the cases become a score; also ``pass@5``, or with another number."""
+_PASS_AT = re.compile(r"pass@([1-9][0-9]{0,3})")
 TIES = ("average", "min")
 """The rank of algorithms with the same value on a case: the mean of their places, or the first."""
 TABLE = "table"
@@ -70,7 +73,8 @@ class CaseSettings:
     greater_is_better: bool | None = None
     """None: as the files state, else assumed to be True, with a note."""
     aggregate: str = "mean"
-    """One of :data:`AGGREGATES`."""
+    """One of :data:`AGGREGATES`, or ``pass@k``: the mean probability that one of k answers, drawn
+    from the repeated answers to a case, is right (Chen et al. 2021)."""
     ties: Literal["average", "min"] = "average"
     """One of :data:`TIES`, for ranks within a case."""
     missing: str | float = "fault"
@@ -92,10 +96,9 @@ class CaseSettings:
     board: BoardSettings = field(default_factory=BoardSettings)
 
     def __post_init__(self) -> None:
-        if self.aggregate not in AGGREGATES:
-            raise UsageError(
-                f"The aggregate must be one of {', '.join(AGGREGATES)}, not {self.aggregate!r}."
-            )
+        if self.aggregate not in AGGREGATES and not _PASS_AT.fullmatch(self.aggregate):
+            listed = ", ".join((*AGGREGATES, "pass@5"))
+            raise UsageError(f"The aggregate must be one of {listed}, not {self.aggregate!r}.")
         if self.ties not in TIES:
             raise UsageError(f"Ties take one of {', '.join(TIES)}, not {self.ties!r}.")
         if isinstance(self.missing, str) and self.missing not in ("fault", "worst", "baseline"):
@@ -442,6 +445,9 @@ def rank_table(
 def _scored(table: CaseTable, settings: CaseSettings) -> tuple[FloatArray, Metric]:
     """Return the ``(m, n)`` values, or ranks, and the metric that aggregates them."""
     values, better, ends = table.matrix.values, table.greater_is_better, table.value_range
+    if found := _PASS_AT.fullmatch(settings.aggregate):
+        passed = _passed(table.matrix, int(found[1]))
+        return passed, MeanOfCases(f"pass@{found[1]} of {table.metric}", True, (0.0, 1.0))
     first, _, then = settings.aggregate.rpartition("-then-")
     kind = MeanOfCases if then == "mean" else MedianOfCases
     opposite = _opposite_cases(table.matrix, settings.opposite)
@@ -488,6 +494,35 @@ class _OfDirectedTasks(WrappedMetric):
         if context.task_names[0] not in self.opposite:
             return cast("Metric", metric)
         return cast("Metric", replace(metric, greater_is_better=not metric.greater_is_better))
+
+
+def _passed(matrix: CaseMatrix, k: int) -> FloatArray:
+    """Return ``(m, n)`` probabilities that one of k of the repeated answers to a case is right.
+
+    1 - C(n - c, k) / C(n, k) for c right ones of n answers: the unbiased estimate of Chen et al.
+    (2021), *Evaluating Large Language Models Trained on Code*.
+
+    Raises
+    ------
+    InputError
+        If a value is neither 0 nor 1, or a case has fewer than k answers.
+    """
+    answers, right = matrix.repeats, matrix.values * matrix.repeats
+    counted = np.rint(right)
+    spread = np.where(answers > 1, matrix.within * (answers - 1), 0.0)
+    expected = counted * (1.0 - counted / np.maximum(answers, 1))
+    if not (np.isclose(right, counted).all() and np.allclose(spread, expected, equal_nan=True)):
+        raise InputError(f"pass@{k} needs answers that are right (1) or wrong (0).")
+    if (answers < k).any():
+        algorithm, case = (int(at[0]) for at in np.nonzero(answers < k))
+        raise InputError(
+            f"{show(matrix.algorithms[algorithm])} has {answers[algorithm, case]:,} answers to the "
+            f"case {show(matrix.cases[case])}, and pass@{k} needs {k:,}: add answers, or number "
+            "them with --repeat auto."
+        )
+    drawn = np.arange(k)[:, np.newaxis, np.newaxis]
+    wrong = np.clip(answers - counted - drawn, 0.0, None) / (answers - drawn)
+    return np.asarray(1.0 - wrong.prod(axis=0))
 
 
 def _as_solution(matrix: CaseMatrix) -> Solution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,27 @@ def test_a_file_for_each_algorithm(tmp_path: Path, source: str) -> None:
     for tables in (tmp_path / "t", sorted((tmp_path / "t").rglob("*.csv"))):
         board = rank(tables, columns=columns, greater_is_better=True, resamples=20)
         assert _scores(board) == BOARD
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_answers_that_pass_are_counted_without_bias(k: int) -> None:
+    rng = np.random.default_rng(0)
+    right = rng.random((2, 6, 7)) < 0.3
+    rows = [(name, f"c{case}", bool(one)) for name, cases in zip("ab", right, strict=True)
+            for case, answers in enumerate(cases) for one in answers]  # fmt: skip
+    table = dict(zip(("algorithm", "case", "value"), zip(*rows, strict=True), strict=True))
+    board = rank(table, columns=CaseColumns(repeat="auto"), greater_is_better=True,
+                 aggregate=f"pass@{k}", resamples=20)  # fmt: skip
+    expected = {
+        name: np.mean([1 - math.comb(7 - int(c), k) / math.comb(7, k) for c in cases.sum(axis=1)])
+        for name, cases in zip("ab", right, strict=True)
+    }
+    assert _scores(board) == pytest.approx(expected)
+    with pytest.raises(InputError, match=r"'a' has 7 answers to the case 'c0', and pass@8 needs 8"):
+        rank(table, columns=CaseColumns(repeat="auto"), aggregate="pass@8", resamples=20)
+    table["value"] = [0.5 * one for one in table["value"]]
+    with pytest.raises(InputError, match=r"right \(1\) or wrong \(0\)"):
+        rank(table, columns=CaseColumns(repeat="auto"), aggregate="pass@1", resamples=20)
 
 
 def test_infinite_distances_have_ranks_and_no_mean(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def rank(
         ),
     ] = None,
     aggregate: Annotated[
-        str, typer.Option(help=f"How values become a score: {', '.join(AGGREGATES)}.")
+        str, typer.Option(help=f"How values become a score: {', '.join(AGGREGATES)}, or pass@5.")
     ] = AGGREGATES[0],
     ties: Annotated[
         str,
