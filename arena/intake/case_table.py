@@ -216,16 +216,20 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         algorithms = _filled(cells, roles["algorithm"], place, faults)
         times, metric = 1, value
     else:
+        names = left
         if columns.value is not None:
+            names = [one for one in left if one.endswith(f".{columns.value}")]
+            left = [one.removesuffix(f".{columns.value}") for one in names]
+        if columns.value is not None and not names:
             raise UsageError(
                 f"{name} is a wide table, with one column per algorithm: --value names a column of "
                 f"a long table."
             )
         if not left:
             raise InputError(f"{name} has no column with the values of an algorithm.")
-        values = np.concatenate(_numbers(cells, left, table.decimal_comma, place, faults))
+        values = np.concatenate(_numbers(cells, names, table.decimal_comma, place, faults))
         algorithms = np.repeat(np.array(left, dtype=object), table.n_rows)
-        times, metric = len(left), "value"
+        times, metric = len(left), columns.value or "value"
     texts = {
         role: _filled(cells, roles[role], place, faults) for role in _ROLES[1:] if role in roles
     }
@@ -341,7 +345,10 @@ def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, s
     roles: dict[str, str] = {}
     given = {role: getattr(columns, role) for role in (*_ROLES, "value")}
     named = {wanted for wanted in given.values() if wanted is not None}
-    if absent := [wanted for wanted in named if wanted not in names]:
+    is_nested = any(one.endswith(f".{columns.value}") for one in names)
+    if absent := [
+        one for one in named if one not in names and not (is_nested and one == columns.value)
+    ]:
         raise UsageError(f"{name} has no column {show(min(absent))}; it has {show_all(names)}.")
     for role in _ROLES:
         if given[role] is not None or (role in names and role not in (*named, "time")):

@@ -16,6 +16,7 @@ import pyarrow as pa
 from arena.errors import InputError, UsageError
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases, ranks_within_cases
 from arena.evaluation.combinations import Combination, combined_metric
+from arena.evaluation.pairwise import PairwiseSkill, coverage_of
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.repeats import repeat_variance
 from arena.evaluation.wrapped_metric import WrappedMetric
@@ -33,6 +34,7 @@ from arena.scoring.settings import BoardSettings, board_settings, combination_of
 from arena.scoring.submissions import competition_info
 from arena.types import (
     VOCABULARIES,
+    Fault,
     Finding,
     FloatArray,
     IntArray,
@@ -51,6 +53,11 @@ from arena.utils.progress import shown
 
 AGGREGATES = ("mean", "median", "rank-then-mean", "rank-then-median")
 """How the values of the cases become a score; also ``pass@5``, or with another number."""
+PAIRWISE = "pairwise"
+MISSING = ("fault", "worst", "baseline", PAIRWISE)
+"""What becomes of missing values; see :class:`CaseSettings`."""
+_LEAST_COVERAGE = 0.5
+"""Of the cases, for an algorithm that is compared pairwise."""
 _PASS_AT = re.compile(r"pass@([1-9][0-9]{0,3})")
 TIES = ("average", "min")
 """The rank of algorithms with the same value on a case: the mean of their places, or the first."""
@@ -79,7 +86,9 @@ class CaseSettings:
     """One of :data:`TIES`, for ranks within a case."""
     missing: str | float = "fault"
     """``fault``: an algorithm without a value for every case is not ranked; ``worst``: a missing
-    value is the worst one; ``baseline``: it is that of the baseline; or the number that it is."""
+    value is the worst one; ``baseline``: it is that of the baseline; or the number that it is.
+    ``pairwise``: algorithms are compared in pairs on the cases that both have, if each has at least
+    half of all cases."""
     baseline: str | None = None
     """The algorithm whose values fill missing ones."""
     combination: Combination | None = None
@@ -101,10 +110,15 @@ class CaseSettings:
             raise UsageError(f"The aggregate must be one of {listed}, not {self.aggregate!r}.")
         if self.ties not in TIES:
             raise UsageError(f"Ties take one of {', '.join(TIES)}, not {self.ties!r}.")
-        if isinstance(self.missing, str) and self.missing not in ("fault", "worst", "baseline"):
+        if isinstance(self.missing, str) and self.missing not in MISSING:
             raise UsageError(
-                "A missing value is a fault, worst, baseline, or a finite number, not "
+                f"A missing value is a {', '.join(MISSING)}, or a finite number, not "
                 f"{self.missing!r}."
+            )
+        if self.missing == PAIRWISE and (self.aggregate != "mean" or self.combination is not None):
+            raise UsageError(
+                "Missing values are compared pairwise by means over all cases only: omit "
+                "--aggregate and --combine."
             )
         if (self.missing == "baseline") != (self.baseline is not None):
             raise UsageError(
@@ -291,7 +305,7 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     if settings.baseline is not None:
         matrix, count = matrix.filled_from(settings.baseline)
         notes.append(f"Missing values are those of {settings.baseline}: {count:,} of them.")
-    faults = matrix.missing()
+    faults = _too_few(matrix) if settings.missing == PAIRWISE else matrix.missing()
     rejected = tuple(RejectedFile(matrix.algorithms[j], own) for j, own in faults.items())
     kept = [j for j in range(len(matrix.algorithms)) if j not in faults]
     return CaseTable(
@@ -373,7 +387,7 @@ def _filled_with(
     scores: CaseScores, settings: CaseSettings, greater: bool, ends: tuple[float, float]
 ) -> float | None:
     """Return the value that replaces a missing one; None: it is a fault."""
-    if settings.missing in ("fault", "baseline"):
+    if settings.missing in ("fault", "baseline", PAIRWISE):
         return None
     if settings.missing != "worst":
         return float(settings.missing)
@@ -437,6 +451,8 @@ def rank_table(
     findings = result.findings
     if records and (matrix.repeats > 1).any():
         findings = (*findings, _repeats(matrix, VOCABULARIES[table.kind]))
+    if records and isinstance(metric, PairwiseSkill):
+        findings = (*findings, _coverage(matrix, VOCABULARIES[table.kind]))
     result = replace(result, split="cases", findings=findings, inputs=table.inputs)
     manager.competition_finalized(result, competition_info(metric, cases))
     return result
@@ -448,6 +464,10 @@ def _scored(table: CaseTable, settings: CaseSettings) -> tuple[FloatArray, Metri
     if found := _PASS_AT.fullmatch(settings.aggregate):
         passed = _passed(table.matrix, int(found[1]))
         return passed, MeanOfCases(f"pass@{found[1]} of {table.metric}", True, (0.0, 1.0))
+    if settings.missing == PAIRWISE and np.isnan(values).any():
+        ratios = not better and bool(np.nanmin(values) >= 0)
+        name = "relative skill by" if ratios else "mean difference in"
+        return values, PairwiseSkill(f"{name} {table.metric}", better, values, ratios)
     first, _, then = settings.aggregate.rpartition("-then-")
     kind = MeanOfCases if then == "mean" else MedianOfCases
     opposite = _opposite_cases(table.matrix, settings.opposite)
@@ -494,6 +514,41 @@ class _OfDirectedTasks(WrappedMetric):
         if context.task_names[0] not in self.opposite:
             return cast("Metric", metric)
         return cast("Metric", replace(metric, greater_is_better=not metric.greater_is_better))
+
+
+def _too_few(matrix: CaseMatrix) -> dict[int, tuple[Fault, ...]]:
+    """Return the fault of each algorithm that has too few values to be compared."""
+    message = (
+        f"It has values for {{:.0%}} of the cases, and {_LEAST_COVERAGE:.0%} are needed: add the "
+        "missing ones."
+    )
+    return {
+        j: (Fault("few values", message.format(share)),)
+        for j, share in enumerate(coverage_of(matrix.values))
+        if share < _LEAST_COVERAGE
+    }
+
+
+def _coverage(matrix: CaseMatrix, words: Vocabulary) -> Finding:
+    """Return for how many cases each algorithm has a value."""
+    shares = coverage_of(matrix.values)
+    both = np.isfinite(matrix.values).astype(np.float64)
+    fewest = int((both @ both.T).min())
+    verdict = (
+        f"Each {words.team} is compared with the others on the {words.rows} that both have, at "
+        f"least {fewest:,} of {len(matrix.cases):,}. This is fair if values are missing for other "
+        f"reasons than their own outcome: a {words.team} that leaves out what it does badly gains."
+    )
+    rows = tuple(zip(matrix.algorithms, map(float, shares), strict=True))
+    table = Table(
+        f"{words.rows.capitalize()} with a value", (words.team, "share"), rows[:_TABLE_ROWS]
+    )
+    document: Mapping[str, Any] = {
+        "algorithms": list(matrix.algorithms),
+        "share": shares.tolist(),
+        "fewest_shared": fewest,
+    }
+    return Finding("coverage", verdict, document, tables=(table,))
 
 
 def _passed(matrix: CaseMatrix, k: int) -> FloatArray:

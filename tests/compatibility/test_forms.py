@@ -51,6 +51,17 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
         CaseColumns(),
     ),
     "nested cells": (NESTED, CaseColumns(value="scores.ari")),
+    "values nested under algorithms": (
+        [
+            {
+                "q": case,
+                "gold": "x",
+                **{name: {"ok": BY_NAME[name][case], "text": "-"} for name in "ab"},
+            }
+            for case in "xy"
+        ],
+        CaseColumns(case="q", value="ok"),
+    ),
     "three columns": (THREE, CaseColumns()),
     "columns of a case": (
         "algorithm,place,day,value\na,x,1,1\na,x,2,.5\nb,x,1,.75\nb,x,2,.25\n",

@@ -20,7 +20,14 @@ from arena.cli.reporting import (
 from arena.errors import UsageError
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
-from arena.scoring.rank import AGGREGATES, TIES, CaseSettings, rank_table, read_cases
+from arena.scoring.rank import (
+    AGGREGATES,
+    MISSING,
+    TIES,
+    CaseSettings,
+    rank_table,
+    read_cases,
+)
 from arena.scoring.settings import BoardSettings, combination_of
 from arena.types import DEFAULT_LEVEL, DEFAULT_RANKER, DEFAULT_RESAMPLES
 from arena.utils.formatting import BoardDisplay
@@ -61,7 +68,7 @@ def rank(
         str,
         typer.Option(
             help="A missing value: fault (the algorithm is not ranked), worst, baseline (that of "
-            "--baseline), or a number."
+            "--baseline), a number, or pairwise (algorithms are compared on what both have)."
         ),
     ] = "fault",
     baseline: Annotated[
@@ -205,11 +212,11 @@ def rank(
 
 
 def _missing(text: str) -> str | float:
-    if text in ("fault", "worst", "baseline"):
+    if text in MISSING:
         return text
     try:
         return float(text)
     except ValueError as error:
         raise UsageError(
-            f"--missing takes fault, worst, baseline or a number, not {text!r}."
+            f"--missing takes {', '.join(MISSING)} or a number, not {text!r}."
         ) from error

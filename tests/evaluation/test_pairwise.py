@@ -1,0 +1,78 @@
+"""Comparisons in pairs equal the definition, and their influence values its derivatives."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena.evaluation.pairwise import PairwiseSkill
+from arena.scoring.rank import rank
+
+RNG = np.random.default_rng(5)
+
+
+def _values(n: int = 60, m: int = 4) -> np.ndarray:
+    values = RNG.gamma(3.0, 1.0, (m, n)) * np.arange(2, m + 2)[:, np.newaxis]
+    values[RNG.random((m, n)) < 0.2] = np.nan
+    return values
+
+
+def _defined(values: np.ndarray, ratios: bool) -> list[float]:
+    """Return the scores as the definition says them, one pair at a time."""
+    logs = np.zeros((len(values), len(values)))
+    for i, j in itertools.product(range(len(values)), repeat=2):
+        both = [(a, b) for a, b in zip(values[i], values[j], strict=True)
+                if not np.isnan(a) and not np.isnan(b)]  # fmt: skip
+        own, other = np.mean(both, axis=0)
+        logs[i, j] = np.log(own / other) if ratios else own - other
+    means = logs.mean(axis=1)
+    return list(np.exp(means) if ratios else means)
+
+
+@pytest.mark.parametrize("ratios", [True, False])
+def test_scores_resamples_and_influence_values(ratios: bool) -> None:
+    values = _values()
+    truth = np.zeros(values.shape[1])
+    metric = PairwiseSkill("skill", False, values, ratios)
+    scores = [metric.score(truth, row) for row in values]
+    assert scores == pytest.approx(_defined(values, ratios))
+    weights = RNG.integers(0, 3, (values.shape[1], 4)).astype(np.uint8)
+    resampled = metric.resample(truth, values, weights)
+    for b, weight in enumerate(weights.T):
+        drawn = values[:, np.repeat(np.arange(len(weight)), weight)]
+        assert resampled[:, b] == pytest.approx(_defined(drawn, ratios))
+    influence = metric.influence_values(truth, values)
+    weight = np.ones(len(truth))
+    for case in range(5):
+        weight[case] = 1.0 + 1e-6
+        for row, own, score in zip(values, influence, scores, strict=True):
+            moved = (metric.score(truth, row, weight) - score) / 1e-6 * len(truth)
+            assert moved == pytest.approx(own[case], abs=1e-4)
+        weight[case] = 1.0
+    assert influence.sum(axis=1) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_board_of_pairs() -> None:
+    values = _values()
+    table = {"case": range(60), **{f"a{j}": row for j, row in enumerate(values)}}
+    board = rank(table, greater_is_better=False, missing="pairwise", resamples=50)
+    scores = {one["team"]: one["score"] for one in board.standings}
+    assert scores == pytest.approx({f"a{j}": one for j, one in enumerate(_defined(values, True))})
+    shares = next(one.document for one in board.findings if "fewest_shared" in one.document)
+    assert shares["share"] == pytest.approx(np.isfinite(values).mean(axis=1).tolist())
+    table["a3"] = np.where(np.arange(60) < 31, np.nan, values[3])
+    board = rank(table, greater_is_better=False, missing="pairwise", resamples=50)
+    assert [one.faults[0].kind for one in board.rejected] == ["few values"]
+    with pytest.raises(UsageError, match="omit --aggregate"):
+        rank(table, missing="pairwise", aggregate="median")
+
+
+def test_complete_tables_are_ranked_as_always() -> None:
+    values = RNG.gamma(3.0, 1.0, (3, 40))
+    table = {"case": range(40), **{f"a{j}": row for j, row in enumerate(values)}}
+    boards = [rank(table, greater_is_better=False, missing=missing, resamples=50)
+              for missing in ("pairwise", "fault")]  # fmt: skip
+    assert boards[0].standings == boards[1].standings
