@@ -321,6 +321,10 @@ class _Scaled(Pointwise):
         object.__setattr__(bound, "_scale", scale)
         return bound
 
+    def example_extra(self, n_rows: int) -> dict[str, FloatArray]:
+        """Return scales for the conformance suite."""
+        return {"scale": np.full(n_rows, 2.0)}
+
     def _of_steps(
         self, errors: FloatArray, truth: npt.NDArray[Any], power: int
     ) -> tuple[FloatArray, FloatArray]:
@@ -419,6 +423,11 @@ class OverallWeightedAverage(MetricOfSums):
         object.__setattr__(bound, "_scale", scale)
         object.__setattr__(bound, "_benchmark", benchmark)
         return bound
+
+    def example_extra(self, n_rows: int) -> dict[str, FloatArray]:
+        """Return scales and forecasts of a benchmark for the conformance suite."""
+        ones = np.ones(n_rows)
+        return {"scale": 2.0 * ones, "benchmark": 3.0 * ones}
 
     def case_statistics(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return sMAPE and scaled error of a forecast and of the benchmark."""

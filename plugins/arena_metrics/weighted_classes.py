@@ -153,6 +153,10 @@ class ApproximateMedianSignificance(MetricOfSums):
         object.__setattr__(bound, "_weights", weights)
         return bound
 
+    def example_extra(self, n_rows: int) -> dict[str, FloatArray]:
+        """Return weights for the conformance suite."""
+        return {"Weight": np.full(n_rows, 2.0)}
+
     def case_statistics(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return the weights of selected signal and background."""
         weights = np.ones(len(truth)) if self._weights is None else self._weights

@@ -1,4 +1,4 @@
-"""Metrics of whole fields equal their references, and pass the conformance checks."""
+"""Metrics of whole fields equal their reference implementations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sklearn import metrics as skm
 import arena
 from arena.errors import MetricError
 from arena.interfaces import Metric
-from arena.testing import check_metric, check_modality
+from arena.testing import check_modality
 from arena.types import RowContext
 from arena_metrics.catalogue import MODALITIES, all_metrics
 
@@ -202,17 +202,6 @@ def test_scores_and_resamples_are_those_of_the_reference(
         else:
             direct = [metric.score(truth[rows], one[rows]) for one in sent]
         np.testing.assert_allclose(resampled[:, b], direct, rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["wis", "crps", "interval_coverage_error", "exact_match",
-                                  "token_f1", "trec_map", "trec_ndcg", "trec_mrr", "trec_recall",
-                                  "eer", "min_dcf", "class_weighted_log_loss",
-                                  "word_error_rate", "bleu", "chrf"])  # fmt: skip
-def test_the_conformance_checks_pass(name: str) -> None:
-    for package in {"word_error_rate": ["rapidfuzz"], "bleu": ["sacrebleu"],
-                    "chrf": ["sacrebleu"]}.get(name, []):  # fmt: skip
-        pytest.importorskip(package)
-    check_metric(METRICS[name]).require()
 
 
 @pytest.mark.parametrize("modality", [one.load() for one in MODALITIES], ids=lambda one: one.name)

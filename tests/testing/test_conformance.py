@@ -161,17 +161,23 @@ def test_what_is_lacking_says_what_it_costs() -> None:
 
 LONG = {"concordance_index", "dice", "iou", "map_at_k", "mean_average_precision"}
 LONG |= {"forest", "hausdorff", "network", "surface_dice"}
+LONG |= {"bleu", "chrf", "trec_map", "trec_mrr", "trec_ndcg", "trec_recall", "word_error_rate"}
 """What takes seconds each; its own tests are in the default run."""
+
+
+EXTRA = {"word_error_rate": "rapidfuzz", "bleu": "sacrebleu", "chrf": "sacrebleu"}
+"""Metrics that need a package of the extra ``texts``."""
 
 
 @pytest.mark.parametrize(
     "entry",
     [
-        pytest.param(one, id=one.name, marks=pytest.mark.slow if one.name in LONG else ())
+        pytest.param(one, id=one.name, marks=[pytest.mark.slow] * (one.name in LONG))
         for one in MANAGER.metrics
     ],
 )
 def test_every_metric_of_ours_conforms(entry: Any) -> None:
+    pytest.importorskip(EXTRA.get(entry.name, "numpy"))
     check_metric(entry.item).require()
 
 
