@@ -124,6 +124,9 @@ class ApproximateMedianSignificance(MetricOfSums):
     0.297108
     """
 
+    # The score grows with the number of events: a weight is not only a share of them.
+    influence_values = None  # type: ignore[assignment]
+
     name = "ams"
     greater_is_better: ClassVar[bool] = True
     prediction: ClassVar[PredictionKind] = PredictionKind.LABEL
