@@ -57,8 +57,17 @@ def _print_standings(document: Row, out: Console, display: BoardDisplay, words: 
         cells = zip(first.cells, possible, strict=True)
         first = replace(first, cells=tuple(f"{'*' * star}{cell}" for cell, star in cells))
     print_columns([first, *others], out, title=title, every="--wide")
-    if not document["resamples"] or len(standings) == 1:
+    if not document["resamples"]:
         return
+    if len(standings) > 1:
+        _print_what_holds(document, out, words, marked=marked)
+    assumption = document["best_score_corrected"].get("assumption")
+    if assumption and any(row.get("score_low") is not None for row in standings):
+        out.print(printable(assumption))
+
+
+def _print_what_holds(document: Row, out: Console, words: Vocabulary, *, marked: bool) -> None:
+    standings = document["standings"]
     if marked:
         out.print("* may truly be the best.")
     joint = "rank intervals, tiers and marks together, and each score's interval by itself"
@@ -69,9 +78,6 @@ def _print_standings(document: Row, out: Console, display: BoardDisplay, words: 
         f"rate and prize share: {document['resamples']:,} resamples of the {words.rows}, seed "
         f"{document['seed']}."
     )
-    assumption = document["best_score_corrected"].get("assumption")
-    if assumption and any(row.get("score_low") is not None for row in standings):
-        out.print(printable(assumption))
 
 
 def _print_best(document: Row, out: Console, score: Show) -> None:

@@ -557,8 +557,9 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
         )
     if units < _FEWEST_ROWS:
         notes.append(
-            f"{units:,} {what} {'is' if units == 1 else 'are'} too few for reliable "
-            f"bootstrap intervals: treat all intervals and tiers as rough estimates."
+            f"{units:,} {what} {'is' if units == 1 else 'are'} too few for reliable resampling: "
+            "treat bootstrap rank ranges, win rates, prize shares and the corrected best score as "
+            "rough estimates. Score and rank intervals allow for few of them."
         )
     return notes
 
