@@ -20,10 +20,11 @@ from arena.competition.competition import Competition
 from competition_folder import IDS, change, document, write_file
 from program import UNPROTECTED, killed_in_the_end, run_here, start_program, write_csv
 
+pytestmark = pytest.mark.slow
+
 # -- the record ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_the_record_is_printed_and_whole(arena_there: Any) -> None:
     assert arena_there("import", "../files").returncode == 0
     assert arena_there("select", "-t", "a", 1).returncode == 0
@@ -44,7 +45,6 @@ def test_the_record_is_printed_and_whole(arena_there: Any) -> None:
     assert "nothing was changed, removed or added since" in since
 
 
-@pytest.mark.slow
 def test_an_audit_says_what_it_did_not_compare(arena_there: Any, here: Path) -> None:
     assert arena_there("import", "../files").returncode == 0
     events = document(arena_there("audit", "--json"), "audit")["events"]
@@ -68,7 +68,6 @@ def test_an_audit_says_what_it_did_not_compare(arena_there: Any, here: Path) -> 
     assert "64 hexadecimal digits" in arena_there("audit", "--since", "x").stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change_of_record", "sentence"),
     [
@@ -91,7 +90,6 @@ def test_a_changed_record_is_told(
     assert sentence in printed["problem"]
 
 
-@pytest.mark.slow
 def test_what_a_repair_finds_lost_is_told(here: Path, arena_there: Any) -> None:
     whole = arena_there("repair")
     assert (whole.returncode, "is intact: nothing was changed." in whole.stdout) == (0, True)
@@ -113,7 +111,6 @@ def test_what_a_repair_finds_lost_is_told(here: Path, arena_there: Any) -> None:
 # -- several processes ---------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_second_process_is_told_which_one_holds_the_competition_or_waits(
     here: Path, arena_there: Any
@@ -147,7 +144,6 @@ def test_a_second_process_is_told_which_one_holds_the_competition_or_waits(
 # -- secrets, and text of participants -----------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_no_label_is_shown_by_any_command(tmp_path: Path) -> None:
     labels = [f"{row * 7919 % 100003}.{row:04d}77" for row in range(1, len(IDS) + 1)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], list(zip(IDS, labels, strict=True)))
@@ -195,7 +191,6 @@ HOSTILE = {
 EVERY_TABLE = (("submissions",), ("leaderboard",), ("leaderboard", "--csv"), ("audit",))
 
 
-@pytest.mark.slow
 def test_names_of_teams_do_no_harm(
     here: Path, arena_there: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,10 +16,11 @@ import pytest
 from competition_folder import IDS, change, write_file
 from program import UNPROTECTED, run_here, write_csv
 
+pytestmark = pytest.mark.slow
+
 LABELS = [f"{row * 7919 % 100003}.{row:04d}77" for row in range(1, len(IDS) + 1)]
 
 
-@pytest.mark.slow
 def test_no_label_is_in_any_public_output_or_export(tmp_path: Path) -> None:
     """Of numbers that occur nowhere else; the export holds predictions, but no label either."""
     write_csv(tmp_path / "solution.csv", ["id", "y"], list(zip(IDS, LABELS, strict=True)))
@@ -76,7 +77,6 @@ HOSTILE = (
 LEADS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
-@pytest.mark.slow
 def test_no_table_of_the_program_starts_a_formula(here: Path) -> None:
     there = partial(run_here, cwd=here / "c")
     change(here / "c", "resamples = 1000", "resamples = 40")
@@ -124,7 +124,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_or_read_only_is_told_in_a_line(here: Path, small_disk: Path) -> None:
     change(here / "c", "resamples = 1000", "resamples = 40")
     folder = Path(shutil.copytree(here / "c", small_disk / "c"))

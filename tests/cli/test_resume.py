@@ -16,6 +16,8 @@ import pytest
 
 from program import MOST_SECONDS, killed_in_the_end, write_csv
 
+pytestmark = pytest.mark.slow
+
 METRIC = """
 import os, time
 
@@ -100,7 +102,6 @@ def stop(
     return process.returncode, said
 
 
-@pytest.mark.slow
 def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
     expected, said = end(start(folder))
     assert expected, said
@@ -134,7 +135,6 @@ def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
     assert calls(folder) == all_calls
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_plan_continues_with_the_same_answer(folder: Path, ended_by: signal.Signals) -> None:
     expected, said = end(start(folder, command="plan"))

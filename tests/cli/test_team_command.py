@@ -11,8 +11,9 @@ import pytest
 from competition_folder import write_file
 from program import run_here
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_teams_are_renamed_and_merged_and_copies_named(made_once: Path, tmp_path: Path) -> None:
     here = Path(shutil.copytree(made_once, tmp_path / "x"))
     for number, team in enumerate(["one", "two", "three"]):

@@ -14,11 +14,12 @@ from arena.competition.competition import Competition
 from competition_folder import write_file
 from program import killed_in_the_end, start_program
 
+pytestmark = pytest.mark.slow
+
 N_PROCESSES = 10
 """Every second one waits until it is served."""
 
 
-@pytest.mark.slow
 def test_each_of_ten_processes_is_served_or_told_who_holds_it(here: Path) -> None:
     folder = here / "c"
     with contextlib.ExitStack() as ends:

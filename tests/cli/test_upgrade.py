@@ -10,8 +10,9 @@ import pytest
 from arena.store.database import SCHEMA_VERSION
 from competition_folder import as_older_version, document, write_file
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_an_older_database_is_upgraded_and_goes_on(here: Path, arena_there: Any) -> None:
     write_file(here / "1.csv", 1)
     first = document(arena_there("submit", here / "1.csv", "--team", "one", "--json"), "submit")

@@ -10,8 +10,9 @@ import pytest
 from arena.competition.competition import Competition
 from labelled_competition import MANAGER, create, file_of, reopen
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_the_next_opening_names_the_metric_and_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,8 @@ from arena.types import Release
 from labelled_competition import IDS, TRUTH, file_of
 from program import write_csv
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Fails:
@@ -42,7 +44,6 @@ class Plugin:
         return [Fails()]
 
 
-@pytest.mark.slow
 def test_what_a_mechanism_raises_is_placed_and_not_quoted(tmp_path: Path) -> None:
     manager = PluginManager()
     manager.register(Plugin(), "mine")

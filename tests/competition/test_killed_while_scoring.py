@@ -21,6 +21,8 @@ from killed_scoring import manager, submit
 from program import write_csv
 from small_competition import START, Clock
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 10
 
 
@@ -62,7 +64,6 @@ def used(folder: Path) -> list[int]:
         return [store.quota_used("a", day) for day in (None, START.date())]
 
 
-@pytest.mark.slow
 def test_an_interrupt_after_the_commit_is_not_counted_twice(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +83,6 @@ def test_an_interrupt_after_the_commit_is_not_counted_twice(
     assert used(folder) == [1, 1]
 
 
-@pytest.mark.slow
 def test_a_file_that_kills_the_process_has_used_a_place(folder: Path) -> None:
     kill(folder, file_of(folder, 1000.0))
     assert used(folder) == [0, 0]  # reading alone changes nothing
@@ -100,7 +100,6 @@ def test_a_file_that_kills_the_process_has_used_a_place(folder: Path) -> None:
         assert competition.submit(file_of(folder, 1.0), "a").faults[0].kind == "limit"
 
 
-@pytest.mark.slow
 def test_what_was_stored_before_the_kill_is_counted_once(folder: Path) -> None:
     kill(folder, file_of(folder, 1.0), before_the_journal=True)
     with opened(folder) as competition:
@@ -109,7 +108,6 @@ def test_what_was_stored_before_the_kill_is_counted_once(folder: Path) -> None:
     assert used(folder) == [1, 1]
 
 
-@pytest.mark.slow
 def test_a_kill_is_still_counted_after_a_repair(folder: Path) -> None:
     with opened(folder) as competition:
         competition.submit(file_of(folder, 1.0), "a")
@@ -125,7 +123,6 @@ def test_a_kill_is_still_counted_after_a_repair(folder: Path) -> None:
     assert used(folder) == [2, 2]
 
 
-@pytest.mark.slow
 def test_nothing_is_scored_if_the_journal_cannot_be_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +136,6 @@ def test_nothing_is_scored_if_the_journal_cannot_be_written(
     assert used(folder) == [0, 0]
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_after_the_commit_loses_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +158,6 @@ def test_a_disk_that_is_full_after_the_commit_loses_nothing(
     assert used(folder) == [1, 1]
 
 
-@pytest.mark.slow
 def test_a_full_disk_does_not_use_a_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise StoreError("The disk is full.")

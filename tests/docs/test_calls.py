@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 MOST = 6
 TABLES = {"Endpoint"}
 """Records in the rows of a table, under its header, each with the same values in a line."""
 
 
-@pytest.mark.slow
 def test_records_of_many_fields_are_made_by_keywords() -> None:
     trees = {
         path: ast.parse(path.read_text(encoding="utf-8"))

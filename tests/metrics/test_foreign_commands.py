@@ -15,6 +15,8 @@ import sklearn.metrics as skm
 from arena.store import Store
 from program import UNPROTECTED, run_here, run_program, write_csv
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
 N_ROWS = 90
 IDS = [f"r{row:02d}" for row in range(N_ROWS)]
@@ -54,7 +56,6 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_a_folder_is_scored_by_a_kaggle_metric(work: Path) -> None:
     called = run_program(
         "score", "solution.csv", "files", "--metric", f"kaggle:{METRIC}(beta=2)",
@@ -79,7 +80,6 @@ def test_a_folder_is_scored_by_a_kaggle_metric(work: Path) -> None:
     assert len(fault["message"]) == 280
 
 
-@pytest.mark.slow
 def test_the_other_direction_turns_the_board_around(work: Path) -> None:
     arguments = ("score", "solution.csv", "files", "--metric", f"kaggle:{METRIC}(beta=2)")
     call = partial(run_here, *arguments, "--resamples", 2, "--json")
@@ -97,7 +97,6 @@ def test_the_other_direction_turns_the_board_around(work: Path) -> None:
     assert "has no parameter 'lower_is_better'" in refused.stderr
 
 
-@pytest.mark.slow
 def test_a_metric_that_fails_shows_no_value(work: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_sent(work / "files" / "big.csv", sent(1) + 2)
     arguments = ("score", "solution.csv", "files", "--metric", f"kaggle:{METRIC}")
@@ -112,7 +111,6 @@ def test_a_metric_that_fails_shows_no_value(work: Path, caplog: pytest.LogCaptur
     assert "secret" not in verbose.stdout
 
 
-@pytest.mark.slow
 def test_a_plain_function_takes_numbers_or_labels_as_the_solution_has_them(work: Path) -> None:
     copy(FOLDER / "plain.py", work / "mine.py")
     cats = np.where(TRUTH, "cat", "dog")
@@ -141,7 +139,6 @@ def changed_metric(work: Path, old: str, new: str) -> None:
     (work / METRIC).write_text(text.replace(old, new))
 
 
-@pytest.mark.slow
 def test_a_competition_runs_by_a_kaggle_metric(work: Path) -> None:
     called = run_here(
         "init", "c", "--solution", "solution.csv", *UNPROTECTED,
@@ -194,7 +191,6 @@ def test_a_competition_runs_by_a_kaggle_metric(work: Path) -> None:
         assert rescored_event.payload["metric_sha256"] != created.payload["metric_sha256"]
 
 
-@pytest.mark.slow
 def test_a_file_that_the_metric_failed_on_may_be_sent_again(work: Path) -> None:
     changed_metric(work, "> 0.5", "> missing_name")
     asked = ("--metric", f"kaggle:{METRIC}(beta=2)", "--seed", 1)
@@ -213,7 +209,6 @@ def test_a_file_that_the_metric_failed_on_may_be_sent_again(work: Path) -> None:
     assert submitted(work, file, "team1")["status"] == "accepted"
 
 
-@pytest.mark.slow
 def test_what_cannot_be_a_metric_founds_nothing(work: Path) -> None:
     (work / "broken.py").write_text("import no_such_thing\n\ndef score(a, b, c): ...\n")
     called = run_here(
@@ -231,7 +226,6 @@ def test_what_cannot_be_a_metric_founds_nothing(work: Path) -> None:
     assert not (work / "c").exists()
 
 
-@pytest.mark.slow
 def test_files_rejected_for_their_columns_get_a_hint_at_columns(tmp_path: Path) -> None:
     (tmp_path / "metric.py").write_text(
         "def score(solution, submission, row_id_column_name):\n    return 1.0\n"

@@ -9,6 +9,8 @@ import pytest
 
 from program import run_here, write_csv
 
+pytestmark = pytest.mark.slow
+
 METRIC = """
 import numpy as np
 
@@ -74,7 +76,6 @@ def keep(work: Path, ways: int) -> None:
         (work / "files" / f"way{way}.csv").unlink()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ways", [FEW_WAYS, pytest.param(N_WAYS, marks=pytest.mark.slow)])
 def test_each_way_to_fail_is_a_fault_of_its_file(work: Path, ways: int) -> None:
     keep(work, ways)
@@ -93,7 +94,6 @@ def test_each_way_to_fail_is_a_fault_of_its_file(work: Path, ways: int) -> None:
     assert "Traceback" not in called.stderr
 
 
-@pytest.mark.slow
 def test_no_file_that_can_be_scored_is_an_answer_too(work: Path) -> None:
     (work / "files" / "good.csv").unlink()
     keep(work, 2)
@@ -106,7 +106,6 @@ def test_no_file_that_can_be_scored_is_an_answer_too(work: Path) -> None:
     )
 
 
-@pytest.mark.slow
 def test_a_metric_that_fails_on_all_drawn_rows_gets_rows_without_copies(work: Path) -> None:
     distinct = [(f"r{row}", 0.1 + row / 100) for row in range(N_ROWS)]
     write_csv(work / "distinct" / "good.csv", ["id", "y"], distinct)

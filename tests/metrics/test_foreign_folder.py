@@ -12,6 +12,8 @@ from arena import Competition, PluginManager, Settings
 from competition_folder import change
 from program import UNPROTECTED, run_here, write_csv
 
+pytestmark = pytest.mark.slow
+
 ROWS = [(f"r{row}", row % 2, "Public" if row < 6 else "Private") for row in range(40)]
 KAGGLE = """
 def score(solution, submission, row_id_column_name):
@@ -42,7 +44,6 @@ def made(work: Path, metric: str) -> None:
     change(work / "c", "resamples = 1000", "resamples = 9")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "settled"),
     [
@@ -70,7 +71,6 @@ def test_a_folder_may_be_moved_with_its_metric(work: Path, asked: str, settled: 
     assert rescored.returncode == 0, rescored.stderr
 
 
-@pytest.mark.slow
 def test_the_direction_that_is_taken_is_said_wherever_one_looks(work: Path) -> None:
     made(work, "kaggle:c/metric.py")
     option, taken = "--lower-is-better", "kaggle:metric.py: assuming higher is better; pass"
@@ -83,7 +83,6 @@ def test_the_direction_that_is_taken_is_said_wherever_one_looks(work: Path) -> N
     assert f'{taken} <span class="whole">{option}</span> otherwise' in technical
 
 
-@pytest.mark.slow
 def test_a_manager_keeps_the_metrics_of_two_competitions_apart(work: Path) -> None:
     manager = PluginManager()
     settings = Settings.model_validate({"metric": {"name": "kaggle:metric.py"}})

@@ -16,6 +16,8 @@ from hostile_competition import SCRIPT, write_files
 from page_text import text_of
 from program import UNPROTECTED, run_here
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -50,7 +52,6 @@ def run(folder: Path) -> Run:
     return partial(run_here, cwd=folder)
 
 
-@pytest.mark.slow
 def test_report_before_and_after_the_end(run: Run, folder: Path) -> None:
     early = run("report", "-C", "c", "--out", "page.html")
     assert early.returncode == 2
@@ -73,7 +74,6 @@ def test_report_before_and_after_the_end(run: Run, folder: Path) -> None:
         assert shown in text
 
 
-@pytest.mark.slow
 def test_a_board_that_changed_since_is_not_reported_as_final(run: Run, folder: Path) -> None:
     assert run("finalize", "-C", "c").returncode == 0
     assert run("submit", "-C", "c", "5.csv", "--team", "newcomer").returncode == 0
@@ -85,7 +85,6 @@ def test_a_board_that_changed_since_is_not_reported_as_final(run: Run, folder: P
     assert not (folder / "page.html").exists()
 
 
-@pytest.mark.slow
 def test_the_report_says_what_changed_while_it_ran(run: Run, folder: Path) -> None:
     change(folder / "c", 'mechanism = "full"', 'mechanism = "kaggle"')
     change(folder / "c", "epoch = 1", "epoch = 2")
@@ -108,7 +107,6 @@ def test_the_report_says_what_changed_while_it_ran(run: Run, folder: Path) -> No
     assert "mechanism from" not in public
 
 
-@pytest.mark.slow
 def test_the_public_pages_at_any_time(run: Run, folder: Path) -> None:
     for command in (
         ("report", "-C", "c", "--out", "public.html", "--public"),
@@ -128,7 +126,6 @@ def test_the_public_pages_at_any_time(run: Run, folder: Path) -> None:
     assert "arena report writes the private one" in private.stderr
 
 
-@pytest.mark.slow
 def test_score_writes_report_and_charts_beside_its_document(run: Run, folder: Path) -> None:
     (folder / "files").mkdir()
     for number in range(3):
@@ -145,7 +142,6 @@ def test_score_writes_report_and_charts_beside_its_document(run: Run, folder: Pa
     assert (folder / "pictures" / "wins.svg").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("target", ["files", "nowhere/page.html"])
 def test_a_bad_target_is_refused_before_anything_is_computed(
     run: Run, folder: Path, target: str

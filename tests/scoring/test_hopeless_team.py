@@ -7,6 +7,8 @@ import pytest
 
 from arena.scoring.score import score
 
+pytestmark = pytest.mark.slow
+
 N = 120
 RNG = np.random.default_rng(5)
 TRUTH = RNG.normal(size=N)
@@ -24,7 +26,6 @@ BOARDS = {
 """Metric -> the truth, the predictions of equal teams, and those of a hopeless one."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", BOARDS)
 def test_the_best_score_behind_a_hopeless_team_is_that_without_it(metric: str) -> None:
     truth, equal, hopeless = BOARDS[metric]

@@ -19,6 +19,8 @@ from arena.server.scorer.scorer import Scorer
 from program import write_csv
 from served import send
 
+pytestmark = pytest.mark.slow
+
 CASES = [f"case{number:02d}" for number in range(12)]
 
 
@@ -32,7 +34,6 @@ def zipped(masks: dict[str, Any]) -> bytes:
     return archive.getvalue()
 
 
-@pytest.mark.slow
 def test_a_zip_of_masks_is_uploaded_and_scored(tmp_path: Path) -> None:
     mask = np.zeros((4, 5), dtype=np.uint8)
     mask[:2] = 1  # in column-major order: rows 1 and 2 of every column of 4

@@ -21,6 +21,8 @@ from checkout import python_path
 from served import predictions
 from serving import PATIENCE, Server, board, children, running, tokens_of, until
 
+pytestmark = pytest.mark.slow
+
 OWNER, WEB, CHECKER = "games", "nobody", "daemon"
 """Users of every Debian system: the owner of the competition, and of the two processes."""
 TRY = """\
@@ -123,7 +125,6 @@ def user_of(pid: int) -> str:
     return pwd.getpwuid(Path(f"/proc/{pid}").stat().st_uid).pw_name
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1_500)
 def test_neither_the_web_process_nor_the_reader_of_files_reaches_the_labels(
     separate: Separate,

@@ -10,10 +10,11 @@ from arena.interfaces import PaperOptions
 from arena.utils.parallel import NoProgress
 from arena_sota.paper import Multiplicity
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
-@pytest.mark.slow
 def test_all_but_three_printed_numbers_agree() -> None:
     data = DATA if DATA.is_dir() else None
     found = Multiplicity().reproduce(PaperOptions(data=data, quick=True), NoProgress())

@@ -12,6 +12,8 @@ from arena.simulation.ranks.model_cache import ModelsFolder
 from arena.simulation.ranks.study import compare_ranks
 from arena.simulation.requests import RanksRequest
 
+pytestmark = pytest.mark.slow
+
 N_MODELS, PILOT_ROWS, PILOTS = 10, 1_000, 8
 GRID = (500, 2_000)
 KINDS = {
@@ -28,7 +30,6 @@ def brier_rows(models, chance, rows, rng):
     return (models[:, rows] - labels) ** 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_plan_and_simulation_agree_with_the_truth(kind, manager, tmp_path):
     world = synthetic_world(Sizes(300, 150, 20_000), seed=3)
@@ -88,7 +89,6 @@ def skewed_losses(gaps, n, rng):
     return difficulty * own * (1 + gaps[:, None])
 
 
-@pytest.mark.slow
 def test_plan_holds_under_skewed_losses():
     gaps, rng = 0.03 * np.arange(8), np.random.default_rng(99)
     truth = {
