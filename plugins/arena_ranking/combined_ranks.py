@@ -20,6 +20,7 @@ from scipy.special import ndtri
 from arena.errors import UsageError
 from arena.evaluation.combinations import CombinedMetric
 from arena.evaluation.score_intervals import interval_ends, score_errors
+from arena.evaluation.scores import round_significant
 from arena.interfaces import RankSets, Study
 from arena.types import FloatArray
 from arena_ranking.board_ranks import board_ranks
@@ -77,8 +78,8 @@ def ranks_of_parts(study: Study, *, workers: int = 1) -> RankSets:
         possible_winner=found.possible_winner,
         level=study.level,
         not_offered=reason,
-        score_low=low,
-        score_high=high,
+        score_low=round_significant(low),
+        score_high=round_significant(high),
     )
 
 
