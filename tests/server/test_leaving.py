@@ -114,3 +114,25 @@ def test_a_lost_key_is_recovered_by_mail_and_says_nothing_to_others(tmp_path: Pa
         last = web.browser().post("/sign-in/lost", data={"contact": "ada@example.org"})
     assert last.status_code == 429
     web.close()
+
+
+@pytest.mark.parametrize("way", ["unlinked", "deleted", "replaced"])
+def test_an_identity_at_a_provider_founds_one_team(web: WebSite, way: str) -> None:
+    """Else approval or sign-in through an institution would not keep a person to one team."""
+    accounts = web.site.accounts
+    subject = "https://id.example.org ada"
+    first = accounts.register("Ada", subject=subject).account
+    accounts.create_team(NAME, "Ants", first)
+    if way == "deleted":
+        accounts.forget_person(first)
+    elif way == "replaced":
+        accounts.link_subject(first, "https://other.example.org ada")
+    else:
+        accounts.make_token(first, "key", "signin")
+        accounts.unlink_subject(first)
+    again = accounts.register("Ada", subject=subject).account
+    assert accounts.has_departed(NAME, again)
+    assert not accounts.has_departed("another", again)
+    assert not accounts.has_departed(NAME, accounts.register("Bo", subject="x bo").account)
+    refused = web.browser(again).post(f"/{NAME}/join", data={"team": "Bees"})
+    assert (refused.status_code, "cannot create another one" in refused.text) == (409, True)

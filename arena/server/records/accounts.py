@@ -93,6 +93,9 @@ CREATE TABLE IF NOT EXISTS departures (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts,
     team TEXT NOT NULL, departed REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS former_subjects (
+    digest BLOB NOT NULL, account TEXT NOT NULL REFERENCES accounts
+);
 CREATE TABLE IF NOT EXISTS acceptances (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, version TEXT NOT NULL,
     accepted REAL NOT NULL, PRIMARY KEY (competition, account, version)
@@ -429,9 +432,16 @@ class Accounts(Records):
         """Remove everything that says who has an account, and every way to sign in to it.
 
         What it sent keeps its random number, which then belongs to no person. The name of its team
-        stays on record.
+        stays on record, and of an identity at a provider a digest, so that the same person founds
+        no second team.
         """
         with self._change() as database:
+            self._keep_subject(database, account)
+            database.execute(
+                "INSERT INTO departures SELECT competition, account, team, ? FROM members"
+                " WHERE account = ?",
+                (self._now(), account),
+            )
             for table in ("sessions", "tokens", "members", "slots"):
                 database.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608
             database.execute("DELETE FROM invites WHERE account = ?1 OR made_by = ?1", (account,))
@@ -482,6 +492,7 @@ class Accounts(Records):
                 raise RefusedError(
                     "Your account has an identity at this provider already. Unlink it first."
                 )
+            self._keep_subject(database, account)
             database.execute(
                 "UPDATE accounts SET subject = ? WHERE account = ?", (subject, account)
             )
@@ -500,7 +511,16 @@ class Accounts(Records):
                     "Without this identity you could not sign in any more. Create a sign-in key "
                     "first."
                 )
+            self._keep_subject(database, account)
             database.execute("UPDATE accounts SET subject = NULL WHERE account = ?", (account,))
+
+    def _keep_subject(self, database: sqlite3.Connection, account: str) -> None:
+        """Remember that the identity of an account was its own, before it is removed."""
+        subject = self.subject(account)
+        if subject is not None:
+            database.execute(
+                "INSERT INTO former_subjects VALUES (?, ?)", (_digest(subject), account)
+            )
 
     def has_key(self, account: str) -> bool:
         """Return whether an account has a sign-in key."""
@@ -897,13 +917,25 @@ class Accounts(Records):
                 )
 
     def has_departed(self, competition: str, account: str) -> bool:
-        """Return whether an account left a team that had submitted something."""
-        return bool(
+        """Return whether a person has or had a place in another team, and may found none.
+
+        That is a team that had submitted when the account left it, or one of an earlier account of
+        the same identity at a provider: else each identity could bring any number of teams.
+        """
+        former = self._rows(
+            "SELECT account FROM former_subjects WHERE digest = ? AND account <> ?",
+            _digest(self.subject(account) or ""),
+            account,
+        )
+        places = [("departures", account)]
+        places += [(table, row["account"]) for row in former for table in ("departures", "members")]
+        return any(
             self._rows(
-                "SELECT 1 FROM departures WHERE competition = ? AND account = ? LIMIT 1",
+                f"SELECT 1 FROM {table} WHERE competition = ? AND account = ? LIMIT 1",  # noqa: S608
                 competition,
-                account,
+                own,
             )
+            for table, own in places
         )
 
     def _add(self, database: sqlite3.Connection, team: str, competition: str, account: str) -> None:

@@ -440,7 +440,7 @@ def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Te
         raise Problem(
             409,
             _(
-                "You left a team that had submitted, so you cannot create another one: it would "
+                "You had a place in another team, so you cannot create another one: it would "
                 "have submissions of its own. Join a team by its invitation, or ask the organiser."
             ),
         )
