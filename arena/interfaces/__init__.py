@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         source_of,
         traits_of,
     )
-    from arena.interfaces.modalities import TABLE, CellFault, Modality, ReadFile, Table
+    from arena.interfaces.modalities import TABLE, CellFault, Modality, PlainTable, ReadFile
     from arena.interfaces.papers import (
         Paper,
         PaperOptions,
@@ -131,6 +131,7 @@ __all__ = [
     "Paper",
     "PaperOptions",
     "Participation",
+    "PlainTable",
     "Player",
     "PlaysThroughTeams",
     "PointwiseMetric",
@@ -148,7 +149,6 @@ __all__ = [
     "Standing",
     "Study",
     "SuitsStudies",
-    "Table",
     "faults_of_predictions",
     "faults_of_truth",
     "kinds_of",

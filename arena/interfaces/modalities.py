@@ -145,7 +145,7 @@ class Modality(Protocol):
 
 
 @dataclass(frozen=True)
-class Table(Modality):
+class PlainTable(Modality):
     """A table with one row per id, whose columns are those of the kind of prediction."""
 
     empty_cells: bool = True
@@ -153,5 +153,5 @@ class Table(Modality):
     name = "table"
 
 
-TABLE = Table()
+TABLE = PlainTable()
 """The modality of a metric that declares none."""

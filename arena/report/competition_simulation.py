@@ -12,7 +12,7 @@ from arena.report.model import Board, Column, Report
 from arena.report.seeds import seeds_report
 from arena.simulation.competition.charts import comparison_chart, over_time_chart, ranks_chart
 from arena.simulation.competition.flags import Flag
-from arena.simulation.competition.outcome import Outcome, TeamOutcome
+from arena.simulation.competition.outcome import CompetitionOutcome, TeamOutcome
 from arena.simulation.competition.run import PreparedSimulation
 from arena.simulation.competition.simulate import FinishedSimulation
 from arena.simulation.competition.summary import (
@@ -80,7 +80,7 @@ def truth_report(finished: FinishedSimulation) -> Report:
     )
 
 
-def truth_section(outcome: Outcome, metric: str) -> Section:
+def truth_section(outcome: CompetitionOutcome, metric: str) -> Section:
     """Return the section on the truth, which only a simulation knows."""
     parts = (
         about_winner(outcome),
@@ -98,7 +98,7 @@ def truth_section(outcome: Outcome, metric: str) -> Section:
     return Section(title, "\n\n".join(filter(None, parts)), tuple(tables), charts)
 
 
-def _about_ranks(outcome: Outcome) -> str:
+def _about_ranks(outcome: CompetitionOutcome) -> str:
     pairs = {
         "public_private": "between the public and the private leaderboard",
         "private_true": "between the private leaderboard and the true ranks",
@@ -119,7 +119,7 @@ def _about_ranks(outcome: Outcome) -> str:
     )
 
 
-def _kinds_table(outcome: Outcome) -> Table:
+def _kinds_table(outcome: CompetitionOutcome) -> Table:
     """Return the mean results of each kind of team; ``flattered by``: see :func:`_flattery`."""
     by_kind: dict[str, list[TeamOutcome]] = {}
     for team in outcome.teams:
@@ -169,7 +169,7 @@ def _flags_table(flags: Sequence[Flag]) -> Table:
     )
 
 
-def _comparison(simulation: PreparedSimulation, outcomes: Sequence[Outcome]) -> Report:
+def _comparison(simulation: PreparedSimulation, outcomes: Sequence[CompetitionOutcome]) -> Report:
     metric = simulation.metric
     sections = [
         Section(
@@ -203,7 +203,7 @@ def _facts(simulation: PreparedSimulation) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _comparison_table(outcomes: Sequence[Outcome]) -> Table:
+def _comparison_table(outcomes: Sequence[CompetitionOutcome]) -> Table:
     rows = tuple(
         (
             one.mechanism,
@@ -226,7 +226,7 @@ def _comparison_table(outcomes: Sequence[Outcome]) -> Table:
     return Table("The same seeds under each mechanism", columns, rows)
 
 
-def _board(outcome: Outcome, number: int) -> Board:
+def _board(outcome: CompetitionOutcome, number: int) -> Board:
     known = outcome.truth == "exact"
     columns = [
         _ranks("rank", [team.rank for team in outcome.teams]),

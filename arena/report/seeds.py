@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.report.model import Report
 from arena.simulation.competition.charts import errors_by_day_chart, seeds_chart
-from arena.simulation.competition.comparison import MEASURES, Comparison
+from arena.simulation.competition.comparison import MEASURES, MechanismComparison
 from arena.simulation.competition.summary import summarize_seeds
 from arena.types import Section, Table
 from arena.utils.formatting import level_text
@@ -23,7 +23,7 @@ _MEANING = (
 )
 
 
-def seeds_report(simulation: PreparedSimulation, found: Comparison) -> Report:
+def seeds_report(simulation: PreparedSimulation, found: MechanismComparison) -> Report:
     """Return the report on a comparison over seeds; ``simulation`` is one of them."""
     metric = simulation.metric
     seeds = [story.seed for story in found.stories]
@@ -58,7 +58,7 @@ def seeds_report(simulation: PreparedSimulation, found: Comparison) -> Report:
     )
 
 
-def seeds_sections(found: Comparison, metric: str) -> list[Section]:
+def seeds_sections(found: MechanismComparison, metric: str) -> list[Section]:
     """Return the sections on a comparison over seeds, for this report or another."""
     level = level_text(found.level)
     labels = {one.name: one.label for one in MEASURES}

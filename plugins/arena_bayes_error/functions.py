@@ -13,9 +13,9 @@ from arena.plugin.manager import PluginManager
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES
 from arena.utils.arguments import several
 from arena.utils.progress import stage
-from arena_bayes_error.kinds import Answer, answer
+from arena_bayes_error.kinds import LabelAnswer, answer
 from arena_bayes_error.label_file import label_table
-from arena_bayes_error.request import Request
+from arena_bayes_error.request import FloorRequest
 
 
 def bayes_error(
@@ -35,7 +35,7 @@ def bayes_error(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
     manager: PluginManager | None = None,
-) -> Answer:
+) -> LabelAnswer:
     """Estimate the lowest error rate that any classifier can reach on rows like these.
 
     Parameters
@@ -91,7 +91,7 @@ def bayes_error(
     if not isinstance(seed, Integral) or seed < 0:
         raise UsageError("The seed must be 0 or more, and whole.")
     table = label_table(labels)
-    request = Request(
+    request = FloorRequest(
         file=table,
         columns=several(columns),
         sign=sign,

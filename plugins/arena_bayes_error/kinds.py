@@ -31,14 +31,14 @@ from arena_bayes_error.estimators import (
 from arena_bayes_error.neighbours import CoverHartBounds, cover_hart
 from arena_bayes_error.platt import PlattFit, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
-from arena_bayes_error.request import Request
+from arena_bayes_error.request import FloorRequest
 
 _MOST_CLASSES = 50
 """A label with more different values, not all of them integers, is a quantity, not a class."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class LabelAnswer:
     """The result for a file."""
 
     kind: str
@@ -65,13 +65,13 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LabelKind:
     """A kind of labels: how it is read, and the function that estimates."""
 
     name: str
     description: str
-    read: Callable[[Request], Parsed]
-    function: Callable[[Parsed, FloorSettings], Answer | BayesErrorEstimate | CoverHartBounds]
+    read: Callable[[FloorRequest], Parsed]
+    function: Callable[[Parsed, FloorSettings], LabelAnswer | BayesErrorEstimate | CoverHartBounds]
     options: frozenset[str]
 
     def parse(self, labels: Any) -> Parsed:
@@ -79,12 +79,16 @@ class Kind:
         return self.read(labels)
 
     def estimate(self, parsed: Parsed, settings: FloorSettings) -> Any:
-        """Return an :class:`Answer`, which holds more than an estimate."""
+        """Return a :class:`LabelAnswer`, which holds more than an estimate."""
         found = self.function(parsed, settings)
-        return found if isinstance(found, Answer) else Answer(self.name, found, parsed.positive)
+        return (
+            found
+            if isinstance(found, LabelAnswer)
+            else LabelAnswer(self.name, found, parsed.positive)
+        )
 
 
-def answer(kind: str, request: Request, manager: PluginManager) -> Answer:
+def answer(kind: str, request: FloorRequest, manager: PluginManager) -> LabelAnswer:
     """Return the result of an estimator for the columns of a file.
 
     Raises
@@ -111,12 +115,12 @@ def answer(kind: str, request: Request, manager: PluginManager) -> Answer:
             )
     with attributed(manager.floor_estimators.plugin_of(kind), f"estimating from {kind} labels"):
         found = chosen.estimate(chosen.parse(request), request.settings())
-        if isinstance(found, Answer):
+        if isinstance(found, LabelAnswer):
             return found
-        return Answer(kind, checked(found, FloorEstimate), request.positive)
+        return LabelAnswer(kind, checked(found, FloorEstimate), request.positive)
 
 
-def _soft(request: Request) -> Parsed:
+def _soft(request: FloorRequest) -> Parsed:
     names = request.data_columns()
     labels = request.file.numbers(names)
     if len(names) == 1:
@@ -133,20 +137,20 @@ def _soft(request: Request) -> Parsed:
     return Parsed((labels,), request.positive, request.metric)
 
 
-def _estimate_soft(parsed: Parsed, settings: FloorSettings) -> Answer:
+def _estimate_soft(parsed: Parsed, settings: FloorSettings) -> LabelAnswer:
     found = from_soft_labels(*parsed.values, **settings)
     clusters = settings.get("clusters")
     floors = tuple(
         best_score(metric, parsed.values[0], clusters=clusters) for metric in parsed.metrics
     )
-    return Answer("soft", found, parsed.positive, metric_floors=floors)
+    return LabelAnswer("soft", found, parsed.positive, metric_floors=floors)
 
 
-def _uncertainty(request: Request) -> Parsed:
+def _uncertainty(request: FloorRequest) -> Parsed:
     return Parsed((request.column("uncertainty label"),))
 
 
-def _noisy(request: Request) -> Parsed:
+def _noisy(request: FloorRequest) -> Parsed:
     if request.sign is None:
         raise UsageError(
             "Noisy soft labels need sign labels, the likelier class of each row: name their column "
@@ -157,7 +161,7 @@ def _noisy(request: Request) -> Parsed:
     return Parsed((request.column("noisy soft label"), signs), positive)
 
 
-def _hard(request: Request) -> Parsed:
+def _hard(request: FloorRequest) -> Parsed:
     names = (request.label,) if request.label and not request.columns else request.data_columns()
     if len(names) > 1:
         several, positive = _several(request, names)
@@ -172,7 +176,7 @@ def _hard(request: Request) -> Parsed:
 
 
 def _several(
-    request: Request, names: tuple[str, ...]
+    request: FloorRequest, names: tuple[str, ...]
 ) -> tuple[npt.NDArray[np.float64], str | None]:
     """Return ``(n, m)`` of 0, 1 and NaN, and the text that is 1, if others than 0 and 1 are."""
     file = request.file
@@ -188,7 +192,7 @@ def _estimate_hard(parsed: Parsed, settings: FloorSettings) -> BayesErrorEstimat
     return (from_hard_labels if single else from_several_hard_labels)(*parsed.values, **settings)
 
 
-def _counts(request: Request) -> Parsed:
+def _counts(request: FloorRequest) -> Parsed:
     names = request.data_columns()
     counts = request.file.numbers(names)
     positive = request.classes()
@@ -209,7 +213,7 @@ def _counts(request: Request) -> Parsed:
     return Parsed((counts, positive, signs), request.positive, metrics)
 
 
-def _estimate_counts(parsed: Parsed, settings: FloorSettings) -> Answer:
+def _estimate_counts(parsed: Parsed, settings: FloorSettings) -> LabelAnswer:
     counts, positive, signs = parsed.values
     if signs is None:
         found = from_counts(counts, positive, **settings)
@@ -221,10 +225,10 @@ def _estimate_counts(parsed: Parsed, settings: FloorSettings) -> Answer:
         best_score(metric, shares_of(counts, positive), totals, clusters)
         for metric in parsed.metrics
     )
-    return Answer("counts", found, parsed.positive, metric_floors=floors)
+    return LabelAnswer("counts", found, parsed.positive, metric_floors=floors)
 
 
-def _positive_confidence(request: Request) -> Parsed:
+def _positive_confidence(request: FloorRequest) -> Parsed:
     if request.prior is None:
         raise UsageError(
             "Positive confidence needs the share of positive rows among all: give it with --prior. "
@@ -233,7 +237,7 @@ def _positive_confidence(request: Request) -> Parsed:
     return Parsed((request.column("confidence"), request.prior))
 
 
-def _scores(request: Request) -> Parsed:
+def _scores(request: FloorRequest) -> Parsed:
     if request.label is None:
         raise UsageError(
             "Scores are scaled to probabilities with observed labels: name their column with "
@@ -248,12 +252,12 @@ def _scores(request: Request) -> Parsed:
     return Parsed((request.column("score"), labels), positive)
 
 
-def _estimate_scores(parsed: Parsed, settings: FloorSettings) -> Answer:
+def _estimate_scores(parsed: Parsed, settings: FloorSettings) -> LabelAnswer:
     found, fit = from_scores(*parsed.values, **settings)
-    return Answer("scores", found, parsed.positive, fit)
+    return LabelAnswer("scores", found, parsed.positive, fit)
 
 
-def _features(request: Request) -> Parsed:
+def _features(request: FloorRequest) -> Parsed:
     if request.label is None:
         raise UsageError(
             "With only features and hard labels you get bounds: name the column of the observed "
@@ -295,56 +299,56 @@ def _direct(function: Callable[..., BayesErrorEstimate]) -> Callable[..., BayesE
 
 
 KINDS = (
-    Kind(
+    LabelKind(
         "soft",
         "The probability of the positive class, or of each class.",
         _soft,
         _estimate_soft,
         frozenset({"positive", "cluster", "metric"}),
     ),
-    Kind(
+    LabelKind(
         "uncertainty",
         "The probability of the less likely class.",
         _uncertainty,
         _direct(from_uncertainty_labels),
         frozenset({"cluster"}),
     ),
-    Kind(
+    LabelKind(
         "noisy",
         "Soft labels with noise, with --sign.",
         _noisy,
         _direct(from_noisy_soft_labels),
         frozenset({"sign", "positive", "cluster"}),
     ),
-    Kind(
+    LabelKind(
         "hard",
         "Observed labels, with --sign, or several columns of them.",
         _hard,
         _estimate_hard,
         frozenset({"label", "sign", "positive", "cluster"}),
     ),
-    Kind(
+    LabelKind(
         "counts",
         "How many annotators chose each class.",
         _counts,
         _estimate_counts,
         frozenset({"sign", "positive", "cluster", "metric"}),
     ),
-    Kind(
+    LabelKind(
         "positive-confidence",
         "Probabilities on positive rows, with --prior.",
         _positive_confidence,
         _direct(from_positive_confidence),
         frozenset({"prior", "cluster"}),
     ),
-    Kind(
+    LabelKind(
         "scores",
         "Any numbers, with --label.",
         _scores,
         _estimate_scores,
         frozenset({"label", "positive", "cluster"}),
     ),
-    Kind(
+    LabelKind(
         "features",
         "Any numbers, with --label; they give bounds by nearest neighbours, not an estimate.",
         _features,

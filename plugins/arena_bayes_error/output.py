@@ -16,7 +16,7 @@ from arena.utils.text import shorten
 from arena_bayes_error.annotators import DEPENDENT
 from arena_bayes_error.estimate import BayesErrorEstimate
 from arena_bayes_error.estimators import CONTRADICTED
-from arena_bayes_error.kinds import Answer
+from arena_bayes_error.kinds import LabelAnswer
 from arena_bayes_error.neighbours import CoverHartBounds
 from arena_bayes_error.study import BoardFloor
 
@@ -25,7 +25,7 @@ WARNINGS = (CONTRADICTED, DEPENDENT)
 """Assumptions that the data contradict; they are printed first."""
 
 
-def document_of(answer: Answer, seed: int) -> dict[str, Any]:
+def document_of(answer: LabelAnswer, seed: int) -> dict[str, Any]:
     """Return the JSON document of an estimate or of bounds."""
     found, fit = answer.found, answer.fit
     if isinstance(found, CoverHartBounds):
@@ -45,7 +45,7 @@ def document_of(answer: Answer, seed: int) -> dict[str, Any]:
     }
 
 
-def sentences_of(answer: Answer) -> Iterator[str]:
+def sentences_of(answer: LabelAnswer) -> Iterator[str]:
     """Yield the result in sentences, followed by its assumptions."""
     found = answer.found
     if isinstance(found, CoverHartBounds):

@@ -21,7 +21,7 @@ _WITHOUT_SIGNS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class FloorRequest:
     """The file and the options of an estimate, and how its columns are read."""
 
     file: LabelFile

@@ -8,7 +8,7 @@ from pathlib import Path
 from arena.plugin.manager import PluginManager
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
-from arena_competitors.cli.request import Outcome, Request, prepare, run
+from arena_competitors.cli.request import AttackOutcome, AttackRequest, prepare, run
 
 
 def attack(
@@ -28,7 +28,7 @@ def attack(
     wait: float = 0.0,
     manager: PluginManager | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> AttackOutcome:
     """Run attackers against public-leaderboard mechanisms, and measure the bias.
 
     The bias is the best released score minus the score of the same submission on hidden rows. By
@@ -88,7 +88,7 @@ def attack(
     attacks, mechanisms = (
         [one] if isinstance(one, str) and one else one for one in (attacks, mechanisms)
     )
-    request = Request(
+    request = AttackRequest(
         attacks=", ".join(attacks),
         mechanisms=", ".join(mechanisms) or None,
         rows=rows,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
-from arena_metrics.kernels.engine import Engine, choose_engine
+from arena_metrics.kernels.engine import KernelEngine, choose_engine
 from arena_metrics.ranks import CachedLast, Ranking, cumulative_sums
 from arena_metrics.rows import as_matrix, drawn_rows, is_constant
 
@@ -35,7 +35,7 @@ class _RankCorrelation(ABC):
 
     @abstractmethod
     def _resample(
-        self, engine: Engine, truth: FloatArray, predictions: FloatArray, weights: WeightArray
+        self, engine: KernelEngine, truth: FloatArray, predictions: FloatArray, weights: WeightArray
     ) -> FloatArray:
         """Return ``(m, B)`` scores."""
 
@@ -125,7 +125,7 @@ class Gini(_RankCorrelation):
         )
 
     def _resample(
-        self, engine: Engine, truth: FloatArray, predictions: FloatArray, weights: WeightArray
+        self, engine: KernelEngine, truth: FloatArray, predictions: FloatArray, weights: WeightArray
     ) -> FloatArray:
         response = np.broadcast_to((truth - truth.mean())[:, np.newaxis], weights.shape)
         best, spread = engine.rank_sums(truth[np.newaxis], response, weights)
@@ -190,7 +190,7 @@ class Spearman(_RankCorrelation):
         return float(np.clip(product / np.sqrt(true * predicted), -1.0, 1.0))
 
     def _resample(
-        self, engine: Engine, truth: FloatArray, predictions: FloatArray, weights: WeightArray
+        self, engine: KernelEngine, truth: FloatArray, predictions: FloatArray, weights: WeightArray
     ) -> FloatArray:
         ranks = engine.centred_midranks(truth, weights)
         _, of_truth = engine.rank_sums(truth[np.newaxis], ranks, weights)

@@ -18,7 +18,7 @@ from arena.types import (
     RowContext,
     WeightArray,
 )
-from arena_metrics.kernels.engine import Engine, choose_engine
+from arena_metrics.kernels.engine import KernelEngine, choose_engine
 from arena_metrics.parameters import require_choice
 from arena_metrics.rows import drawn_rows
 
@@ -187,7 +187,7 @@ class _Pairs:
             index = 0.5 * concordant.sum() / total
             return np.asarray(len(risks) * (concordant - index * comparable) / total)
 
-    def _engine(self, n_weightings: int) -> Engine:
+    def _engine(self, n_weightings: int) -> KernelEngine:
         pairs = len(self.order) ** 2 * _WORK_OF_A_PAIR
         return choose_engine(int(pairs * (1 + n_weightings * _WORK_OF_A_PAIR)))
 

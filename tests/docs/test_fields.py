@@ -11,7 +11,7 @@ import typing
 import arena
 from arena.interfaces import Study
 from arena.plugin.manager import PluginManager
-from arena.simulation.competition.comparison import Comparison
+from arena.simulation.competition.comparison import MechanismComparison
 from arena.simulation.plan.organiser import Advice
 from arena.simulation.ranks.study import RankSimulation
 from arena.types import Finding
@@ -23,7 +23,7 @@ _INTERNAL = {"AttackStudy", "MetricScorer", "Request", "Rows", "Taken"}
 def _reached() -> list[type]:
     """Return the dataclasses of ``arena.__all__``, and those in the results of its functions."""
     found: dict[type, None] = {}
-    waiting: list[typing.Any] = [Advice, Comparison, RankSimulation]
+    waiting: list[typing.Any] = [Advice, MechanismComparison, RankSimulation]
     for name in arena.__all__:
         one = getattr(arena, name)
         if inspect.isclass(one):

@@ -12,7 +12,7 @@ import pytest
 
 from arena.errors import InputError
 from arena.intake import SubmissionForm, parse_submission, read_solution
-from arena.interfaces import Table
+from arena.interfaces import PlainTable
 from arena.types import MetricTraits, PredictionKind, Solution, SolutionColumns
 from submission_files import Send, Solve
 
@@ -86,7 +86,7 @@ def test_empty_cells_are_refused_where_the_metric_has_no_use_for_them(
 ) -> None:
     content = _csv("words", ["a", "  ", *["b"] * (len(CELLS) - 2)])
     assert send(content, texts).values is not None
-    (fault,) = send(content, texts, modality=Table(empty_cells=False)).faults
+    (fault,) = send(content, texts, modality=PlainTable(empty_cells=False)).faults
     assert (fault.kind, fault.row, fault.id, fault.column) == ("empty cell", 3, "1", "words")
 
 

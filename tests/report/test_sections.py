@@ -11,7 +11,7 @@ from arena.evaluation.similar import SimilarSubmissions
 from arena.report.competition_simulation import truth_section
 from arena.report.copies import copies_section
 from arena.simulation.competition.flags import Flag
-from arena.simulation.competition.outcome import Outcome, TeamOutcome
+from arena.simulation.competition.outcome import CompetitionOutcome, TeamOutcome
 from arena.simulation.competition.true_scores import TruthKind
 
 
@@ -45,7 +45,7 @@ TEAMS = {
 }
 
 
-def outcome_of(**changes: Any) -> Outcome:
+def outcome_of(**changes: Any) -> CompetitionOutcome:
     """Return a simulated competition without days."""
     teams = tuple(
         TeamOutcome(
@@ -56,7 +56,7 @@ def outcome_of(**changes: Any) -> Outcome:
         for name, (kind, conduct, submissions, shown, rank, score, true_rank, true_score)
         in TEAMS.items()
     )  # fmt: skip
-    outcome = Outcome(
+    outcome = CompetitionOutcome(
         mechanism="full", scope="team", folder="", truth="exact", greater_is_better=True,
         submissions=9, turned_away=0, teams=teams, days=(), leaderboard_error=None,
         agreement={"public_private": 0.25, "private_true": None, "public_true": 1.0}, flags=(),

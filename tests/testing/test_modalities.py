@@ -13,7 +13,7 @@ import pytest
 
 from arena import BoardSettings, ScoreSettings, score
 from arena.hookspecs import hookimpl
-from arena.interfaces import CellFault, Modality, PointwiseMetric, Table, modality_of
+from arena.interfaces import CellFault, Modality, PlainTable, PointwiseMetric, modality_of
 from arena.interfaces.faults import FaultList
 from arena.plugin.manager import PluginManager
 from arena.testing import check_modality
@@ -28,7 +28,7 @@ def test_every_modality_of_ours_conforms(entry: Any) -> None:
 
 
 def test_every_metric_has_a_modality_that_is_provided() -> None:
-    provided = {type(entry.item) for entry in MANAGER.modalities} | {Table}
+    provided = {type(entry.item) for entry in MANAGER.modalities} | {PlainTable}
     assert {type(modality_of(entry.item)) for entry in MANAGER.metrics} <= provided
 
 

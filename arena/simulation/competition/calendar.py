@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.config import Settings
 from arena.simulation.competition.teams import Participant
-from arena.simulation.past.teams import Defaults, Teams, entry_days
+from arena.simulation.past.teams import Defaults, PastTeams, entry_days
 
 FIRST_DAY = datetime(2001, 1, 1, tzinfo=UTC)
 """Used without a deadline: in the past, so that it cannot be mistaken for a real competition."""
@@ -46,7 +46,7 @@ def calendar(
     settings: Settings,
     days: int,
     seed: int,
-    past: tuple[Teams, Defaults] | None = None,
+    past: tuple[PastTeams, Defaults] | None = None,
     *,
     final_visits: bool = True,
 ) -> list[list[Visit]]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from arena.charts import Specification
 from arena.charts.specification import layered, named, quantitative, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
-from arena.simulation.competition.comparison import Comparison, Measure
+from arena.simulation.competition.comparison import Measure, MechanismComparison
 from arena.simulation.competition.folder import folder_name
-from arena.simulation.competition.outcome import Outcome
+from arena.simulation.competition.outcome import CompetitionOutcome
 from arena.simulation.competition.true_scores import TruthKind
 from arena.types import Chart
 
@@ -45,7 +45,7 @@ def _name(kind: str, mechanism: str) -> str:
     return f"{kind}-{folder_name(mechanism)}".replace("_", "-").replace(".", "-")
 
 
-def over_time_chart(outcome: Outcome, metric: str) -> Chart:
+def over_time_chart(outcome: CompetitionOutcome, metric: str) -> Chart:
     """Draw what the top of the public board showed from day to day, and what was true."""
     labels = _LABELS[outcome.truth]
     values = [
@@ -71,7 +71,7 @@ def over_time_chart(outcome: Outcome, metric: str) -> Chart:
     )
 
 
-def ranks_chart(outcome: Outcome) -> Chart:
+def ranks_chart(outcome: CompetitionOutcome) -> Chart:
     """Draw every team's rank on the public board, on the private one, and in truth."""
     stages = _STAGES if outcome.truth == "exact" else _STAGES[:2]
     step = -(-len(outcome.teams) // _MOST_LINES)
@@ -114,7 +114,7 @@ def ranks_chart(outcome: Outcome) -> Chart:
     )
 
 
-def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
+def comparison_chart(outcomes: Sequence[CompetitionOutcome], metric: str) -> Chart:
     """Draw how far the top of the public board was from the truth, a line per mechanism."""
     names = [outcome.mechanism for outcome in outcomes]
     values = [
@@ -141,7 +141,7 @@ def comparison_chart(outcomes: Sequence[Outcome], metric: str) -> Chart:
     )
 
 
-def errors_by_day_chart(found: Comparison, metric: str) -> Chart:
+def errors_by_day_chart(found: MechanismComparison, metric: str) -> Chart:
     """Draw the leaderboard error by day: means over the seeds, and bands of the standard error."""
     values = [
         {
@@ -185,7 +185,7 @@ def errors_by_day_chart(found: Comparison, metric: str) -> Chart:
     )
 
 
-def seeds_chart(found: Comparison, measure: Measure) -> Chart:
+def seeds_chart(found: MechanismComparison, measure: Measure) -> Chart:
     """Draw a measure of every seed under every mechanism; a line joins the values of one seed."""
     kept = [story for story in found.stories if not story.degenerate]
     values = [

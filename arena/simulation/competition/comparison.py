@@ -21,7 +21,7 @@ from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.tabular import as_json
 
 Document: TypeAlias = Mapping[str, Any]
-"""An outcome as :meth:`arena.simulation.competition.outcome.Outcome.to_dict` returns it."""
+"""As :meth:`arena.simulation.competition.outcome.CompetitionOutcome.to_dict` returns it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class MeasureSummary:
     """A measure under one mechanism over the seeds."""
 
     mechanism: str
@@ -159,7 +159,7 @@ class DayError:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class MechanismComparison:
     """Mechanisms compared over seeds."""
 
     mechanisms: tuple[str, ...]
@@ -172,7 +172,7 @@ class Comparison:
     """Joint confidence level of the differences, in (0, 1)."""
     comparisons: int
     """The number of differences that the tests are corrected for."""
-    summaries: tuple[Summary, ...]
+    summaries: tuple[MeasureSummary, ...]
     """Each outcome under each mechanism."""
     differences: tuple[Difference, ...]
     """Each outcome's difference between two mechanisms, paired by seed."""
@@ -184,7 +184,7 @@ class Comparison:
         """``exact`` or ``private``, see :data:`~arena.simulation.competition.true_scores`."""
         return str(self.stories[0].outcomes[0]["truth"])
 
-    def summary_of(self, mechanism: str, measure: str) -> Summary | None:
+    def summary_of(self, mechanism: str, measure: str) -> MeasureSummary | None:
         """Return a summary; None: the measure is not known."""
         own = (summary for summary in self.summaries if summary.mechanism == mechanism)
         return next((one for one in own if one.measure == measure), None)
@@ -228,7 +228,7 @@ def values_of(stories: Sequence[Story], mechanism: int, measure: Measure) -> Flo
 
 def compare_mechanisms(
     mechanisms: Sequence[str], stories: Sequence[Story], level: float = DEFAULT_LEVEL
-) -> Comparison:
+) -> MechanismComparison:
     """Summarise every measure under every mechanism, and test all paired differences.
 
     Parameters
@@ -272,7 +272,7 @@ def compare_mechanisms(
         for measure in MEASURES
         if np.isfinite(values[one, measure.name] - values[other, measure.name]).sum() > 1
     ]
-    return Comparison(
+    return MechanismComparison(
         mechanisms=tuple(mechanisms),
         stories=tuple(stories),
         degenerate=tuple(story.seed for story in stories if story.degenerate),
@@ -301,7 +301,7 @@ def compare_mechanisms(
     )  # fmt: skip
 
 
-def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> Summary:
+def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> MeasureSummary:
     from scipy import stats
 
     n, mean = len(values), float(values.mean())
@@ -316,7 +316,7 @@ def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> S
         reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
         low, high = mean - reach, mean + reach
     least, most = float(values.min()), float(values.max())
-    return Summary(
+    return MeasureSummary(
         mechanism=name,
         measure=measure.name,
         seeds=n,

@@ -30,15 +30,15 @@ from arena.scoring.splits import rows_of
 from arena.simulation.competition.calendar import Visit
 from arena.simulation.competition.drawing import Drawing, open_drawing
 from arena.simulation.competition.outcome import (
-    Outcome,
+    CompetitionOutcome,
     TeamOutcome,
     agreement_of,
     degenerate_reason,
 )
-from arena.simulation.competition.teams import Kind, Participant
+from arena.simulation.competition.teams import CompetitorKind, Participant
 from arena.simulation.competition.timeline import timeline
 from arena.simulation.competition.true_scores import true_scores, truth_kind
-from arena.simulation.past.teams import Defaults, Teams
+from arena.simulation.past.teams import Defaults, PastTeams
 from arena.types import FloatArray, IntArray, Solution
 from arena.utils.parallel import Progress
 
@@ -59,7 +59,7 @@ class DrawnTeam:
         raise UsageError("The predictions of drawn teams come from the simulation: use --drawn.")
 
 
-DRAWN = Kind("drawn team", DrawnTeam(), "arena")
+DRAWN = CompetitorKind("drawn team", DrawnTeam(), "arena")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class _Played:
     shown: float | None
 
 
-def drawing_for(metric: Metric, solution: Solution, teams: Teams, seed: int) -> Drawing:
+def drawing_for(metric: Metric, solution: Solution, teams: PastTeams, seed: int) -> Drawing:
     """Return the drawing for a competition: 90% of the teams are better than pure noise.
 
     Raises
@@ -97,13 +97,13 @@ def drawing_for(metric: Metric, solution: Solution, teams: Teams, seed: int) -> 
     return open_drawing(metric, solution, reach_of(teams), rng)
 
 
-def reach_of(teams: Teams) -> float:
+def reach_of(teams: PastTeams) -> float:
     """Return the gap that 90% of the teams' gaps do not exceed, at least 3."""
     gaps = np.concatenate([teams.public_gap, teams.private_gap])
     return max(_LEAST_REACH, float(np.quantile(gaps, _REACH_LEVEL)))
 
 
-def final_predictions(drawing: Drawing, teams: Teams, seed: int) -> Iterator[npt.NDArray[Any]]:
+def final_predictions(drawing: Drawing, teams: PastTeams, seed: int) -> Iterator[npt.NDArray[Any]]:
     """Yield each team's last entry only, in blocks of 64."""
     seeds = [_seed(seed, int(one), position, 0) for position, one in enumerate(teams.notebook)]
     for start in range(0, len(seeds), _BLOCK):
@@ -115,13 +115,13 @@ def play_drawn(
     state: CompetitionState,
     participants: Sequence[Participant],
     rounds: Sequence[Sequence[Visit]],
-    past: tuple[Teams, Defaults],
+    past: tuple[PastTeams, Defaults],
     seed: int,
     days: int,
     start: datetime,
     baseline: npt.NDArray[Any],
     progress: Progress,
-) -> Outcome:
+) -> CompetitionOutcome:
     """Play all visits, and return the outcome without rank intervals and flags.
 
     Parameters
@@ -167,7 +167,7 @@ def play_drawn(
 
 
 def _entries(
-    rounds: Sequence[Sequence[Visit]], teams: Teams, known: Defaults, seed: int
+    rounds: Sequence[Sequence[Visit]], teams: PastTeams, known: Defaults, seed: int
 ) -> _Entries:
     """Return every entry; a team's gap approaches that of its last one with their logarithm."""
     visits = sorted((visit.when, visit.participant) for visits in rounds for visit in visits)
@@ -278,7 +278,7 @@ def _outcome(
     days: int,
     start: datetime,
     baseline: Mapping[str, Any] | None,
-) -> Outcome:
+) -> CompetitionOutcome:
     settings, metric = state.settings, state.metric
     better = metric.greater_is_better
     kind = truth_kind(state.solution, metric)
@@ -328,7 +328,7 @@ def _outcome(
         if one.shown is not None
     )
     error, by_day = timeline(shown, days, start, greater_is_better=better)
-    return Outcome(
+    return CompetitionOutcome(
         mechanism=settings.public.mechanism,
         scope=settings.public.scope,
         folder=str(state.folder),
@@ -350,7 +350,7 @@ def _outcome(
     )
 
 
-def final_board(outcome: Outcome) -> str:
+def final_board(outcome: CompetitionOutcome) -> str:
     """Return the final board as CSV, in the form that past boards are read in."""
     lines = ["team,private_rank,private_score,public_rank,public_score,entries"]
     for team in outcome.teams:

@@ -51,7 +51,7 @@ class TeamOutcome:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class CompetitionOutcome:
     """A simulated competition under one mechanism."""
 
     mechanism: str
@@ -183,7 +183,7 @@ def outcome_of(
     participants: Sequence[Participant],
     days: int,
     start: datetime,
-) -> Outcome:
+) -> CompetitionOutcome:
     """Compare the results of a finalized competition with the truth.
 
     Parameters
@@ -212,7 +212,7 @@ def outcome_of(
     )
     better = state.metric.greater_is_better
     error, by_day = timeline(shown, days, start, greater_is_better=better)
-    return Outcome(
+    return CompetitionOutcome(
         mechanism=settings.public.mechanism,
         scope=settings.public.scope,
         folder=str(state.folder),

@@ -33,7 +33,7 @@ from arena.simulation.competition.run import (
     sample_prediction,
 )
 from arena.simulation.competition.setup import CompetitionData, data_from_world, with_drift
-from arena.simulation.competition.teams import Kind, baseline_of, read_kinds
+from arena.simulation.competition.teams import CompetitorKind, baseline_of, read_kinds
 from arena.simulation.data import Sizes, synthetic_world
 from arena.simulation.past.boards import read_boards
 from arena.simulation.past.teams import LikePast
@@ -264,7 +264,7 @@ def dry_run(
 
 def _fitting(
     simulation: PreparedSimulation, state: CompetitionState, drop_kinds: bool, drop_baseline: bool
-) -> tuple[tuple[Kind, ...], Kind | None, list[str]]:
+) -> tuple[tuple[CompetitorKind, ...], CompetitorKind | None, list[str]]:
     """Return the kinds and the baseline that can play, and notes on those that cannot."""
     solution = state.solution
     if len(solution.targets) != 1:
@@ -296,7 +296,7 @@ def _fitting(
     return tuple(kept), baseline, notes
 
 
-def _refusal(kind: Kind, part: Participation, tolerated: bool) -> str | None:
+def _refusal(kind: CompetitorKind, part: Participation, tolerated: bool) -> str | None:
     """Return why a kind cannot play, if that is tolerated; otherwise raise it."""
     try:
         with attributed(kind.plugin, f"starting {kind.specification}"):

@@ -31,7 +31,7 @@ from arena.simulation.competition.cache import ResultCache, write_file
 from arena.simulation.competition.calendar import Visit, calendar, first_day
 from arena.simulation.competition.drawn import DRAWN, final_board, play_drawn
 from arena.simulation.competition.folder import SimulationFolder, folder_name, open_folder
-from arena.simulation.competition.outcome import Outcome, outcome_of
+from arena.simulation.competition.outcome import CompetitionOutcome, outcome_of
 from arena.simulation.competition.play import Playing, Publication, play, player_rng
 from arena.simulation.competition.setup import CompetitionData
 from arena.simulation.competition.submit import (
@@ -40,8 +40,8 @@ from arena.simulation.competition.submit import (
     open_submitter,
     submission_table,
 )
-from arena.simulation.competition.teams import Kind, Participant, assign_teams
-from arena.simulation.past.teams import Defaults, LikePast, Teams, typical_board
+from arena.simulation.competition.teams import CompetitorKind, Participant, assign_teams
+from arena.simulation.past.teams import Defaults, LikePast, PastTeams, typical_board
 from arena.simulation.requests import SimulationRequest
 from arena.store import Store
 from arena.types import PredictionKind
@@ -67,8 +67,8 @@ class PreparedSimulation:
     settings: Settings
     """Of every competition, except for the mechanism."""
     mechanisms: tuple[str, ...]
-    kinds: tuple[Kind, ...]
-    baseline: Kind | None
+    kinds: tuple[CompetitorKind, ...]
+    baseline: CompetitorKind | None
     """The competitor whose predictions are the public baseline; None: the sample submission."""
     like: LikePast | None = None
     """Past boards whose teams are imitated; None: a uniform level of activity."""
@@ -130,7 +130,7 @@ class CompetitionRun:
     folder: Path
     result: ScoreResult | None
     """The finalized competition; None with drawn predictions, which are not stored."""
-    outcome: Outcome
+    outcome: CompetitionOutcome
 
 
 @contextlib.contextmanager
@@ -216,7 +216,7 @@ def run_competition(
         return CompetitionRun(state.folder, result, outcome)
 
 
-def _drawn_teams(simulation: PreparedSimulation, like: LikePast) -> tuple[Teams, Defaults]:
+def _drawn_teams(simulation: PreparedSimulation, like: LikePast) -> tuple[PastTeams, Defaults]:
     """Return teams like those of past boards, the same under every mechanism."""
     rng = np.random.default_rng(
         np.random.SeedSequence(simulation.request.seed, spawn_key=(_PAST_STREAM,))

@@ -11,7 +11,7 @@ from typing import Any
 from arena.interfaces import kinds_of
 from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
-from arena.simulation.competition.comparison import Comparison, Story, compare_mechanisms
+from arena.simulation.competition.comparison import MechanismComparison, Story, compare_mechanisms
 from arena.simulation.competition.prepare import prepare
 from arena.simulation.competition.run import CompetitionRun, PreparedSimulation, run_competition
 from arena.simulation.competition.seeds import request_of_seed, run_seeds
@@ -36,7 +36,7 @@ class Simulation:
     """Under which each seed was run."""
     stories: tuple[Story, ...]
     """The result of each seed; ``outcomes`` has a JSON object for each mechanism."""
-    comparison: Comparison | None
+    comparison: MechanismComparison | None
     """Means, spread and paired differences over the seeds; None with a single one."""
     notes: tuple[str, ...]
     """For the organiser, in sentences."""

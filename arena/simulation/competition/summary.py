@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from arena.simulation.competition.comparison import MEASURES, Comparison, Difference
+from arena.simulation.competition.comparison import MEASURES, Difference, MechanismComparison
 from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD
-from arena.simulation.competition.outcome import Outcome
+from arena.simulation.competition.outcome import CompetitionOutcome
 from arena.utils.formatting import level_text, number, score_decimals
 
 UNKNOWN = (
@@ -13,17 +13,17 @@ UNKNOWN = (
 )
 
 
-def summarize(outcome: Outcome) -> str:
+def summarize(outcome: CompetitionOutcome) -> str:
     """Return who won, whether it was the truly best, and how far the public board was off."""
     return " ".join((about_winner(outcome), about_time(outcome)))
 
 
-def _shown(outcome: Outcome, *values: float | None) -> list[str]:
+def _shown(outcome: CompetitionOutcome, *values: float | None) -> list[str]:
     decimals = min(4, max(score_decimals([team.score for team in outcome.teams]), 1))
     return [number(decimals)(value) for value in values]
 
 
-def about_winner(outcome: Outcome) -> str:
+def about_winner(outcome: CompetitionOutcome) -> str:
     """Say whether the truly best team won, judged by the true scores of final submissions."""
     if outcome.degenerate is not None:
         return (
@@ -50,7 +50,7 @@ def about_winner(outcome: Outcome) -> str:
     )
 
 
-def about_time(outcome: Outcome) -> str:
+def about_time(outcome: CompetitionOutcome) -> str:
     """Say how far the top of the public leaderboard was from the truth."""
     if outcome.leaderboard_error is None or not outcome.days:
         return "Nothing was released."
@@ -69,7 +69,7 @@ def about_time(outcome: Outcome) -> str:
     )
 
 
-def about_intervals(outcome: Outcome) -> str:
+def about_intervals(outcome: CompetitionOutcome) -> str:
     """Say whether the intervals held the truth; empty if it is not known or has no meaning."""
     if outcome.degenerate is not None:
         return ""
@@ -93,7 +93,7 @@ def about_intervals(outcome: Outcome) -> str:
     return text.strip()
 
 
-def about_flags(outcome: Outcome) -> str:
+def about_flags(outcome: CompetitionOutcome) -> str:
     """Say how many teams were flagged, and how many of them correctly."""
     text = ""
     copies = sum(team.conduct == "copies" for team in outcome.teams)
@@ -119,7 +119,7 @@ def _teams(count: int) -> str:
     return "1 team was" if count == 1 else f"{count:,} teams were"
 
 
-def summarize_seeds(found: Comparison) -> list[str]:
+def summarize_seeds(found: MechanismComparison) -> list[str]:
     """Return what the seeds show, and which differences of mechanisms they do not show."""
     n, left_out = len(found.stories), len(found.degenerate)
     texts = []
@@ -157,7 +157,7 @@ def summarize_seeds(found: Comparison) -> list[str]:
     return texts
 
 
-def _about_differences(found: Comparison) -> str:
+def _about_differences(found: MechanismComparison) -> str:
     labels = {measure.name: measure.label for measure in MEASURES}
     shown = [difference for difference in found.differences if difference.shown]
     if not shown:

@@ -16,7 +16,7 @@ _WRONG_SHARE = re.compile(r"(?P<name>.*[^=\s])\s*=\s*(?P<share>[^()=]*)", re.DOT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class CompetitorKind:
     """A kind of competitor."""
 
     specification: str
@@ -45,7 +45,7 @@ class Participant:
 
     number: int
     """From 0; its random numbers depend on the seed and this number only."""
-    kind: Kind
+    kind: CompetitorKind
 
     def team(self, account: int = 0) -> str:
         """Return the name of its team, which marks it as simulated."""
@@ -57,7 +57,7 @@ def _plays_honestly(competitor: Competitor) -> bool:
     return not isinstance(competitor, DeclaresConduct) or competitor.conduct == "honest"
 
 
-def baseline_of(specification: str, registry: Registry[Competitor]) -> Kind:
+def baseline_of(specification: str, registry: Registry[Competitor]) -> CompetitorKind:
     """Find the competitor that makes a public baseline; suggestions are honest ones only.
 
     Raises
@@ -66,10 +66,12 @@ def baseline_of(specification: str, registry: Registry[Competitor]) -> Kind:
         As :func:`kind_of`.
     """
     competitor = registry.resolve(specification, suggest=_plays_honestly)
-    return Kind(specification, competitor, registry.plugin_of(specification))
+    return CompetitorKind(specification, competitor, registry.plugin_of(specification))
 
 
-def kind_of(specification: str, registry: Registry[Competitor], share: float = 1.0) -> Kind:
+def kind_of(
+    specification: str, registry: Registry[Competitor], share: float = 1.0
+) -> CompetitorKind:
     """Find a competitor by its name and parameters.
 
     Raises
@@ -80,10 +82,10 @@ def kind_of(specification: str, registry: Registry[Competitor], share: float = 1
         If it refuses its parameters.
     """
     competitor = registry.resolve(specification)
-    return Kind(specification, competitor, registry.plugin_of(specification), share)
+    return CompetitorKind(specification, competitor, registry.plugin_of(specification), share)
 
 
-def read_kinds(text: str, registry: Registry[Competitor]) -> tuple[Kind, ...]:
+def read_kinds(text: str, registry: Registry[Competitor]) -> tuple[CompetitorKind, ...]:
     """Read kinds with their shares, such as ``copycat=10, block-flip(rows=16)=1``.
 
     A kind without a share has 1.
@@ -108,13 +110,13 @@ def read_kinds(text: str, registry: Registry[Competitor]) -> tuple[Kind, ...]:
     return tuple(kinds)
 
 
-def assign_teams(kinds: Sequence[Kind], teams: int) -> tuple[Participant, ...]:
+def assign_teams(kinds: Sequence[CompetitorKind], teams: int) -> tuple[Participant, ...]:
     """Divide participants among the kinds by their shares (largest remainder method).
 
     >>> from arena.interfaces import Competitor
     >>> class Guesser:
     ...     name = "guesser"
-    >>> kinds = [Kind("a", Guesser(), "p", 2), Kind("b", Guesser(), "p", 1)]
+    >>> kinds = [CompetitorKind("a", Guesser(), "p", 2), CompetitorKind("b", Guesser(), "p", 1)]
     >>> [one.kind.specification for one in assign_teams(kinds, 4)]
     ['a', 'a', 'a', 'b']
     """

@@ -43,7 +43,7 @@ class Defaults:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Teams:
+class PastTeams:
     """n drawn teams. A gap is a distance from the top: 0 is the best team, 1 the median one."""
 
     entries: IntArray
@@ -75,7 +75,7 @@ class LikePast:
                 digest.update(b"none" if array is None else array.tobytes())
         return digest.hexdigest()
 
-    def draw(self, n_teams: int, rng: np.random.Generator) -> Teams:
+    def draw(self, n_teams: int, rng: np.random.Generator) -> PastTeams:
         """Draw the teams of one competition.
 
         >>> teams = LikePast((typical_board(),)).draw(1_000, np.random.default_rng(0))
@@ -108,7 +108,7 @@ class LikePast:
         if board.last is None:
             stops = np.where(rng.random(n_teams) < known.rush, 1.0, stops)
         single = entries == 1
-        return Teams(
+        return PastTeams(
             entries=entries.astype(np.intp),
             public_gap=public * change,
             private_gap=private * change,

@@ -11,7 +11,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
-from arena.simulation.competition.comparison import Comparison
+from arena.simulation.competition.comparison import MechanismComparison
 from arena.simulation.plan.drawn import (
     FIGURES,
     Design,
@@ -173,7 +173,7 @@ class Advice:
     """Compared on the pilot, the best first; empty: only one."""
     notes: tuple[str, ...] = ()
     """Limits of the answers, one sentence each."""
-    rehearsal: Comparison | None = None
+    rehearsal: MechanismComparison | None = None
     """The mechanisms compared on simulated competitions, if there is a rehearsal."""
 
     def sweep(self, name: str) -> Sweep:

@@ -55,7 +55,7 @@ from arena.utils.requests import EngineChoice, refuse_unused
 from arena.utils.text import printable
 
 if TYPE_CHECKING:
-    from arena.simulation.competition.comparison import Comparison
+    from arena.simulation.competition.comparison import MechanismComparison
 
 FEW_IN_CLASS = 10
 """With fewer units in a class, the class sets the degrees of freedom, as on a board."""
@@ -245,7 +245,7 @@ def plan_files(request: PilotPlanRequest, manager: PluginManager, progress: Prog
         return replace(advise(pilot, request, progress), rehearsal=compared)
 
 
-def _rehearsed(request: PlanRequest) -> Comparison | None:
+def _rehearsed(request: PlanRequest) -> MechanismComparison | None:
     """Return the comparison of mechanisms of the rehearsal; None without one."""
     if request.rehearsal is None:
         return None

@@ -13,7 +13,7 @@ from arena.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RankTarget:
     """First places that are to go to the submissions which truly deserve them."""
 
     size: int
@@ -31,17 +31,19 @@ class Target:
         )
 
 
-def targets_for(n_submissions: int, prizes: int, top: int) -> tuple[Target, ...]:
+def targets_for(n_submissions: int, prizes: int, top: int) -> tuple[RankTarget, ...]:
     """Return the targets that so many submissions allow beside the first place.
 
     >>> [target.label for target in targets_for(20, 3, 10)]
     ['places 1 to 2, in order', 'places 1 to 3, in order', 'set of the top 10']
     """
-    places = [Target(size, ordered=True) for size in range(2, prizes + 1) if size < n_submissions]
-    return (*places, *([Target(top, ordered=False)] if 1 < top < n_submissions else []))
+    places = [
+        RankTarget(size, ordered=True) for size in range(2, prizes + 1) if size < n_submissions
+    ]
+    return (*places, *([RankTarget(top, ordered=False)] if 1 < top < n_submissions else []))
 
 
-def rows_until(true: FloatArray, errors: FloatArray, n_rows: int, target: Target) -> FloatArray:
+def rows_until(true: FloatArray, errors: FloatArray, n_rows: int, target: RankTarget) -> FloatArray:
     """Return from how many rows on a target is right, for each draw.
 
     A target is right if every pair of submissions that it depends on is in its true order, and on
@@ -57,9 +59,9 @@ def rows_until(true: FloatArray, errors: FloatArray, n_rows: int, target: Target
     Examples
     --------
     >>> true, errors = np.array([[0.9], [0.8], [0.5]]), np.array([[0.0], [0.2], [0.0]])
-    >>> rows_until(true, errors, 100, Target(1, ordered=True)).round(6).tolist()
+    >>> rows_until(true, errors, 100, RankTarget(1, ordered=True)).round(6).tolist()
     [400.0]
-    >>> rows_until(true, errors, 100, Target(2, ordered=False)).tolist()
+    >>> rows_until(true, errors, 100, RankTarget(2, ordered=False)).tolist()
     [0.0]
     """
     order = np.argsort(-true, axis=0, kind="stable")
@@ -76,7 +78,7 @@ def rows_until(true: FloatArray, errors: FloatArray, n_rows: int, target: Target
 
 
 def least_favourable_for(
-    scores: FloatArray, errors: FloatArray, target: Target, critical: float
+    scores: FloatArray, errors: FloatArray, target: RankTarget, critical: float
 ) -> FloatArray:
     """Return true scores in the confidence set under which a target is hardest to get right.
 
@@ -98,7 +100,10 @@ def least_favourable_for(
     --------
     >>> rng = np.random.default_rng(0)
     >>> found = least_favourable_for(
-    ...     np.array([9.0, 5.0, 4.9, 1.0]), 0.1 * rng.normal(size=(4, 200)), Target(2, False), 3.0
+    ...     np.array([9.0, 5.0, 4.9, 1.0]),
+    ...     0.1 * rng.normal(size=(4, 200)),
+    ...     RankTarget(2, False),
+    ...     3.0,
     ... )
     >>> (found == 0).tolist()
     [False, True, True, False]
@@ -114,7 +119,7 @@ def least_favourable_for(
 
 
 def share_right(
-    true: FloatArray, errors: FloatArray, target: Target, rng: np.random.Generator
+    true: FloatArray, errors: FloatArray, target: RankTarget, rng: np.random.Generator
 ) -> float:
     """Return how often a target is right for ``(k,)`` true scores with ``(k, E)`` errors.
 
@@ -129,7 +134,7 @@ def share_right(
     return float((order == shown).all(axis=0).mean())
 
 
-def has_ties(true: FloatArray, target: Target) -> bool:
+def has_ties(true: FloatArray, target: RankTarget) -> bool:
     """Return whether equal true scores keep a target from ever being certain."""
     ordered: Sequence[float] = np.sort(true)[::-1].tolist()
     edges = range(1, target.size + 1) if target.ordered else [target.size]

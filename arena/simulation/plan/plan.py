@@ -20,7 +20,7 @@ from arena.evaluation.levels import LEADER, PAIRS, check_level
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
 from arena.simulation.plan.places import (
-    Target,
+    RankTarget,
     has_ties,
     least_favourable_for,
     rows_until,
@@ -136,7 +136,7 @@ class TargetShare:
 class TargetPlan:
     """The rows for a prize place, or for the top k."""
 
-    target: Target
+    target: RankTarget
     """The places."""
     shares: tuple[TargetShare, ...]
     """The shares by the number of private rows."""
@@ -428,7 +428,7 @@ def _plan_row(
 
 
 def _target_plan(
-    target: Target,
+    target: RankTarget,
     scenarios: _Scenarios,
     by_prior: Sequence[FloatArray],
     worst: FloatArray,

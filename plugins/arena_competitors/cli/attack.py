@@ -19,7 +19,7 @@ from arena.utils.requests import HERE, EngineChoice
 from arena.utils.text import printable, shorten
 
 if TYPE_CHECKING:
-    from arena_competitors.cli.request import Outcome
+    from arena_competitors.cli.request import AttackOutcome
 
 app = typer.Typer(add_completion=False)
 
@@ -94,7 +94,7 @@ def attack(
     from arena.charts import check_chart_path, write_chart
     from arena_competitors.cli import request
 
-    wanted = request.Request(
+    wanted = request.AttackRequest(
         attacks=attacks,
         mechanisms=mechanisms,
         rows=rows,
@@ -128,7 +128,7 @@ def attack(
         raise typer.Exit(1)
 
 
-def _print(outcome: Outcome) -> None:
+def _print(outcome: AttackOutcome) -> None:
     """Print the results of the attacks, the cost of each mechanism, and the advice."""
     study, request = outcome.study, outcome.study.request
     out = console()

@@ -34,7 +34,7 @@ _WITHOUT_BOUNDS = "kaggle"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AttackRequest:
     """The options of the command; None for options that were not given."""
 
     attacks: str
@@ -55,7 +55,7 @@ class Request:
 class AttackStudy:
     """The checked options, with everything needed to run the attacks."""
 
-    request: Request
+    request: AttackRequest
     metric: str
     """As given."""
     campaign: Campaign
@@ -68,7 +68,7 @@ class AttackStudy:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class AttackOutcome:
     """The results of the attacks."""
 
     study: AttackStudy
@@ -112,7 +112,10 @@ class Outcome:
 
 
 def prepare(
-    request: Request, directory: Path | None, wait: float, manager: PluginManager | None = None
+    request: AttackRequest,
+    directory: Path | None,
+    wait: float,
+    manager: PluginManager | None = None,
 ) -> AttackStudy:
     """Resolve and check all options before anything runs.
 
@@ -137,7 +140,7 @@ def prepare(
     return _on_own_solution(request, directory, wait)
 
 
-def _on_random_labels(request: Request, manager: PluginManager) -> AttackStudy:
+def _on_random_labels(request: AttackRequest, manager: PluginManager) -> AttackStudy:
     name = request.metric or _METRIC
     metric: Metric = manager.metrics.resolve(name)
     rows = _ROWS if request.rows is None else request.rows
@@ -159,7 +162,7 @@ def _on_random_labels(request: Request, manager: PluginManager) -> AttackStudy:
     return replace(study, notes=(note, *study.notes))
 
 
-def _on_own_solution(request: Request, directory: Path, wait: float) -> AttackStudy:
+def _on_own_solution(request: AttackRequest, directory: Path, wait: float) -> AttackStudy:
     from arena.cli.folder import look_at_competition  # loads the store
 
     given = {
@@ -196,7 +199,7 @@ def _scope(given: str | None) -> Scope:
 
 
 def _study(
-    request: Request,
+    request: AttackRequest,
     metric: str,
     campaign: Campaign,
     manager: PluginManager,
@@ -242,7 +245,7 @@ def _study(
     )
 
 
-def run(study: AttackStudy, progress: Progress, engine: Engine | None = None) -> Outcome:
+def run(study: AttackStudy, progress: Progress, engine: Engine | None = None) -> AttackOutcome:
     """Run every attack against every mechanism, and evaluate the mechanisms.
 
     The attacks run on the engine; None: on a cluster in use, else in this process.
@@ -268,4 +271,4 @@ def run(study: AttackStudy, progress: Progress, engine: Engine | None = None) ->
         progress.advance()
     verdicts = evaluate(curves, gains, revealed, study.request.budget)
     advice = advise(verdicts, study.request.budget)
-    return Outcome(study, tuple(curves), tuple(verdicts), advice)
+    return AttackOutcome(study, tuple(curves), tuple(verdicts), advice)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import MetricError, ScoringError, UsageError
-from arena.interfaces import Modality, Table
+from arena.interfaces import Modality, PlainTable
 from arena.types import MetricTraits, PredictionKind, RowContext
 from arena.utils.processes import in_worker
 from arena_metrics.foreign.failures import as_number, submission_error
@@ -108,7 +108,7 @@ class ForeignMetric:
             return WHOLE_FILE
         if self.request.options["rows"] == "any":
             return ROW_SETS
-        return Table(empty_cells=self.request.kind.prediction is PredictionKind.TEXT)
+        return PlainTable(empty_cells=self.request.kind.prediction is PredictionKind.TEXT)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -21,11 +21,11 @@ _WORTH_COMPILING = 3 * 10**7
 """Row weights (submissions x rows x resamples) that plain numpy processes in 1 to 1.5 seconds."""
 _KERNELS = "arena_metrics.kernels.compiled"
 _lock = threading.Lock()
-_kernels: Engine | None = None
+_kernels: KernelEngine | None = None
 _work_so_far = 0
 
 
-class Engine(Protocol):
+class KernelEngine(Protocol):
     """The functions with a compiled and a numpy version; ``interpreted`` documents the results."""
 
     def concordant_pairs(
@@ -90,7 +90,7 @@ class Engine(Protocol):
         """Return for each row twice the weight of the earlier rows with lower ranks."""
 
 
-def choose_engine(work: int) -> Engine:
+def choose_engine(work: int) -> KernelEngine:
     """Return the compiled kernels if the total work of this process justifies loading them.
 
     Parameters
@@ -112,7 +112,7 @@ def choose_engine(work: int) -> Engine:
         return _kernels or interpreted
 
 
-def _load() -> Engine:
+def _load() -> KernelEngine:
     try:
         module = importlib.import_module(_KERNELS)
     except RuntimeError as error:
@@ -126,4 +126,4 @@ def _load() -> Engine:
         os.environ["NUMBA_CACHE_DIR"] = folder
         cast("Any", numba.config).CACHE_DIR = folder
         module = importlib.import_module(_KERNELS)
-    return cast("Engine", module)
+    return cast("KernelEngine", module)

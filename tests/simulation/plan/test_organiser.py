@@ -27,7 +27,7 @@ from arena.simulation.plan.metric_choice import compare_metrics, split_half_agre
 from arena.simulation.plan.organiser import Questions, advise_organiser
 from arena.simulation.plan.pilot import Pilot, advise, plan
 from arena.simulation.plan.places import (
-    Target,
+    RankTarget,
     has_ties,
     least_favourable_for,
     rows_until,
@@ -43,7 +43,7 @@ from study_boards import Accuracy, make_study
 TRUE = np.array([0.9, 0.88, 0.87, 0.8, 0.7])
 
 
-@pytest.mark.parametrize("target", [Target(1, True), Target(3, True), Target(2, False)])
+@pytest.mark.parametrize("target", [RankTarget(1, True), RankTarget(3, True), RankTarget(2, False)])
 def test_rows_for_places_are_those_of_boards(target):
     rng = np.random.default_rng(0)
     errors = 0.02 * rng.normal(size=(5, 2_000))
@@ -63,17 +63,17 @@ def test_equal_submissions_take_a_place_by_chance():
     errors = 0.01 * np.random.default_rng(0).normal(size=(4, 4_000))
     true = np.array([0.0, 0.0, 0.0, -9.0])
     rng = np.random.default_rng(1)
-    assert share_right(true, errors, Target(1, True), rng) == pytest.approx(1 / 3, abs=0.03)
-    assert share_right(true, errors, Target(2, False), rng) == pytest.approx(1 / 3, abs=0.03)
-    assert has_ties(true, Target(2, False))
-    assert not has_ties(true, Target(3, False))
-    assert has_ties(true, Target(3, True))
+    assert share_right(true, errors, RankTarget(1, True), rng) == pytest.approx(1 / 3, abs=0.03)
+    assert share_right(true, errors, RankTarget(2, False), rng) == pytest.approx(1 / 3, abs=0.03)
+    assert has_ties(true, RankTarget(2, False))
+    assert not has_ties(true, RankTarget(3, False))
+    assert has_ties(true, RankTarget(3, True))
 
 
 def test_the_least_favourable_case_of_a_set_is_at_its_edge():
     errors = 0.1 * np.random.default_rng(0).normal(size=(4, 500))
     scores = np.array([9.0, 8.9, 5.0, 4.9])
-    found = least_favourable_for(scores, errors, Target(3, False), 3.0)
+    found = least_favourable_for(scores, errors, RankTarget(3, False), 3.0)
     assert found[2] == found[3] == 0.0
     assert (found[:2] > 3).all()
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from arena.errors import UsageError
 from arena.simulation.plan.places import (
-    Target,
+    RankTarget,
     rows_until,
     share_right,
 )
@@ -794,7 +794,7 @@ def test_a_target_is_planned_like_the_first_place(whole):
     if not whole:
         draws = [own * rng.uniform(0.2, 2.0, 41) for own in draws]
         fresh += rng.normal(size=fresh.shape)
-    target, grid = Target(2, ordered=True), [50, 100, 400]
+    target, grid = RankTarget(2, ordered=True), [50, 100, 400]
     given = scenarios([COUNTED], draws=draws, fresh=fresh)
     worst = np.array([3.0, 2.0, 1.0, 0.5])
     made = _target_plan(target, given, by_prior, worst, grid, np.random.default_rng(5))
