@@ -247,6 +247,8 @@ class CombinedMetric(BaseMetric):
     """The scores that are combined; empty: not bound to rows."""
     tasks: IntArray | None = None
     """``(n,)`` codes of the tasks of the rows, if the tasks are parts."""
+    baseline: npt.NDArray[Any] | None = None
+    """Predictions on these rows by whose score a geometric mean is divided; None: it is not."""
     by_parts: ClassVar[bool] = False
     """Whether ranks follow from what each part decides: the score is no smooth function."""
     relative: ClassVar[bool] = False
@@ -297,7 +299,7 @@ class CombinedMetric(BaseMetric):
         weights = self._weights_of_columns()
         ends = {
             "mean": (float(weights @ lows), float(weights @ highs)),
-            "geometric": (max(min(lows), 0.0), max(highs)),
+            "geometric": (max(min(lows), 0.0), max(highs) if self.baseline is None else np.inf),
             "worst": (min(lows), min(highs)) if self.greater_is_better else (max(lows), max(highs)),
             "mean_rank": (1.0, np.inf),
         }
@@ -401,7 +403,10 @@ class CombinedMetric(BaseMetric):
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
         """Return the combined score of one submission."""
-        return float(self.combine(self.of_each_part(truth, prediction, weight)[:, np.newaxis])[0])
+        found = self.combine(self.of_each_part(truth, prediction, weight)[:, np.newaxis])[0]
+        if self.baseline is not None:
+            found /= replace(self, baseline=None).score(truth, self.baseline, weight)
+        return float(found)
 
     def combine(self, scores: FloatArray) -> FloatArray:
         """Return the ``(m, …)`` combination of ``(C, m, …)`` scores; NaN where one is undefined.
@@ -472,7 +477,11 @@ class _Resampled(CombinedMetric):
             )
             for part in parts
         ]
-        return replace(self, parts=parts).combine(np.array(scores))
+        found = replace(self, parts=parts).combine(np.array(scores))
+        if self.baseline is None:
+            return found
+        single = self.baseline[np.newaxis]
+        return found / replace(self, baseline=None).resample(truth, single, weights)
 
 
 class _Worst(_Resampled):
@@ -494,6 +503,8 @@ class _Influenced(_Resampled):
         A part of n_c of n rows has its values times ``n / n_c``, and ``sqrt(n_c / (n_c - 1))``
         for the mean of its own rows that is subtracted.
         """
+        if self.baseline is not None:
+            return self._relative_influence(truth, predictions)
         m, n = predictions.shape[:2]
         once = np.ones((n, 1), dtype=np.uint8)
         values = np.zeros((m, n))
@@ -513,6 +524,17 @@ class _Influenced(_Resampled):
         if self.combination.how == "geometric":
             values *= self.resample(truth, predictions, once)
         return values
+
+    def _relative_influence(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
+    ) -> FloatArray:
+        """Return the influence on a ratio: that on its numerator, less its share of the other."""
+        alone, single = replace(self, baseline=None), self.baseline
+        both = np.concatenate([predictions, np.asarray(single)[np.newaxis]])
+        values = alone.influence_values(truth, both)
+        scores = alone.resample(truth, both, np.ones((len(truth), 1), dtype=np.uint8))
+        ratio = scores[:-1] / scores[-1]
+        return np.asarray((values[:-1] - ratio * values[-1]) / scores[-1])
 
 
 class MeanRank(CombinedMetric):

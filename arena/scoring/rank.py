@@ -90,7 +90,7 @@ class CaseSettings:
     ``pairwise``: algorithms are compared in pairs on the cases that both have, if each has at least
     half of all cases."""
     baseline: str | None = None
-    """The algorithm whose values fill missing ones."""
+    """The algorithm whose values fill missing ones, and whose score divides geometric means."""
     combination: Combination | None = None
     """How the aggregates of the tasks become one; None: the cases of all tasks count alike."""
     opposite: tuple[str, ...] = ()
@@ -120,12 +120,15 @@ class CaseSettings:
                 "Missing values are compared pairwise by means over all cases only: omit "
                 "--aggregate and --combine."
             )
-        if (self.missing == "baseline") != (self.baseline is not None):
-            raise UsageError(
-                "Missing values are those of a baseline if both are given: --missing baseline and "
-                "--baseline with the name of an algorithm."
-            )
         how = None if self.combination is None else self.combination.how
+        needed = self.missing == "baseline"
+        if needed > (self.baseline is not None) or (
+            self.baseline is not None and not needed and how != "geometric"
+        ):
+            raise UsageError(
+                "Name the algorithm with --baseline whose values fill missing ones (--missing "
+                "baseline) or divide geometric means (--combine geometric)."
+            )
         if self.opposite and "-then-" not in self.aggregate and how != "mean_rank":
             raise UsageError(
                 "Values of which larger ones are better in some tasks and smaller ones in others "
@@ -302,7 +305,7 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     worst = _filled_with(scores, settings, greater, ends)
     if worst is not None and empty:
         notes.append(f"Missing values count as {worst:.10g}: {empty:,} of them.")
-    if settings.baseline is not None:
+    if settings.baseline is not None and settings.missing == "baseline":
         matrix, count = matrix.filled_from(settings.baseline)
         notes.append(f"Missing values are those of {settings.baseline}: {count:,} of them.")
     faults = _too_few(matrix) if settings.missing == PAIRWISE else matrix.missing()
@@ -431,6 +434,13 @@ def rank_table(
             raise UsageError("The cases have one task only, and there is nothing to combine.")
         metrics = {metric.name: metric}
         metric = combined_metric(metrics, settings.combination, by_task=True, solution=cases)
+        if settings.baseline is not None and settings.combination.how == "geometric":
+            if settings.baseline not in matrix.algorithms:
+                raise UsageError(
+                    f"The baseline {settings.baseline!r} has no value for every case, or does not "
+                    "exist."
+                )
+            metric = replace(metric, baseline=values[matrix.algorithms.index(settings.baseline)])
     records = [
         SubmissionRecord(number, name, name, "", "accepted", "")
         for number, name in enumerate(matrix.algorithms, start=1)

@@ -15,6 +15,7 @@ import pytest
 from arena.charts import titled
 from arena.errors import InputError, UsageError
 from arena.evaluation.repeats import repeat_variance
+from arena.evaluation.scores import influence_values
 from arena.hookspecs import hookimpl
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
@@ -183,8 +184,31 @@ def test_a_missing_task_has_the_values_of_a_baseline() -> None:
     with pytest.raises(UsageError, match="no algorithm 'd' to fill"):
         rank(table, missing="baseline", baseline="d")
     for given in ({"missing": "baseline"}, {"baseline": "a"}):
-        with pytest.raises(UsageError, match="--missing baseline and --baseline"):
+        with pytest.raises(UsageError, match="Name the algorithm with --baseline"):
             rank(table, **given)
+
+
+def test_geometric_means_are_relative_to_a_baseline() -> None:
+    """The ranks are those without it; the baseline has exactly 1, whatever the rows."""
+    ratio = rank(TASKS, combine="geometric", baseline="b")
+    own = rank(TASKS, combine="geometric")
+    before, after = (scores_of(one) for one in (own, ratio))
+    assert after == pytest.approx({name: before[name] / before["b"] for name in before})
+    columns = ("rank", "rank_low", "rank_high", "win_rate")
+    for one, other in zip(own.standings, ratio.standings, strict=True):
+        assert [one[name] for name in columns] == [other[name] for name in columns]
+    assert ratio.study is not None
+    metric, truth = ratio.study.metric, ratio.study.truth
+    block = next(iter(ratio.study.predictions.blocks(3)))[1]
+    values = influence_values(metric, truth, block)
+    assert values is not None
+    np.testing.assert_allclose(values[1], 0, atol=1e-12)
+    weight = np.ones(6)
+    weight[1] += 1e-6
+    change = (metric.score(truth, block[0], weight) - metric.score(truth, block[0])) / 1e-6
+    assert values[0, 1] == pytest.approx(6 * change * np.sqrt(4 / 3 * 5 / 6), rel=1e-4)
+    with pytest.raises(UsageError, match="'d' has no value for every case"):
+        rank(TASKS, combine="geometric", baseline="d")
 
 
 def test_repeats_are_averaged_and_their_variance_is_told_apart() -> None:

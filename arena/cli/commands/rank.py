@@ -72,7 +72,11 @@ def rank(
         ),
     ] = "fault",
     baseline: Annotated[
-        str | None, typer.Option(help="The algorithm whose values fill missing ones.")
+        str | None,
+        typer.Option(
+            help="The algorithm whose values fill missing ones, and whose score divides geometric "
+            "means."
+        ),
     ] = None,
     combine: options.Combine = None,
     weights: options.Weights = None,
