@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from arena.client import Client
+    from arena.client import Client, OrganiserClient
     from arena.competition.competition import Competition
     from arena.competition.view import CompetitionView
     from arena.config import Settings
@@ -34,6 +34,7 @@ __all__ = [
     "Client",
     "Competition",
     "CompetitionView",
+    "OrganiserClient",
     "PluginManager",
     "ProgressDisplay",
     "ScoreResult",

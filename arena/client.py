@@ -256,7 +256,7 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None,
+        body: Mapping[str, Any] | str | None,
         file: Path | None,
         headers: dict[str, str],
     ) -> dict[str, Any]:
@@ -267,8 +267,9 @@ class Client:
                     size = {"Content-Length": str(file.stat().st_size)}
                     connection.request(method, self._base + path, opened, headers | size)
             else:
-                content = None if body is None else json.dumps(body)
-                connection.request(method, self._base + path, content, headers)
+                content = body.encode() if isinstance(body, str) else json.dumps(body)
+                sent = None if body is None else content
+                connection.request(method, self._base + path, sent, headers)
             response = connection.getresponse()
             text = response.read()
         finally:
@@ -311,6 +312,178 @@ class Client:
             else http.client.HTTPConnection
         )
         return kind(str(self._parts.hostname), self._parts.port, timeout=self._timeout)
+
+
+class OrganiserClient(Client):
+    """A served competition, as its organiser: the token has the scope ``admin``.
+
+    What changes something is sent once: if the connection breaks before the answer, look at
+    :meth:`events` whether it was done.
+
+    Examples
+    --------
+    >>> host = OrganiserClient("https://arena.example.org/churn", "arena_...")
+    >>> host.all_submissions(status="rejected", order="oldest")  # doctest: +SKIP
+    [{'request': '5f0c...', 'team': 'Ants', ...}]
+    """
+
+    def health(self) -> dict[str, Any]:
+        """Return the phase, the queue, the scorer and the disk."""
+        return self._json("GET", "/admin/health")
+
+    def queue(self) -> list[dict[str, Any]]:
+        """Return the requests that wait, the next one first."""
+        return self._rows("/admin/queue")
+
+    def teams(self) -> list[dict[str, Any]]:
+        """Return the teams and their members."""
+        return self._rows("/admin/teams")
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return the last actions of organisers and their results, newest first."""
+        return self._rows("/admin/events")
+
+    def all_submissions(
+        self,
+        *,
+        team: str = "",
+        status: str = "",
+        day: str = "",
+        search: str = "",
+        order: str = "newest",
+    ) -> list[dict[str, Any]]:
+        """Return the submissions of all teams that fit; an empty text is no condition.
+
+        ``day`` is a day in UTC, such as 2026-03-01; ``order`` is ``newest``, ``oldest``,
+        ``highest``, ``lowest`` or ``team``.
+        """
+        query = {"team": team, "status": status, "day": day, "search": search, "order": order}
+        rows: list[dict[str, Any]] = []
+        page = 1
+        while True:
+            found = self._json("GET", f"/admin/submissions?{urlencode({**query, 'page': page})}")
+            rows += found["rows"]
+            if not found["rows"] or len(rows) >= found["total"]:
+                return rows
+            page += 1
+
+    def judge_again(self, request: str) -> dict[str, Any]:
+        """Judge a file that was rejected or set aside again; return the new request."""
+        return self._once("POST", f"/admin/submissions/{quote(request)}/rerun", {})
+
+    def disqualify(
+        self, reason: str, *, submission: int | None = None, team: str | None = None
+    ) -> dict[str, Any]:
+        """Disqualify a submission or a team; the reason is put on record, and the team sees it."""
+        whom = {"submission": submission, "team": team}
+        return self._once("POST", "/admin/disqualify", {"reason": reason, **_given(whom)})
+
+    def undo(
+        self, reason: str, *, submission: int | None = None, team: str | None = None
+    ) -> dict[str, Any]:
+        """Undo a disqualification."""
+        whom = {"submission": submission, "team": team}
+        return self._once("POST", "/admin/undo", {"reason": reason, **_given(whom)})
+
+    def merge(self, team: str, into: str) -> dict[str, Any]:
+        """Merge a team into another one. This cannot be undone."""
+        return self._once("POST", "/admin/merge", {"team": team, "into": into})
+
+    def approve(self, account: str) -> None:
+        """Approve an account, or end its block; :meth:`teams` has its identifier."""
+        self._once("POST", "/admin/approve", {"account": account})
+
+    def block(self, account: str) -> None:
+        """Block an account."""
+        self._once("POST", "/admin/block", {"account": account})
+
+    def announce(self, text: str, *, mail: bool = False) -> dict[str, Any]:
+        """Post an announcement in Markdown; with ``mail`` also by e-mail to all members."""
+        return self._once("POST", "/admin/announcements", {"text": text, "mail": mail})
+
+    def withdraw_announcement(self, announcement: int) -> None:
+        """Withdraw an announcement by its number."""
+        self._once("DELETE", "/admin/announcements", {"announcement": announcement})
+
+    def invite(self, people: str) -> list[dict[str, Any]]:
+        """Invite people by a list, one a line: team, name, e-mail; return their links.
+
+        Raises
+        ------
+        ServerError
+            With the faults by line; nobody is then invited.
+        """
+        found = self._once("POST", "/admin/teams", people)
+        rows: list[dict[str, Any]] = found["rows"]
+        return rows
+
+    def invitations(self) -> list[dict[str, Any]]:
+        """Return the links of those who did not come yet, without their secrets."""
+        return self._rows("/admin/invitations")
+
+    def invite_again(self, invite: str) -> dict[str, Any]:
+        """Replace such a link by a new one, mail it if there is an address, and return it."""
+        row: dict[str, Any] = self._once("PUT", "/admin/invitations", {"invite": invite})["rows"][0]
+        return row
+
+    def withdraw_invitation(self, invite: str) -> None:
+        """End such a link."""
+        self._once("DELETE", "/admin/invitations", {"invite": invite})
+
+    def rescore(self, preview: str = "") -> dict[str, Any]:
+        """Preview a rescore, or apply one by the code in the answer to its preview."""
+        return self._once("POST", "/admin/rescore", {"preview": preview})
+
+    def pause(self, reason: str) -> dict[str, Any]:
+        """Refuse files until :meth:`resume`; everybody sees the reason."""
+        return self._once("POST", "/admin/pause", {"reason": reason})
+
+    def resume(self) -> dict[str, Any]:
+        """Receive files again."""
+        return self._once("POST", "/admin/resume", {})
+
+    def exempt(
+        self, team: str, reason: str, *, until: str | None = None, extra: int | None = None
+    ) -> dict[str, Any]:
+        """Let a team submit until a later time (ISO 8601), or more often; everybody sees it."""
+        more = _given({"until": until, "extra": extra})
+        return self._once("POST", "/admin/exempt", {"team": team, "reason": reason, **more})
+
+    def finalize(self) -> dict[str, Any]:
+        """Compute the private board, if neither board nor queue changes meanwhile."""
+        return self._once("POST", "/admin/finalize", {"seen": self.health()["seen"]})
+
+    def next_result(self) -> dict[str, Any]:
+        """Return the private board as it would be published; after the deadline only."""
+        return self._json("GET", "/admin/result")
+
+    def publish(self) -> dict[str, Any]:
+        """Show the private board to everybody."""
+        return self._once("POST", "/admin/publish", {"seen": self.health()["seen"]})
+
+    def retract(self, reason: str) -> dict[str, Any]:
+        """Retract the published result; the reason stands in the place of its rows."""
+        return self._once("POST", "/admin/retract", {"reason": reason})
+
+    def _rows(self, path: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._json("GET", path)["rows"]
+        return rows
+
+    def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> dict[str, Any]:
+        kind = "application/json" if isinstance(body, Mapping) else "text/plain; charset=utf-8"
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
+        try:
+            return self._send(method, path, body, None, headers)
+        except (OSError, http.client.HTTPException) as error:
+            said = str(error) or type(error).__name__
+            raise ServerError(
+                f"{self._parts.netloc} did not answer: {said}. It may have been done: look at "
+                f"the events before you repeat it."
+            ) from None
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 class _Busy(ServerError):  # noqa: N818 - it asks to wait

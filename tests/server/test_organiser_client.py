@@ -1,0 +1,80 @@
+"""The organiser's client: it has every operation of the API for organisers."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from arena import OrganiserClient
+from arena.client import Client, ServerError
+from arena.server.web.api import ENDPOINTS
+from web_site import NAME, WebSite, listening
+
+LEFT_TO_PAGES = {("GET", "/admin/requests"), ("GET", "/admin/export/{what}")}
+"""The first is a part of ``all_submissions`` and ``events``; exports are CSV."""
+
+
+def test_every_operation_has_a_method() -> None:
+    source = inspect.getsource(OrganiserClient)
+    found = {
+        (method or "GET", re.sub(r"\{quote\((\w+)\)\}", r"{\1}", path.partition("?")[0]))
+        for method, path in re.findall(r'(?:"([A-Z]+)", )?f?"(/admin/[^"]+)"', source)
+    }
+    offered = {(one.method, one.path) for one in ENDPOINTS if one.who == "organiser"}
+    assert offered - found == LEFT_TO_PAGES
+    assert found <= offered
+
+
+@pytest.fixture
+def served(web: WebSite) -> Iterator[tuple[WebSite, OrganiserClient, Client]]:
+    host = web.token(web.person("Org", organiser=True), "admin")
+    member = web.token(web.person("Ada", "Ants"))
+    with listening(web.app) as port:
+        url = f"http://127.0.0.1:{port}/{NAME}"
+        yield web, OrganiserClient(url, host, attempts=1), Client(url, member, attempts=1)
+
+
+def test_an_organiser_works_from_a_program(
+    served: tuple[WebSite, OrganiserClient, Client], tmp_path: Any
+) -> None:
+    web, host, member = served
+    (tmp_path / "a.csv").write_text("id,y\n")
+    sent = member.submit(tmp_path / "a.csv", description="first")
+    assert [one["team"] for one in host.queue()] == ["Ants"]
+    web.scorer.judge(web.site, faults=({"kind": "odd", "message": "No."},))
+    (found,) = host.all_submissions(search="odd")
+    assert (found["request"], found["description"]) == (sent["request"], "first")
+    assert host.all_submissions(status="accepted") == []
+    again = host.judge_again(sent["request"])
+    web.scorer.judge(web.site)
+    assert host.request(again["request"])["status"] == "accepted"
+    assert host.disqualify("copied", submission=1)["kind"] == "disqualify"
+    assert host.undo("not copied", team="Ants")["kind"] == "undo"
+    web.scorer.judge(web.site)
+    assert [one["kind"] for one in host.events()] == ["undo", "disqualify"]
+    posted = host.announce("News")
+    host.withdraw_announcement(posted["announcement"])
+    (link,) = host.invite("Bees;Bo;bo@example.org")
+    assert "/invite/" in link["url"]
+    (opened,) = host.invitations()
+    assert host.invite_again(opened["invite"])["team"] == "Bees"
+    host.withdraw_invitation(host.invitations()[0]["invite"])
+    assert host.invitations() == []
+    with pytest.raises(ServerError, match="Line 1: The name of the team is missing"):
+        host.invite("bo@example.org")
+    account = host.teams()[0]["members"][0]["account"]
+    host.block(account)
+    with pytest.raises(ServerError) as refused:
+        member.submissions()
+    assert refused.value.status in {401, 403}
+    host.approve(account)
+    assert member.submissions()["requests"]
+    assert host.finalize()["kind"] == "finalize"
+    with pytest.raises(ServerError, match="after the deadline only"):
+        host.publish()
+    with pytest.raises(ServerError, match="finalize after the deadline"):
+        host.next_result()
