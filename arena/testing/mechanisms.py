@@ -130,6 +130,29 @@ def _shared_state(
     return state
 
 
+def _names_the_source_of_a_repeated_score(mechanism: Mechanism) -> Verdict:
+    """Send two scores that are clearly worse, and one that is better than all."""
+    releases, evaluations = _history(mechanism), _evaluations()
+    sent = [
+        mechanism.release(
+            releases[-1].state,
+            replace(evaluations[-1], submission=_N_SUBMISSIONS + 1, score=score),
+            np.random.default_rng(0),
+        )
+        for score in (0.0, 0.2, 0.99)
+    ]
+    repeats = sent[0].score == sent[1].score != sent[2].score
+    if repeats and sent[0].source is None:
+        return Outcome.FAILED, (
+            "It repeats a score that another submission earned: name that submission as the "
+            "source, so that the score leaves the board when that file is withdrawn."
+        )
+    known = {one.submission for one in evaluations}
+    if {one.source for one in (*releases, *sent)} - {None} <= known:
+        return _OK
+    return Outcome.FAILED, "The source of a release must be the id of an earlier submission."
+
+
 def _is_a_function_of_its_arguments(mechanism: Mechanism) -> Verdict:
     if _scores(_history(mechanism)) == _scores(_history(mechanism)):
         return _OK
@@ -173,6 +196,7 @@ def _keeps_its_state_small(mechanism: Mechanism) -> Verdict:
 _CHECKS = (
     ("numbers", _releases_numbers),
     ("the direction of the metric", _keeps_the_direction),
+    ("repeated scores", _names_the_source_of_a_repeated_score),
     ("the same history twice", _is_a_function_of_its_arguments),
     ("a restart", _survives_a_restart),
     ("the state it is given", _leaves_the_state),

@@ -204,3 +204,22 @@ class Reverses:
 def test_a_mechanism_that_reverses_the_board_is_found(greater_is_better: bool) -> None:
     failed = check_mechanism(Reverses(greater_is_better)).failed
     assert [one.name for one in failed] == ["the direction of the metric"]
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """A step without a source, or with that of no submission."""
+
+    source: int | None
+    name: str = "repeats"
+
+    def release(self, state: Any, evaluation: Any, rng: Any) -> Release:
+        if "best" in state and not evaluation.beats(state["best"], by=0.01):
+            return Release(state["best"], False, dict(state), source=self.source)
+        return Release(evaluation.score, True, {"best": evaluation.score})
+
+
+@pytest.mark.parametrize("source", [None, 1_000])
+def test_a_mechanism_that_hides_whose_score_it_repeats_is_found(source: int | None) -> None:
+    failed = check_mechanism(Repeats(source)).failed
+    assert [one.name for one in failed] == ["repeated scores"]

@@ -26,13 +26,14 @@ class Deciles:
         return []
 
     def release(self, state, evaluation, rng):
-        losses = dict(state.get("losses", {}))
-        before = losses.pop(evaluation.team, None)
-        loss = evaluation.to_loss(evaluation.score)
-        improved = before is None or loss < before
-        best = loss if improved else before
-        behind = sum(best < other for other in losses.values())
-        tenths = 10 * behind // len(losses) if losses else 0
+        best = dict(state.get("best", {}))  # the loss and submission of each team
+        before = best.pop(evaluation.team, None)
+        own = [evaluation.to_loss(evaluation.score), evaluation.submission]
+        improved = before is None or own < before
+        loss, submission = own if improved else before
+        behind = sum(loss < other for other, _ in best.values())
+        tenths = 10 * behind // len(best) if best else 0
         # The score keeps the direction of the metric: the best teams have the most, or the least.
         score = tenths / 10 if evaluation.greater_is_better else 1 - tenths / 10
-        return Release(score, improved, {"losses": {**losses, evaluation.team: best}})
+        state = {"best": {**best, evaluation.team: [loss, submission]}}
+        return Release(score, improved, state, source=None if improved else submission)

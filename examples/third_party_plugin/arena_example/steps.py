@@ -16,5 +16,6 @@ class Steps:
     def release(self, state, evaluation, rng):
         best = state.get("best")
         if best is None or evaluation.beats(best, by=self.step):
-            return Release(evaluation.score, improved=True, state={"best": evaluation.score})
-        return Release(best, improved=False, state=dict(state))
+            best = {"best": evaluation.score, "submission": evaluation.submission}
+            return Release(evaluation.score, improved=True, state=best)
+        return Release(best, improved=False, state=dict(state), source=state["submission"])
