@@ -26,7 +26,7 @@ class _OfErrorRates(BaseMetric):
     @property
     def traits(self) -> MetricTraits:
         """Undefined unless both classes occur."""
-        return MetricTraits(score_range=(0.0, np.inf), needs_every_class=True, max_classes=2)
+        return MetricTraits(score_range=(0.0, 1.0), needs_every_class=True, max_classes=2)
 
     @abstractmethod
     def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:

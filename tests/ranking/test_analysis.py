@@ -37,11 +37,12 @@ def parts(request, metrics, correlated_labels):
     return metrics[request.param], truth, predictions
 
 
-def test_the_plugin_provides_the_analysis():
-    (analysis,), (ranker,) = arena_ranking.provide_analyses(), arena_ranking.provide_rankers()
-    assert isinstance(analysis, Analysis)
+def test_the_plugin_provides_analyses_and_a_ranker():
+    analyses, (ranker,) = arena_ranking.provide_analyses(), arena_ranking.provide_rankers()
+    assert all(isinstance(analysis, Analysis) for analysis in analyses)
     assert isinstance(ranker.load(), Ranker)
-    assert (analysis.name, ranker.name) == ("ranks", "simultaneous")
+    assert [analysis.name for analysis in analyses] == ["ranks", "total-failures"]
+    assert ranker.name == "simultaneous"
 
 
 def test_importing_the_plugin_imports_no_mathematics():
