@@ -65,17 +65,26 @@ class CompetitionSection(ConfigSection):
         description="Later submissions are refused, e.g. 2026-12-31T23:59:00Z. UTC unless an "
         "offset is given.",
     )
+    late_until: datetime | None = Field(
+        None,
+        description="Submissions after the deadline and until then are scored and listed apart, "
+        "and never ranked.",
+    )
     baseline: str | None = Field(
         None,
         description="The organiser's own team: on the leaderboard, marked as baseline, not ranked.",
     )
 
-    _in_utc = field_validator("start", "deadline")(_as_utc)
+    _in_utc = field_validator("start", "deadline", "late_until")(_as_utc)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.start is not None and self.deadline is not None and self.start >= self.deadline:
             raise ValueError("start must be before deadline")
+        if self.late_until is not None and self.deadline is None:
+            raise ValueError("late_until needs a deadline")
+        if self.late_until is not None and self.deadline and self.late_until <= self.deadline:
+            raise ValueError("late_until must be after deadline")
         return self
 
 

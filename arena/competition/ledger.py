@@ -112,6 +112,7 @@ class Ledger:
                 "released": released.get(record.submission, (None, None))[0],
                 "source": released.get(record.submission, (None, None))[1],
                 "selected": record.submission in selected,
+                "late": record.late,
             }
             for record in self.records(team)
         ]
@@ -148,6 +149,10 @@ class Ledger:
         if any(event.kind in _DECISIONS and "team" in event.payload for event in decided):
             teams = {one.submission: one.team for one in self.records()}
         return disqualified_in(decided, teams)
+
+    def late(self) -> frozenset[int]:
+        """Return the submissions that came after the deadline and are not ranked."""
+        return self.store.late()
 
     def withdrawn(self) -> frozenset[int]:
         """Return the submissions that their teams withdrew."""
@@ -195,8 +200,8 @@ class Ledger:
         return [one for one in candidates if one.team not in disqualified]
 
     def counting(self) -> list[SubmissionRecord]:
-        """Return the submissions that count: accepted, neither disqualified nor withdrawn."""
-        without = self.disqualified().keys() | self.withdrawn()
+        """Return the submissions that count: accepted, not disqualified, withdrawn or late."""
+        without = self.disqualified().keys() | self.withdrawn() | self.late()
         return [
             record
             for record in self.records()
@@ -206,7 +211,7 @@ class Ledger:
     def sequence(self) -> dict[int, str]:
         """Return the team of each submission that the mechanism saw, by its id, in order.
 
-        Those that count, and those that were withdrawn.
+        Those that count, those that were withdrawn, and late ones.
         """
         disqualified = self.disqualified()
         return {
@@ -220,8 +225,8 @@ class Ledger:
 
         A record takes a kilobyte: with a long history it is better to read only those needed.
         """
-        withdrawn = self.withdrawn()
-        return {number: team for number, team in self.sequence().items() if number not in withdrawn}
+        without = self.withdrawn() | self.late()
+        return {number: team for number, team in self.sequence().items() if number not in without}
 
     def _accepted_teams(self) -> dict[int, str]:
         """Return the team of each accepted submission, in the order of ids."""

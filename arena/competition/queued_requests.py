@@ -131,6 +131,7 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
                 faults=(),
                 receipt=event.hash,
                 source=payload.get("source"),
+                late=payload.get("late", False),
             )
             answer = RequestAnswer(**common, status=submitted.status, submitted=submitted)
         elif event.kind == SET_ASIDE:

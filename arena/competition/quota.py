@@ -67,10 +67,21 @@ class Quota:
             return Fault("pause", f"The competition is paused: {paused['reason']}")
         if dates.start is not None and self.now < dates.start:
             return Fault("start", f"The competition starts at {dates.start:%Y-%m-%d %H:%M} UTC.")
-        end = self.admission.of(self.members).until or dates.deadline
-        if end is not None and self.now > end:
+        end = self._end
+        if end is not None and self.now > end and not self.is_late:
             return Fault("deadline", f"The competition ended at {end:%Y-%m-%d %H:%M} UTC.")
         return None
+
+    @property
+    def _end(self) -> datetime | None:
+        """Until when the team's files are ranked."""
+        return self.admission.of(self.members).until or self.settings.competition.deadline
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a file is received at this time, but not ranked."""
+        end, last = self._end, self.settings.competition.late_until
+        return end is not None and last is not None and end < self.now <= last
 
     def use(self, transaction: Transaction) -> None:
         """Count one submission of the team."""

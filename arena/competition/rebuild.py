@@ -150,11 +150,11 @@ def release_board(
     if teams is not None:
         wanted = {*teams, baseline}
         numbers = [number for number in numbers if history[number] in wanted]
-    read = partial(read_public_rows, facts.store, rows)
+    read, late = partial(read_public_rows, facts.store, rows), facts.ledger.late()
     releaser = make_releaser(facts.settings, facts.solution, read, facts.manager, facts.seed)
     released = release_again(
         [releaser],
-        [SubmissionRef(number, history[number]) for number in numbers],
+        [SubmissionRef(number, history[number], number in late) for number in numbers],
         facts.store,
         facts.solution,
         facts.scores,

@@ -172,6 +172,26 @@ def public_standings(state: CompetitionState, *, live: bool = False) -> list[dic
     )
 
 
+def late_files(state: CompetitionState) -> list[dict[str, Any]]:
+    """Return the accepted late files with their released scores, the last one first.
+
+    They are empty while the board does not show every score.
+    """
+    late = state.ledger.late() if state.settings.competition.late_until else frozenset()
+    if not late or state.settings.public.scores != "board" or frozen_since(state) is not None:
+        return []
+    return [
+        {
+            "team": row["team"],
+            "score": row["released"],
+            "submission": row["submission"],
+            "received": row["received"],
+        }
+        for row in reversed(state.ledger.submissions())
+        if row["submission"] in late and row["status"] == "accepted"
+    ]
+
+
 def frozen_since(state: CompetitionState) -> datetime | None:
     """Return when the public board was frozen; None if it is not."""
     freeze = state.settings.public.freeze

@@ -67,6 +67,8 @@ class Submitted:
     """Why it was rejected; empty: it was not."""
     source: int | None = None
     """The submission whose score was released, if the mechanism repeated an earlier score."""
+    late: bool = False
+    """Whether it came after the deadline: it is listed apart, and not ranked."""
     receipt: str | None = field(default=None, compare=False)
     """The hash of the event that stored it, which proves later that the record still has it."""
     known: bool = field(default=False, compare=False)
@@ -80,6 +82,7 @@ class Submitted:
             "status": self.status,
             "released": self.released,
             "source": self.source,
+            "late": self.late,
             "faults": [asdict(fault) for fault in self.faults],
             "receipt": self.receipt,
         }
@@ -121,6 +124,10 @@ def submit_files(
                 event_fields={} if times is None else {DATED: "manifest"},
             )
         )
+
+
+_OPTIONAL = {"source", "late"}
+"""The fields of an answer that its event has only where they say something."""
 
 
 class _Stored(NamedTuple):
@@ -230,6 +237,8 @@ class SubmissionHandler:
         quota = self._quota(request) if request.limited else None
         refusal = None if quota is None else quota.refusal(transaction)
         judgement = Judgement()
+        if quota is not None and quota.is_late and refusal is None:
+            incoming = replace(incoming, late=True)
         if refusal is not None:
             incoming = replace(incoming, values=None, faults=(refusal,), refused=True)
         elif incoming.refused:
@@ -254,20 +263,21 @@ class SubmissionHandler:
         if judgement.public is not None and incoming.values is not None and not hidden:
             block = self.judge.block(incoming.values, self.judge.public_rows)
             self._reader.uncommitted[record.submission] = block
-            scored = ScoredSubmission(record.submission, record.team, block, judgement.public)
+            scored = ScoredSubmission(
+                record.submission, record.team, block, judgement.public, late=record.late
+            )
             log = StoredLog(transaction, self.epoch, state.revision, request.received)
             released = self.releaser.release(scored, log)
             release = None if released is None else released.release
         answer = self._answer(record, release)
+        answered = answer.to_dict()
+        del answered["receipt"]  # it is the hash of this event
         payload = {
-            **answer.to_dict(),
+            **{key: value for key, value in answered.items() if value or key not in _OPTIONAL},
             **request.event_fields,
             "file": record.file,
             "sha256": record.sha256,
         }
-        del payload["receipt"]  # it is the hash of this event
-        if answer.source is None:
-            del payload["source"]
         if incoming.team != team_name:
             payload["stored_as"] = incoming.team
         if judgement.detail:
@@ -364,4 +374,5 @@ class SubmissionHandler:
             released,
             record.faults,
             None if release is None else release.source,
+            late=record.late,
         )

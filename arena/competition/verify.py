@@ -371,6 +371,7 @@ def _recorded_submissions(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
                 "source": payload.get("source", payload["submission"])
                 if payload["released"] is not None
                 else None,
+                "late": payload.get("late", False),
             }
         elif event.kind == "epoch":  # every submission that counted was released again
             again = dict(payload["released"])
@@ -424,9 +425,9 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
         if row is None:
             yield f"submissions.csv lacks submission {number}, which events.jsonl records."
             continue
-        # An earlier arena did not write whose score was released.
+        # An earlier arena wrote neither whose score was released nor which files were late.
         listed_ones = {name: value for name, value in expected.items() if name in row}
-        if len(expected) - len(listed_ones) > ("source" not in row):
+        if expected.keys() - listed_ones.keys() - {"source", "late"}:
             yield f"submissions.csv lacks cells of submission {number}."
         yield from _cells(f"submissions.csv: submission {number}", row, listed_ones)
     for name in listed:
@@ -451,7 +452,8 @@ def _of_public_board(
     counting = [
         row
         for row in recorded.values()
-        if row["status"] == "accepted" and recorded.get(row["source"], row)["status"] != "withdrawn"
+        if (row["status"], row["late"]) == ("accepted", False)
+        and recorded.get(row["source"], row)["status"] != "withdrawn"
     ]
     # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
     shown = list(_read(claims.folder / "public.csv", _rows))

@@ -14,6 +14,7 @@ from arena.competition.state import (
     CompetitionState,
     clock_set_back,
     frozen_since,
+    late_files,
     public_standings,
     read_state,
 )
@@ -343,6 +344,13 @@ class CompetitionView:
         while the board is frozen. ``live``: as they would be otherwise, for the organiser only.
         """
         return public_standings(self._state, live=live)
+
+    def late_files(self) -> list[dict[str, Any]]:
+        """Return the files after the deadline, which are listed apart: the last one first.
+
+        Each has ``team``, ``score`` (the released one), ``submission`` and ``received``.
+        """
+        return late_files(self._state)
 
     @property
     def frozen_since(self) -> datetime | None:

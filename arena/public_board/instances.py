@@ -106,6 +106,14 @@ def _add(holders: Holders, one: LoggedRelease) -> None:
     holders.add(one.submission, one.team, instance, release.improved, mark, state)
 
 
+def late_instance(team: str) -> str:
+    """Return the instance for the files of a team after the deadline: no team has such a name.
+
+    So a late file changes no score of a file in time.
+    """
+    return f"{team}\tlate"
+
+
 class Instances(Protocol):
     """The instances of a mechanism in one epoch."""
 

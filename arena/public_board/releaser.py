@@ -30,8 +30,10 @@ from arena.public_board.instances import (
     Instances,
     LoggedRelease,
     MemoryLog,
+    PerTeam,
     ReleaseLog,
     instances,
+    late_instance,
     team_code,
 )
 from arena.public_board.mechanism import (
@@ -57,6 +59,8 @@ class SubmissionRef:
 
     submission: int
     team: str
+    late: bool = False
+    """Whether it came after the deadline."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +76,8 @@ class ScoredSubmission:
     """By the metric of the competition, at full precision; None: not computed yet."""
     score_changes: int = 0
     """How often its score changed since it was submitted: a changed score gets fresh noise."""
+    late: bool = False
+    """Whether it came after the deadline: its team's late files have an instance of their own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,7 +217,10 @@ class Releaser:
                 found = self.mechanism.release(read_only(state), evaluation.at_most(bound), rng)
                 return checked(found, Release)
 
-        released = self.instances.release(submission.team, ask, ahead)
+        if submission.late:
+            released = PerTeam().release(late_instance(submission.team), ask, ahead)
+        else:
+            released = self.instances.release(submission.team, ask, ahead)
         if released.release.improved:
             held = own[0] if own else _Compared(None, submission.predictions.copy())
             self._candidate = (submission.submission, held)
@@ -352,6 +361,7 @@ def release_again(
                 predictions=block[position : position + 1],
                 score=score,
                 score_changes=changes.get(ref.submission, 0),
+                late=ref.late,
             )
             yield (
                 ref,

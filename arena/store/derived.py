@@ -27,7 +27,7 @@ _NEW_ROWS = {
             min({'rank_value': coalesce(ranked_by, score), 'submission': submission,
                  'score': score})
         FROM releases JOIN submissions USING (submission)
-        WHERE release BETWEEN $first AND $last GROUP BY epoch, team
+        WHERE release BETWEEN $first AND $last AND NOT late GROUP BY epoch, team
     """,
     "instances": """
         SELECT epoch, instance, max(release)
@@ -184,7 +184,7 @@ def select_standings(
             WHERE epoch = ? AND list_contains(?::VARCHAR[], team)
                 AND NOT list_contains(?::INTEGER[], submission)
                 AND NOT list_contains(?::INTEGER[], source)
-                AND received <= coalesce(?, 'infinity'::TIMESTAMP)
+                AND NOT late AND received <= coalesce(?, 'infinity'::TIMESTAMP)
             ORDER BY team, value {"DESC" if greater_is_better else ""}, submission
             """,  # noqa: S608
             [

@@ -312,6 +312,12 @@ class Store:
                 return dict(cursor.execute(received, [as_stored(until)]).fetchall())
             return dict(cursor.execute("SELECT team, accepted FROM team_counts").fetchall())
 
+    def late(self) -> frozenset[int]:
+        """Return the submissions that were received after the deadline and are not ranked."""
+        with self._database.reading() as cursor:
+            rows = cursor.execute("SELECT submission FROM submissions WHERE late").fetchall()
+        return frozenset(number for (number,) in rows)
+
     @collection_paused()
     def accepted(self) -> list[tuple[int, str]]:
         """Return each accepted submission with its team, in the order of ids."""

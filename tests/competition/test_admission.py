@@ -104,6 +104,46 @@ def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
         assert competition.audit() == ()
 
 
+@pytest.mark.parametrize("scope", ["team", "rank"])
+def test_late_files_are_scored_listed_apart_and_change_nothing(tmp_path: Path, scope: str) -> None:
+    clock = Moved()
+    dates = {**DATES, "late_until": (MONDAY + timedelta(days=20)).isoformat()}
+    public = {"mechanism": "ladder-free", "scope": scope}
+    with opened(tmp_path, clock, competition=dates, public=public) as competition:
+        competition.submit(file_of(tmp_path, 1, 0.6), "A")
+        competition.submit(file_of(tmp_path, 2, 0.7), "B")
+        before, finals = competition.leaderboard(), competition.evaluate().standings
+        clock.now = MONDAY + timedelta(days=15)
+        late = competition.submit(file_of(tmp_path, 3, 0.95), "A")
+        assert (late.status, late.late) == ("accepted", True)
+        assert late.released is not None
+        rows = competition.leaderboard()
+        assert [{**row, "n_submissions": 1} for row in rows] == before
+        assert competition.evaluate().standings == finals
+        (listed,) = competition.late_files()
+        assert (listed["team"], listed["score"]) == ("A", late.released)
+        with pytest.raises(UsageError, match="not an accepted submission"):
+            competition.select("A", [3], late=True)
+        competition.disqualify(1, "a leak")
+        assert [row["team"] for row in competition.leaderboard()] == ["B"]
+        assert competition.late_files() == [listed]
+        assert competition.audit() == ()
+        clock.now = MONDAY + timedelta(days=21)
+        assert send(competition, tmp_path, 4) == "deadline"
+
+
+@pytest.mark.parametrize(
+    ("dates", "said"),
+    [
+        ({"late_until": DATES["deadline"]}, "late_until needs a deadline"),
+        ({"late_until": DATES["start"], "deadline": DATES["deadline"]}, "must be after deadline"),
+    ],
+)
+def test_a_late_time_that_cannot_be_is_refused_by_name(dates: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Settings.of(metric="accuracy", **dates)
+
+
 def test_a_start_after_the_deadline_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match="start must be before deadline"):
         Settings.of(metric="accuracy", start=DATES["deadline"], deadline=DATES["start"])

@@ -119,7 +119,10 @@ def test_every_mistake_is_named(tmp_path: Path, text: str, message: str) -> None
     ("keys", "message"),
     [
         ({"perday": 3}, "There is no setting 'perday'. Did you mean 'per_day'?"),
-        ({"xyz": 3}, "There is no setting 'xyz'. There are: title, start, deadline, baseline, "),
+        (
+            {"xyz": 3},
+            "There is no setting 'xyz'. There are: title, start, deadline, late_until, baseline, ",
+        ),
         ({"per_day": 0}, "[limits] per_day is 0, but must be 1 or more."),
         ({"level": 1.0, "final_rule": "best"}, '[final] rule is "best", but must be one of '),
     ],

@@ -238,6 +238,8 @@ ELSEWHERE = {
     "GET /admin/events": "the decisions themselves",
     "GET /admin/requests": "the answers of GET /submissions, for the organiser",
     "GET page /admin": "the decisions themselves",
+    "GET /admin/result": "the finalized board and outdated(), for the organiser",
+    "GET page /admin/result": "the finalized board and outdated(), for the organiser",
     "GET /admin/submissions": "the answers of GET /submissions, for the organiser",
     "GET page /admin/submissions": "the answers of GET /submissions, for the organiser",
     "GET page /admin/submissions/{request}": "the answers of GET /submissions, for the organiser",

@@ -107,6 +107,7 @@ def _document(competition: CompetitionView, *, private: bool, live: bool) -> dic
         "standings": (
             competition.private_leaderboard() if private else competition.leaderboard(live=live)
         ),
+        "late": [] if private else competition.late_files(),
         "mark": None if (mark := competition.mark(private=private)) is None else asdict(mark),
         "head": competition.head(),
     }
@@ -125,6 +126,12 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
         standings, title="", caption="", name="board", display=display, submissions=True
     )
     print_columns(board.columns, console(), title=title)
+    for one in document["late"]:
+        score = "no score" if one["score"] is None else f"{one['score']:.8g}"
+        console().print(
+            f"Late, not ranked: {printable(one['team'])}, submission {one['submission']}, {score}",
+            soft_wrap=True,
+        )
     if display.ties:
         console().print(printable(display.ties))
 

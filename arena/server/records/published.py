@@ -66,6 +66,8 @@ class Answer:
     """The score on the public board."""
     source: int | None = None
     """The submission whose score it is, if the mechanism repeated an earlier score."""
+    late: bool = False
+    """Whether it came after the deadline: it is listed apart, and not ranked."""
     before_rebuild: bool = False
     """Whether it is a score from before the board was released again."""
     faults: tuple[Mapping[str, Any], ...] = ()
@@ -173,6 +175,8 @@ class CompetitionFacts:
     """Who sees scores: ``board``, ``own`` or ``hidden``."""
     freeze: str | None = None
     """When the board is frozen: ISO 8601, UTC."""
+    late_until: str | None = None
+    """Until when files are received after the deadline, which are not ranked: ISO 8601, UTC."""
     start: str | None = None
     """When submissions are received first: ISO 8601, UTC."""
     per_week: int | None = None
@@ -425,6 +429,8 @@ class Published:
         public board, or None; see :func:`arena.public_board.chance.chance_difference`.
     ``next result``
         The private board as it would be published next, for organisers; only after the deadline.
+    ``late``
+        The files after the deadline, the last one first: team, score, submission, received.
     ``private``
         The last version, unless it was retracted.
     ``sample``

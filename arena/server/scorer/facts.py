@@ -25,6 +25,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
     deadline, limits = settings.competition.deadline, settings.limits
     display = settings.display(public=True)
     start, freeze = settings.competition.start, settings.public.freeze
+    late_until = settings.competition.late_until
     return CompetitionFacts(
         name=name,
         title=settings.competition.title,
@@ -52,6 +53,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         metric_text=_metric_text(competition),
         public_rows=solution.outline().n_public,
         mark=None if (mark := competition.mark(private=False)) is None else asdict(mark),
+        late_until=None if late_until is None else late_until.isoformat(),
         scores=settings.public.scores,
         freeze=None if freeze is None else freeze.isoformat(),
         start=None if start is None else start.isoformat(),
@@ -113,7 +115,8 @@ def board_documents(competition: CompetitionView) -> dict[str, Any]:
     mechanism = find_mechanism(settings, competition.manager)
     metric = public_metric(settings, mechanism, solution.outline(), competition.manager)
     difference = None if top is None else chance_difference(metric, independent_rows(solution), top)
-    return {"board": board, "chance": {"difference": difference}}
+    chance = {"difference": difference}
+    return {"board": board, "chance": chance, "late": competition.late_files()}
 
 
 def rules_of(competition: CompetitionView, server: ServerSection) -> str | None:

@@ -82,14 +82,20 @@ class Left:
         return self.today == 0 or self.total == 0
 
 
-def check_open(call: Call, at: datetime) -> None:
-    """Refuse a request after the deadline, or that of an exempted team, or the end: 409."""
+def check_open(call: Call, at: datetime, *, late: bool = False) -> None:
+    """Refuse a request after the deadline, or that of an exempted team, or the end: 409.
+
+    ``late``: not before the time until which late files are received.
+    """
     deadline, own = call.competition.deadline(), call.own_team
+    last = call.competition.facts.late_until if late else None
     if call.competition.state().phase in OVER - {"closed"}:
         raise Problem(409, _("The competition is over: its final result was computed."))
     if own is not None and deadline is not None:
         until = call.competition.published.team(record_name(call, own)).until
         deadline = deadline if until is None else datetime.fromisoformat(until)
+    if deadline is not None and last is not None:
+        deadline = max(deadline, datetime.fromisoformat(last))
     if deadline is not None and at > deadline:
         raise Problem(
             409,
@@ -111,7 +117,7 @@ def check_receives(call: Call, at: datetime) -> None:
                 start=facts.start[:16].replace("T", " ")
             ),
         )
-    check_open(call, at)
+    check_open(call, at, late=True)
 
 
 def check_may_submit(call: Call) -> Team:

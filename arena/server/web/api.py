@@ -112,6 +112,7 @@ async def _board(call: Call) -> Response | models.BoardPage:
     if body is None:
         page = models.BoardPage(
             rows=rows[after : after + limit],
+            late=call.competition.late() if not after else [],
             total=len(rows),
             after=after,
             next=after + limit if after + limit < len(rows) else None,
@@ -248,6 +249,7 @@ async def submissions_csv(call: Call) -> Response:
             "score": one.score,
             "score_of": one.source,
             "before_rebuild": one.before_rebuild,
+            "late": one.late,
             "file": one.file,
             "selected": one.selected,
             "faults": "; ".join(map(fault_line, one.faults)),
@@ -258,8 +260,8 @@ async def submissions_csv(call: Call) -> Response:
         for one in map(request_state, actions.sent(call, call.team, limit=10_000))
         if one.kind == "submit"
     ]
-    columns = ("submission", "received", "status", "score", "score_of", "before_rebuild", "file",
-               "selected", "faults", "receipt", "sha256", "request")  # fmt: skip
+    columns = ("submission", "received", "status", "score", "score_of", "before_rebuild", "late",
+               "file", "selected", "faults", "receipt", "sha256", "request")  # fmt: skip
     return _csv(table_csv(rows, columns), "submissions")
 
 

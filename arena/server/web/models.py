@@ -189,6 +189,9 @@ class Info(BaseModel):
     columns: list[str]
     rows: int
     start: Time | None = None
+    late_until: Time | None = Field(
+        None, description="Until when files are received after the deadline, which are not ranked."
+    )
     scores: str = Field("board", description="Who sees scores: board, own or hidden.")
     freeze: Time | None = Field(
         None, description="The board shows what was received until then; the own scores go on."
@@ -216,6 +219,9 @@ class BoardPage(BaseModel):
     """A page of the public board."""
 
     rows: list[dict[str, Any]] = Field(description="As of arena leaderboard --json, best first.")
+    late: list[dict[str, Any]] = Field(
+        [], description="Files after the deadline, which are not ranked, the last one first."
+    )
     total: int
     after: int
     next: int | None = Field(description="The value of after for the next page.")
@@ -241,6 +247,7 @@ class RequestState(BaseModel):
         None,
         description="The submission whose score it is, if the mechanism repeated an earlier one.",
     )
+    late: bool = Field(False, description="Whether it came after the deadline: it is not ranked.")
     before_rebuild: bool = Field(
         False, description="Whether the score is from before the board was released again."
     )

@@ -136,6 +136,7 @@ async def _board(call: Call) -> Response:
         own_name=own_name,
         received=call.competition.received(listed),
         difference=call.competition.chance(),
+        late=call.competition.late(),
         total=len(rows),
         found=len(found),
         search=search,

@@ -161,6 +161,11 @@ class CompetitionSite:
         limits = self.limits
         return Room(self.state().cursor, limits.max_waiting, limits.max_waiting_per_team, team.team)
 
+    def late(self) -> list[dict[str, Any]]:
+        """Return the files after the deadline, the last one first."""
+        found: list[dict[str, Any]] = self.held("late", lambda one: one.json())[0] or []
+        return found
+
     def deadline(self) -> datetime | None:
         """Return the deadline in UTC."""
         deadline = self.facts.deadline
