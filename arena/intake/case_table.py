@@ -197,8 +197,9 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     if repeated:
         raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
     columns = composed_fields(columns)
-    for wanted in (columns.algorithm, columns.case, columns.task, columns.cluster, columns.repeat):
-        table = table if wanted is None else with_joined(table, wanted)
+    given = [getattr(columns, role) for role in (*_ROLES, "value")]
+    for wanted in filter(None, given):
+        table = with_joined(table, wanted, given)
     columns, notes = _recognised(table, columns)
     is_numbered = columns.repeat == AUTO and AUTO not in table.names
     if is_numbered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pyarrow as pa
@@ -13,10 +14,11 @@ from arena.utils.lazy import pc
 SEPARATOR = "|"
 
 
-def with_joined(table: RawTable, name: str) -> RawTable:
+def with_joined(table: RawTable, name: str, kept: Collection[str] = ()) -> RawTable:
     """Return a table in which the columns that a name lists are one column of that name.
 
-    The same table if it has a column of that name, or lacks one that is listed.
+    The same table if it has a column of that name, or lacks one that is listed. ``kept`` are the
+    columns that have another role as well.
 
     Examples
     --------
@@ -31,7 +33,7 @@ def with_joined(table: RawTable, name: str) -> RawTable:
     cells = [to_text(table.columns[table.names.index(part)]) for part in parts]
     joined = pc.binary_join_element_wise(*cells, pa.scalar(SEPARATOR))
     empty = pc.equal(joined, SEPARATOR * (len(parts) - 1))
-    rest = [at for at, listed in enumerate(table.names) if listed not in parts]
+    rest = [at for at, own in enumerate(table.names) if own not in parts or own in kept]
     return replace(
         table,
         names=(name, *(table.names[at] for at in rest)),

@@ -118,7 +118,8 @@ def read_solution(
     _check_header(table, columns, faults)
     _stop(path, faults)
     if columns.id is not None:
-        table = with_joined(table, columns.id)
+        kept = {columns.usage, *_named(columns)}
+        table = with_joined(table, columns.id, kept)
     columns = replace(columns, targets=_matching(table.names, columns.targets))
     guessed = _guessed_usage(table, columns)
     if guessed is not None:

@@ -67,6 +67,10 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
         "algorithm,place,day,value\na,x,1,1\na,x,2,.5\nb,x,1,.75\nb,x,2,.25\n",
         CaseColumns(case="place,day"),
     ),
+    "a column of a case that is a group too": (
+        "algorithm,place,day,value\na,x,1,1\na,x,2,.5\nb,x,1,.75\nb,x,2,.25\n",
+        CaseColumns(case="place,day", cluster="day", task="place"),
+    ),
     "unnumbered repeats": (
         "algorithm,case,value\na,x,1\na,x,1\na,y,.5\nb,x,.5\nb,x,1\nb,y,.25\n",
         CaseColumns(repeat="auto"),
@@ -157,6 +161,15 @@ def test_forms_of_documents_are_solutions_and_submissions(tmp_path: Path, conten
     assert read.faults == ()
     assert read.values is not None
     np.testing.assert_array_equal(read.values.ravel(), [0, 1])
+
+
+def test_a_part_of_an_id_may_be_a_group(tmp_path: Path) -> None:
+    gold = _write(tmp_path / "gold.csv", "lp,sid,score\nde,1,0.5\nfr,1,0.25\nfr,2,0.25\n")
+    columns = SolutionColumns(id="lp,sid", tasks="lp", cluster="sid")
+    solution = read_solution(gold, kind=PredictionKind.VALUE, columns=columns)
+    assert solution.ids.to_pylist() == ["de|1", "fr|1", "fr|2"]
+    assert solution.columns == ("score",)
+    assert solution.task_names == ("de", "fr")
 
 
 def test_an_id_of_several_columns(tmp_path: Path) -> None:
