@@ -76,3 +76,35 @@ def test_complete_tables_are_ranked_as_always() -> None:
     boards = [rank(table, greater_is_better=False, missing=missing, resamples=50)
               for missing in ("pairwise", "fault")]  # fmt: skip
     assert boards[0].standings == boards[1].standings
+
+
+def _misses(hidden: str, n_cases: int, n_boards: int) -> int:
+    """Return on how many boards a rank interval lacks the true rank; the first two are equal."""
+    skill = np.exp(np.linspace(0.0, 0.35, 6))
+    skill[1] = skill[0]
+    true_ranks = {f"a{j}": 1 + int((skill < own).sum()) for j, own in enumerate(skill)}
+    misses = 0
+    for board in range(n_boards):
+        rng = np.random.default_rng([1, board])
+        difficulty = rng.gamma(2.0, 1.0, n_cases)
+        values = difficulty * skill[:, np.newaxis] * rng.gamma(6.0, 1 / 6, (6, n_cases))
+        if hidden == "hard cases, by the worse ones more often":
+            share = 0.15 * np.linspace(0.2, 1.8, 6)[:, np.newaxis] * difficulty / difficulty.mean()
+            values[rng.random(values.shape) < share] = np.nan
+        else:
+            values[-1, values[-1] > np.quantile(values[-1], 0.85)] = np.nan
+        table = {"case": range(n_cases), **{f"a{j}": row for j, row in enumerate(values)}}
+        found = rank(table, greater_is_better=False, missing="pairwise", resamples=200,
+                     seed=board, workers=1)  # fmt: skip
+        misses += any(
+            one["rank_low"] is not None
+            and not one["rank_low"] <= true_ranks[one["team"]] <= one["rank_high"]
+            for one in found.standings
+        )
+    return misses
+
+
+@pytest.mark.slow
+def test_intervals_hold_where_hard_cases_are_missing_and_not_where_bad_outcomes_are() -> None:
+    assert _misses("hard cases, by the worse ones more often", 100, 60) <= 8  # 5% are allowed
+    assert _misses("its own worst outcomes", 1000, 20) >= 2
