@@ -32,6 +32,7 @@ from arena.evaluation.scores import (
     is_mean_of_rows,
     resample_block,
     score_under_weights,
+    weighted_means,
 )
 from arena.evaluation.served_kinds import Conversion, common_kind, conversion
 from arena.evaluation.shared_weights import derived_once
@@ -458,6 +459,12 @@ class _RowMean(CombinedMetric):
     def from_mean(self, mean: FloatArray) -> FloatArray:
         """Return the mean itself."""
         return mean
+
+    def resample(
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
+    ) -> FloatArray:
+        """Return ``(m, B)`` means: row by row the metrics need no more than their rows."""
+        return weighted_means(_WeightedRowMean(self._bound()), truth, predictions, weights)
 
 
 class _Resampled(CombinedMetric):
