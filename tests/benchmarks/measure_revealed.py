@@ -1,7 +1,8 @@
 """Measure what one submission reveals through each mechanism, for each metric.
 
 ``python tests/benchmarks/measure_revealed.py --out docs/explanation/secrets.md`` writes the table
-between its marks on that page; without ``--out`` it is printed.
+between its marks on that page; without ``--out`` it is printed. ``--teams`` prints instead what
+several teams of one person read of one label by the same file.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from arena.interfaces import ClipsScores, Metric
+from arena.interfaces import ClipsScores, Metric, Scope
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import with_parameters
 from arena.public_board.advice import default_mechanism, revealed_by_one
 from arena.public_board.clipping import conceivable_scores, suggested_clip
-from arena.public_board.revealed import is_measurable
+from arena.public_board.revealed import is_measurable, rows_revealed
 from arena.types import PredictionKind, Solution, Target
 
 START, END = "<!-- revealed: start -->", "<!-- revealed: end -->"
@@ -67,12 +68,41 @@ def table(n_rows: int) -> str:
     return "\n".join(lines)
 
 
+SEVERAL: tuple[tuple[Scope, int], ...] = (
+    ("team", 1), ("team", 10), ("team", 100), ("rank", 10), ("rank", 30)
+)  # fmt: skip
+
+
+def of_several_teams(name: str, n_rows: int) -> str:
+    """Return a row of a table: what several teams read through the default mechanism."""
+    manager = PluginManager()
+    metric = manager.metrics.resolve(name)
+    solution = solution_of(metric, n_rows)
+    default = default_mechanism(metric, solution, manager)
+    mechanism, n_classes = (
+        manager.mechanisms.resolve(default),
+        len(solution.targets[0].classes or ()),
+    )
+    cells = []
+    for scope, teams in SEVERAL:
+        found = rows_revealed(
+            metric, mechanism, solution.truth, n_classes, targets=1, teams=teams, scope=scope
+        )
+        cells.append(f"{found.shown_rows:g} ({found.bits:.1f})")
+    return f"| `{name}` | {' | '.join(cells)} |"
+
+
 def main() -> None:
     """Print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=300, help="public rows")
     parser.add_argument("--out", type=Path, help="the page that holds the table")
+    parser.add_argument("--teams", action="store_true", help="of several teams of one person")
     given = parser.parse_args()
+    if given.teams:
+        for name in ("log_loss", "mse"):
+            print(of_several_teams(name, given.rows), flush=True)
+        return
     text = table(given.rows)
     if given.out is not None:
         page = given.out.read_text(encoding="utf-8")
