@@ -144,7 +144,7 @@ def test_what_is_published_survives_the_scorer(tmp_path: Path) -> None:
     ]
     publisher.publish(
         answers=answers,
-        teams=[TeamFacts("red", 3, "2026-03-01", 2, (1, 3))],
+        teams=[TeamFacts("red", 3, "2026-03-01", 2, selected=(1, 3))],
         names={"rosso": "red"},
         documents={"board": [{"team": "red"}], "rules": "# Rules", "private": None},
         state=State("open", 5.0, cursor=5),
