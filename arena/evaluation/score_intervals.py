@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 _MOST_VALUES = 6e7
-_FEWEST_IN_TASK = 10
+_FEWEST_IN_TASK = 30
 
 
 def score_errors(study: Study) -> ScoreErrors:
@@ -73,7 +73,7 @@ def score_errors(study: Study) -> ScoreErrors:
 
     Row or influence values are read in blocks if the metric has them and ``m * n <= 6e7``;
     otherwise the joint resamples are used, which contain less information about the tails. The
-    intervals of a combination of tasks are withheld if a task has fewer than ten rows, or groups.
+    intervals of a combination of tasks are withheld if a task has fewer than 30 rows, or groups.
     """
     found = _errors_by_procedure(study)
     tasks = tasks_of(study.metric)

@@ -150,18 +150,18 @@ def _of_labels(name: str, how: str, accuracies: Array, sizes: Array, **more: Any
     )
 
 
-_EVEN, _UNEVEN, _MANY = np.full(3, 300), np.array([20, 80, 400]), np.full(20, 50)
+_EVEN, _UNEVEN, _MANY = np.full(3, 300), np.array([30, 80, 400]), np.full(20, 50)
 
 CELLS: tuple[Cell, ...] = (
     _of_labels("3 x 300, m=8", "mean", equal(8, 3), _EVEN),
-    _of_labels("20, 80 and 400 rows, m=8", "mean", equal(8, 3), _UNEVEN),
+    _of_labels("30, 80 and 400 rows, m=8", "mean", equal(8, 3), _UNEVEN),
     _of_labels("5, 200 and 200 rows, m=8", "mean", equal(8, 3), np.array([5, 200, 200])),
-    _of_labels("20, 80 and 400 rows, specialists, m=8", "mean", specialists(8, 3, 0.1), _UNEVEN),
+    _of_labels("30, 80 and 400 rows, specialists, m=8", "mean", specialists(8, 3, 0.1), _UNEVEN),
     _of_labels("20 x 50, m=20", "mean", equal(20, 20), _MANY),
     _of_labels("3 x 300 of 60 shared groups, m=8", "mean", equal(8, 3), _EVEN, clusters=60),
-    _of_labels("20, 80, 400, 60 shared groups, m=8", "mean", equal(8, 3), _UNEVEN, clusters=60),
+    _of_labels("30, 80, 400, 60 shared groups, m=8", "mean", equal(8, 3), _UNEVEN, clusters=60),
     _of_labels("accuracy .99, 3 x 100, m=8", "mean", equal(8, 3, 0.99), np.full(3, 100)),
-    _of_labels("20, 80 and 400 rows, m=8", "geometric", equal(8, 3), _UNEVEN),
+    _of_labels("30, 80 and 400 rows, m=8", "geometric", equal(8, 3), _UNEVEN),
     _of_labels("20 x 50, m=20", "geometric", equal(20, 20), _MANY),
     _cell("mean AUC of 3 tasks with 10 of 200 positive, m=8", by_task("mean", "roc_auc"),
           tasks_of_scores(8, np.full(3, 200), 10)),
@@ -177,7 +177,7 @@ CELLS: tuple[Cell, ...] = (
     _of_labels("20 x 50, m=20", "worst", equal(20, 20), _MANY),
     _of_labels("20 x 200, flat against uneven, m=5", "worst", flat_and_uneven(5, 20),
                np.full(20, 200)),
-    _of_labels("20, 80 and 400 rows, specialists, m=8", "worst", specialists(8, 3, 0.1), _UNEVEN),
+    _of_labels("30, 80 and 400 rows, specialists, m=8", "worst", specialists(8, 3, 0.1), _UNEVEN),
     _of_labels("3 x 300, m=8", "mean_rank", equal(8, 3), _EVEN),
     _of_labels("3 x 300, specialists, m=8", "mean_rank", specialists(8, 3, 0.1), _EVEN),
     _of_labels("4 x 250, opposed, m=20", "mean_rank", opposed(20, 4, 0.06), np.full(4, 250)),

@@ -297,3 +297,20 @@ def test_parts_of_a_bound_metric_have_their_own_rows() -> None:
     for code, own in enumerate(scores[:, :, 0]):
         rows = data.tasks == code
         np.testing.assert_allclose(own, ((block > 0.5) == data.truth)[:, rows].mean(axis=1))
+
+
+@pytest.mark.parametrize("fewest", [29, 30])
+def test_a_task_with_few_rows_withholds_the_intervals_of_scores(fewest: int) -> None:
+    """20 rows of .9 hid their errors: nominal 95% intervals held on .92 of 100 boards."""
+    rng = np.random.default_rng(0)
+    n = fewest + 60
+    truth = rng.integers(0, 2, n)
+    table = {"id": np.arange(n), "y": truth, "task": ["small"] * fewest + ["large"] * 60}
+    teams = {team: np.where(rng.random(n) < 0.7, truth, 1 - truth) for team in "ab"}
+    board = score(
+        table, teams, metric="accuracy", target="y", tasks="task", combine="mean", resamples=40
+    )
+    withheld = fewest < 30
+    assert [row["score_low"] is None for row in board.standings] == [withheld] * 2
+    reason = board.best_score_corrected["reason"]
+    assert ("A task has only 29 rows" in str(reason)) == withheld
