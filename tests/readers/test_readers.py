@@ -481,6 +481,27 @@ def test_grand_challenge_pairs_cases_by_name_not_by_order(tmp_path: Path) -> Non
     assert pairs["forest"] == {name: found / 2 for name, found in values.items()}
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"case": {"Dice": {"0": 0.5, "1": 0.25}, "id": {"0": "a", "1": "b"}}},
+        {"results": [{"id": "b", "Dice": 0.25}, {"id": "a", "Dice": 0.5}], "aggregates": {"x": 1}},
+        {"results": {"a": {"Dice": 0.5}, "b": {"Dice": 0.25}}},
+        {"cases": [{"case": "a", "all": {"Dice": 0.5}}, {"case": "b", "all": {"Dice": 0.25}}]},
+        {"per_case": {"a": {"all": {"Dice": 0.5}}, "b": {"all": {"Dice": 0.25}}}},
+    ],
+)  # fmt: skip
+def test_grand_challenge_has_several_forms(tmp_path: Path, document: Any) -> None:
+    (tmp_path / "unet").mkdir()
+    path = tmp_path / "unet" / "metrics.json"
+    path.write_text(json.dumps(document))
+    reader = GrandChallengeReader()
+    assert reader.recognises(path)
+    (found,) = reader.read(path, None)
+    assert found.metric in ("Dice", "all.Dice")
+    assert dict(zip(found.cases, found.values, strict=True)) == {"a": 0.5, "b": 0.25}
+
+
 def test_grand_challenge_refuses_what_it_cannot_pair_or_choose(tmp_path: Path) -> None:
     file = write(tmp_path / "metrics.json", {"results": [{"dice": 0.5}, {"dice": 0.5}]})
     with pytest.raises(InputError, match="the cases have no names"):
