@@ -64,18 +64,6 @@ from arena.types import (
 )
 from arena.utils.parallel import Progress
 
-__all__ = [
-    "COMBINATIONS",
-    "Combination",
-    "CombinedMetric",
-    "Part",
-    "combined_metric",
-    "scores_of_parts",
-    "served_metric",
-    "tasks_of",
-    "within_tasks",
-]
-
 COMBINATIONS = ("mean", "geometric", "worst", "mean_rank")
 """How the scores of parts become one; see the module."""
 

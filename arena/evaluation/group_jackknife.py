@@ -21,8 +21,6 @@ from arena.interfaces import GroupInfluence, Metric, PredictionBlocks, traits_of
 from arena.types import FloatArray, IntArray
 from arena.utils.parallel import Progress
 
-__all__ = ["CALLS", "Jackknife", "group_jackknife", "linear_scores", "resampled_linearly"]
-
 _GROUPS = 100
 _HALVES = 20
 CALLS = _GROUPS + _HALVES

@@ -12,8 +12,6 @@ from arena.errors import UsageError
 from arena.interfaces import Metric, kinds_of, traits_of
 from arena.types import PredictionKind
 
-__all__ = ["Conversion", "common_kind", "conversion", "labels_of_probabilities"]
-
 Conversion: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """From a block ``(k, n)`` or ``(k, n, n_classes)`` of predictions to those of another kind."""
 

@@ -469,7 +469,8 @@ s3  Private  30 | 33  | 43
 
 
 OF_SCORES = {
-    "best on private", "groups", "weights", "targets", "masks", "pairs", "rounded",
+    "best on private", "ties", "ladder", "certain", "groups", "weights", "targets", "masks",
+    "pairs", "rounded",
 }  # fmt: skip
 """Cases about scores: the default run finalizes them from Python, and the others by commands."""
 
