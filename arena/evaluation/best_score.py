@@ -67,6 +67,7 @@ _NODES = 4_000
 _FEWEST_NODES = 10
 """In the tail; with fewer a quantile of the nodes may be much too small."""
 _BLOCK = 256
+_NO_END = "The sample is too small for both ends of this interval."
 
 ScoreUnder: TypeAlias = Callable[[WeightArray, IntArray], FloatArray]
 """``score_under(weights (n, B), submissions (k,)) -> (k, B)``, in the metric's natural sign."""
@@ -507,14 +508,18 @@ def _winners_of_places(
         beaten = [signed <= signed[winner] for winner in winners] if places > 1 else [winners]
         upper = [np.fmax.reduce(high[own]) for own in beaten]
         ends = np.sort([sign * low[winners], sign * np.array(upper)], axis=0)
-        reasons = tuple(errors.why_none(int(winner)) for winner in winners)
+        infinite = np.isinf(ends).any(axis=0)
+        reasons = tuple(
+            errors.why_none(int(winner)) or (_NO_END if endless else None)
+            for winner, endless in zip(winners, infinite, strict=True)
+        )
         ends[:, [reason is not None for reason in reasons]] = np.nan
         found.append(WinnerIntervals(prizes, ends[0], ends[1], level, int(able.sum()), reasons))
     winner, able = int(counting[order[0]]), contenders[0]
     low, high = signed_ends
     most = np.fmax.reduce(high[able if may_be_first is None else may_be_first])
     least, most = sorted((sign * float(low[winner]), sign * float(most)))
-    reason = errors.why_none(winner)
+    reason = errors.why_none(winner) or (None if np.isfinite([least, most]).all() else _NO_END)
     nothing = float("nan")
     best = BestScoreInterval((least, most) if reason is None else (nothing, nothing), reason)
     return found, best

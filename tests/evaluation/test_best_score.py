@@ -20,6 +20,7 @@ from arena.evaluation.best_score import (
     winner_intervals,
 )
 from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.case_metrics import MedianOfCases
 from arena.evaluation.score_intervals import (
     errors_from_resamples,
     interval_ends,
@@ -806,3 +807,21 @@ def test_a_team_allows_for_its_own_candidates_jointly(
         assert low[0] == pytest.approx(bonferroni[0])
     else:
         assert low[0] == pytest.approx(alone[0], abs=0.1 * (alone[0] - bonferroni[0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "finite"), [(8, False), (40, True)])
+def test_an_interval_without_an_end_is_withheld_with_its_reason(study_of, n, finite):
+    """The corrected order statistics of a median may lie beyond the sample."""
+    values = np.random.default_rng(0).normal(size=(10, n))
+    study = study_of(MedianOfCases("median", greater_is_better=True), np.zeros(n), values)
+    errors = score_errors(study)
+    assert np.isfinite(own_intervals(errors, 0.95)).all()
+    asked = {"greater_is_better": True, "level": 0.95}
+    first = winner_intervals(errors, study.resampled, **asked)
+    best = best_score_interval(errors, study.resampled, **asked)
+    assert np.isfinite([*first.low, *first.high, *best.ends]).all() == finite
+    for reason in (*first.reasons, best.reason):
+        assert reason == (
+            None if finite else "The sample is too small for both ends of this interval."
+        )
