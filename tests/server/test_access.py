@@ -126,14 +126,16 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
         "organiser's page": web.browser(organiser),
     }
     for method, path, who, _scope, _handler in PAGES:
-        full = f"/{NAME}{path.format(request='0' * 32, what='teams', page='p', file='f')}"
+        full = (
+            f"/{NAME}{path.format(request='0' * 32, what='teams', page='p', file='f', version=1)}"
+        )
         for sender, browser in browsers.items():
             answer = browser.request(method, full)
             case = (method, path, sender)
             if sender in ALLOWED[who]:
                 missing = (
                     {404}
-                    if "{request}" in path
+                    if "{" in path
                     or path
                     in {
                         "/pages/{page}",
@@ -155,6 +157,8 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
                 assert answer.status_code == wanted, case
                 assert "<h1>" in answer.text, case
             assert "script-src 'self'" in answer.headers["content-security-policy"]
+            _before, _title, title = answer.text.partition("<title>")
+            assert "<" not in title.partition("</title>")[0], case
 
 
 def test_another_teams_request_does_not_exist(web: WebSite) -> None:

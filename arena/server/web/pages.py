@@ -301,7 +301,10 @@ async def _sample(call: Call) -> Response:
 # My submissions
 
 
-async def _show_mine(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
+async def _show_mine(
+    call: Call, problem: Problem | None = None, status: int = 200,
+    fields: dict[str, str] | None = None,  # noqa: ARG001 - as every form's page
+) -> Response:  # fmt: skip
     team = call.team
     facts = call.competition.published.team(actions.record_name(call, team))
     sent = [request_state(one) for one in actions.sent(call, team, limit=500)]
