@@ -61,5 +61,24 @@ def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism:
         assert competition.audit() == ()
 
 
+@pytest.mark.slow
+def test_a_result_that_was_public_becomes_the_first_version(tmp_path: Path) -> None:
+    with tarfile.open(FOLDER / "published.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    upgrade(tmp_path / DATABASE_NAME, time=later())
+    with Competition.open(tmp_path, manager=MANAGER, clock=later) as competition:
+        board = competition.published_private_leaderboard(1)
+        assert board is not None
+        assert [row["team"] for row in board["leaderboard"]] == ["A", "B"]
+        assert board["leaderboard"][0]["public_score"] == 0.9
+        competition.disqualify(1, "a leak")
+        (result,) = competition.results()
+        assert (result["state"], result["mark"] is not None) == ("published", True)
+        competition.finalize()
+        assert competition.publish() == 2
+        assert competition.audit() == ()
+
+
 def test_every_kept_competition_has_its_case() -> None:
-    assert {path.name.removesuffix(".tar.xz") for path in FOLDER.iterdir()} == SOURCES.keys()
+    kept = {path.name.removesuffix(".tar.xz") for path in FOLDER.iterdir()}
+    assert kept == {*SOURCES, "published"}

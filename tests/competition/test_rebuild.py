@@ -17,31 +17,21 @@ import pytest
 from arena.competition.competition import Competition
 from arena.competition.rebuild import CAUSES, REBUILT
 from arena.interfaces import Scope
-from labelled_competition import IDS, N_ROWS, TRUTH, configure, create, reopen
+from labelled_competition import (
+    IDS,
+    N_ROWS,
+    PUBLIC,
+    TRUTH,
+    configure,
+    create,
+    file_right_on,
+    reopen,
+    send,
+    standings,
+)
 from program import write_csv
 
 MECHANISMS = ["ladder-free", "ladder", "noisy-ladder", "thresholdout", "kaggle", "full"]
-PUBLIC = np.arange(N_ROWS) % 2 == 0
-
-
-def file_right_on(folder: Path, public: int) -> Path:
-    """Write labels that are right on the first of the 100 public rows, and on all private ones."""
-    wrong = PUBLIC & (np.cumsum(PUBLIC) > public)
-    path = folder / f"right-{public}.csv"
-    write_csv(path, ["id", "y"], list(zip(IDS, np.where(wrong, 1 - TRUTH, TRUTH), strict=True)))
-    return path
-
-
-def send(competition: Competition, folder: Path, *sent: tuple[str, int]) -> None:
-    for team, public in sent:
-        assert competition.submit(file_right_on(folder, public), team).status == "accepted"
-
-
-def standings(competition: Competition) -> list[tuple[int | None, str, float, int]]:
-    return [
-        (row["rank"], row["team"], row["score"], row["submission"])
-        for row in competition.leaderboard()
-    ]
 
 
 def test_a_file_that_is_sent_again_gets_its_first_answer(tmp_path: Path) -> None:

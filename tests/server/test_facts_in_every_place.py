@@ -31,10 +31,20 @@ from arena.server.web.api import ENDPOINTS
 from arena.server.web.app import create_app
 from arena.server.web.pages import PAGES
 from arena.server.web.site import Site
-from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH, clock, create, reopen, settings_of
+from labelled_competition import (
+    IDS,
+    MANAGER,
+    N_ROWS,
+    PUBLIC,
+    TRUTH,
+    clock,
+    create,
+    file_right_on,
+    reopen,
+    settings_of,
+)
 from program import run_here, write_csv
 
-PUBLIC = np.arange(N_ROWS) % 2 == 0
 SECTIONS: dict[str, Any] = {
     "public": {"mechanism": "ladder-free"},
     "analysis": {"resamples": 20},
@@ -43,13 +53,6 @@ SECTIONS: dict[str, Any] = {
 }
 SENT = [("base", 50), ("Ants", 90), ("Ants", 61), ("Bees", 81), ("Cats", 70)]
 """Team, and on how many of the 100 public rows its file is right; submissions 1 to 5."""
-
-
-def file_right_on(folder: Path, public: int) -> Path:
-    wrong = PUBLIC & (np.cumsum(PUBLIC) > public)
-    path = folder / f"right-{public}.csv"
-    write_csv(path, ["id", "y"], list(zip(IDS, np.where(wrong, 1 - TRUTH, TRUTH), strict=True)))
-    return path
 
 
 @dataclass(frozen=True)

@@ -65,3 +65,29 @@ def history(folder: Path, length: int, teams: int = 3) -> list[tuple[Path, str]]
         (file_of(folder, t, 0.5 + 0.4 * t / length), f"team {rng.integers(teams)}")
         for t in range(length)
     ]
+
+
+PUBLIC = np.arange(N_ROWS) % 2 == 0
+"""``(n_rows,)``: the public rows of :func:`create`."""
+
+
+def file_right_on(folder: Path, public: int) -> Path:
+    """Write labels that are right on the first of the 100 public rows, and on all private ones."""
+    wrong = PUBLIC & (np.cumsum(PUBLIC) > public)
+    path = folder / f"right-{public}.csv"
+    write_csv(path, ["id", "y"], list(zip(IDS, np.where(wrong, 1 - TRUTH, TRUTH), strict=True)))
+    return path
+
+
+def send(competition: Competition, folder: Path, *sent: tuple[str, int]) -> None:
+    """Submit files of teams, each right on so many public rows."""
+    for team, public in sent:
+        assert competition.submit(file_right_on(folder, public), team).status == "accepted"
+
+
+def standings(competition: Competition) -> list[tuple[int | None, str, float, int]]:
+    """Return rank, team, score and submission of each row of the public board."""
+    return [
+        (row["rank"], row["team"], row["score"], row["submission"])
+        for row in competition.leaderboard()
+    ]
