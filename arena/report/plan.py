@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from typing import Any
 
 from arena.charts.specification import layered, named, quantitative
@@ -23,8 +24,9 @@ _NAMES = {
     "power_corrected": "power, all pairs",
 }
 _SHARES = ("winner_shown", "power", "power_corrected")
-_SHOWN = ("best_wins", "loss", "overstatement", "tau", "contenders")
+_SHOWN = ("quality", "best_wins", "loss", "overstatement", "tau", "contenders")
 _TITLES = {
+    "quality": "winner above the mean",
     "best_wins": "best team wins",
     "loss": "loss in true score",
     "overstatement": "top overstated by",
@@ -41,7 +43,19 @@ def plan_report(advice: Advice) -> Report:
     """Return the report of a plan, with a rehearsal's comparison of mechanisms if there is one."""
     plan, base = advice.plan, advice.questions.design
     answers = advice.answers()
+    decisions = tuple(map(astuple, advice.decisions()))
     sections = [
+        Section(
+            "Your decisions",
+            "",
+            (
+                Table(
+                    "Decisions",
+                    ("decision", "choice", "what it buys", "rests on"),
+                    decisions,
+                ),
+            ),
+        ),
         Section("For your colleagues", advice.paragraph()),
         Section(
             "Questions and answers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -36,6 +36,8 @@ SWEEPS = {
 }
 """The quantities that can be swept, in words."""
 _MOST_OUTSIDE = 0.01
+_WIDEST_RATIO = 10
+"""The ends of an interval of needed rows, from which on it answers nothing."""
 _BONUS = 2 / np.pi
 """Of the boosting attack: see :attr:`Mechanics.attack_bias`."""
 
@@ -151,6 +153,20 @@ class Mechanics:
     """``ladder-free`` with that step; None: the metric's scores have no bounds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an organiser can decide, and what it buys."""
+
+    decision: str
+    """What is decided, such as ``private rows``."""
+    choice: str
+    """The choice, or choices that the simulated competitions do not tell apart."""
+    buys: str
+    """What it buys, with the interval of the figure."""
+    rests_on: str
+    """What the figure comes from."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Advice:
     """The answers to an organiser's questions."""
@@ -191,17 +207,8 @@ class Advice:
 
     def answers(self) -> list[tuple[str, str]]:
         """Return questions and answers, in sentences."""
-        plan, base = self.plan, self.questions.design
-        rows = [("first place", plan.best_wins_rows)]
-        rows += [(target.target.label, target.needed) for target in plan.targets]
-        found = [
-            (
-                "How many private rows?",
-                "Private rows for a probability of 90%: "
-                + "; ".join(f"{label}: {_need(needed)}" for label, needed in rows)
-                + ".",
-            )
-        ]
+        base = self.questions.design
+        found = [("How many private rows?", self._rows())]
         found.append(("Which share public?", self._choice("public_share", percent)))
         found.append(("How many submissions a day?", self._choice("per_day", _plain)))
         found.append(("Which mechanism?", self._mechanism()))
@@ -218,8 +225,73 @@ class Advice:
         )
         return found
 
+    def decisions(self) -> list[Decision]:
+        """Return what the organiser can decide, for a competition of all teams."""
+        base, mechanics = self.questions.design, self.mechanics
+        drawn = f"drawn competitions of {base.teams:,} teams"
+        found = [
+            Decision(
+                "private rows" if design.design != base else "private rows, as planned",
+                _plain(design.setting),
+                f"the truly best team wins with {_with_interval(design, 'best_wins', percent)}",
+                drawn,
+            )
+            for design in self.sweep("rows").designs
+        ]
+        for name, what, show in (
+            ("public_share", "public share", percent),
+            ("per_day", "submissions a day", _plain),
+        ):
+            sweep = self.sweep(name)
+            alike = [
+                show(design.setting)
+                for design in sweep.designs
+                if design is not sweep.best and not design.shown_worse
+            ]
+            gain = _with_interval(sweep.best, "quality", "{:.3g}".format)
+            buys = f"the winner is expected {gain} above the mean of all teams, the most"
+            buys += "; the others are not told from it" if alike else ""
+            choice = ", or ".join([show(sweep.best.setting), *([", ".join(alike)] * bool(alike))])
+            found.append(Decision(what, choice, buys, drawn))
+        found.append(
+            Decision(
+                "mechanism",
+                mechanics.mechanism or "a Ladder with a clip",
+                f"against {mechanics.attack_bias:.2g} that {mechanics.submissions:,} random "
+                "submissions gain on a board that shows every score",
+                "a formula; arena attack measures it",
+            )
+        )
+        return found
+
     def _nearest(self, name: str, value: float) -> DesignFigures:
         return min(self.sweep(name).designs, key=lambda design: abs(design.setting - value))
+
+    def _rows(self) -> str:
+        """Return what more private rows buy, and what the pilot says of its own submissions."""
+        wins = ", ".join(
+            f"{percent(design.point['best_wins'])} with {_plain(design.setting)} (interval "
+            f"{percent(design.low['best_wins'])} to {percent(design.high['best_wins'])})"
+            for design in self.sweep("rows").designs
+        )
+        text = (
+            f"In a competition of {self.questions.teams:,} teams the truly best one wins with "
+            f"{wins}. "
+        )
+        rows = [("first place", self.plan.best_wins_rows)]
+        rows += [(target.target.label, target.needed) for target in self.plan.targets]
+        known = [(label, needed) for label, needed in rows if _is_known(needed)]
+        if known:
+            needs = "; ".join(f"{label}: {_need(needed)}" for label, needed in known)
+            text += f"If only the pilot's own submissions competed, 90% would need, for {needs}."
+        unknown = [label for label, needed in rows if not _is_known(needed)]
+        if unknown:
+            text += (
+                f"{' ' if known else ''}How many rows the pilot's own submissions would need, for "
+                f"{'; '.join(unknown)}, cannot be said from this pilot: more submissions, or more "
+                "rows of each, would."
+            )
+        return text
 
     def _choice(self, name: str, show: Any) -> str:
         sweep = self.sweep(name)
@@ -230,9 +302,13 @@ class Advice:
             f"{percent(design.point['best_wins'])} at {show(design.setting)}"
             for design in sweep.designs
         )
+        quality = ", ".join(
+            f"{design.point['quality']:.3g} at {show(design.setting)}" for design in sweep.designs
+        )
         text = (
-            f"The winner's expected true score is best at {show(best.setting)}. The truly best "
-            f"team wins with {wins}."
+            f"What counts is by how much the winner's true score is expected to exceed the mean of "
+            f"all teams: {quality}. That is best at {show(best.setting)}. The truly best team wins "
+            f"with {wins}."
         )
         if worse:
             text += f" The winner is shown to be worse at {', '.join(worse)}."
@@ -282,11 +358,12 @@ class Advice:
         """Return what to tell colleagues, in one paragraph."""
         base, plan = self.questions.design, self.plan
         now = self._nearest("teams", base.teams)
-        need = next(
-            best_wins_row
-            for best_wins_row in plan.best_wins_rows
-            if best_wins_row.probability == 0.9
-        )
+        needed = ""
+        if _is_known(plan.best_wins_rows):
+            needed = (
+                " If only the pilot's own submissions competed, 90% would need "
+                f"{_need(plan.best_wins_rows)}."
+            )
         return (
             f"We plan a competition scored by {self.metric} with {base.private_rows:,} private and "
             f"{base.public_rows:,} public rows, about {base.teams:,} teams and "
@@ -294,10 +371,9 @@ class Advice:
             f"days. From {plan.submissions:,} pilot submissions we expect the truly best team to "
             f"win with a probability of {percent(now.point['best_wins'])} (interval "
             f"{percent(now.low['best_wins'])} to {percent(now.high['best_wins'])}); the winner's "
-            f"true score is then on average {now.point['loss']:.2g} worse than the best one's. If "
-            f"only the pilot's own submissions competed, 90% would need {_need([need])}. The top "
-            f"of the public leaderboard would overstate its true score by about "
-            f"{now.point['overstatement']:.2g}."
+            f"true score is then on average {now.point['loss']:.2g} worse than the best "
+            f"one's.{needed} The top of the public leaderboard would overstate its true score by "
+            f"about {now.point['overstatement']:.2g}."
         )
 
     def assumptions(self) -> list[str]:
@@ -333,6 +409,7 @@ class Advice:
                 "answers": [
                     {"question": question, "answer": answer} for question, answer in self.answers()
                 ],
+                "decisions": [asdict(decision) for decision in self.decisions()],
                 "paragraph": self.paragraph(),
                 "assumptions": self.assumptions(),
                 "sweeps": [
@@ -375,9 +452,23 @@ def _plain(value: float) -> str:
     return f"{value:,.10g}"
 
 
+def _with_interval(design: DesignFigures, name: str, show: Callable[[float], str]) -> str:
+    return f"{show(design.point[name])} ({show(design.low[name])} to {show(design.high[name])})"
+
+
+def _is_known(needed: Sequence[NeededRows]) -> bool:
+    """Return whether the interval of the rows for 90% says how many they are."""
+    rows = _for_answers(needed)
+    return rows.high is not None and rows.high <= _WIDEST_RATIO * rows.low
+
+
+def _for_answers(needed: Sequence[NeededRows]) -> NeededRows:
+    return next(rows for rows in needed if rows.probability == 0.9)
+
+
 def _need(needed: Sequence[NeededRows]) -> str:
     """Return the rows for 90% with their interval."""
-    one = next(one for one in needed if one.probability == 0.9)
+    one = _for_answers(needed)
     points = {"a normal": one.test_rows, "a nonparametric": one.nonparametric}
     known = [
         f"{value:,.0f} under {name} prior" for name, value in points.items() if value is not None

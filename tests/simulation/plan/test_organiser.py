@@ -33,7 +33,7 @@ from arena.simulation.plan.places import (
     rows_until,
     share_right,
 )
-from arena.simulation.plan.plan import plan_rows
+from arena.simulation.plan.plan import NeededRows, plan_rows
 from arena.simulation.requests import CompetitionPlanRequest
 from arena.types import SolutionOutline
 from arena.utils.parallel import NoProgress
@@ -208,6 +208,13 @@ def test_answers_name_every_question():
     assert "Shown to be lower: f1" in answers["Which metric?"]
     assert "the pilot's 1,000 rows are 100 groups" in " ".join(advice.assumptions())
     assert "1,400 private and 600 public rows" in advice.paragraph()
+    assert {row.decision for row in advice.decisions()} >= {"public share", "mechanism"}
+    for high, is_answer in ((900, True), (20_000, False), (None, False)):
+        needed = (NeededRows(0.9, 300.0, 310.0, 100, high),)
+        told = replace(advice, plan=replace(made, best_wins_rows=needed, targets=()))
+        rows = dict(told.answers())["How many private rows?"]
+        assert ("300 under a normal prior" in rows) is is_answer
+        assert ("90% would need" in told.paragraph()) is is_answer
     document = advice.to_dict()
     assert [sweep["name"] for sweep in document["sweeps"]] == [
         "public_share", "per_day", "rows", "teams",
