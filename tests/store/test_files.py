@@ -237,7 +237,7 @@ def log_of(path: Path) -> Path:
         (lambda path: flipped(path, *range(12_288, 200_000, 999)), StoreFormatError, "is damaged"),
         (lambda path: os.truncate(path, 20_000), StoreFormatError, "is damaged"),
         (lambda path: path.write_bytes(b"text" * 5_000), StoreFormatError, "not a DuckDB database"),
-        (lambda path: flipped(log_of(path), 80), DamagedLogError, "run `arena repair`"),
+        (lambda path: flipped(log_of(path), 8_000), DamagedLogError, "run `arena repair`"),
         (lambda path: path.chmod(0), StoreError, "permission denied"),
     ],
     ids=["headers", "blocks", "cut", "text", "log", "permission"],
@@ -250,7 +250,7 @@ def test_what_the_engine_says_of_a_fault_is_understood(
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE numbers AS FROM range(20_000)")
         connection.execute("CHECKPOINT; PRAGMA disable_checkpoint_on_shutdown")
-        connection.execute("INSERT INTO numbers FROM range(10)")
+        connection.execute("INSERT INTO numbers FROM range(2_000)")
     damage(path)
     if kind is StoreError and os.access(path, os.R_OK):
         pytest.skip("The superuser may read every file.")

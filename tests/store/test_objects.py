@@ -182,7 +182,6 @@ def flip(file: Path, _: Store) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.slow
 def exchange(file: Path, store: Store) -> None:
     shutil.copy(object_file(store, 3), file)
 
