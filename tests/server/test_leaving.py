@@ -116,6 +116,16 @@ def test_a_lost_key_is_recovered_by_mail_and_says_nothing_to_others(tmp_path: Pa
     web.close()
 
 
+def test_an_organiser_of_another_competition_gets_no_key_by_mail(tmp_path: Path) -> None:
+    mail = {"smtp_host": "mail.example.org", "smtp_from": "a@example.org"}
+    web = WebSite(tmp_path, also={"other": mail}, **mail)
+    ada = web.person("ada", "Ants", contact="ada@example.org")
+    web.site.accounts.enter("other", ada, organiser=True)
+    web.browser().post("/sign-in/lost", data={"contact": "ada@example.org"})
+    assert web.site.mails.claim() is None
+    web.close()
+
+
 @pytest.mark.parametrize("way", ["unlinked", "deleted", "replaced"])
 def test_an_identity_at_a_provider_founds_one_team(web: WebSite, way: str) -> None:
     """Else approval or sign-in through an institution would not keep a person to one team."""

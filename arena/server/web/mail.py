@@ -96,14 +96,16 @@ def mailing_competitions(site: Site) -> list[CompetitionSite]:
 def mail_lost_key(site: Site, contact: str) -> None:
     """Mail a link that signs in, within an hour, to each account with an address.
 
-    Organisers get theirs from ``arena serve``, and what is blocked gets none.
+    Organisers, of whatever competition, get theirs from ``arena serve``; who is blocked gets none.
     """
     for account in site.accounts.with_contact(contact)[:_MOST_ACCOUNTS]:
         taking_part = site.accounts.competitions_of(account.account)
         one = next((one for one in mailing_competitions(site) if one.name in taking_part), None)
         if one is None or account.state == "blocked" or account.organiser:
             continue
-        if site.accounts.account(account.account, one.name).organiser:
+        if any(
+            site.accounts.account(account.account, name).organiser for name in site.competitions
+        ):
             continue
         secret = site.accounts.invite(
             "signin",
