@@ -71,6 +71,13 @@ CASES: Mapping[str, Case] = {
         {"xmin": "0000", "ymin": "0000", "xmax": "9999", "ymax": "9999", "label": "bzba"},
         {},
     ),
+    "several numbers": ("crps", {"y": [1, 2, 3, 4]}, {"y": [1e9, -5, 0.5, 7]}, {}),
+    "documents of queries": (
+        "trec_map",
+        {"documents": ['{"a": 1}', '{"b": 1, "c": 0}', '{"a": 2}', '{"c": 1}']},
+        {"documents": ['{"z": 1}', '{"b": 0, "c": 1}', '{"q": 2}', '{"a": 1}']},
+        {},
+    ),
 }  # fmt: skip
 """Metric, columns of the first private rows (also of the public ones), of the others, roles."""
 CELLS = ("a", "z", "q", "1", "0", "-1", "0.5", "1e400", "", "nan", "1 3", "24 2", "99999 2", "3 a")
