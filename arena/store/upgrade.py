@@ -111,6 +111,7 @@ def _add_result(cursor: duckdb.DuckDBPyConnection) -> None:
     rows = cursor.execute("""
         SELECT value, time, payload->>'$.sha256'
         FROM meta, events WHERE name = 'final_result' AND kind = 'private board published'
+            AND NOT json_exists(payload, '$.version')
         ORDER BY sequence DESC LIMIT 1
     """).fetchall()
     for text, time, sha256 in rows:

@@ -719,10 +719,13 @@ def submits_again(folder: Path) -> None:
 def is_upgraded(folder: Path) -> None:
     """As if an older arena had written it: an upgrade records everything that is stored."""
     with duckdb.connect(str(folder / "c" / DATABASE)) as connection:
+        results = connection.execute("SELECT * FROM results").fetchall()
         add_positions(connection)
         connection.execute("DROP TABLE objects")
         connection.execute("UPDATE meta SET value = '5' WHERE name = 'schema_version'")
     assert upgrade(folder / "c" / DATABASE).before == 5
+    with duckdb.connect(str(folder / "c" / DATABASE)) as connection:
+        connection.executemany("INSERT INTO results VALUES (?, ?, ?)", results)
 
 
 def is_upgraded_from_the_oldest(folder: Path) -> None:
