@@ -22,6 +22,9 @@ from arena_ranking.paired_tests import PairedTests, top_against_others
 from arena_ranking.simultaneous import RankIntervals, rank_intervals
 from arena_ranking.small_samples import BONFERRONI_BELOW, sign_test_units
 
+UNSEEN = 0.025
+"""Units that are worse than all in the sample may be so many that a sample lacks them with this
+probability."""
 MOST_CANDIDATES = 6_000
 """The most candidates of all teams whose pairs are compared with each other; that takes 1.3 GB."""
 MOST_SKEWED, MOST_SKEWED_QUARTILE = 0.3, 0.35
@@ -116,6 +119,7 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     )
     shapes = evidence.shapes
     n_units = min(evidence.n_units, evidence.rarest_class)
+    allowances = evidence.unseen[same] * (1 - UNSEEN ** (1 / evidence.n_units))
     del own, evidence  # the counts of differing rows of all pairs
     return_freed_memory()
     intervals = rank_intervals(
@@ -127,6 +131,7 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
         degrees_of_freedom=shapes.degrees_of_freedom,
         skewness=shapes.skewness,
         n_units=n_units,
+        allowances=allowances,
         comparisons=others,
         all_pairs=all_pairs,
         overwrite=True,  # the resampled scores are a copy, too

@@ -12,12 +12,14 @@ import numpy.typing as npt
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
 from arena.evaluation.combinations import within_tasks
 from arena.evaluation.row_weights import row_weights_of
-from arena.evaluation.scores import influence_values
+from arena.evaluation.score_intervals import range_of
+from arena.evaluation.scores import influence_values, is_mean_of_rows
 from arena.evaluation.standard_errors import class_means_are_removed
 from arena.interfaces import HasRowValues, Study, traits_of
 from arena.types import FloatArray, IntArray
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import run_tasks
+from arena.utils.read_only import read_only
 from arena_ranking.differences import (
     standard_errors_from_resamples,
     standard_errors_from_values,
@@ -65,6 +67,9 @@ class PairwiseEvidence:
     subtracts the mean of each class; within each task that is a part; else the number of units."""
     fewest_in_class: int
     """The number of units in the rarest class, for any metric of one label target."""
+    unseen: FloatArray
+    """``(m,)`` by how much a unit can be worse than the worst one of a submission, for a mean of
+    units in a known range; 0 for others, and if all units are at its ends."""
 
     @property
     def degrees_of_freedom(self) -> Pairwise:
@@ -99,6 +104,7 @@ class PairwiseEvidence:
             shapes=self.shapes.subset(positions),
             rarest_class=self.rarest_class,
             fewest_in_class=self.fewest_in_class,
+            unseen=self.unseen[positions],
         )
 
 
@@ -119,7 +125,7 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
     units = clusters if study.influence is None else study.influence.groups
     n_rows = len(study.truth)
     n_units = n_rows if units is None else int(units.max()) + 1
-    of_predictions, of_values, vectors, by_class = _read(study, units, n_units, workers)
+    of_predictions, of_values, vectors, by_class, unseen = _read(study, units, n_units, workers)
     if study.influence is not None:
         vectors = study.influence.sums * cluster_leverage(study.influence.groups)
     differing = count_differing(of_predictions, workers=workers)
@@ -169,6 +175,7 @@ def pairwise_evidence(study: Study, *, workers: int = 1) -> PairwiseEvidence:
         shapes=shapes,
         rarest_class=rarest,
         fewest_in_class=_units_of_the_rarest_class(study, clusters, by_class=True),
+        unseen=unseen,
     )
 
 
@@ -201,16 +208,20 @@ def _is_by_class(study: Study, values: FloatArray) -> bool:
 
 def _read(
     study: Study, units: IntArray | None, n_units: int, workers: int
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64] | None, FloatArray | None, bool]:
+) -> tuple[
+    npt.NDArray[np.uint64], npt.NDArray[np.uint64] | None, FloatArray | None, bool, FloatArray
+]:
     """Return hashes of predictions and of values, the values if any, and whether by class.
 
-    The values are ``(m, n_units)``; the last is that of :func:`_is_by_class`.
+    The values are ``(m, n_units)``, whether by class is that of :func:`_is_by_class`, and the last
+    is :attr:`PairwiseEvidence.unseen`.
     """
-    of_predictions, of_values = [], []
+    of_predictions, of_values, unseen = [], [], []
     vectors: FloatArray | None = None
     start, complete, by_class = 0, True, True
     for block in run_tasks(_read_block, _blocks(study, units), workers=workers):
         of_predictions.append(block.of_predictions)
+        unseen.append(block.unseen)
         if block.of_values is not None:
             of_values.append(block.of_values)
         complete = complete and block.values is not None and bool(np.isfinite(block.values).all())
@@ -226,6 +237,7 @@ def _read(
         np.concatenate(of_values) if whole else None,
         vectors if complete else None,
         complete and by_class,
+        np.concatenate(unseen),
     )
 
 
@@ -236,6 +248,8 @@ class _Block:
     values: FloatArray | None
     by_class: bool
     """See :func:`_is_by_class`; False without values."""
+    unseen: FloatArray
+    """See :attr:`PairwiseEvidence.unseen`."""
 
 
 def _blocks(study: Study, units: IntArray | None) -> Iterator[tuple[Any, ...]]:
@@ -266,4 +280,17 @@ def _read_block(
         if (units is not None or weights is not None) and values.shape[1] > 1:
             of_rows = np.arange(len(truth)) if units is None else units
             values *= cluster_leverage(of_rows, weights)
-    return _Block(of_predictions, of_values, values, by_class)
+    return _Block(of_predictions, of_values, values, by_class, _unseen(study, units, block))
+
+
+def _unseen(study: Study, units: IntArray | None, block: npt.NDArray[Any]) -> FloatArray:
+    """Return ``(k,)`` distances from the worst unit of each submission to the worst possible."""
+    metric, (low, high) = study.metric, range_of(study.metric)
+    if not (is_mean_of_rows(metric) and np.isfinite((low, high)).all()):
+        return np.zeros(len(block))
+    values = np.asarray(metric.row_values(*read_only((study.truth, block))))  # type: ignore[attr-defined]
+    if units is not None:
+        values = sum_by_unit(values, units) / np.bincount(units)
+    worst = values.min(axis=1) - low if metric.greater_is_better else high - values.max(axis=1)
+    seen = ((values == low) | (values == high)).all(axis=1)
+    return np.where(seen, 0.0, np.maximum(worst, 0.0))

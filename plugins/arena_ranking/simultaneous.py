@@ -112,6 +112,7 @@ def rank_intervals(
     degrees_of_freedom: Pairwise | None = None,
     skewness: Pairwise | None = None,
     n_units: int | None = None,
+    allowances: FloatArray | None = None,
     comparisons: int | None = None,
     all_pairs: bool = False,
     overwrite: bool = False,
@@ -167,6 +168,9 @@ def rank_intervals(
         ``(m, m)`` of the units' differences, over the square root of their number; None: 0.
     n_units
         The number of rows, or of clusters; None: many, and a standard error of 0 decides nothing.
+    allowances
+        ``(m,)`` by how much the true score of each submission may be worse because of units that
+        are too rare to be in the sample: taken off its leads. None: 0.
     comparisons
         The ordered pairs of the family, if it has others besides those of these submissions, such
         as pairs of a team's other candidates. Then c_jk is Bonferroni's for that number, also with
@@ -217,15 +221,22 @@ def rank_intervals(
     if comparisons is not None and comparisons < len(scores) * (len(scores) - 1):
         raise UsageError("The family must have at least the pairs of the submissions.")
     few_units = n_units is not None and n_units < BONFERRONI_BELOW
-    constant = _constant_leads(standard_errors, signed)
+    constant = _constant_leads(standard_errors, signed, allowances)
     precisions = standard_errors if overwrite else standard_errors.copy()
     for j, own in enumerate(precisions):
         tested = (own > 0) & np.isfinite(own)
         tested[j] = False
         np.divide(1.0, own, out=own, where=tested)
         own[~tested] = 0.0
+    leading = signed if allowances is None else signed - allowances
     leads = _Leads(
-        signed, precisions, degrees_of_freedom, skewness, few_units, 1 if greater_is_better else -1
+        signed,
+        leading,
+        precisions,
+        degrees_of_freedom,
+        skewness,
+        few_units,
+        1 if greater_is_better else -1,
     )
     resampled -= signed[:, np.newaxis]
     all_pairs = all_pairs or comparisons is not None
@@ -276,13 +287,16 @@ def ranks_of_decisions(
     )
 
 
-def _constant_leads(standard_errors: FloatArray, scores: FloatArray) -> _Relation:
+def _constant_leads(
+    standard_errors: FloatArray, scores: FloatArray, allowances: FloatArray | None
+) -> _Relation:
     """Return ``(m, m)``: True where j leads k by the same amount on every unit."""
+    leading = scores if allowances is None else scores - allowances
     m, sizes = len(scores), _NO_DIFFERENCE * np.abs(scores)
     found = None
     for j, own in enumerate(standard_errors):
         at = np.flatnonzero(own == 0)
-        at = at[scores[j] - scores[at] > np.maximum(sizes[at], sizes[j])]
+        at = at[leading[j] - scores[at] > np.maximum(sizes[at], sizes[j])]
         if len(at):
             found = np.zeros((m, m), dtype=np.bool_) if found is None else found
             found[j, at] = True
@@ -455,7 +469,7 @@ class _Family:
         tested = others[~self.constant[first, others]]
         if (self.precisions[first, tested] == 0).any():
             return False
-        if (self.scores[first] <= self.scores[tested]).any():
+        if (self.leads.leading[first] <= self.scores[tested]).any():
             return False
         leads = self.leads.values(np.full(len(tested), first), tested)
         return bool((leads > -ndtri(single)).all())
@@ -477,6 +491,8 @@ class _Leads:
 
     scores: FloatArray
     """``(m,)``, larger is better."""
+    leading: FloatArray
+    """``(m,)`` scores of those that lead, less their allowances."""
     precisions: FloatArray
     """``(m, m)``, 0 where a pair is not tested."""
     degrees_of_freedom: npt.NDArray[Any] | HalfMatrix | None
@@ -492,7 +508,7 @@ class _Leads:
 
         def fill(start: int) -> None:
             rows = slice(start, start + step)
-            raw = self.scores[rows, np.newaxis] - self.scores
+            raw = self.leading[rows, np.newaxis] - self.scores
             raw *= self.precisions[rows]
             # The value is no larger than the difference over its standard error.
             j, k = np.nonzero(open_pairs[rows] & (raw > max(critical_value, 0.0)))
@@ -518,7 +534,7 @@ class _Leads:
         for start in range(0, len(columns), step):
             some = columns[start : start + step]
             tested = self.precisions[:, some].T > 0
-            at, j = np.nonzero(tested & (self.scores > self.scores[some, np.newaxis]))
+            at, j = np.nonzero(tested & (self.leading > self.scores[some, np.newaxis]))
             at, k = at + start, some[at]
             low, high = self.bounds(j, k)
             least = np.zeros(len(columns))
@@ -529,7 +545,7 @@ class _Leads:
 
     def statistics(self, j: IntArray, k: IntArray) -> tuple[FloatArray, FloatArray | float]:
         """Return the t statistics of pairs in which j leads, and upper limits of their values."""
-        raw = (self.scores[j] - self.scores[k]) * self.precisions[j, k] / _MARGIN
+        raw = (self.leading[j] - self.scores[k]) * self.precisions[j, k] / _MARGIN
         if self.skewness is None:
             return raw, np.inf
         skewness = self.sign * self.skewness[j, k]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from arena.evaluation.case_metrics import MeanOfCases
+from arena_ranking.board_ranks import BoardRanks, board_ranks
 from arena_ranking.failures import Failures, failed_rows, failures_to_reverse
 from study_boards import study_of
 
@@ -86,3 +87,33 @@ def test_what_a_sample_can_lack_is_said_where_it_would_reverse_the_first_two(stu
 def test_where_all_fail_nothing_more_can() -> None:
     assert failures_to_reverse(0.0, float("nan"), 5) is None
     assert failures_to_reverse(0.9, 0.1, 5) is None
+
+
+def sets_of(study_of: Any, given: np.ndarray) -> BoardRanks:
+    return board_ranks(study_of(SHARE, np.zeros(given.shape[1]), given, resamples=1_000))
+
+
+@pytest.mark.parametrize(("n", "lead"), [(40, 0.018), (50, 0.018), (200, 0.009)])
+def test_failures_that_the_sample_lacks_could_reverse_a_lead(
+    study_of: Any, n: int, lead: float
+) -> None:
+    """Half of ten teams are better, would fail on some 2% of the cases, and did on none here."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        shared, single = rng.normal(size=n), rng.normal(size=(10, n))
+        means = 0.9 - lead * (np.arange(10) % 2 == 0)[:, np.newaxis]
+        cases = np.clip(means + 0.03 * (np.sqrt(0.7) * shared + np.sqrt(0.3) * single), 0, 1)
+        sets = sets_of(study_of, cases)
+        assert (sets.low.tolist(), sets.high.tolist()) == ([1] * 10, [10] * 10)
+
+
+def test_what_the_rows_have_shown_is_not_allowed_for_again(study_of: Any) -> None:
+    """Right and wrong answers keep their leads, and so does a team with a failed case."""
+    rng = np.random.default_rng(1)
+    right = (rng.random((2, 400)) < [[0.9], [0.7]]).astype(float)
+    assert sets_of(study_of, right).low.tolist() == [1, 2]
+    cases = np.clip(rng.normal(0.8, 0.03, 400) - [[0.0], [0.005]], 0, 1)
+    cases[1] += rng.normal(0, 0.005, 400)
+    assert sets_of(study_of, cases).low.tolist() == [1, 1]  # up to .009 of .7 may be lacking
+    cases[:, 0] = 0.0
+    assert sets_of(study_of, cases).low.tolist() == [1, 2]

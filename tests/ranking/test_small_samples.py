@@ -321,7 +321,9 @@ def test_pairs_are_decided_as_by_the_values_of_all_of_them(n_units):
     precisions += precisions.T
     degrees = np.triu(rng.choice([0.4, 0.7, 3, 20, 500, np.inf], size=(m, m)), k=1)
     skewness = np.triu(rng.normal(scale=0.2, size=(m, m)), k=1)
-    leads = _Leads(scores, precisions, degrees + degrees.T, skewness - skewness.T, n_units < 50)
+    leads = _Leads(
+        scores, scores, precisions, degrees + degrees.T, skewness - skewness.T, n_units < 50
+    )
     j, k = np.nonzero(scores[:, None] > scores)
     values = np.zeros((m, m))
     values[j, k] = leads.values(j, k)
