@@ -114,6 +114,8 @@ def routes_of(web: WebSite) -> Iterator[tuple[str, str]]:
         path = route.path
         for name, value in {
             "{competition}": NAME, "{id}": NAME, "{request}": "0" * 32, "{what}": "teams",
+            "{version}": "1",
+            "{page}": "overview", "{file}": "a.csv", "{image}": "a.png",
             "{secret}": "s" * 43, "{service}": "ListCompetitions", "{size}": "1",
             "{modified}": "1", "{file:path}": "a.csv", "{rest:path}": "x",
         }.items():  # fmt: skip
