@@ -226,7 +226,7 @@ def _sweep_section(sweep: Sweep) -> Section:
             "winner's true score",
         ),
         rows,
-        importance=(1, 7, 8, 2, 3, 4, 6, 5, 9),
+        importance=(1, 9, 10, 2, 4, 5, 7, 8, 6, 3),
     )
     text = "The quantity that is varied stands in the first column."
     if sweep.name == "teams":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import stat
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from arena.report.model import Column
 from arena.report.terminal import print_columns, print_table
 from arena.types import Table, Usage
 from competition_folder import IDS, INIT, N_ROWS, change, document, write_file, write_solution
-from program import run_here, write_csv
+from program import run_here, with_options, write_csv
 
 # -- init ----------------------------------------------------------------------------------------
 
@@ -69,10 +68,7 @@ def test_a_refused_init_leaves_nothing(
     tmp_path: Path, arguments: tuple[str, str], code: int, message: str
 ) -> None:
     write_solution(tmp_path)
-    option, value = arguments
-    usual = dict(zip(INIT[2::2], INIT[3::2], strict=True))
-    options = chain.from_iterable((usual | {option: value}).items())
-    called = run_here(*INIT[:2], *options, cwd=tmp_path)
+    called = run_here(*with_options(INIT, *arguments), cwd=tmp_path)
     assert called.returncode == code
     assert message in called.stderr
     assert called.stdout == ""

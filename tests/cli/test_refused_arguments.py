@@ -16,7 +16,7 @@ REFUSED: list[tuple[str, str]] = [
     ("metrics --check", "--check needs the name of a metric"),
     ("report --public --final --out a.html", "--public and --final exclude each other"),
     ("reproduce --json", "--json needs the name of a paper"),
-    ("rank cases.csv --missing none", "fault, worst, baseline or a number, not 'none'"),
+    ("rank cases.csv --missing none", "fault, worst, baseline, pairwise or a number, not 'none'"),
     ("submit a.csv", "Name the team by --team, or a server by --to"),
     ("submit a.csv --team a --token-file t", "--token-file needs --to"),
     ("submit a.csv --to http://localhost:1 --team a", "the token names the team"),

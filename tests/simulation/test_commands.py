@@ -11,7 +11,14 @@ import pytest
 
 from competition_folder import document
 from page_text import text_of
-from program import UNPROTECTED, killed_in_the_end, run_here, start_program, write_csv
+from program import (
+    UNPROTECTED,
+    killed_in_the_end,
+    run_here,
+    start_program,
+    with_options,
+    write_csv,
+)
 
 GRID = """
 rounds = 20
@@ -27,6 +34,10 @@ SMALL = (
     "--population", 1000, "--test-rows", "100,400", "--competitors", "3,6", "--tests", 10,
     "--boards", 2, "--resamples", 60, "--workers", 1,
 )  # fmt: skip
+
+
+def run_small(*options, cwd):
+    return run_here(*with_options(SMALL, *options), cwd=cwd)
 
 
 @pytest.fixture
@@ -47,10 +58,10 @@ def own_data(folder, n=900, **columns):
 
 @pytest.mark.slow
 def test_several_sets_of_models_widen_the_interval_by_how_they_differ(here):
-    sets = document(run_here(*SMALL, "--models", "m", "--sets", 3, "--json", cwd=here),
+    sets = document(run_small("--models", "m", "--sets", 3, "--json", cwd=here),
                     "simulate-ranks")  # fmt: skip
     alone = [
-        document(run_here(*SMALL, "--seed", seed, "--json", cwd=here), "simulate-ranks")
+        document(run_small("--seed", seed, "--json", cwd=here), "simulate-ranks")
         for seed in range(3)
     ]
     assert sets["by_set"] == [one["win_frequency"] for one in alone]
@@ -62,14 +73,14 @@ def test_several_sets_of_models_widen_the_interval_by_how_they_differ(here):
         assert one["frequency"] == pytest.approx(np.mean(shares))
         assert one["low"] < one["frequency"] < one["high"]
         assert one["high"] - one["low"] > 0.4  # three sets say little of others
-    said = run_here(*SMALL, "--models", "m", "--sets", 3, cwd=here).stdout
+    said = run_small("--models", "m", "--sets", 3, cwd=here).stdout
     assert "models and rows included" in " ".join(said.split())
     assert sorted(folder.name for folder in (here / "m").glob("set-*")) == ["set-2", "set-3"]
 
 
 @pytest.mark.slow
 def test_document_folder_and_resuming(here):
-    first = document(run_here(*SMALL, "--models", "m", "--json", cwd=here), "simulate-ranks")
+    first = document(run_small("--models", "m", "--json", cwd=here), "simulate-ranks")
     assert len(first["win_frequency"]) == 4
     assert {one["kind"] for one in first["coverage"]} == {"intervals", "spread"}
     assert len(first["ranks"]) == 2 * (3 + 6)
@@ -85,13 +96,13 @@ def test_document_folder_and_resuming(here):
 
 @pytest.mark.slow
 def test_folder_of_other_models_is_refused(here):
-    assert run_here(*SMALL, "--models", "m", cwd=here).returncode == 0
+    assert run_small("--models", "m", cwd=here).returncode == 0
     for change in (("--seed", 1), ("--train-rows", 301)):
-        called = run_here(*SMALL, "--models", "m", *change, cwd=here)
+        called = run_small("--models", "m", *change, cwd=here)
         assert called.returncode == 1
         assert "another folder" in called.stderr
     (here / "grid.toml").write_text(GRID.replace("0.2", "0.3"), encoding="utf-8")
-    assert "another grid" in run_here(*SMALL, "--models", "m", cwd=here).stderr
+    assert "another grid" in run_small("--models", "m", cwd=here).stderr
 
 
 @pytest.mark.slow
@@ -99,7 +110,9 @@ def test_folder_of_other_models_is_refused(here):
 def test_interrupted_or_killed_it_leaves_whole_models(here, number):
     slow = GRID.replace("rounds = 20", "rounds = 4000").replace("= 3\n", "= 4000\n")
     (here / "grid.toml").write_text(slow.replace("0.2", "0.001"), encoding="utf-8")
-    with killed_in_the_end(start_program(*SMALL, "--models", "m", cwd=here)) as running:
+    with killed_in_the_end(
+        start_program(*with_options(SMALL, "--models", "m"), cwd=here)
+    ) as running:
         for _ in range(6_000):
             if list(here.glob("m/*.npy")):
                 break
@@ -112,12 +125,12 @@ def test_interrupted_or_killed_it_leaves_whole_models(here, number):
     kept = list(here.glob("m/*.npy"))
     assert 1 <= len(kept) < 6
     assert all(np.load(file).shape == (1_000,) for file in kept)
-    assert "another folder" in run_here(*SMALL, "--models", "m", "--seed", 1, cwd=here).stderr
+    assert "another folder" in run_small("--models", "m", "--seed", 1, cwd=here).stderr
 
 
 @pytest.mark.slow
 def test_report_and_charts(here):
-    called = run_here(*SMALL, "--report", "r.html", "--charts", "c", cwd=here)
+    called = run_small("--report", "r.html", "--charts", "c", cwd=here)
     assert called.returncode == 0, called.stderr
     assert "How stable would the ranks be?" in (here / "r.html").read_text(encoding="utf-8")
     assert (here / "c" / "win-frequency.svg").exists()
@@ -129,7 +142,7 @@ def test_report_and_charts(here):
 
 @pytest.mark.slow
 def test_rows_beyond_the_tests_are_said_to_be_extrapolated(here):
-    called = run_here(*SMALL, "--test-rows", 50, "--charts", "c", cwd=here)
+    called = run_small("--test-rows", 50, "--charts", "c", cwd=here)
     assert called.returncode == 0, called.stderr
     said = " ".join(called.stdout.split())
     assert "(extrapolated from tests of 50 rows)" in said
@@ -149,7 +162,9 @@ def test_own_data_and_any_metric(here, metric):
     regression = metric in {"rmse", "mae"}
     given = own_data(here)
     target = "value" if regression else "y"
-    called = run_here(*SMALL, *given, "--target", target, "--metric", metric, "--json", cwd=here)
+    called = run_here(
+        *with_options(SMALL, *given, "--target", target, "--metric", metric, "--json"), cwd=here
+    )
     printed = document(called, "simulate-ranks")
     assert printed["data"] == "own.csv"
     assert printed["greater_is_better"] == (metric in {"roc_auc", "accuracy"})
@@ -159,7 +174,9 @@ def test_own_data_and_any_metric(here, metric):
 def test_several_classes(here):
     label = np.array(["a", "b", "c"])[np.random.default_rng(1).integers(0, 3, 900)]
     given = own_data(here, label=label)
-    called = run_here(*SMALL, *given, "--target", "label", "-m", "log_loss", "--json", cwd=here)
+    called = run_here(
+        *with_options(SMALL, *given, "--target", "label", "-m", "log_loss", "--json"), cwd=here
+    )
     assert document(called, "simulate-ranks")["metric"].startswith("log_loss")
 
 
@@ -167,7 +184,7 @@ def test_a_file_split_by_semicolons_is_told(here):
     own_data(here)
     text = (here / "own.csv").read_text(encoding="utf-8").replace(",", ";")
     (here / "own.csv").write_text(text, encoding="utf-8")
-    called = run_here(*SMALL, "--data", "own.csv", "--target", "y", cwd=here)
+    called = run_small("--data", "own.csv", "--target", "y", cwd=here)
     assert called.returncode == 1
     assert "separated by commas" in called.stderr
 
@@ -176,7 +193,9 @@ def test_a_metric_that_reads_cells_itself_is_refused(here):
     source = "def score(solution, submission, row_id_column_name):\n    return 0.5\n"
     (here / "own.py").write_text(source, encoding="utf-8")
     data = own_data(here)
-    called = run_here(*SMALL, *data, "--target", "value", "--metric", "kaggle:own.py", cwd=here)
+    called = run_here(
+        *with_options(SMALL, *data, "--target", "value", "--metric", "kaggle:own.py"), cwd=here
+    )
     assert called.returncode == 1
     assert "reads the cells of a submission itself" in called.stderr
 
@@ -195,7 +214,7 @@ def test_a_metric_that_reads_cells_itself_is_refused(here):
 )
 def test_bad_data_is_refused_in_a_line(here, given, said):
     data = own_data(here, n=1_100, one=np.ones(1_100), number=np.arange(1_100))
-    called = run_here(*SMALL, *data, *given, cwd=here)
+    called = run_small(*data, *given, cwd=here)
     assert called.returncode == 1
     assert said in called.stderr
     assert called.stderr.count("\n") == 1
@@ -221,7 +240,7 @@ def test_bad_data_is_refused_in_a_line(here, given, said):
     ],
 )
 def test_refusals_before_training(here, given, said):
-    called = run_here(*SMALL, *given, cwd=here)
+    called = run_small(*given, cwd=here)
     assert called.returncode in {1, 2}
     assert said in called.stderr
     assert "models to train" not in called.stderr

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -27,6 +28,28 @@ def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
+
+
+def with_options(command: Sequence[object], *given: object) -> list[object]:
+    """Return a command with further options, which replace its own of the same name.
+
+    >>> with_options(("init", "c", "--seed", 1, "--quiet"), "--seed", 2)
+    ['init', 'c', '--seed', 2, '--quiet']
+    """
+    positional: list[object] = []
+    options: dict[object, list[object]] = {}
+    for arguments in (command, given):
+        values, seen = positional, set()
+        for argument in arguments:
+            if isinstance(argument, str) and re.match(r"--?[a-z]", argument):
+                values = options.setdefault(argument, [])
+                if argument not in seen:
+                    values.clear()
+                seen.add(argument)
+                values.append(argument)
+            else:
+                values.append(argument)
+    return [*positional, *(value for values in options.values() for value in values)]
 
 
 def run_program(

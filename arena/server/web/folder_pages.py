@@ -25,8 +25,8 @@ _IMAGE_TYPES = {
 def share_of_rows(public: int, rows: int) -> str:
     """Return the share of the public rows as a percentage.
 
-    >>> share_of_rows(30, 100), share_of_rows(1, 3_000)
-    ('30 %', '0.03 %')
+    >>> share_of_rows(30, 100), share_of_rows(1, 4_000)
+    ('30 %', '0.025 %')
     """
     return f"{100 * public / rows:.2g} %" if rows else ""
 
