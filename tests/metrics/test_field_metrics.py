@@ -181,7 +181,13 @@ CASES: dict[str, tuple[Any, Any, Callable[[Any, Any, Any], float]]] = {
 _NEEDS = {"word error rate": "rapidfuzz", "bleu": "sacrebleu", "chrf": "sacrebleu"}
 
 
-@pytest.mark.parametrize(("metric", "problem", "reference"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    ("metric", "problem", "reference"),
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.slow] if case[2] in (_wis, _crps) else [])
+        for name, case in CASES.items()  # scoringrules takes seconds to import
+    ],
+)
 def test_scores_and_resamples_are_those_of_the_reference(
     request: pytest.FixtureRequest, metric: Any, problem: Any, reference: Any
 ) -> None:

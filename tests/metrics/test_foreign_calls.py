@@ -86,7 +86,8 @@ def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.Monk
         progress=heard,
     )  # fmt: skip
     assert re.match(  # a second at least: the calls of a busy machine last longer
-        r"plain:sleeps must be called once per submission and resample, which takes about [1-9]",
+        r"plain:sleeps is called on 6 parts or resamples of the rows of each submission, which "
+        r"takes about [1-9]",
         heard.said[0],
     )
     assert heard.done == 6
