@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from arena.interfaces import (
     Evaluation,
+    HasResample,
     Mechanism,
     Metric,
     NeedsRowContext,
@@ -211,13 +212,20 @@ class _Oracle:
         half = draws // 2 * len(assignments)
         return _learned(outcomes[:half], outcomes[half:], assignments)
 
+    def _score(self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> float:
+        """Return the score, by a metric's fast resampling where it has one."""
+        if isinstance(self._metric, HasResample):
+            once = np.ones((len(truth), 1), dtype=np.uint8)
+            return float(self._metric.resample(truth, prediction[np.newaxis], once)[0, 0])
+        return float(self._metric.score(truth, prediction))
+
     def _released(
         self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any], seed: tuple[int, ...]
     ) -> float | None:
         """Return the mean of what the teams are shown; None: their file has no score."""
         try:
             with np.errstate(all="ignore"):
-                score = float(self._metric.score(truth, prediction))
+                score = self._score(truth, prediction)
         except (ValueError, ZeroDivisionError):
             return None
         if not np.isfinite(score):
