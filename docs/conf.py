@@ -12,6 +12,8 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
+from arena.utils.distribution import DISTRIBUTION
+
 project = "arena"
 author = "The arena developers"
 release = version_of("arena")
@@ -61,7 +63,7 @@ def write_command_reference() -> None:
 
     lines = ["# Command line", "", "What `arena COMMAND --help` prints, for every command.", ""]
     for found in installed():
-        if found.distribution.split()[0] == "arena":
+        if found.distribution.split()[0] == DISTRIBUTION:
             lines += _help_of(found.load(), f"arena {found.name}")
     (GENERATED / "cli.md").write_text("\n".join(lines), encoding="utf-8")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib import metadata
 from typing import Any
 
 from arena.competition.state import CompetitionState
@@ -17,6 +16,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.store.digests import text_digest
 from arena.types import Chart, Fault, Finding, Section, Table
+from arena.utils.distribution import installed_version
 from arena.utils.strict_json import parse_json
 
 KEPT = "final_report"
@@ -113,4 +113,4 @@ def _charts(documents: Sequence[Mapping[str, Any]]) -> tuple[Chart, ...]:
 def _software(manager: PluginManager) -> list[list[str]]:
     """Return the versions of arena and its plugins."""
     plugins = [[one.name, one.version] for one in manager.plugins if not one.failed_to_load]
-    return [["arena", metadata.version("arena")], *plugins]
+    return [["arena", installed_version()], *plugins]

@@ -33,6 +33,7 @@ from arena.intake.table import count_from_one
 from arena.interfaces import CellFault
 from arena.interfaces.faults import FaultList, Refused, plural, show
 from arena.types import FloatArray, RawTable
+from arena.utils.distribution import how_to_install
 from arena.utils.lazy import pa
 
 SHAPE_COLUMNS = ("height", "width", "depth")
@@ -681,5 +682,5 @@ def _import(module: str, what: str, package: str, faults: FaultList) -> Any:
     except ImportError:
         faults.refuse(
             "missing package",
-            f"Masks as {what} need {package}: the organiser installs arena[segmentation].",
+            f"Masks as {what} need {package}: the organiser runs {how_to_install('segmentation')}.",
         )

@@ -12,6 +12,7 @@ from arena.evaluation.similar import describe_similar
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import ScoreResult
 from arena.types import Section, Table
+from arena.utils.distribution import DISTRIBUTION
 from arena.utils.formatting import level_text
 
 
@@ -71,8 +72,8 @@ def software_section(manager: PluginManager) -> Section:
 @functools.cache  # the files of all distributions are read for it
 def _versions() -> tuple[tuple[str, str], ...]:
     """Return the versions of Python, arena and its dependencies."""
-    needed = [one for one in metadata.requires("arena") or [] if "extra ==" not in one]
-    names = ["arena", *sorted(re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed)]
+    needed = [one for one in metadata.requires(DISTRIBUTION) or [] if "extra ==" not in one]
+    names = [DISTRIBUTION, *sorted(re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed)]
     return (
         ("Python", platform.python_version()),
         *((name, metadata.version(name)) for name in names),

@@ -13,6 +13,7 @@ from pathlib import Path
 from arena.config import SAMPLE_NAME, Settings
 from arena.server.records.layout import OIDC_SECRET
 from arena.server_section import ServerSection
+from arena.utils.distribution import how_to_install
 
 _STORED_FACTOR = 3
 """Bytes on the disk for each byte of an upload: the file, the log and the database."""
@@ -92,7 +93,7 @@ def _of_provider(server: ServerSection) -> Iterator[str]:
     if server.oidc_issuer.startswith("http:"):
         yield f"{server.oidc_issuer} is not encrypted: such an oidc_issuer is for tests only."
     if importlib.util.find_spec("authlib") is None:
-        yield 'Signing in with oidc_issuer needs the extra oidc: pip install "arena[oidc]".'
+        yield f"Signing in with oidc_issuer needs the extra oidc: {how_to_install('oidc')}."
         return
     from arena.server.web.openid import why_unusable
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from arena.errors import StoreError
+from arena.utils.distribution import how_to_install
 from arena.utils.locations import folder_of
 
 _SUFFIX = ".parquet"
@@ -310,9 +311,9 @@ def _opened(root: str) -> Any:
         # A listing that is cached would hide what another process wrote.
         files, _ = url_to_fs(root, use_listings_cache=False, skip_instance_cache=True)
     except ImportError as error:
-        extra = "gcsfs" if scheme == "gs" else "'arena[objects]'"
+        command = "pip install gcsfs" if scheme == "gs" else how_to_install("objects")
         raise StoreError(
-            f"Predictions at {scheme}:// need a package that is not installed: pip install {extra}."
+            f"Predictions at {scheme}:// need a package that is not installed: {command}."
         ) from error
     return files
 

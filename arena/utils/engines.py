@@ -29,6 +29,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from arena.errors import InputError, UsageError
+from arena.utils.distribution import DISTRIBUTION, how_to_install, installed_version
 from arena.utils.parallel import available_workers, call_with_one_thread, run_tasks
 from arena.utils.processes import Ended, run_limited
 
@@ -40,7 +41,7 @@ _SECONDS_TO_NOTICE = 10.0
 """After which a result that does not come makes this process ask whether there are workers."""
 _SECONDS_OF_SILENCE = 25.0
 """A head of Ray that does not answer for so long is given up. Ray ends this process after 60."""
-_SAME_EVERYWHERE = ("arena", "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
+_SAME_EVERYWHERE = (DISTRIBUTION, "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
 _MOST_LOSSES = 3
 """How often shared objects are sent again after all workers that held them have ended."""
 
@@ -245,7 +246,7 @@ def _connect(opener: Callable[..., Any], address: str) -> None:
 
 def _missing(name: str, error: ImportError) -> InputError:
     return InputError(
-        f"The engine {name} is not installed here ({error.name}): pip install 'arena[{name}]'."
+        f"The engine {name} is not installed here ({error.name}): {how_to_install(name)}."
     )
 
 
@@ -357,7 +358,7 @@ def _check_versions(found: Mapping[str, Mapping[str, str]], address: str) -> Non
 
 def _check_scheduler(versions: Mapping[str, str], address: str) -> None:
     """Refuse a scheduler without this arena: it reads the tasks, but does not compute them."""
-    here = metadata.version("arena")
+    here = installed_version()
     if versions["arena"] != here:
         raise InputError(
             f"The scheduler at {address} has arena {versions['arena']}, but this machine has "

@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.utils.distribution import DISTRIBUTION
+
 _MOST_MODULES = 300
 """A package of more modules is known by its version, if it has one and is not a part of arena;
 without one, by the sizes and times of its files."""
@@ -33,7 +35,16 @@ _MOST_BYTES = 2**16
 """Of a file that is compared by its content; a larger one is by its size and time of change."""
 _WRITTEN = re.compile(r"\.duckdb|\.tasks$|^[0-9a-f]{64}\.parquet$")
 """Databases, finished tasks and predictions outside a database: arena writes them as it works."""
-_VERSIONS_OF = ("arena", "lightgbm", "numba", "numpy", "pandas", "pyarrow", "scikit-learn", "scipy")
+_VERSIONS_OF = (
+    DISTRIBUTION,
+    "lightgbm",
+    "numba",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scikit-learn",
+    "scipy",
+)
 
 
 class _NotComparableError(Exception):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from arena.errors import MetricError
 from arena.interfaces import MetricOfSums
 from arena.types import FloatArray, MetricTraits, PredictionKind
+from arena.utils.distribution import how_to_install
 from arena_metrics.parameters import require_choice
 from arena_metrics.pointwise import Pointwise
 
@@ -336,5 +337,5 @@ def _imported(module: str, metric: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise MetricError(
-            f"{metric} needs {package}: pip install 'arena[texts]'. ({error})"
+            f"{metric} needs {package}: {how_to_install('texts')}. ({error})"
         ) from error

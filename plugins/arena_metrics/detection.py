@@ -26,6 +26,7 @@ from arena.types import (
     PredictionKind,
     RowContext,
 )
+from arena.utils.distribution import how_to_install
 from arena_metrics.modalities import BOXES, CROWD
 
 _CORNERS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))
@@ -326,7 +327,7 @@ def _match(boxes: _Boxes, sent: _Boxes, n: int, thresholds: FloatArray) -> list[
         coco = importlib.import_module("pycocotools.coco")
         evaluation = importlib.import_module("pycocotools.cocoeval")
     except ImportError as error:
-        need = "mean_average_precision needs pycocotools: pip install arena[detection]."
+        need = f"mean_average_precision needs pycocotools: {how_to_install('detection')}."
         raise MetricError(need) from error
     names = sorted(set(boxes.label))
     codes = {name: code for code, name in enumerate(names, start=1)}

@@ -17,6 +17,7 @@ import pytest
 from arena import hookspecs
 from arena.cli import discovery
 from arena.interfaces import Metric
+from arena.utils.distribution import DISTRIBUTION
 from checkout import python_path
 from program import run_here, write_csv
 
@@ -183,7 +184,7 @@ def test_every_command_is_in_a_page() -> None:
     own = {
         command.name
         for command in discovery.installed()
-        if command.distribution.split()[0] == "arena"
+        if command.distribution.split()[0] == DISTRIBUTION
     }
     commands = [command for name in NAMES for command in shell_commands(name)]
     named = set(re.findall(r"\barena ([a-z-]+)", "\n".join(commands)))

@@ -516,7 +516,7 @@ def test_without_the_extra_the_message_says_what_to_install(
     for name, data, package in (("a.png", grey(GOOD), "Pillow"), ("a.nii", b"", "nibabel")):
         fault = only(send(tmp_path, {name: data}, ids=("a",)), "missing package")
         assert package in fault.message
-        assert "arena[segmentation]" in fault.message
+        assert "[segmentation]" in fault.message
 
 
 def test_a_mask_beyond_the_image_is_a_fault_on_both_sides(tmp_path: Path) -> None:

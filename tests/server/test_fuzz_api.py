@@ -25,7 +25,7 @@ def test_answers_are_as_described_and_the_server_never_fails(
     cases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sender is an organiser with a team, signed in by a browser, who may do everything."""
-    schemathesis = pytest.importorskip("schemathesis", reason="needs arena[fuzz]")
+    schemathesis = pytest.importorskip("schemathesis", reason="needs the extra fuzz")
     from schemathesis.checks import CHECKS, load_all_checks
 
     load_all_checks()

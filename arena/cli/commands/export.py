@@ -11,6 +11,7 @@ import typer
 from arena.cli.console import console
 from arena.cli.folder import Directory, Wait, look_at_competition, open_competition, served_name
 from arena.errors import InputError, UsageError
+from arena.utils.distribution import how_to_install
 from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable
 
@@ -43,7 +44,7 @@ def export(
 
 def _export_site(folder: Path, directory: Path | None, wait: float) -> None:
     if importlib.util.find_spec("markdown_it") is None:
-        raise UsageError('--site needs the extra serve: pip install "arena[serve]".')
+        raise UsageError(f"--site needs the extra serve: {how_to_install('serve')}.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} exists and is not an empty folder: choose another one.")
     from arena.server.archive import write_site

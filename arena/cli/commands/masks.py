@@ -40,7 +40,7 @@ def masks(
     The columns are id (the file's name without its ending), the run-length encoding, and the sizes
     of the first axes: height, width and, for volumes, depth; NIfTI adds spacing_height, ….
     Add a column Usage with Public and Private to make it a solution with a public board. PNG and
-    NIfTI need: pip install arena[segmentation].
+    NIfTI need: the extra segmentation.
     """
     import csv
     import io

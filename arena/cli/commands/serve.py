@@ -21,6 +21,7 @@ from arena.cli.console import console, say_note
 from arena.cli.folder import borrow_served, find_folder, served_name
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.errors import InputError, StoreError, UsageError
+from arena.utils.distribution import how_to_install
 
 if TYPE_CHECKING:
     from arena.server.records.layout import Layout
@@ -117,7 +118,7 @@ def serve(
     from arena.server.records.layout import Layout
 
     if importlib.util.find_spec("uvicorn") is None:
-        raise UsageError('arena serve needs the extra serve: pip install "arena[serve]".')
+        raise UsageError(f"arena serve needs the extra serve: {how_to_install('serve')}.")
     logging.getLogger("arena.server").setLevel(logging.INFO)
     if part in {Part.WEB, Part.LINK, Part.CHECKER}:
         _without_folder(part, name, data, host, port, url)

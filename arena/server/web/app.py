@@ -7,7 +7,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from arena.server.web.people import Person, identify, refuse_other_sites
 from arena.server.web.problems import EXPECTED, Problem, problem_of
 from arena.server.web.shared import SharedAnswers
 from arena.server.web.site import Site
+from arena.utils.distribution import installed_version
 
 _LOGGER = logging.getLogger("arena.server.web")
 _HEADERS = {
@@ -260,7 +260,7 @@ def _endpoint(site: Site, one: Endpoint) -> Route:
 def create_app(site: Site) -> ASGIApp:
     """Return the application of a site."""
     metrics = Metrics()
-    openapi = document(version("arena"))
+    openapi = document(installed_version())
 
     async def show_openapi(_request: Request) -> Response:
         return JSONResponse(openapi)

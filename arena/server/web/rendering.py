@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache, wraps
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from arena.server.web.documents import fault_line
 from arena.server.web.problems import EXPECTED, problem_of
 from arena.server.web.prose import Addresses, markdown
 from arena.server.web.site import SILENT_AFTER, Site
+from arena.utils.distribution import installed_version
 from arena.utils.formatting import BoardDisplay, released_format
 
 _HERE = Path(__file__).parent
@@ -110,7 +110,9 @@ def environment() -> Environment:
         language._, language.ngettext, newstyle=True
     )
     made.filters.update(when=_when, left=left, score=_score, size=_size, fault=fault_line)
-    made.globals.update(asset=_asset, arena_version=version("arena"), languages=language.LANGUAGES)
+    made.globals.update(
+        asset=_asset, arena_version=installed_version(), languages=language.LANGUAGES
+    )
     return made
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from arena.simulation.competition.prepare import prepare
 from arena.simulation.competition.run import PreparedSimulation, run_competition
 from arena.simulation.requests import SimulationRequest
 from arena.store.digests import text_digest
+from arena.utils.distribution import installed_version
 from arena.utils.engines import Engine
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.text import printable
@@ -131,7 +131,7 @@ def _digest(simulation: PreparedSimulation) -> str:
         simulation.settings_under(mechanism).model_dump_json()
         for mechanism in simulation.mechanisms
     ]
-    text = json.dumps([metadata.version("arena"), simulation.about(), settings], sort_keys=True)
+    text = json.dumps([installed_version(), simulation.about(), settings], sort_keys=True)
     return text_digest(text)
 
 

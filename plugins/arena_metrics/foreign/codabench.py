@@ -38,6 +38,7 @@ import numpy.typing as npt
 
 from arena.errors import InputError, ScoringError, UsageError
 from arena.types import RowContext
+from arena.utils.distribution import how_to_install
 from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Kind, Request
 from arena_metrics.foreign.lines import Lines
@@ -82,7 +83,7 @@ def _read_yaml(path: Path) -> Any:
         yaml = importlib.import_module("yaml")
     except ImportError as error:
         raise InputError(
-            "A Codabench bundle needs PyYAML: pip install arena[codabench]."
+            f"A Codabench bundle needs PyYAML: {how_to_install('codabench')}."
         ) from error
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
