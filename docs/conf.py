@@ -16,7 +16,7 @@ from arena.utils.distribution import DISTRIBUTION
 
 project = "arena"
 author = "The arena developers"
-release = version_of("arena")
+release = version_of(DISTRIBUTION)
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",

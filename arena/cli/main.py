@@ -137,9 +137,9 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from arena.utils.distribution import installed_version
 
-        typer.echo(f"arena {version('arena')}")
+        typer.echo(f"arena {installed_version()}")
         raise typer.Exit
 
 

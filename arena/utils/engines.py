@@ -359,9 +359,9 @@ def _check_versions(found: Mapping[str, Mapping[str, str]], address: str) -> Non
 def _check_scheduler(versions: Mapping[str, str], address: str) -> None:
     """Refuse a scheduler without this arena: it reads the tasks, but does not compute them."""
     here = installed_version()
-    if versions["arena"] != here:
+    if versions[DISTRIBUTION] != here:
         raise InputError(
-            f"The scheduler at {address} has arena {versions['arena']}, but this machine has "
+            f"The scheduler at {address} has arena {versions[DISTRIBUTION]}, but this machine has "
             f"{here}. Install the same where it runs: it reads the tasks."
         )
 

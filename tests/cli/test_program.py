@@ -99,7 +99,7 @@ def test_plugins_are_listed(arena_here: Any) -> None:
     assert "roc_auc" in by_name["arena_metrics"]["provides"]["metrics"]
     assert "helm" in by_name["arena_readers"]["provides"]["case_readers"]
     assert not by_name["arena_metrics"]["failures"]
-    assert {"name": "score", "origin": "arena 0.1.0"} in document["commands"]
+    assert {"name": "score", "origin": "arena-leaderboard 0.1.0"} in document["commands"]
     shown = arena_here("plugins").stdout
     assert "arena_ranking" in shown
 

@@ -72,7 +72,7 @@ def test_the_last_part_says_how_it_was_computed(html: str, competition: Competit
     text = text_of(html)
     last = text[text.rindex("How it was computed") :]
     assert competition.solution.sha256 in last
-    assert last.count("arena 0.1.0") >= 4
+    assert last.count("arena-leaderboard 0.1.0") >= 4
     for word in ("seed", "200", "numpy", "Python", "arena_ranking", "0.csv"):
         assert word in last
 

@@ -20,6 +20,7 @@ import clusters
 from arena.errors import ArenaError, InputError, UsageError
 from arena.simulation.ranks.model_cache import ModelsFolder
 from arena.simulation.ranks.training import describe_models, train_models
+from arena.utils.distribution import DISTRIBUTION
 from arena.utils.engines import (
     _SAME_EVERYWHERE,
     _check_scheduler,
@@ -74,13 +75,13 @@ def test_versions_are_compared():
     here = _versions((*_SAME_EVERYWHERE, "no-such-package"))
     assert here.pop("no-such-package") == "none"
     _check_versions({"tcp://a:1": here}, "tcp://s:1")
-    with pytest.raises(InputError, match="arena 0.0 but|has arena 0.0"):
-        _check_versions({"tcp://a:1": {**here, "arena": "0.0"}}, "tcp://s:1")
+    with pytest.raises(InputError, match="arena-leaderboard 0.0"):
+        _check_versions({"tcp://a:1": {**here, DISTRIBUTION: "0.0"}}, "tcp://s:1")
     with pytest.raises(InputError, match="no workers"):
         _check_versions({}, "tcp://s:1")
     _check_scheduler({**here, "numpy": "none"}, "tcp://s:1")
     with pytest.raises(InputError, match="scheduler at tcp://s:1 has arena none, but"):
-        _check_scheduler(_versions(("arena",)) | {"arena": "none"}, "tcp://s:1")
+        _check_scheduler(_versions((DISTRIBUTION,)) | {DISTRIBUTION: "none"}, "tcp://s:1")
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
