@@ -59,7 +59,8 @@ def check_truth(metric: Metric, solution: Solution) -> None:
 
 def constant_targets(solution: Solution, rows: npt.NDArray[np.bool_]) -> str:
     """Return the names of the targets with one value on the rows; empty: there is none."""
-    truth = solution.truth[rows].reshape(int(rows.sum()), -1)
+    truth = solution.truth[rows]
+    truth = truth if truth.ndim > 1 else truth[:, np.newaxis]
     names = [target.name for target in solution.targets]
     constant = [name for name, own in zip(names, truth.T, strict=True) if (own == own[:1]).all()]
     more = len(constant) - _NAMED_TARGETS

@@ -37,6 +37,7 @@ from arena.store import Event, Store
 from arena.store.derived import rebuild
 from arena.store.digests import predictions_digest, rows_digest
 from arena.store.events import canonical_json
+from arena.store.facts import recorded_cells
 from arena.store.timestamps import as_stored, as_text
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -134,15 +135,18 @@ def append(store: Store, history: History, samples: np.ndarray) -> None:
             instance = team if history.scope == "team" else f"rank {team_number + 1}"
             digest = sha256(f"{number}".encode()).hexdigest()
             stored = as_stored(sent)
-            row = (number, team, f"{number}.csv", digest, digest, "accepted", stored, "[]")
+            row = (number, team, f"{number}.csv", digest, digest, "accepted", stored, "[]", False)
             release = (
-                number, number, 1, instance, score, None, number == best, json.dumps(state), stored,
+                number, number, 1, instance, score, None, number == best, json.dumps(state), stored, best,
             )  # fmt: skip
             scores = (1, number, score, None)
             facts = {
-                "submissions": [f"{number}", rows_digest(key, [row])],
+                "submissions": [
+                    f"{number}",
+                    rows_digest(key, [recorded_cells("submissions", row)]),
+                ],
                 "predictions": {f"{number}": digests[number % len(samples)]},
-                "releases": [f"{number}", rows_digest(key, [release])],
+                "releases": [f"{number}", rows_digest(key, [recorded_cells("releases", release)])],
                 "scores": {"1": [f"{number}", rows_digest(key, [scores])]},
                 "places": [[team, day, used[team, day]], [team, "total", used[team, "total"]]],
             }
