@@ -118,8 +118,7 @@ def main() -> None:
                 "mean_rank_cpu_seconds": {
                     f"{count} tasks": round(value, 2) for count, value in ranked.items()
                 },
-            },
-            indent=2,
+            }
         )
     )
 

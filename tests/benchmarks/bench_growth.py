@@ -137,7 +137,8 @@ def append(store: Store, history: History, samples: np.ndarray) -> None:
             stored = as_stored(sent)
             row = (number, team, f"{number}.csv", digest, digest, "accepted", stored, "[]", False)
             release = (
-                number, number, 1, instance, score, None, number == best, json.dumps(state), stored, best,
+                number, number, 1, instance, score, None, number == best, json.dumps(state), stored,
+                best,
             )  # fmt: skip
             scores = (1, number, score, None)
             facts = {
