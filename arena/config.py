@@ -507,7 +507,8 @@ def _problem(problem: Mapping[str, Any]) -> str:
     kind = problem["type"]
     wanted = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0])
     if wanted is None:
-        return f"{where}: {problem['msg']}."
+        said = problem["msg"].removeprefix("Value error, ").rstrip(".")
+        return f"{where}: {said}." if place else f"{said}."
     written = shorten(_toml(problem["input"]), _MAX_SHOWN_CHARACTERS)
     return f"{where} is {written}, but must be {wanted.format_map(problem.get('ctx', {}))}."
 

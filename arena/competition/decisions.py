@@ -66,6 +66,8 @@ def consequences_of_disqualifying(
     state: CompetitionState, submission: int | None, team: str | None, *, undo: bool
 ) -> Consequences:
     """Return what disqualifying a submission or a team, or undoing it, would change."""
+    if submission is not None:
+        _require_submission(state, submission)
     named = {"submission": submission} if team is None else {"team": _require_team(state, team)}
     kind = "reinstatement" if undo else "disqualification"
     return consequences_of(state, kind, {**named, "reason": ""})
@@ -115,8 +117,7 @@ def select(
 
 def disqualify(state: CompetitionState, submission: int, reason: str) -> str | None:
     """Disqualify a submission, record why, and return the previous reason, which is replaced."""
-    if submission not in {record.submission for record in state.store.submissions()}:
-        raise UsageError(f"There is no submission {submission}.")
+    _require_submission(state, submission)
     if not reason.strip():
         raise UsageError("A disqualification needs a reason, which is recorded: give one.")
     payload = {"submission": submission, "reason": reason.strip()}
@@ -206,6 +207,11 @@ def _require_team(state: CompetitionState, name: str) -> str:
     if not state.ledger.records(team):
         raise UsageError(f"No submission of a team {name!r} is stored.")
     return team
+
+
+def _require_submission(state: CompetitionState, submission: int) -> None:
+    if submission not in {record.submission for record in state.store.submissions()}:
+        raise UsageError(f"There is no submission {submission}.")
 
 
 def _require_participant(state: CompetitionState, name: str) -> str:

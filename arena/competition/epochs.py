@@ -103,6 +103,11 @@ def view_settings(
             f"Read-only commands do not start it."
         )
         settings = settings.model_copy(update={"public": proposal.before.public})
+    elif proposal.changes_releases:
+        notes.append(
+            f"{CONFIG_NAME} opens hidden scores or names another baseline. The board follows with "
+            f"the next command that writes, such as arena submit or arena finalize."
+        )
     return settings, [*notes, *proposal.remarks], proposal.changes
 
 

@@ -311,7 +311,7 @@ class CompetitionView:
         Raises
         ------
         UsageError
-            If there is no such team.
+            If there is no such submission or team.
         """
         from arena.competition import decisions
         from arena.competition.results import consequences_text

@@ -250,7 +250,8 @@ class CombinedMetric(BaseMetric):
             return self.columns[0].name
         how = self.combination.how.replace("_", " ")
         how = {"geometric": "geometric mean"}.get(how, how)
-        names = " and ".join(column.name for column in self.columns)
+        *others, last = (column.name for column in self.columns)
+        names = f"{', '.join(others)} and {last}" if others else last
         return f"{how} {'by' if self.relative else 'of'} {names}" + self.by_task * " over tasks"
 
     @property

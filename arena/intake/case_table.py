@@ -365,7 +365,8 @@ def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, s
         if "algorithm" in roles:
             raise UsageError(
                 f"{name} has no column 'case': name the column of the cases with --case. The "
-                f"columns are {show_all(names)}."
+                f"columns are {show_all(names)}. One number for each team has no cases: see "
+                "arena sota."
             )
         taken = {*roles.values(), *named}
         roles["case"] = next((one for one in names if one not in taken), names[0])

@@ -240,20 +240,23 @@ class BoardRun:
         m, t = len(records), len({record.team for record in records})
         if not m:
             return
-        calls, parts = m, ["1 for its score"]
+        calls, parts = m, ["once for its score"]
         if self._shows_public and rows_of(self.solution, "public").any():
-            calls, parts = calls + t, [*parts, "1 for its public score"]
+            calls, parts = calls + t, [*parts, "once for its public score"]
         if not why_no_intervals(self.metric, self.settings):
             drawn = self.settings.resamples
             judged = min(drawn, MOST_DRAWS)
             if self.settings.full_bootstrap or drawn <= CALLS:
                 calls += m * (drawn + judged)
-                parts += [f"{drawn:,} for its intervals and {judged:,} to correct the best score"]
+                parts += [
+                    f"{plural(drawn, 'time')} for its intervals and {judged:,} to correct the "
+                    "best score"
+                ]
             else:
                 calls += m * CALLS
                 parts += [
-                    f"{CALLS} on parts of the rows for its intervals ({drawn + judged:,} more if "
-                    "these do not determine them)"
+                    f"{CALLS} times on parts of the rows for its intervals "
+                    f"({drawn + judged:,} more if these do not determine them)"
                 ]
         self.progress.say(
             f"{self.metric.name} is going to be called {plural(calls, 'time')} for "

@@ -547,7 +547,7 @@ def _coverage(matrix: CaseMatrix, words: Vocabulary) -> Finding:
     verdict = (
         f"Each {words.team} is compared with the others on the {words.rows} that both have, at "
         f"least {fewest:,} of {len(matrix.cases):,}. This is fair if values are missing for other "
-        f"reasons than their own outcome: a {words.team} that leaves out what it does badly gains."
+        f"reasons than their own outcome: leaving out what one does badly pays."
     )
     rows = tuple(zip(matrix.algorithms, map(float, shares), strict=True))
     table = Table(

@@ -223,7 +223,7 @@ def _not_offered(
     if median_counts or quartile > MOST_SKEWED_QUARTILE + noise:
         return (
             f"The differences between the scores rest on about {evidence.effective_units:.0f} of "
-            f"{units:,} {rows}, which have very large errors, and a sample can hold too few of "
-            "them."
+            f"{units:,} {rows}, which weigh far more than the others, and a sample can hold "
+            "too few of them."
         )
     return None

@@ -31,6 +31,13 @@ def test_a_column_of_algorithms_has_no_other_role(tmp_path: Path) -> None:
     assert list(map(str, scores.algorithms)) == ["x", "y"]
 
 
+def test_a_table_of_one_number_for_each_team_is_sent_where_it_belongs(tmp_path: Path) -> None:
+    path = tmp_path / "teams.csv"
+    path.write_text("team,score\na,0.9\nb,0.8\n")
+    with pytest.raises(arena.ArenaError, match="One number for each team has no cases: see arena"):
+        read_case_table(path)
+
+
 @pytest.mark.parametrize(
     ("header", "target", "id"),
     [

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
+from arena.competition.view import CompetitionView
 from arena.config import Settings
 from arena.errors import UsageError
 from labelled_competition import MANAGER, configure, create, file_of, history
@@ -69,6 +70,9 @@ def test_scores_that_open_are_those_of_a_board_that_was_always_open(
                 competition.disqualify(3, "a leak")
                 competition.reinstate(submission=3, reason="a mistake")
         configure(folder, public={"mechanism": "ladder-free"})
+        with CompetitionView.open(folder / "c", manager=MANAGER) as view:
+            follows = [note for note in view.notes if "opens hidden scores" in note]
+            assert bool(follows) == (shown == "hidden")
         with Competition.open(folder / "c", manager=MANAGER, clock=Moved()) as competition:
             boards.append(competition.leaderboard())
             assert competition.audit() == ()
@@ -79,10 +83,10 @@ def test_scores_that_open_are_those_of_a_board_that_was_always_open(
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"freeze": FROZEN, "scores": "own"}, 'since scores is "own"'),
-        ({"freeze": FROZEN, "scope": "rank"}, 'freeze needs scope = "team"'),
-        ({"freeze": FROZEN, "deadline": FROZEN}, "freeze must be before .* deadline"),
-        ({"freeze": FROZEN, "start": FROZEN}, "freeze must be after .* start"),
+        ({"freeze": FROZEN, "scores": "own"}, r'^\[public\]: freeze .* since scores is "own"'),
+        ({"freeze": FROZEN, "scope": "rank"}, r'^\[public\]: freeze needs scope = "team"'),
+        ({"freeze": FROZEN, "deadline": FROZEN}, r"^\[public\] freeze must be before .* deadline"),
+        ({"freeze": FROZEN, "start": FROZEN}, r"^\[public\] freeze must be after .* start"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused_by_name(

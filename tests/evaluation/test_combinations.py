@@ -314,3 +314,9 @@ def test_a_task_with_few_rows_withholds_the_intervals_of_scores(fewest: int) -> 
     assert [row["score_low"] is None for row in board.standings] == [withheld] * 2
     reason = board.best_score_corrected["reason"]
     assert ("A task has only 29 rows" in str(reason)) == withheld
+
+
+def test_the_name_of_a_combination_lists_its_metrics() -> None:
+    data = solution()
+    metric = combined(("roc_auc", "log_loss", "accuracy"), "mean_rank", {}, data, by_task=False)
+    assert metric.name == "mean rank by roc_auc, log_loss and accuracy"

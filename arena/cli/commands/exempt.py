@@ -27,7 +27,7 @@ def exempt(
         typer.Option(metavar="TIME", help="It may submit until then, such as 2027-01-05T12:00Z."),
     ] = None,
     extra: Annotated[
-        int, typer.Option(min=0, help="Submissions more: a day, a week and in total.")
+        int, typer.Option(min=0, help="Additional submissions: a day, a week and in total.")
     ] = 0,
     directory: Directory = None,
     wait: Wait = 0.0,

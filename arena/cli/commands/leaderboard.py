@@ -20,7 +20,7 @@ from arena.errors import UsageError
 from arena.report.boards import Row, competition_board
 from arena.report.terminal import print_columns
 from arena.types import Mark
-from arena.utils.formatting import BoardDisplay
+from arena.utils.formatting import BoardDisplay, released_format
 from arena.utils.text import csv_cell, printable, shorten
 
 if TYPE_CHECKING:
@@ -126,8 +126,10 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
         standings, title="", caption="", name="board", display=display, submissions=True
     )
     print_columns(board.columns, console(), title=title)
-    for one in document["late"]:
-        score = "no score" if one["score"] is None else f"{one['score']:.8g}"
+    late = document["late"]
+    shown = released_format([row["score"] for row in (*standings, *late)], display)
+    for one in late:
+        score = "no score" if one["score"] is None else shown(one["score"])
         console().print(
             f"Late, not ranked: {printable(one['team'])}, submission {one['submission']}, {score}",
             soft_wrap=True,

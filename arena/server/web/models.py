@@ -74,7 +74,7 @@ class NewExemption(Sending):
         None, max_length=40, description="It may submit until then: ISO 8601, after the deadline."
     )
     extra: Annotated[int, Field(ge=0, le=10_000)] = Field(
-        0, description="Submissions more: a day, a week and in total."
+        0, description="Additional submissions: a day, a week and in total."
     )
     reason: Annotated[str, Field(min_length=1, max_length=500)]
 
