@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import arena
+from arena.errors import UsageError
 from arena.intake import CaseColumns, read_case_table, read_solution
 from arena.types import PredictionKind, SolutionColumns
 from program import run_here
@@ -34,7 +35,7 @@ def test_a_column_of_algorithms_has_no_other_role(tmp_path: Path) -> None:
 def test_a_table_of_one_number_for_each_team_is_sent_where_it_belongs(tmp_path: Path) -> None:
     path = tmp_path / "teams.csv"
     path.write_text("team,score\na,0.9\nb,0.8\n")
-    with pytest.raises(arena.ArenaError, match="One number for each team has no cases: see arena"):
+    with pytest.raises(UsageError, match="One number for each team has no cases: see arena"):
         read_case_table(path)
 
 
