@@ -21,11 +21,13 @@ def provide_rankers() -> Iterable[Deferred]:
 
 @hookimpl
 def provide_analyses() -> Iterable[Analysis]:
-    """Provide the analyses ``ranks`` and ``total-failures``."""
+    """Provide the ranks, and what else readers look for on a board that it suits."""
+    from arena_ranking.aggregates import Aggregates
     from arena_ranking.analysis import Ranks
+    from arena_ranking.critical_difference import CriticalDifference
     from arena_ranking.failures import Failures
 
-    return [Ranks(), Failures()]
+    return [Ranks(), Failures(), CriticalDifference(), Aggregates()]
 
 
 @hookimpl

@@ -95,7 +95,8 @@ def test_a_traceback_comes_only_when_asked_for(arena_here: Any, competition: Pat
 def test_plugins_are_listed(arena_here: Any) -> None:
     document = json.loads(arena_here("plugins", "--json").stdout)
     by_name = {plugin["name"]: plugin for plugin in document["plugins"]}
-    assert by_name["arena_ranking"]["provides"]["analyses"] == ["ranks", "total-failures"]
+    names = ["ranks", "task-aggregates", "task-critical-difference", "total-failures"]
+    assert by_name["arena_ranking"]["provides"]["analyses"] == names
     assert "roc_auc" in by_name["arena_metrics"]["provides"]["metrics"]
     assert "helm" in by_name["arena_readers"]["provides"]["case_readers"]
     assert not by_name["arena_metrics"]["failures"]

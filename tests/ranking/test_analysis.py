@@ -41,7 +41,8 @@ def test_the_plugin_provides_analyses_and_a_ranker():
     analyses, (ranker,) = arena_ranking.provide_analyses(), arena_ranking.provide_rankers()
     assert all(isinstance(analysis, Analysis) for analysis in analyses)
     assert isinstance(ranker.load(), Ranker)
-    assert [analysis.name for analysis in analyses] == ["ranks", "total-failures"]
+    names = ["ranks", "total-failures", "task-critical-difference", "task-aggregates"]
+    assert [analysis.name for analysis in analyses] == names
     assert ranker.name == "simultaneous"
 
 

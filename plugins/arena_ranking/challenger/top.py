@@ -86,7 +86,7 @@ def top_of_board(
     return TopOfBoard(
         positions=positions,
         values=values,
-        values_greater_is_better=larger == (values is None or _rises(study, values)),
+        values_greater_is_better=larger == (values is None or rises_with_values(study, values)),
         standard_errors=standard_errors,
         n_cases=n_units,
         clustered=study.clusters is not None,
@@ -97,7 +97,7 @@ def top_of_board(
     )
 
 
-def _rises(study: Study, values: FloatArray) -> bool:
+def rises_with_values(study: Study, values: FloatArray) -> bool:
     """Return whether the score rises with the mean of the row values."""
     means = values.mean(axis=1)
     ends = np.array([means.min(), means.max()])
