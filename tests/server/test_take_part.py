@@ -88,7 +88,7 @@ def test_from_registration_to_the_board(web: WebSite) -> None:
     assert other.get(f"/{NAME}/team").status_code == 401
 
 
-def test_the_scores_of_a_table_have_the_same_digits(web: WebSite) -> None:
+def test_the_scores_of_a_table_have_the_digits_of_the_report(web: WebSite) -> None:
     client = web.browser(web.person("Ada", "Ants"))
     web.scorer.scores |= {"Bees": 0.8125, "Wasps": 0.9, "Owls": 0.5}
     web.scorer.judge(web.site)
@@ -97,8 +97,8 @@ def test_the_scores_of_a_table_have_the_same_digits(web: WebSite) -> None:
     row = {"rank": 1, "team": "Wasps", "score": 0.75, "score_low": 0.5, "score_high": 0.8}
     web.scorer.publish_result([row, {**row, "team": "Owls", "score": 0.6}])
     final = client.get(f"/{NAME}/private").text
-    assert '<td class="n">0.60</td>' in final
-    assert "0.50 \u2013 0.80" in final
+    assert '<td class="n">0.6000</td>' in final
+    assert "0.5000 \u2013 0.8000" in final
 
 
 def test_a_team_grows_by_a_link(web: WebSite) -> None:

@@ -45,6 +45,7 @@ from arena.server.web.score_chart import score_chart
 from arena.server.web.shared import share
 from arena.server.web.site import Site
 from arena.server_section import ServerSection
+from arena.utils.formatting import BoardDisplay, score_format
 
 ROWS = 100
 """Rows of the board on a page."""
@@ -217,6 +218,8 @@ def _result_page(
     rows: Sequence[Mapping[str, Any]] = document.get("leaderboard", [])
     page = _page_number(call, len(rows))
     own = call.own_team
+    facts = call.competition.facts
+    with_interval = [row for row in rows if None not in map(row.get, ("score_low", "score_high"))]
     keys = dict.fromkeys(key for row in rows for key, value in row.items() if value is not None)
     columns = [(key, kind, _(title)) for key, (kind, title) in FINAL_COLUMNS.items() if key in keys]
     chosen = [key for key in keys if key not in {*_FIXED_COLUMNS, *FINAL_COLUMNS}]
@@ -228,6 +231,7 @@ def _result_page(
         results=results,
         seen=seen,
         corrected=document.get("best_score_corrected"),
+        shown=score_format(with_interval, BoardDisplay(facts.decimals, facts.unit)),
         columns=[*columns, *((key, "number", key) for key in chosen)],
         rows=rows[(page - 1) * ROWS : page * ROWS],
         total=len(rows),
