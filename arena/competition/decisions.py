@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.competition.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
 from arena.competition.final_selection import check_choice
 from arena.competition.ledger import WITHDRAWAL
 from arena.competition.rebuild import board_facts, rebuilding
-from arena.competition.results import Consequences, newly_marked
 from arena.competition.state import CompetitionState
 from arena.competition.teams import MERGED, RENAMED
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
 from arena.store import Event
+
+if TYPE_CHECKING:
+    from arena.competition.results import Consequences
 
 _AFTER_ALL = 2**62
 """The sequence of an event that is not stored: after all others."""
@@ -48,6 +50,8 @@ def _record_decision(state: CompetitionState, kind: str, payload: Mapping[str, A
 
 def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, Any]) -> Consequences:
     """Return what a decision would release again and mark. Nothing is stored."""
+    from arena.competition.results import Consequences, newly_marked  # a submission needs neither
+
     event = Event(_AFTER_ALL, state.clock().isoformat(), state.actor, kind, payload, "", "")
     after = replace(state, later=(event,))
     before, facts = (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, UsageError
-from arena.evaluation.combinations import served_metric
-from arena.evaluation.domain import check_truth
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
@@ -25,6 +23,8 @@ def secondary_metrics(
     UsageError
         If a metric cannot score what submissions contain.
     """
+    from arena.evaluation.combinations import served_metric  # a submission needs none
+
     found = {}
     for name in settings.metric.secondary:
         single = metric_of_solution(manager.metrics.resolve(name), solution)
@@ -47,6 +47,8 @@ def check_secondary(
     """
     if settings.metric.secondary == kept.metric.secondary:
         return
+    from arena.evaluation.domain import check_truth
+
     solution = store.solution()
     try:
         for metric in secondary_metrics(settings, solution, manager).values():

@@ -16,6 +16,7 @@ from arena.plugin.returned import problem_of_item
 from arena.plugin.specification import Specification, parse_specification
 
 _Item = TypeVar("_Item")
+_MOST_LISTED = 30
 _FIXED = {"name", "greater_is_better", "prediction"}
 """Fields of an item that are no parameters: another direction would reverse the board."""
 
@@ -279,6 +280,8 @@ class Registry(Generic[_Item]):
                 f"There is no {self.kind} {name!r}. Name a function of the file: {name}:FUNCTION."
             )
         guess = nearest(name, known)
+        if not guess and len(known) > _MOST_LISTED:
+            return f"There is no {self.kind} {name!r}: 'arena {self.kind}s' lists all."
         return f"There is no {self.kind} {name!r}. " + (
             f"Did you mean {guess}?" if guess else f"There are: {', '.join(sorted(known))}."
         )

@@ -9,21 +9,18 @@ import json
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from arena.errors import PluginError
-from arena.interfaces import CaseScores, FloorEstimate, Move, Reproduced, Reproduction
 from arena.types import (
-    Chart,
-    Fault,
-    Finding,
     MetricTraits,
     PredictionKind,
-    Release,
-    Section,
     Table,
 )
 from arena.utils.tabular import as_json
+
+if TYPE_CHECKING:
+    from arena.interfaces import CaseScores, Move
 
 _Returned = TypeVar("_Returned")
 _Rule: TypeAlias = tuple[Callable[[Any], bool], str]
@@ -50,12 +47,12 @@ def checked(value: Any, kind: type[_Returned]) -> _Returned:
     """
     if not isinstance(value, kind):
         raise TypeError(f"it returned {type(value).__name__} and no {kind.__name__}")
-    for name, (holds, wanted) in _RULES[kind].items():
+    for name, (holds, wanted) in _RULES[kind.__name__].items():
         field = getattr(value, name)
         if not holds(field):
             found = "" if wanted.startswith("a finite") and _is_float(field) else _named(field)
             raise ValueError(f"{name} of the {kind.__name__} must be {wanted}{found}")
-    problem = _WHOLE[kind](value) if kind in _WHOLE else None
+    problem = _WHOLE[kind.__name__](value) if kind.__name__ in _WHOLE else None
     if problem is not None:
         raise ValueError(problem)
     return value
@@ -72,11 +69,14 @@ def checked_move(competitor: str, move: Any, n_rows: int) -> Move:
     Examples
     --------
     >>> import numpy as np
+    >>> from arena.interfaces import Move
     >>> checked_move("mine", Move(np.zeros(3)), 4)
     Traceback (most recent call last):
     arena.errors.PluginError: The competitor mine made no valid submission: prediction of the Move \
 has 3 rows and not 4.
     """
+    from arena.interfaces import Move
+
     try:
         rows = len(checked(move, Move).prediction)
         if rows != n_rows:
@@ -179,9 +179,13 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "dtype") and getattr(value, "ndim", 0) in (1, 2)
 
 
-def _each(kind: type[Any]) -> Callable[[Any], bool]:
+def _each(kind: str) -> Callable[[Any], bool]:
+    def is_one(item: Any) -> bool:
+        base = next((base for base in type(item).__mro__ if base.__name__ == kind), None)
+        return base is not None and checked(item, base) is item
+
     def holds(value: Any) -> bool:
-        return isinstance(value, tuple | list) and all(checked(one, kind) is one for one in value)
+        return isinstance(value, tuple | list) and all(map(is_one, value))
 
     return holds
 
@@ -216,20 +220,20 @@ _A_BOOL: _Rule = (_is_bool, "True or False")
 _A_TEXT: _Rule = (_is_text, "a text")
 _WORDS: _Rule = (_is_words, "a text that is not empty")
 _A_TEXT_OR_NONE: _Rule = (_or_none(_is_text), "a text or None")
-_TABLES: _Rule = (_each(Table), "a tuple of Tables")
-_CHARTS: _Rule = (_each(Chart), "a tuple of Charts")
+_TABLES: _Rule = (_each("Table"), "a tuple of Tables")
+_CHARTS: _Rule = (_each("Chart"), "a tuple of Charts")
 _A_RANGE: _Rule = (_is_range, "two numbers, the smaller first")
 _A_RANGE_OR_NONE: _Rule = (_or_none(_is_range), "two numbers, the smaller first, or None")
 
-_RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
-    Release: {
+_RULES: Mapping[str, Mapping[str, _Rule]] = {
+    "Release": {
         "score": (_is_finite, "a finite number"),
         "improved": _A_BOOL,
         "state": (_is_state, "small JSON without NaN and infinity"),
         "ranked_by": (_or_none(_is_finite), "a finite number or None"),
         "source": (_or_none(_is_count), "the number of a submission or None"),
     },
-    Fault: {
+    "Fault": {
         "kind": _WORDS,
         "message": _WORDS,
         "row": (_or_none(_is_count), "a row number or None"),
@@ -238,18 +242,18 @@ _RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
         "count": (lambda value: _is_count(value) and value > 0, "a count of at least 1"),
         "cause": _A_TEXT_OR_NONE,
     },
-    Table: {
+    "Table": {
         "title": _A_TEXT,
         "columns": (_are_texts, "a tuple of texts"),
         "rows": (_are_rows, "a tuple of rows of texts, numbers and None"),
     },
-    Chart: {
+    "Chart": {
         "name": _WORDS,
         "title": _A_TEXT,
         "description": _A_TEXT,
         "specification": (_is_json, "a JSON document"),
     },
-    Section: {
+    "Section": {
         "title": _WORDS,
         "text": _A_TEXT,
         "tables": _TABLES,
@@ -257,7 +261,7 @@ _RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
         "public": _A_BOOL,
         "technical": _A_BOOL,
     },
-    Finding: {
+    "Finding": {
         "analysis": _WORDS,
         "verdict": _WORDS,
         "document": (_is_json, "a JSON document"),
@@ -265,7 +269,7 @@ _RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
         "tables": _TABLES,
         "charts": _CHARTS,
     },
-    MetricTraits: {
+    "MetricTraits": {
         "prediction_range": _A_RANGE,
         "truth_range": _A_RANGE,
         "row_range": _A_RANGE_OR_NONE,
@@ -275,11 +279,11 @@ _RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
         "joint_targets": _A_BOOL,
         "extra_columns": (_are_texts, "a tuple of texts"),
     },
-    Move: {
+    "Move": {
         "prediction": (_is_array, "an array of one or two axes"),
         "team": (_is_count, "a number from 0"),
     },
-    FloorEstimate: {
+    "FloorEstimate": {
         "estimate": (_is_share, "a number from 0 to 1"),
         "n": (_is_count, "a count"),
         "assumptions": (_are_texts, "a tuple of texts"),
@@ -287,7 +291,7 @@ _RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
         "n_clusters": (_or_none(_is_count), "a count or None"),
         "bias_bound": _A_RANGE_OR_NONE,
     },
-    Reproduced: {
+    "Reproduced": {
         "where": _WORDS,
         "quantity": _WORDS,
         "published": (_or_none(_is_finite), "a finite number or None"),
@@ -295,19 +299,20 @@ _RULES: Mapping[type[Any], Mapping[str, _Rule]] = {
         "agrees": (_or_none(_is_bool), "True, False or None"),
         "note": _A_TEXT,
     },
-    Reproduction: {
-        "figures": (_each(Reproduced), "a tuple of Reproduced figures"),
+    "Reproduction": {
+        "figures": (_each("Reproduced"), "a tuple of Reproduced figures"),
         "charts": _CHARTS,
         "missing": (_are_texts, "a tuple of texts"),
     },
-    CaseScores: {
+    "CaseScores": {
         "metric": _WORDS,
         "greater_is_better": (_or_none(_is_bool), "True, False or None"),
         "value_range": _A_RANGE_OR_NONE,
         "notes": (_are_texts, "a tuple of texts"),
     },
 }
-"""Type of what a plugin returns -> name of the field -> its rule and what it must be."""
+"""Name of the type of what a plugin returns -> name of the field -> its rule and what it must be.
+Names, because a command imports few of these types."""
 
 
 def _ragged(table: Table) -> str | None:
@@ -332,5 +337,5 @@ def _unequal(scores: CaseScores) -> str | None:
     return None
 
 
-_WHOLE: Mapping[type[Any], Callable[[Any], str | None]] = {Table: _ragged, CaseScores: _unequal}
-"""Type of what a plugin returns -> what is wrong with its fields together."""
+_WHOLE: Mapping[str, Callable[[Any], str | None]] = {"Table": _ragged, "CaseScores": _unequal}
+"""Name of the type of what a plugin returns -> what is wrong with its fields together."""

@@ -38,8 +38,10 @@ def test_options_of_init_reach_the_settings(tmp_path: Path) -> None:
     rows = [(row // 2, i, row % 2, "Private", "z") for row, i in enumerate(IDS)]
     write_csv(tmp_path / "solution.csv", ["group", "key", "label", "part", "other"], rows)
     called = run_here(
-        *INIT, "--id", "key", "--target", "label", "--usage", "part", "--positive", "0",
-        "--cluster", "group", "--mechanism", "kaggle(rounding=0.1)", "--public-share", 0.5,
+        *with_options(
+            INIT, "--id", "key", "--target", "label", "--usage", "part", "--positive", "0",
+            "--cluster", "group", "--mechanism", "kaggle(rounding=0.1)", "--public-share", 0.5,
+        ),
         cwd=tmp_path,
     )  # fmt: skip
     assert called.returncode == 0, called.stderr

@@ -18,6 +18,7 @@ from program import (
     run_here,
     run_program,
     start_program,
+    with_options,
     write_csv,
 )
 
@@ -30,7 +31,7 @@ QUICK = (*SMALL, "--kinds", "copycat=2, random-search=2, block-flip(rows=20)=1")
 
 @pytest.mark.slow
 def test_document_and_going_on(tmp_path):
-    first = document(run_here(*QUICK, "--json", cwd=tmp_path), "simulate-competition")
+    first = document(run_here(*with_options(QUICK, "--json"), cwd=tmp_path), "simulate-competition")
     assert first["seed"] == 0
     assert [kind["teams"] for kind in first["kinds"]] == [2, 2, 1]
     (under,) = first["mechanisms"]
@@ -43,7 +44,7 @@ def test_document_and_going_on(tmp_path):
     assert best["held"] == (best["low"] <= true <= best["high"])
     late = run_here("submit", "s/sample_submission.csv", "--team", "Zoe", "-C", "s", cwd=tmp_path)
     assert "The competition ended at 2001-01-04 00:00 UTC" in late.stdout
-    resumed = run_here(*QUICK, "--json", cwd=tmp_path)
+    resumed = run_here(*with_options(QUICK, "--json"), cwd=tmp_path)
     assert (
         " submissions under ladder-free(minimum_step=0.002) found, continuing from there"
         in " ".join(resumed.stderr.split())
@@ -121,7 +122,7 @@ def test_a_small_file_makes_the_default_sizes_smaller(tmp_path):
 )
 def test_refused_in_a_line_before_anything_is_made(tmp_path, given, code, said):
     own_data(tmp_path, one=np.ones(700))
-    called = run_here(*SMALL, *given, cwd=tmp_path)
+    called = run_here(*with_options(SMALL, *given), cwd=tmp_path)
     assert called.returncode == code, called.stderr
     assert said in called.stderr
     assert called.stderr.count("\n") == 1
@@ -134,14 +135,14 @@ def test_real_competitions_are_left_alone(tmp_path):
     rows = [(f"r{row:03d}", "ab"[row % 2]) for row in range(100)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
     made = run_here(
-        "init", "real", "--solution", "solution.csv", *UNPROTECTED, "-m", "accuracy",
+        "init", "real", "--solution", "solution.csv", "--per-day", 0, "-m", "accuracy",
         "--mechanism", "ladder",
         cwd=tmp_path,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     before = document(run_here("audit", "-C", "real", "--json", cwd=tmp_path), "audit")
     command = ("simulate", "competition", "real", "--teams", 3, "--days", 2, "--workers", 1)
-    called = run_here(*command, "--json", cwd=tmp_path)
+    called = run_here(*with_options(command, "--json"), cwd=tmp_path)
     printed = document(called, "simulate-competition")
     (under,) = printed["mechanisms"]
     assert under["mechanism"] == "ladder"
@@ -150,14 +151,13 @@ def test_real_competitions_are_left_alone(tmp_path):
     assert printed["folder"] == "real/simulated-seed-0"
     assert "No team trains a model" in called.stderr
     assert document(run_here("audit", "-C", "real", "--json", cwd=tmp_path), "audit") == before
-    assert (
-        "The competition in real decides it" in run_here(*command, "-m", "f1", cwd=tmp_path).stderr
-    )
+    refused = run_here(*with_options(command, "-m", "f1"), cwd=tmp_path).stderr
+    assert "The competition in real decides it" in refused
     sent = run_here(
         "submit", "real/sample_submission.csv", "--team", "Zoe", "-C", "real", cwd=tmp_path
     )
     assert sent.returncode == 0, sent.stderr
-    called = run_here(*command, "--seed", 1, cwd=tmp_path)
+    called = run_here(*with_options(command, "--seed", 1), cwd=tmp_path)
     assert called.returncode == 1
     assert "holds submissions of real teams" in called.stderr
     assert not (tmp_path / "real" / "simulated-seed-1").exists()
@@ -166,7 +166,7 @@ def test_real_competitions_are_left_alone(tmp_path):
 @pytest.mark.slow
 def test_without_public_rows_nothing_is_released_and_all_the_rest_stands(tmp_path):
     few = (*QUICK[:3], "--teams", 1, "--days", 1, *QUICK[7:], "--public-share", 0)
-    called = run_here(*few, "--report", "r.html", "--json", cwd=tmp_path)
+    called = run_here(*with_options(few, "--report", "r.html", "--json"), cwd=tmp_path)
     (under,) = document(called, "simulate-competition")["mechanisms"]
     assert under["leaderboard_error"] is None
     assert under["days"] == []
@@ -205,7 +205,7 @@ def test_another_simulation_is_refused(tmp_path):
         (("--mechanism", "full"), "[public] mechanism"),
         (("--per-day", 5), "[limits] per_day"),
     ):
-        called = run_here(*QUICK, *change, cwd=tmp_path)
+        called = run_here(*with_options(QUICK, *change), cwd=tmp_path)
         assert called.returncode == 1
         assert said in called.stderr
         assert called.stderr.rstrip().endswith("folder.")
@@ -263,11 +263,11 @@ def test_own_competition_with_rows_to_learn_from(tmp_path):
     )
     command = ("simulate", "competition", "real", "--teams", 4, "--days", 2, "--workers", 1,
                "--data", "train.csv", "--test", "test.csv")  # fmt: skip
-    called = run_here(*command, "--kinds", "lightgbm-climber", "--json", cwd=tmp_path)
+    called = run_here(*with_options(command, "--kinds", "lightgbm-climber", "--json"), cwd=tmp_path)
     (under,) = document(called, "simulate-competition")["mechanisms"]
     assert max(row["score"] for row in under["standings"]) > 0.7
     write_csv(tmp_path / "test.csv", ["pid", "a", "b"], [r[:3] for r in rows[:300:-1]])
-    called = run_here(*command, "--seed", 1, cwd=tmp_path)
+    called = run_here(*with_options(command, "--seed", 1), cwd=tmp_path)
     assert "lacks the id 'p300'" in called.stderr
 
 
@@ -301,7 +301,7 @@ def test_interrupted_it_says_how_to_go_on(tmp_path):
     assert running.returncode == 130, said
     assert "the same command continues from there" in said
     assert "Traceback" not in said
-    called = run_here(*QUICK, "--days", 20, cwd=tmp_path)
+    called = run_here(*with_options(QUICK, "--days", 20), cwd=tmp_path)
     assert called.returncode == 0, called.stderr
 
 
@@ -311,17 +311,17 @@ def test_drawn_teams_like_a_past_board_and_how_alike_they_are(tmp_path):
     write_csv(tmp_path / "past.csv", ["rank", "score", "entries"], lines)
     few = ("--teams", 12, "--days", 3, "--rows", 400, "--train-rows", 30, "--validation-rows", 20)
     drawn = ("simulate", "competition", "s", *few, "--drawn", "--like", "past.csv")
-    called = run_here(*drawn, "--report", "r.html", cwd=tmp_path)
+    called = run_here(*with_options(drawn, "--report", "r.html"), cwd=tmp_path)
     assert called.returncode == 0, called.stderr
     assert "board.csv" in called.stdout
     assert "12 drawn team" in called.stderr
     assert (tmp_path / "s" / "board.csv").read_text().count("\n") == 13
     assert "Compared with the truth" in (tmp_path / "r.html").read_text(encoding="utf-8")
     seeds = (*drawn[:2], "t", *drawn[3:], "--seeds", 2, "--mechanism", "full, ladder-free")
-    found = document(run_here(*seeds, "--json", cwd=tmp_path), "simulate-seeds")
+    found = document(run_here(*with_options(seeds, "--json"), cwd=tmp_path), "simulate-seeds")
     assert len(found["seeds"]) == 2
     likeness = ("simulate", "likeness", "past.csv", "--simulated", 4, "--rows", 300)
-    found = document(run_here(*likeness, "--json", cwd=tmp_path), "simulate-likeness")
+    found = document(run_here(*with_options(likeness, "--json"), cwd=tmp_path), "simulate-likeness")
     assert found["boards"] == {"past": 30}
     printed = run_here(*likeness, cwd=tmp_path)
     assert "teams with one entry" in printed.stdout
