@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 from arena.errors import InputError
 from arena.intake.folder import SubmissionFile, named_file
 from arena.interfaces.faults import show, show_all
+from arena.utils.text import delimiter_of
 
 _MOST_BYTES = 200 * 2**20
 
@@ -63,8 +65,9 @@ def _rows(manifest: Path) -> list[dict[str, str | None]]:
         if manifest.stat().st_size > _MOST_BYTES:
             raise InputError(f"{manifest} is larger than 200 MiB, the limit for a manifest.")
         with manifest.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            rows = list(reader)
+            text = file.read()
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
+        rows = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{manifest} cannot be read as CSV: {error}.") from error
     for name in ("file", "received"):

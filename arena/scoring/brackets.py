@@ -19,12 +19,13 @@ from arena.evaluation.combinations import CombinedMetric
 from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Candidates, Study
-from arena.interfaces.faults import plural
+from arena.interfaces.faults import show_all
 from arena.plugin.manager import PluginManager
 from arena.scoring.private_board import PrivateBoard, analyse
 from arena.scoring.settings import BoardSettings
 from arena.types import Finding, IntArray, Table
-from arena.utils.formatting import percent
+from arena.utils.formatting import level_text
+from arena.utils.text import delimiter_of
 
 
 def boards_of_brackets(
@@ -76,6 +77,11 @@ def finding_of_brackets(
     """Return the boards of brackets as a finding; see :func:`boards_of_brackets`."""
     boards = boards_of_brackets(study, brackets, settings, manager)
     verdicts, document, tables = [], {}, []
+    together = f", with all {len(brackets):,} brackets at once" if len(brackets) > 1 else ""
+    for name, teams in brackets.items():
+        absent = sorted(set(teams).difference(study.teams))
+        if absent:
+            verdicts.append(f"Not on the board, of {name}: {show_all(absent)}.")
     for name, board in boards.items():
         own, columns = board.study, board.columns
         better = own.metric.greater_is_better
@@ -97,8 +103,7 @@ def finding_of_brackets(
         shown = [key for key in ("rank", "rank_low", "rank_high", "tier") if key in rows[0]]
         tables.append(
             Table(
-                f"{name}: ranks among its own, with all {plural(len(brackets), 'bracket')} at once "
-                f"at {percent(study.level)}",
+                f"{name}: ranks among its own{together} at {level_text(study.level)}",
                 ("team", "score", *(key.replace("_", " ") for key in shown)),
                 tuple((row["team"], row["score"], *(row[key] for key in shown)) for row in rows),
             )
@@ -123,7 +128,8 @@ def read_brackets(path: Path) -> dict[str, tuple[str, ...]]:
     {'students': ('A', 'C'), 'staff': ('B',)}
     """
     try:
-        rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
+        text = path.read_text("utf-8-sig")
+        rows = list(csv.DictReader(text.splitlines(), delimiter=delimiter_of(text)))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
     found: dict[str, list[str]] = {}

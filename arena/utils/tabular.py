@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import numpy as np
 
 from arena.errors import InputError
-from arena.utils.text import printable
+from arena.utils.text import delimiter_of, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +97,9 @@ def read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
         if path.stat().st_size > _MOST_BYTES:
             raise InputError(f"{shown} is larger than 200 MiB, the limit for a leaderboard file.")
         with path.open(newline="", encoding="utf-8-sig") as file:
-            header, *rows = list(csv.reader(file)) or [[]]
+            text = file.read()
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
+        header, *rows = list(reader) or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{shown} cannot be read as CSV: {error}.") from error
     numbered = [(number, row) for number, row in enumerate(rows, start=2) if any(row)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import unicodedata
+from io import StringIO
 
 from arena.errors import UsageError
 
@@ -116,3 +117,15 @@ def csv_cell(text: str) -> str:
     ("'=1+1", 'team', "a;'=1+1")
     """
     return _FORMULA_IN_A_CELL.sub(r"\1'\2", text)
+
+
+def delimiter_of(text: str) -> str:
+    r"""Return what separates the cells of a small table: tab, semicolon or comma.
+
+    The one that is most frequent in the first line that is not blank.
+
+    >>> delimiter_of("\nteam;name, title\n"), delimiter_of("team")
+    (';', '\t')
+    """
+    first = next((line for line in StringIO(text) if line.strip()), "")
+    return max("\t;,", key=first.count)

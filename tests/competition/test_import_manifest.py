@@ -10,6 +10,7 @@ import pytest
 from arena.competition.competition import Competition
 from arena.errors import InputError
 from arena.intake import find_submissions, ordered_by_manifest
+from arena.utils.tabular import read_csv
 from small_competition import START, Clock, file_of, made
 
 
@@ -78,3 +79,18 @@ def test_a_manifest_that_does_not_fit_is_refused(
     files = find_submissions([folder])
     with pytest.raises(InputError, match=message):
         ordered_by_manifest(files, written(tmp_path, *rows), START)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_small_tables_of_the_organiser_may_have_other_delimiters(
+    tmp_path: Path, folder: Path, delimiter: str
+) -> None:
+    manifest = written(
+        tmp_path, "c.csv,2025-03-02,Zoe", "a.csv,2025-03-01,", "b.csv,2025-03-03,Yan"
+    )
+    manifest.write_text(manifest.read_text().replace(",", delimiter))
+    files = find_submissions((folder,))
+    dated = ordered_by_manifest(files, manifest, START + timedelta(days=1_000))
+    assert [file.team for file, _ in dated] == ["a", "Zoe", "Yan"]
+    header, rows = read_csv(manifest)
+    assert (header, rows[0]) == (["file", "received", "team"], (2, ["c.csv", "2025-03-02", "Zoe"]))

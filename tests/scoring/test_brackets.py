@@ -49,6 +49,7 @@ def test_a_bracket_is_the_board_of_its_teams_at_a_level_of_its_own(combine: str 
     table, files = files_of((0.9, 0.8, 0.7, 0.6))
     whole = board_of(table, files, combine=combine, brackets=BRACKETS)
     document = boards(whole).document
+    assert "Not on the board, of students: 'absent'." in boards(whole).verdict
     assert list(document) == ["students", "staff"]
     for name, rows in document.items():
         own = {team: values for team, values in files.items() if team in BRACKETS[name]}
@@ -100,6 +101,8 @@ def test_a_file_of_brackets_names_teams(tmp_path: Path) -> None:
             read_brackets(file)
     with pytest.raises(InputError, match="cannot be read"):
         read_brackets(tmp_path / "absent.csv")
+    file.write_text("team;bracket\nA;x, y\n")
+    assert read_brackets(file) == {"x, y": ("A",)}
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from arena.server.records.accounts import RefusedError, clean_name
 from arena.server.web.language import _
-from arena.utils.text import EMAIL_ADDRESS
+from arena.utils.text import EMAIL_ADDRESS, delimiter_of
 
 MOST = 5_000
 _COLUMNS = {
@@ -18,7 +18,6 @@ _COLUMNS = {
 }
 """Column -> its names in the first line."""
 _ORDER = ("team", "name", "contact")
-_DELIMITERS = "\t;,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,7 @@ def read_invitations(text: str) -> tuple[list[Invitation], list[LineFault]]:
     [Invitation(line=1, team='Ants', name='Ada', contact='ada@example.org')]
     """
     text = text.lstrip("\ufeff")
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(_DELIMITERS, key=first.count)
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter_of(text))
     people: list[Invitation] = []
     faults: list[LineFault] = []
     columns: tuple[str, ...] | None = None
