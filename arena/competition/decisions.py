@@ -52,7 +52,15 @@ def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, An
     """Return what a decision would release again and mark. Nothing is stored."""
     from arena.competition.results import Consequences, newly_marked  # a submission needs neither
 
-    event = Event(_AFTER_ALL, state.clock().isoformat(), state.actor, kind, payload, "", "")
+    event = Event(
+        sequence=_AFTER_ALL,
+        time=state.clock().isoformat(),
+        actor=state.actor,
+        kind=kind,
+        payload=payload,
+        previous="",
+        hash="",
+    )
     after = replace(state, later=(event,))
     before, facts = (
         board_facts(one.ledger, state.manager, state.settings, state.solution)

@@ -56,7 +56,16 @@ def evaluate(
         labels = revealed[mechanism]
         rows, bits = (None, None) if labels is None else (labels.shown_rows, labels.bits)
         verdicts.append(
-            Verdict(mechanism, worst.setting, bias, gain, within, high, rows, bits),
+            Verdict(
+                mechanism,
+                worst.setting,
+                bias,
+                smallest_gain=gain,
+                within_budget=within,
+                bias_high=high,
+                revealed_rows=rows,
+                revealed_bits=bits,
+            )
         )
     return verdicts
 

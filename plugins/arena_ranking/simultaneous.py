@@ -230,13 +230,13 @@ def rank_intervals(
         own[~tested] = 0.0
     leading = signed if allowances is None else signed - allowances
     leads = _Leads(
-        signed,
-        leading,
-        precisions,
-        degrees_of_freedom,
-        skewness,
-        few_units,
-        1 if greater_is_better else -1,
+        scores=signed,
+        leading=leading,
+        precisions=precisions,
+        degrees_of_freedom=degrees_of_freedom,
+        skewness=skewness,
+        few_units=few_units,
+        sign=1 if greater_is_better else -1,
     )
     resampled -= signed[:, np.newaxis]
     all_pairs = all_pairs or comparisons is not None

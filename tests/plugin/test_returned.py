@@ -40,7 +40,14 @@ GOOD: dict[type[Any], Any] = {
     MetricTraits: MetricTraits(row_range=(0.0, 1.0), score_range=(0.0, 1.0)),
     Move: Move(np.zeros(3)),
     FloorEstimate: FloorEstimate(
-        0.5, (0.1, 0.6), 0.95, 20, ("Rows are independent.",), 0.1, 5, (-0.1, 0.1)
+        0.5,
+        (0.1, 0.6),
+        0.95,
+        20,
+        ("Rows are independent.",),
+        standard_error=0.1,
+        n_clusters=5,
+        bias_bound=(-0.1, 0.1),
     ),
     Reproduced: Reproduced("Table 1", "the loss", 0.5, 0.51, True),
     Reproduction: Reproduction((Reproduced("Table 1", "the loss", 0.5, None, None),), (CHART,), ()),
@@ -182,9 +189,10 @@ def test_a_submission_of_a_competitor_has_a_prediction_for_each_row() -> None:
 
 def test_the_tables_are_complete() -> None:
     """Each field that has a rule is tried, and each kind that a hook hands over has rules."""
-    assert GOOD.keys() == WRONG.keys() == _RULES.keys()
-    for kind, rules in _RULES.items():
-        assert set(rules) <= set(WRONG[kind])
+    assert GOOD.keys() == WRONG.keys()
+    assert {kind.__name__ for kind in GOOD} == _RULES.keys()
+    for kind in GOOD:
+        assert set(_RULES[kind.__name__]) <= set(WRONG[kind])
         assert set(WRONG[kind]) <= {field.name for field in fields(kind)}
 
 
