@@ -34,10 +34,21 @@ MASKS = ("", "-1", "1 1", "1 5 9 2", "3 4", "1 1000000000", "2 1 4 1 6 1")
 GAINS = (0.0, 1.0, 3.0, 30.0)
 
 
+TEXTS = [
+    metric
+    for metric in all_metrics()
+    if isinstance(metric, Metric)
+    and metric.prediction is PredictionKind.TEXT
+    and metric.name not in OTHER_PROBLEMS
+]
+
+
 def _metrics() -> Iterator[tuple[Metric, int]]:
     """Yield every metric with a number of classes, 0 for numbers."""
     for metric in all_metrics():
-        if isinstance(metric, Metric) and metric.name not in OTHER_PROBLEMS:
+        if metric in TEXTS or not isinstance(metric, Metric):
+            continue
+        if metric.name not in OTHER_PROBLEMS:
             counts = [0] if metric.prediction is VALUES else [2, 3]
             if traits_of(metric).max_classes == 2:
                 counts = [2]
@@ -169,6 +180,33 @@ def test_an_ordinary_truth_is_accepted(case: tuple[Metric, int]) -> None:
 def _cells(rng: np.random.Generator, words: tuple[str, ...], most: int) -> npt.NDArray[Any]:
     rows = [" ".join(rng.choice(words, rng.integers(most))) for _ in range(N_ROWS)]
     return np.array(rows, dtype=object)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("metric", TEXTS, ids=lambda metric: metric.name)
+def test_whether_texts_of_an_example_have_a_score_does_not_depend_on_the_truth(
+    metric: Any,
+) -> None:
+    rng = np.random.default_rng(3)
+    drawn = [metric.example(N_ROWS, 2, rng) for _ in range(4)]
+    words = np.array(WORDS, dtype=object)
+    sent = [one for _, predictions in drawn for one in predictions]
+    sent += [np.where(rng.random(N_ROWS) < 0.5, rng.choice(words, N_ROWS), sent[0])]
+    info = CompetitionInfo(
+        title="",
+        metric=metric.name,
+        greater_is_better=metric.greater_is_better,
+        kind=PredictionKind.TEXT,
+        id_column="id",
+        columns=("y",),
+        ids=pa.array([str(row) for row in range(N_ROWS)]),
+    )
+    truths = [truth for truth, _ in drawn]
+    assert not any(list(faults_of_truth(metric, truth[:, None], info)) for truth in truths)
+    valid = [one for one in sent if not list(faults_of_predictions(metric, one[:, None], info))]
+    assert len(valid) >= 8
+    for prediction in valid:
+        assert {_defined(metric, truth, prediction) for truth in truths} == {True}
 
 
 @pytest.mark.parametrize("metric", [MapAtK(k=3), Dice(), IntersectionOverUnion()])
