@@ -41,6 +41,7 @@ def checked(value: Any, kind: type[_Returned]) -> _Returned:
 
     Examples
     --------
+    >>> from arena.types import Release
     >>> checked(Release("0.5", True), Release)
     Traceback (most recent call last):
     ValueError: score of the Release must be a finite number, not str

@@ -291,7 +291,9 @@ def test_a_board_that_shows_everything_is_driven_further_than_a_ladder(tmp_path)
 @pytest.mark.slow
 def test_interrupted_it_says_how_to_go_on(tmp_path):
     journal = tmp_path / "s" / "arena.duckdb.journal"
-    with killed_in_the_end(start_program(*QUICK, "--days", 20, cwd=tmp_path)) as running:
+    with killed_in_the_end(
+        start_program(*with_options(QUICK, "--days", 20), cwd=tmp_path)
+    ) as running:
         for _ in range(60_000):
             if journal.exists() and b'{"submission"' in journal.read_bytes():
                 break

@@ -127,7 +127,7 @@ class Ragged(Spy):
 
 
 @pytest.mark.slow
-def test_who_fails_leaves_and_who_sends_nonsense_is_rejected(tmp_path):
+def test_who_fails_or_sends_nonsense_leaves_and_is_named(tmp_path):
     manager = few_plugins(Broken(), Ragged(), Spy())
     asked = request(tmp_path / "s", manager, kinds="broken=2, ragged, spy=2", changes={"days": 12})
     (one,) = held(asked, manager)
@@ -137,9 +137,10 @@ def test_who_fails_leaves_and_who_sends_nonsense_is_rejected(tmp_path):
     assert sent_by["broken"] == 2
     assert sent_by["ragged"] == 0
     assert sent_by["spy"] > 2
-    assert one.outcome.turned_away == 1  # the same file again has the same answer
     assert {failure.plugin for failure in manager.failures} == {"a stranger's"}
-    assert "broken: ValueError" in str(manager.failures[0])
+    named = " ".join(map(str, manager.failures))
+    assert "broken: ValueError" in named
+    assert "ragged: PluginError" in named
 
 
 class Interrupt(NoProgress):
