@@ -51,7 +51,7 @@ def plan_report(advice: Advice) -> Report:
             (
                 Table(
                     "Decisions",
-                    ("decision", "choice", "what it buys", "rests on"),
+                    ("decision", "choice", "expected effect", "based on"),
                     decisions,
                 ),
             ),

@@ -127,6 +127,14 @@ class Sweep:
         """The design whose winner has the largest expected true score."""
         return max(self.designs, key=lambda design: design.point["quality"])
 
+    @property
+    def not_shown_worse(self) -> tuple[DesignFigures, ...]:
+        """The designs besides the best one that are not shown to be worse."""
+        best = self.best
+        return tuple(
+            design for design in self.designs if design is not best and not design.shown_worse
+        )
+
 
 def populations_of(
     scores: FloatArray,

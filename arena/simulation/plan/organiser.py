@@ -155,15 +155,15 @@ class Mechanics:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What an organiser can decide, and what it buys."""
+    """A decision of the organiser, with its expected effect."""
 
     decision: str
     """What is decided, such as ``private rows``."""
     choice: str
-    """The choice, or choices that the simulated competitions do not tell apart."""
-    buys: str
-    """What it buys, with the interval of the figure."""
-    rests_on: str
+    """The best choice, and those that are not shown to be worse."""
+    effect: str
+    """What is expected of it, with the interval of the figure."""
+    based_on: str
     """What the figure comes from."""
 
 
@@ -229,11 +229,12 @@ class Advice:
         """Return what the organiser can decide, for a competition of all teams."""
         base, mechanics = self.questions.design, self.mechanics
         drawn = f"drawn competitions of {base.teams:,} teams"
-        found = [
+        decisions = [
             Decision(
                 "private rows" if design.design != base else "private rows, as planned",
                 _plain(design.setting),
-                f"the truly best team wins with {_with_interval(design, 'best_wins', percent)}",
+                f"probability {_with_interval(design, 'best_wins', percent)} that the truly best "
+                "team wins",
                 drawn,
             )
             for design in self.sweep("rows").designs
@@ -243,40 +244,35 @@ class Advice:
             ("per_day", "submissions a day", _plain),
         ):
             sweep = self.sweep(name)
-            alike = [
-                show(design.setting)
-                for design in sweep.designs
-                if design is not sweep.best and not design.shown_worse
-            ]
+            alike = ", ".join(show(design.setting) for design in sweep.not_shown_worse)
             gain = _with_interval(sweep.best, "quality", "{:.3g}".format)
-            buys = f"the winner is expected {gain} above the mean of all teams, the most"
-            buys += "; the others are not told from it" if alike else ""
-            choice = ", or ".join([show(sweep.best.setting), *([", ".join(alike)] * bool(alike))])
-            found.append(Decision(what, choice, buys, drawn))
-        found.append(
+            effect = f"the winner's expected true score is highest: {gain} above the mean of all "
+            effect += "teams" + ("; the other choices are not shown to be worse" if alike else "")
+            choice = show(sweep.best.setting) + (f", or {alike}" if alike else "")
+            decisions.append(Decision(what, choice, effect, drawn))
+        decisions.append(
             Decision(
                 "mechanism",
                 mechanics.mechanism or "a Ladder with a clip",
-                f"against {mechanics.attack_bias:.2g} that {mechanics.submissions:,} random "
-                "submissions gain on a board that shows every score",
+                f"limits what random submissions gain: {mechanics.attack_bias:.2g} for "
+                f"{mechanics.submissions:,} of them on a board that shows every score",
                 "a formula; arena attack measures it",
             )
         )
-        return found
+        return decisions
 
     def _nearest(self, name: str, value: float) -> DesignFigures:
         return min(self.sweep(name).designs, key=lambda design: abs(design.setting - value))
 
     def _rows(self) -> str:
-        """Return what more private rows buy, and what the pilot says of its own submissions."""
+        """Return the probabilities by private rows, and the rows for the pilot's submissions."""
         wins = ", ".join(
-            f"{percent(design.point['best_wins'])} with {_plain(design.setting)} (interval "
-            f"{percent(design.low['best_wins'])} to {percent(design.high['best_wins'])})"
+            f"{_with_interval(design, 'best_wins', percent)} on {_plain(design.setting)} rows"
             for design in self.sweep("rows").designs
         )
         text = (
-            f"In a competition of {self.questions.teams:,} teams the truly best one wins with "
-            f"{wins}. "
+            f"In a competition of {self.questions.teams:,} teams the probability that the truly "
+            f"best one wins is {wins}. "
         )
         rows = [("first place", self.plan.best_wins_rows)]
         rows += [(target.target.label, target.needed) for target in self.plan.targets]
@@ -295,9 +291,8 @@ class Advice:
 
     def _choice(self, name: str, show: Any) -> str:
         sweep = self.sweep(name)
-        best, others = sweep.best, [design for design in sweep.designs if design is not sweep.best]
-        worse = [show(other.setting) for other in others if other.shown_worse]
-        equal = [show(other.setting) for other in others if not other.shown_worse]
+        worse = [show(design.setting) for design in sweep.designs if design.shown_worse]
+        equal = [show(design.setting) for design in sweep.not_shown_worse]
         wins = ", ".join(
             f"{percent(design.point['best_wins'])} at {show(design.setting)}"
             for design in sweep.designs
@@ -306,14 +301,13 @@ class Advice:
             f"{design.point['quality']:.3g} at {show(design.setting)}" for design in sweep.designs
         )
         text = (
-            f"What counts is by how much the winner's true score is expected to exceed the mean of "
-            f"all teams: {quality}. That is best at {show(best.setting)}. The truly best team wins "
-            f"with {wins}."
+            f"The winner's expected true score less the mean of all teams is {quality}: largest at "
+            f"{show(sweep.best.setting)}. The truly best team wins with {wins}."
         )
         if worse:
             text += f" The winner is shown to be worse at {', '.join(worse)}."
         if equal:
-            text += f" The simulated competitions do not tell it from {', '.join(equal)}."
+            text += f" Settings not shown to be worse: {', '.join(equal)}."
         return text
 
     def _mechanism(self) -> str:
@@ -351,7 +345,7 @@ class Advice:
         if worse:
             text += f" Shown to be lower: {', '.join(worse)}."
         if equal:
-            text += f" The pilot does not tell it from {', '.join(equal)}."
+            text += f" Not shown to be lower: {', '.join(equal)}."
         return text
 
     def paragraph(self) -> str:
