@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -262,15 +263,26 @@ def outdated(state: CompetitionState) -> str | None:
     return f"The private board is older than {what}: run arena finalize again."
 
 
-def mark_of(
-    state: CompetitionState, document: Mapping[str, Any] | None = None, digest: str | None = None
-) -> Mark | None:
-    """Return since when and why a private board no longer holds, for everybody, or None.
-
-    ``document`` and its ``digest``: those of an earlier board; None: of the last one.
-    """
-    found = _outdated(state, lambda: _counted(state), document, digest)
+def final_mark(state: CompetitionState) -> Mark | None:
+    """Return since when and why the last private board no longer holds, for everybody, or None."""
+    found = _outdated(state, lambda: _counted(state))
     return None if found is None else found[1]
+
+
+def marks_of_boards(
+    state: CompetitionState,
+) -> Callable[[Mapping[str, Any], str], Mark | None]:
+    """Return the function of a stored private board and its digest that returns its mark.
+
+    The submissions that count are read when the first mark needs them, and once for all boards.
+    """
+    count = cache(lambda: _counted(state))
+
+    def mark_of(document: Mapping[str, Any], digest: str) -> Mark | None:
+        found = _outdated(state, count, document, digest)
+        return None if found is None else found[1]
+
+    return mark_of
 
 
 def _outdated(

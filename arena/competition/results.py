@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from arena.competition.finalize import (
     final_document,
     for_everybody,
-    mark_of,
+    marks_of_boards,
     outdated,
     private_standings,
 )
@@ -38,12 +39,19 @@ class PublishedResult:
     published: str
     """When: ISO 8601, UTC."""
     document: Mapping[str, Any]
+    sha256: str
+    """The digest of the private board."""
     retracted: Mapping[str, str] | None
     """``time`` and ``reason``; None: it is not retracted."""
     replaced: str | None
     """When the next version was published; None: it is the last one."""
-    mark: Mark | None
-    """Since when and why it no longer holds."""
+    find_mark: Callable[[], Mark | None]
+    """See :meth:`mark`; with a long history it takes seconds."""
+
+    @property
+    def mark(self) -> Mark | None:
+        """Since when and why it no longer holds."""
+        return None if self.retracted is not None else self.find_mark()
 
     @property
     def state(self) -> str:
@@ -54,13 +62,14 @@ class PublishedResult:
 
     def about(self) -> dict[str, Any]:
         """Return everything about it, for everybody, but its rows."""
+        mark = self.mark
         return {
             "version": self.version,
             "published": self.published,
             "state": self.state,
             "replaced": self.replaced,
             "retracted": None if self.retracted is None else dict(self.retracted),
-            "mark": None if self.mark is None else asdict(self.mark),
+            "mark": None if mark is None else asdict(mark),
         }
 
 
@@ -81,16 +90,16 @@ def published_results(state: CompetitionState) -> tuple[PublishedResult, ...]:
         if one.kind == RETRACTED
     }
     replaced = {before.version: after.published for before, after in pairwise(kept)}
+    mark_of = marks_of_boards(state)
     return tuple(
         PublishedResult(
             version=one.version,
             published=one.published,
             document=one.document,
+            sha256=digests[one.version],
             retracted=retracted.get(one.version),
             replaced=replaced.get(one.version),
-            mark=None
-            if one.version in retracted
-            else mark_of(state, one.document, digests[one.version]),
+            find_mark=partial(mark_of, one.document, digests[one.version]),
         )
         for one in kept
     )
@@ -155,15 +164,7 @@ def publish(state: CompetitionState, board: Sequence[Mapping[str, Any]]) -> int:
     UsageError
         If nothing was finalized, the private board is out of date, or this one is published.
     """
-    document = final_document(state.store)
-    if old := outdated(state):
-        raise UsageError(old)
-    digest = document_digest(document)
-    last = next(reversed(published_results(state)), None)
-    if last is not None and last.state == "published":
-        recorded = state.store.events(PUBLISHED)[-1].payload["sha256"]
-        if recorded == digest:
-            raise UsageError(f"This private board is published already, as result {last.version}.")
+    _, document, digest = _publishable(state)
     released = {row["submission"]: row["released"] for row in state.ledger.submissions()}
     shown = {
         "released": [[number, score] for number, score in released.items() if score is not None],
@@ -177,6 +178,27 @@ def publish(state: CompetitionState, board: Sequence[Mapping[str, Any]]) -> int:
     return version
 
 
+def _publishable(state: CompetitionState) -> tuple[int, dict[str, Any], str]:
+    """Return the next version, and the finalized private board with its digest.
+
+    Raises
+    ------
+    UsageError
+        As :func:`publish`.
+    """
+    document = final_document(state.store)
+    if old := outdated(state):
+        raise UsageError(old)
+    digest, last = document_digest(document), _last_result(state)
+    if last is not None and (last.state, last.sha256) == ("published", digest):
+        raise UsageError(f"This private board is published already, as result {last.version}.")
+    return 1 if last is None else last.version + 1, document, digest
+
+
+def _last_result(state: CompetitionState) -> PublishedResult | None:
+    return next(reversed(published_results(state)), None)
+
+
 def retract(state: CompetitionState, reason: str) -> int:
     """Retract the last published result, record why, and return its version.
 
@@ -187,7 +209,7 @@ def retract(state: CompetitionState, reason: str) -> int:
     """
     if not reason.strip():
         raise UsageError("A retraction needs a reason, which everybody sees: give one.")
-    last = next(reversed(published_results(state)), None)
+    last = _last_result(state)
     if last is None or last.state == "retracted":
         raise UsageError("No result is published, so there is nothing to retract.")
     state.record(RETRACTED, {"version": last.version, "reason": reason.strip()})
@@ -201,17 +223,18 @@ def next_result(
 
     ``board`` is the public board.
     """
-    if state.store.meta("final_result") is None or outdated(state):
+    try:
+        version, document, digest = _publishable(state)
+    except UsageError:
         return None
-    document = final_document(state.store)
-    last = next(reversed(published_results(state)), None)
-    if last is not None and last.state == "published":
-        recorded = state.store.events(PUBLISHED)[-1].payload["sha256"]
-        if recorded == document_digest(document):
-            return None
-    version = 1 if last is None else last.version + 1
     result = PublishedResult(
-        version=version, published="", document=document, retracted=None, replaced=None, mark=None
+        version=version,
+        published="",
+        document=document,
+        sha256=digest,
+        retracted=None,
+        replaced=None,
+        find_mark=lambda: None,
     )
     return for_participants(state, result, board)
 

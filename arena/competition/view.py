@@ -287,7 +287,7 @@ class CompetitionView:
             return rebuilt_mark(self._state.store)
         from arena.competition import finalize
 
-        return finalize.mark_of(self._state)
+        return finalize.final_mark(self._state)
 
     @property
     def published_scores(self) -> tuple[str, ...]:
