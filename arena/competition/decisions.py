@@ -38,14 +38,7 @@ def _record_decision(state: CompetitionState, kind: str, payload: Mapping[str, A
     with state.store.transaction() as transaction:
         fields = {**payload, **consequences.fields, **state.event_fields}
         transaction.append_event(kind, state.actor, fields, time=state.clock())
-        if consequences.rebuilding is not None:
-            consequences.rebuilding.store(
-                transaction,
-                cause=kind,
-                actor=state.actor,
-                now=state.clock(),
-                by_request=bool(state.event_fields),
-            )
+        consequences.store(transaction, state, kind)
 
 
 def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, Any]) -> Consequences:

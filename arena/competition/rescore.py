@@ -14,7 +14,7 @@ from arena.competition.create import read_settings_solution
 from arena.competition.final_selection import Candidate, board_ranks, choose_finals
 from arena.competition.ledger import Ledger
 from arena.competition.rebuild import board_facts, rebuilding
-from arena.competition.results import Consequences, published_results
+from arena.competition.results import Consequences, unmarked_versions
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import METRIC_CODE, CompetitionState
 from arena.config import Settings
@@ -67,6 +67,12 @@ class Scored:
     tied: FloatArray
     """``(m,)``: orders teams with the same private score, smaller first; NaN is last."""
 
+    @property
+    def public_scores(self) -> dict[int, float | None]:
+        """The public score of each submission by its id; None where there is none."""
+        pairs = zip(self.submissions, self.public.tolist(), strict=True)
+        return {submission: _known(public) for submission, public in pairs}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rescored:
@@ -80,12 +86,6 @@ class Rescored:
     """What it releases again and marks."""
     code: str | None = None
     """The code of the metric, if it is in a file of the organiser."""
-
-    @property
-    def scores(self) -> list[ScoreRecord]:
-        """The public score of each submission in the next revision."""
-        pairs = zip(self.after.submissions, self.after.public.tolist(), strict=True)
-        return [ScoreRecord(submission, _known(public), None) for submission, public in pairs]
 
 
 def rescore(
@@ -131,13 +131,9 @@ def rescore(
         (state.settings, settings),
         (state.metric.greater_is_better, metric.greater_is_better),
     )
-    rescored = Rescored(
-        corrected, settings, after, changes, Consequences(None, ()), source_of(single)
-    )
-    public = {record.submission: record.public for record in rescored.scores}
-    facts = board_facts(state.ledger, state.manager, settings, corrected, public)
-    held = [one.version for one in published_results(state) if one.mark is None]
-    return dataclasses.replace(rescored, consequences=Consequences(rebuilding(facts), tuple(held)))
+    facts = board_facts(state.ledger, state.manager, settings, corrected, after.public_scores)
+    consequences = Consequences(rebuilding(facts), unmarked_versions(state))
+    return Rescored(corrected, settings, after, changes, consequences, source_of(single))
 
 
 def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[str]:
@@ -171,7 +167,10 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
     with state.store.transaction() as transaction:
         name = rescored.settings.metric.specification
         transaction.put_solution(rescored.solution, name, number=revision)
-        transaction.put_all_scores(revision, rescored.scores)
+        scores = rescored.after.public_scores.items()
+        transaction.put_all_scores(
+            revision, [ScoreRecord(submission, public, None) for submission, public in scores]
+        )
         transaction.put_meta("revision", str(revision))
         transaction.put_meta("settings", rescored.settings.model_dump_json())
         if rescored.code is not None:
@@ -180,14 +179,7 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
             payload["metric_sha256"] = digest
         fields = {**payload, **state.event_fields}
         transaction.append_event("rescored", state.actor, fields, time=state.clock())
-        if rescored.consequences.rebuilding is not None:
-            rescored.consequences.rebuilding.store(
-                transaction,
-                cause="rescored",
-                actor=state.actor,
-                now=state.clock(),
-                by_request=bool(state.event_fields),
-            )
+        rescored.consequences.store(transaction, state, "rescored")
 
 
 def _score_all(

@@ -21,6 +21,7 @@ from arena.competition.teams import RENAMED, Teams
 from arena.errors import UsageError
 from arena.evaluation.multi_target import metric_of_each_target, target_column
 from arena.interfaces.faults import plural
+from arena.store import Transaction
 from arena.store.digests import document_digest
 from arena.types import Mark
 
@@ -112,13 +113,24 @@ class Consequences:
     rebuilding: Rebuilding | None
     """None: no released score changes."""
     results: tuple[int, ...]
-    """The versions of published results that hold no longer."""
+    """The versions of the published results that it marks."""
 
     @property
     def fields(self) -> dict[str, Any]:
         """The fields of the event of the decision."""
         teams = 0 if self.rebuilding is None else len(self.rebuilding.teams)
         return {"rebuilds": teams, "marks": list(self.results)}
+
+    def store(self, transaction: Transaction, state: CompetitionState, cause: str) -> None:
+        """Store what is released again; ``cause`` is the kind of the event of the decision."""
+        if self.rebuilding is not None:
+            self.rebuilding.store(
+                transaction,
+                cause=cause,
+                actor=state.actor,
+                now=state.clock(),
+                by_request=bool(state.event_fields),
+            )
 
 
 def consequences_text(fields: Mapping[str, Any], *, past: bool = False) -> str:
@@ -146,12 +158,17 @@ def consequences_text(fields: Mapping[str, Any], *, past: bool = False) -> str:
 
 def newly_marked(before: CompetitionState, after: CompetitionState) -> tuple[int, ...]:
     """Return the versions of published results that hold before a decision and not after it."""
-    held = {one.version for one in published_results(before) if one.mark is None}
+    unmarked = set(unmarked_versions(before))
     return tuple(
-        one.version
-        for one in (published_results(after) if held else ())
-        if one.version in held and one.mark is not None
+        result.version
+        for result in (published_results(after) if unmarked else ())
+        if result.version in unmarked and result.mark is not None
     )
+
+
+def unmarked_versions(state: CompetitionState) -> tuple[int, ...]:
+    """Return the versions of published results that hold, and of those that are retracted."""
+    return tuple(result.version for result in published_results(state) if result.mark is None)
 
 
 def publish(state: CompetitionState, board: Sequence[Mapping[str, Any]]) -> int:
