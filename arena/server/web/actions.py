@@ -18,10 +18,10 @@ from arena.server.records.accounts import (
     Team,
     team_key,
 )
-from arena.server.records.intake import Request
+from arena.server.records.intake import Kind, Request
 from arena.server.records.published import Answer, TeamFacts
 from arena.server.web.body import Received
-from arena.server.web.call import Call
+from arena.server.web.call import Call, rules_not_accepted
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Identity
@@ -122,19 +122,22 @@ def check_receives(call: Call, at: datetime) -> None:
 
 def check_may_submit(call: Call) -> Team:
     """Return the team of a person who may submit; 403 otherwise."""
-    account, merging, team = call.account, call.merging, call.team
+    team = _team_not_merging(call)
+    call.check_approved()
+    if not call.has_accepted_rules:
+        raise rules_not_accepted()
+    return team
+
+
+def _team_not_merging(call: Call) -> Team:
+    """Return the own team; 409 while it is being merged with another one."""
+    # In this order: reading the merges moves accounts to the teams of those that are finished.
+    merging, team = call.merging, call.team
     if team.team in merging:
         raise Problem(
             409, _("Your team is being merged with another one. Try again in a minute."),
             {"Retry-After": "10"},
         )  # fmt: skip
-    if account.state == "waiting":
-        raise Problem(403, _("The organiser has not approved your account yet. Try again later."))
-    if not call.has_accepted_rules:
-        raise Problem(
-            403,
-            _("Accept the rules first, on the page Rules. They may have changed since you did."),
-        )
     return team
 
 
@@ -189,46 +192,43 @@ def select(call: Call, submissions: Sequence[int]) -> Request:
             422,
             _("Choose at most {count} submissions.").format(count=facts.final_count),
         )
-    known = {one.answer.submission: one.answer.status for one in sent(call, team) if one.answer}
-    for number in submissions:
-        if known.get(number) != "accepted":
-            raise Problem(
-                422,
-                _("Submission {number} is not an accepted submission of your team.").format(
-                    number=number
-                ),
-            )
-    request, _new = call.site.intake.append(
-        competition=call.competition.name,
-        team=team.name,
-        member=call.account.account,
-        kind="select",
-        payload={"submissions": sorted(set(submissions))},
-        received=now,
-        room=call.competition.room(team),
-    )
-    return request
+    _check_accepted(call, team, submissions)
+    payload = {"submissions": sorted(set(submissions))}
+    return _append(call, "select", payload, team=team, received=now)
 
 
 def withdraw_submission(call: Call, submission: int) -> Request:
     """Withdraw a submission of the team: it leaves every board, for good."""
     team, now = check_may_submit(call), call.site.clock()
     check_open(call, now)
-    known = {one.answer.submission: one.answer.status for one in sent(call, team) if one.answer}
-    if known.get(submission) != "accepted":
-        raise Problem(
-            422,
-            _("Submission {number} is not an accepted submission of your team.").format(
-                number=submission
-            ),
-        )
+    _check_accepted(call, team, [submission])
+    return _append(call, "withdraw", {"submission": submission}, team=team, received=now)
+
+
+def _check_accepted(call: Call, team: Team, submissions: Sequence[int]) -> None:
+    """Refuse numbers that are not those of accepted submissions of the team: 422."""
+    statuses = {one.answer.submission: one.answer.status for one in sent(call, team) if one.answer}
+    for number in submissions:
+        if statuses.get(number) != "accepted":
+            raise Problem(
+                422,
+                _("Submission {number} is not an accepted submission of your team.").format(
+                    number=number
+                ),
+            )
+
+
+def _append(
+    call: Call, kind: Kind, payload: Mapping[str, Any], *, team: Team, received: datetime
+) -> Request:
+    """Store a request of a team without a file, if there is room for it."""
     request, _new = call.site.intake.append(
         competition=call.competition.name,
         team=team.name,
         member=call.account.account,
-        kind="withdraw",
-        payload={"submission": submission},
-        received=now,
+        kind=kind,
+        payload=payload,
+        received=received,
         room=call.competition.room(team),
     )
     return request
@@ -236,8 +236,7 @@ def withdraw_submission(call: Call, submission: int) -> Request:
 
 def retract(call: Call, reason: str) -> Request:
     """Retract the published result, which needs a sign-in within the last hour."""
-    if not call.person.fresh(call.site.clock()):
-        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
+    call.check_fresh()
     if call.competition.state().phase != "published":
         raise Problem(409, _("No result is published, so there is nothing to retract."))
     return admin(call, "retract", {"reason": reason})
@@ -510,13 +509,9 @@ def leave(call: Call, member: str) -> None:
         403 if somebody else is to be removed by one who is not the first member; 409 after the
         end, and while the team is merged.
     """
-    team, account, accounts = call.team, call.account, call.site.accounts
+    account, accounts = call.account, call.site.accounts
     call.limit("leave", account.account, 5)
-    if team.team in call.merging:
-        raise Problem(
-            409, _("Your team is being merged with another one. Try again in a minute."),
-            {"Retry-After": "10"},
-        )  # fmt: skip
+    team = _team_not_merging(call)
     if call.competition.state().phase in OVER:
         raise Problem(409, _("The competition is over, so teams stay as they are."))
     members = accounts.members(team.team)
@@ -538,8 +533,7 @@ def change_account(call: Call, name: str, contact: str) -> None:
 
 def delete_account(call: Call) -> None:
     """Delete the own account; 403 after an old sign-in, 409 for an organiser."""
-    if not call.person.fresh(call.site.clock()):
-        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
+    call.check_fresh()
     account, accounts = call.account.account, call.site.accounts
     organised = [
         name for name in call.site.competitions if accounts.account(account, name).organiser
@@ -571,8 +565,8 @@ def seen(call: Call) -> str:
 
 def rescore(call: Call, preview: str) -> Request:
     """Preview a rescore, or apply it by the code of the preview."""
-    if preview and not call.person.fresh(call.site.clock()):
-        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
+    if preview:
+        call.check_fresh()
     return admin(call, "rescore", {"preview": preview} if preview else {})
 
 
@@ -581,8 +575,7 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
 
     The scorer checks the deadline again: it does not believe the web process.
     """
-    if not call.person.fresh(call.site.clock()):
-        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
+    call.check_fresh()
     deadline = call.competition.deadline()
     if kind == "publish" and (deadline is None or call.site.clock() <= deadline):
         raise Problem(

@@ -76,6 +76,20 @@ class Call:
         accepted = self.site.accounts.accepted
         return text is None or bool(accepted(self.competition.name, self.account.account, version))
 
+    def check_approved(self) -> None:
+        """Refuse an account that waits for the organiser's approval: 403."""
+        if self.account.state == "waiting":
+            raise Problem(
+                403, _("The organiser has not approved your account yet. Try again later.")
+            )
+
+    def check_fresh(self) -> None:
+        """Refuse a step that needs a recent sign-in: 403."""
+        if not self.person.fresh(self.site.clock()):
+            raise Problem(
+                403, _("You signed in more than an hour ago. Sign in again for this step.")
+            )
+
     @property
     def address(self) -> str:
         """The address that the request comes from, or its network: see :func:`network`."""
@@ -100,6 +114,13 @@ class Call:
         if deadline is None:
             return timedelta(days=365)
         return max(deadline + timedelta(days=30) - now, timedelta(days=1))
+
+
+def rules_not_accepted() -> Problem:
+    """Return the problem of an account that has not accepted the rules as they are now."""
+    return Problem(
+        403, _("Accept the rules first, on the page Rules. They may have changed since you did.")
+    )
 
 
 def may_download(call: Call) -> bool:
@@ -129,12 +150,8 @@ def check_who(call: Call, who: str, scope: str) -> None:
         if may_download(call):
             return
         call.team  # noqa: B018 - 401 or 403 without an account or a team
-        raise Problem(
-            403,
-            _("Accept the rules first, on the page Rules. They may have changed since you did.")
-            if call.account.state != "waiting"
-            else _("The organiser has not approved your account yet. Try again later."),
-        )
+        call.check_approved()
+        raise rules_not_accepted()
     account = call.account
     if who == "organiser":
         if not account.organiser:
@@ -152,8 +169,6 @@ def check_who(call: Call, who: str, scope: str) -> None:
             ),
         )  # fmt: skip
     if who == "member":
-        if scope in {"submit", "account"} and account.state == "waiting":
-            raise Problem(
-                403, _("The organiser has not approved your account yet. Try again later.")
-            )
+        if scope in {"submit", "account"}:
+            call.check_approved()
         call.team  # noqa: B018 - 403 without a team

@@ -478,13 +478,8 @@ async def _device(call: Call, _fields: dict[str, str]) -> Response:
     return await _show_team(call, made={"device": f"{api.address(call, '')}/invite/{secret}"})
 
 
-def _check_fresh(call: Call) -> None:
-    if not call.person.fresh(call.site.clock()):
-        raise Problem(403, _("You signed in more than an hour ago. Sign in again for this step."))
-
-
 async def _link(call: Call, fields: dict[str, str]) -> Response:
-    _check_fresh(call)
+    call.check_fresh()
     identity = newcomer(call.request, call.site)
     # The form names the identity: another tab may have signed in as somebody else meanwhile.
     if identity is None or identity.digest != fields.get("identity"):
@@ -505,7 +500,7 @@ async def _forget_identity(call: Call, _fields: dict[str, str]) -> Response:
 
 
 async def _unlink(call: Call, _fields: dict[str, str]) -> Response:
-    _check_fresh(call)
+    call.check_fresh()
     provider = call.site.provider()
     if provider is not None and provider.oidc_only:
         # With it, a person could register a second time.
