@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from arena.server.records.accounts import Account, team_key
 from arena.server.records.announcements import LONGEST
 from arena.server.web import actions, api
-from arena.server.web.body import read_fields, whole_number
+from arena.server.web.body import check_confirmed, read_fields, whole_number
 from arena.server.web.call import Call
 from arena.server.web.invitations import read_invitations
 from arena.server.web.language import _
@@ -207,8 +207,7 @@ async def _step(call: Call, fields: dict[str, str]) -> None:
     kind = fields.get("kind", "")
     if kind not in {"finalize", "publish"}:
         raise Problem(422, _("Fill in all fields of the form."))
-    if not fields.get("sure"):
-        raise Problem(422, _("Confirm the step by its check box."))
+    check_confirmed(fields)
     actions.check_final_step(call, kind, fields.get("seen", ""))
     actions.admin(call, kind, {})
 

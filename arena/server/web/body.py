@@ -154,6 +154,12 @@ async def read_fields(request: Request, limits: ServerSection) -> dict[str, str]
     return fields
 
 
+def check_confirmed(fields: Mapping[str, str]) -> None:
+    """Refuse a form whose step was not confirmed by its check box: 422."""
+    if not fields.get("sure"):
+        raise Problem(422, _("Confirm the step by its check box."))
+
+
 async def read_many(
     request: Request, limits: ServerSection, name: str
 ) -> tuple[list[str], FormData]:

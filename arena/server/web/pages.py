@@ -23,7 +23,7 @@ from arena.server.web import (
     manager,
     provider_pages,
 )
-from arena.server.web.body import read_fields, read_many, receive, whole_number
+from arena.server.web.body import check_confirmed, read_fields, read_many, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
@@ -354,9 +354,10 @@ async def _choose(call: Call) -> Response:
 
 
 async def _withdraw_submission(call: Call, fields: dict[str, str]) -> Response:
+    check_confirmed(fields)
     submission = whole_number(fields.get("submission", ""))
-    if submission is None or not fields.get("sure"):
-        raise Problem(422, _("Confirm the step by its check box."))
+    if submission is None:
+        raise Problem(422, _("Fill in all fields of the form."))
     request = actions.withdraw_submission(call, submission)
     return _go(call, f"/submissions/{request.request}")
 
@@ -425,8 +426,7 @@ async def _withdraw(call: Call, fields: dict[str, str]) -> Response:
 
 
 async def _leave(call: Call, fields: dict[str, str]) -> Response:
-    if not fields.get("sure"):
-        raise Problem(422, _("Confirm the step by its check box."))
+    check_confirmed(fields)
     actions.leave(call, fields.get("member") or call.account.account)
     return _go(call, "/team")
 
@@ -437,8 +437,7 @@ async def _change_account(call: Call, fields: dict[str, str]) -> Response:
 
 
 async def _delete_account(call: Call, fields: dict[str, str]) -> Response:
-    if not fields.get("sure"):
-        raise Problem(422, _("Confirm the step by its check box."))
+    check_confirmed(fields)
     actions.delete_account(call)
     response = RedirectResponse("/", 303)
     drop_cookie(response, call.request, cookie_name(call.request))
