@@ -11,7 +11,7 @@ from arena.server.records.accounts import Account, Team
 from arena.server.web.language import _
 from arena.server.web.limits import network
 from arena.server.web.people import Person, person_in
-from arena.server.web.problems import Problem
+from arena.server.web.problems import Problem, too_many_requests
 from arena.server.web.site import CompetitionSite, Site
 
 
@@ -99,13 +99,7 @@ class Call:
         """Count this request; 429 if there were too many in this minute."""
         wait = self.site.buckets.take((what, who), per_minute)
         if wait:
-            raise Problem(
-                429,
-                _("Too many requests in this minute. Try again in {seconds} seconds.").format(
-                    seconds=wait
-                ),
-                {"Retry-After": str(wait)},
-            )
+            raise too_many_requests(wait)
 
     def token_expiry(self) -> timedelta:
         """Return how long tokens last by default: until 30 days after the deadline, or a year."""

@@ -37,7 +37,7 @@ from arena.server.web.people import (
     redirect_target,
     signed_in,
 )
-from arena.server.web.problems import EXPECTED, TITLES, Problem
+from arena.server.web.problems import EXPECTED, TITLES, Problem, too_many_requests
 from arena.server.web.prose import Addresses, markdown
 from arena.server.web.provider_pages import newcomer, newcomer_cookie
 from arena.server.web.rendering import Handler, left, refusals_on, render
@@ -676,12 +676,7 @@ class _PlainPages:
             fields = await read_fields(request, ServerSection())
             then = redirect_target(fields.get("then", "/"))
             if wait := self.site.buckets.take(("sign in", address), 10):
-                raise Problem(
-                    429,
-                    _("Too many requests in this minute. Try again in {seconds} seconds.").format(
-                        seconds=wait
-                    ),
-                )
+                raise too_many_requests(wait)
             held = self.site.accounts.holder(fields.get("key", "").strip())
             if held is None or held[1].scope != "signin":
                 raise Problem(
@@ -702,15 +697,10 @@ class _PlainPages:
         contact = address_of(fields.get("contact", ""))
         most = {("lost", address): 10, ("lost", (contact or "").casefold()): 3}
         wait = max(self.site.buckets.take(key, n) for key, n in most.items())
-        if wait or contact is None:
-            problem = Problem(
-                429 if wait else 422,
-                _("Too many requests in this minute. Try again in {seconds} seconds.").format(
-                    seconds=wait
-                )
-                if wait
-                else _("This is no e-mail address."),
-            )
+        if wait:
+            return await self.sign_in_page(request, too_many_requests(wait))
+        if contact is None:
+            problem = Problem(422, _("This is no e-mail address."))
             return await self.sign_in_page(request, problem)
         page = await self.sign_in_page(request, asked=True)
         # After the answer, so that its time does not say it either.

@@ -75,6 +75,17 @@ class Problem(Exception):  # noqa: N818 - it is what RFC 9457 calls it
         }
 
 
+def too_many_requests(seconds: int) -> Problem:
+    """Return the problem of a sender who can send the next request after some seconds."""
+    return Problem(
+        429,
+        _("Too many requests in this minute. Try again in {seconds} seconds.").format(
+            seconds=seconds
+        ),
+        {"Retry-After": str(seconds)},
+    )
+
+
 _LOGGER = logging.getLogger("arena.server.web")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 

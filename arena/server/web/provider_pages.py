@@ -37,7 +37,7 @@ from arena.server.web.people import (
     set_cookie,
     signed_in,
 )
-from arena.server.web.problems import Problem
+from arena.server.web.problems import Problem, too_many_requests
 from arena.server.web.provider import (
     FLOW_SECONDS,
     NEWCOMER_SECONDS,
@@ -137,12 +137,7 @@ def _settings(site: Site, request: Request) -> ServerSection:
         raise Problem(404, _("There is no such page."))
     address = network(request.client.host if request.client else "")
     if wait := site.buckets.take(("provider", address), _PER_MINUTE):
-        raise Problem(
-            429,
-            _("Too many requests in this minute. Try again in {seconds} seconds.").format(
-                seconds=wait
-            ),
-        )
+        raise too_many_requests(wait)
     return settings
 
 
