@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from arena.server.records.accounts import Account, Team
 from arena.server.web.language import _
-from arena.server.web.limits import network
+from arena.server.web.limits import sender
 from arena.server.web.people import Person, person_in
 from arena.server.web.problems import Problem, too_many_requests
 from arena.server.web.site import CompetitionSite, Site
@@ -92,8 +92,8 @@ class Call:
 
     @property
     def address(self) -> str:
-        """The address that the request comes from, or its network: see :func:`network`."""
-        return network(self.request.client.host if self.request.client else "")
+        """The address that the request comes from, or its network: see :func:`sender`."""
+        return sender(self.request)
 
     def limit(self, what: str, who: str, per_minute: int) -> None:
         """Count this request; 429 if there were too many in this minute."""

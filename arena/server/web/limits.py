@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Network, ip_address
 
+from starlette.requests import Request
+
 _LONGEST = 64
 """Characters of an address: a proxy may give on what a client wrote."""
 
@@ -18,6 +20,11 @@ def network(address: str) -> str:
     ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
     """
     return _network(address[:_LONGEST])
+
+
+def sender(request: Request) -> str:
+    """Return the key of the sender of a request: see :func:`network`."""
+    return network(request.client.host if request.client else "")
 
 
 @lru_cache(maxsize=4_096)

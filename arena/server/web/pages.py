@@ -28,7 +28,7 @@ from arena.server.web.call import Call
 from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
-from arena.server.web.limits import network
+from arena.server.web.limits import sender
 from arena.server.web.mail import address_of, mail_lost_key, mailing_competitions
 from arena.server.web.people import (
     cookie_name,
@@ -670,7 +670,7 @@ class _PlainPages:
         )
 
     async def sign_in(self, request: Request) -> Response:
-        address = network(request.client.host if request.client else "")
+        address = sender(request)
         then = "/"
         try:
             fields = await read_fields(request, ServerSection())
@@ -692,7 +692,7 @@ class _PlainPages:
 
     async def lost_key(self, request: Request) -> Response:
         """Mail a link to the accounts with an address; the answer never says if there is one."""
-        address = network(request.client.host if request.client else "")
+        address = sender(request)
         fields = await read_fields(request, ServerSection())
         contact = address_of(fields.get("contact", ""))
         most = {("lost", address): 10, ("lost", (contact or "").casefold()): 3}

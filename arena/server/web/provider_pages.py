@@ -28,7 +28,7 @@ from arena.server.records.accounts import Account
 from arena.server.records.layout import OIDC_SECRET
 from arena.server.web.cookies import cookies_of
 from arena.server.web.language import _
-from arena.server.web.limits import network
+from arena.server.web.limits import sender
 from arena.server.web.people import (
     cookie_name,
     drop_cookie,
@@ -135,8 +135,7 @@ def _settings(site: Site, request: Request) -> ServerSection:
     settings = site.provider()
     if settings is None:
         raise Problem(404, _("There is no such page."))
-    address = network(request.client.host if request.client else "")
-    if wait := site.buckets.take(("provider", address), _PER_MINUTE):
+    if wait := site.buckets.take(("provider", sender(request)), _PER_MINUTE):
         raise too_many_requests(wait)
     return settings
 
