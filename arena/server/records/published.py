@@ -563,14 +563,6 @@ class Published:
         )
         return [Answer.of(parse_json(row["document"])) for row in rows]
 
-    def times(self) -> dict[int, str]:
-        """Return when each submission was received, by its number."""
-        rows = self._rows(
-            "SELECT json_extract(document, '$.submission') AS submission,"
-            " json_extract(document, '$.received') AS received FROM answers"
-        )
-        return {row["submission"]: row["received"] for row in rows if row["submission"] is not None}
-
     def received(self, team: str, submission: int) -> str:
         """Return when a submission of a team was received; empty if it is not published."""
         rows = self._rows(

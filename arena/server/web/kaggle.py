@@ -225,12 +225,12 @@ def _submissions(call: Call, *, only_known: bool) -> list[dict[str, Any]]:
 
 def _leaderboard(call: Call) -> list[dict[str, Any]]:
     rows, _etag = call.competition.board()
-    times = call.competition.times()
+    times = call.competition.received(rows)
     return [
         {
             "teamId": number,
             "teamName": str(row.get("team", "")),
-            "submissionDate": _time(times.get(row.get("submission", 0))) or _NEVER,
+            "submissionDate": _time(times.get(row.get("submission", 0)) or None) or _NEVER,
             "score": "" if row.get("score") is None else f"{row['score']:.10g}",
         }
         for number, row in enumerate(rows, 1)

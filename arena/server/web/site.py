@@ -55,9 +55,7 @@ class CompetitionSite:
         self._held: dict[str, _Held] = {}
         self._kept: dict[tuple[int, int], bytes] = {}
         self._kept_of = ""
-        self._times: dict[int, str] = {}
         self._received: dict[int, str] = {}
-        self._times_of = ""
         self.changes: list[Request] | None = None
         """Requests to merge or rename teams whose accounts were not changed yet; None: not read
         yet."""
@@ -117,13 +115,6 @@ class CompetitionSite:
         """Return the rows of the public board and its etag."""
         rows, etag = self.held("board", lambda one: one.json())
         return rows or [], etag
-
-    def times(self) -> dict[int, str]:
-        """Return when the submissions on the public board were received, by their numbers."""
-        etag = self.board()[1]
-        if etag != self._times_of:
-            self._times, self._times_of = self.published.times(), etag
-        return self._times
 
     def received(self, rows: Iterable[Mapping[str, Any]]) -> dict[int, str]:
         """Return when the submissions of some rows of the board were received, by number."""
