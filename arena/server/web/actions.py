@@ -534,13 +534,10 @@ def change_account(call: Call, name: str, contact: str) -> None:
 def delete_account(call: Call) -> None:
     """Delete the own account; 403 after an old sign-in, 409 for an organiser."""
     call.check_fresh()
-    account, accounts = call.account.account, call.site.accounts
-    organised = [
-        name for name in call.site.competitions if accounts.account(account, name).organiser
-    ]
-    if organised:
+    account = call.account.account
+    if call.site.is_organiser(account):
         raise Problem(409, _("An organiser's account cannot be deleted here."))
-    accounts.forget_person(account)
+    call.site.accounts.forget_person(account)
 
 
 def admin(call: Call, kind: str, payload: Mapping[str, Any]) -> Request:

@@ -99,14 +99,11 @@ def mail_lost_key(site: Site, contact: str) -> None:
     Organisers, of whatever competition, get theirs from ``arena serve``; who is blocked gets none.
     """
     for account in site.accounts.with_contact(contact)[:_MOST_ACCOUNTS]:
-        taking_part = site.accounts.competitions_of(account.account)
-        one = next((one for one in mailing_competitions(site) if one.name in taking_part), None)
-        if one is None or account.state == "blocked" or account.organiser:
+        names = site.accounts.competitions_of(account.account)
+        mailing = [one for one in mailing_competitions(site) if one.name in names]
+        if not mailing or account.state == "blocked" or site.is_organiser(account.account):
             continue
-        if any(
-            site.accounts.account(account.account, name).organiser for name in site.competitions
-        ):
-            continue
+        facts = mailing[0].facts
         secret = site.accounts.invite(
             "signin",
             account=account.account,
@@ -116,12 +113,12 @@ def mail_lost_key(site: Site, contact: str) -> None:
         url = f"{site.settings.url}/invite/{secret}"
         text = (
             f"Somebody, perhaps you, asked for a link that signs {account.name} in to "
-            f"{_title(one.facts)}.\n\nIt works once, within an hour; do not pass it on:\n{url}\n\n"
-            f"If it was not you, do nothing.\n{_foot(one.facts)}"
+            f"{_title(facts)}.\n\nIt works once, within an hour; do not pass it on:\n{url}\n\n"
+            f"If it was not you, do nothing.\n{_foot(facts)}"
         )
         digest = hashlib.sha256(secret.encode()).hexdigest()
-        subject = f"Sign in to {_title(one.facts)}"
-        site.mails.add([Mail(f"lost key {digest}", one.name, contact, subject, text)])
+        subject = f"Sign in to {_title(facts)}"
+        site.mails.add([Mail(f"lost key {digest}", mailing[0].name, contact, subject, text)])
 
 
 def announcement_mails(

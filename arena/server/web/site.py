@@ -258,6 +258,10 @@ class Site:
             self.uploads.drop(upload)
             total -= size
 
+    def is_organiser(self, account: str) -> bool:
+        """Return whether an account is an organiser of any competition."""
+        return any(self.accounts.account(account, name).organiser for name in self.competitions)
+
     def competition(self, name: str) -> CompetitionSite:
         """Return a competition; 404 if it does not exist."""
         if name not in self.competitions:
