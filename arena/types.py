@@ -132,9 +132,9 @@ class MetricTraits:
     ordered_classes: bool = False
     """Whether the score depends on the order of the labels: texts must then be declared."""
     max_classes: int | None = None
+    """The largest number of classes for which the metric is defined."""
     for_more_classes: str = ""
     """A metric to choose instead where there are more classes, such as ``f1(average=macro)``."""
-    """The largest number of classes for which the metric is defined."""
     joint_targets: bool = False
     """Whether the metric scores all targets at once; otherwise scores are averaged over targets.
 
