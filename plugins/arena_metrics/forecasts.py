@@ -17,6 +17,7 @@ from arena.interfaces.faults import FaultList
 from arena.types import FloatArray, MetricTraits, PredictionKind, RawTable, RowContext
 from arena_metrics.parameters import require_inside, require_whole
 from arena_metrics.pointwise import Pointwise
+from arena_metrics.regression import pinball_losses, symmetric_percentage_errors
 
 _LONG = ("output_type_id", "value")
 """Columns of the long form: the level of a quantile or the number of a sample, and its value."""
@@ -185,9 +186,8 @@ class WeightedIntervalScore(_OfSeveralNumbers):
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return the mean of twice the pinball losses."""
-        levels = np.array(self.levels)
-        below = truth[:, np.newaxis] - _stacked(predictions)
-        return np.asarray(2.0 * np.maximum(levels * below, (levels - 1.0) * below).mean(axis=-1))
+        residuals = truth[:, np.newaxis] - _stacked(predictions)
+        return np.asarray(2.0 * pinball_losses(residuals, np.array(self.levels)).mean(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -433,17 +433,14 @@ class OverallWeightedAverage(MetricOfSums):
         """Return sMAPE and scaled error of a forecast and of the benchmark."""
         scale = np.ones(len(truth)) if self._scale is None else self._scale
         benchmark = np.zeros(len(truth)) if self._benchmark is None else self._benchmark
-        own = _percentage(truth, predictions), np.abs(predictions - truth) / scale
-        naive = _percentage(truth, benchmark), np.abs(benchmark - truth) / scale
+        errors, naive_errors = (
+            (symmetric_percentage_errors(truth, forecast), np.abs(forecast - truth) / scale)
+            for forecast in (predictions, benchmark)
+        )
         shape = predictions.shape
-        return np.stack([*own, *(np.broadcast_to(one, shape) for one in naive)], axis=-1)
+        naive = (np.broadcast_to(error, shape) for error in naive_errors)
+        return np.stack([*errors, *naive], axis=-1)
 
     def combine(self, sums: FloatArray) -> FloatArray:
         """Return the mean of the two ratios."""
         return np.asarray(0.5 * (sums[..., 0] / sums[..., 2] + sums[..., 1] / sums[..., 3]))
-
-
-def _percentage(truth: npt.NDArray[Any], forecast: npt.NDArray[Any]) -> FloatArray:
-    scale = np.abs(truth) + np.abs(forecast)
-    error = np.abs(forecast - truth)
-    return np.asarray(2.0 * np.divide(error, scale, out=np.zeros_like(scale), where=scale > 0))

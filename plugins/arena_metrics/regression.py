@@ -142,9 +142,7 @@ class SymmetricMeanAbsolutePercentageError(Pointwise):
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return twice the absolute error over the sum of the absolute values."""
-        scale = np.abs(predictions) + np.abs(truth)
-        error = np.abs(predictions - truth)
-        return np.asarray(2.0 * np.divide(error, scale, out=np.zeros_like(scale), where=scale > 0))
+        return symmetric_percentage_errors(truth, predictions)
 
 
 @dataclass(frozen=True)
@@ -172,5 +170,16 @@ class QuantileLoss(Pointwise):
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return alpha times an underestimate, or 1 - alpha times an overestimate."""
-        residual = truth - predictions
-        return np.asarray(np.maximum(self.alpha * residual, (self.alpha - 1.0) * residual))
+        return pinball_losses(truth - predictions, self.alpha)
+
+
+def symmetric_percentage_errors(truth: npt.NDArray[Any], forecast: npt.NDArray[Any]) -> FloatArray:
+    """Return 2 |f - y| / (|y| + |f|), elementwise; 0 where both are 0."""
+    scale = np.abs(forecast) + np.abs(truth)
+    error = np.abs(forecast - truth)
+    return np.asarray(2.0 * np.divide(error, scale, out=np.zeros_like(scale), where=scale > 0))
+
+
+def pinball_losses(residual: npt.NDArray[Any], level: float | FloatArray) -> FloatArray:
+    """Return the losses of quantiles of these levels whose target is larger by the residual."""
+    return np.asarray(np.maximum(level * residual, (level - 1.0) * residual))
