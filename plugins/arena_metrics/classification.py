@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +12,7 @@ from arena.intake.cells import merge_equal_numbers
 from arena.types import MetricTraits
 from arena_metrics.confusion import FunctionOfConfusion
 from arena_metrics.parameters import require_choice
-from arena_metrics.rows import positive_rows
+from arena_metrics.rows import bound_copy, positive_rows
 
 
 def _diagonal(matrix: Any) -> Any:
@@ -164,9 +163,7 @@ class QuadraticWeightedKappa(FunctionOfConfusion):
         """Return the metric with the distances of these labels."""
         numbers = merge_equal_numbers(classes)
         values = range(len(classes)) if numbers is None else (numbers[name] for name in classes)
-        made = copy.copy(self)
-        object.__setattr__(made, "_values", tuple(map(float, values)))
-        return made
+        return bound_copy(self, _values=tuple(map(float, values)))
 
     def from_confusion(self, matrix: Any) -> Any:
         """Return 1 - observed disagreement / disagreement expected under independence."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import importlib
 import io
 import itertools
@@ -28,6 +27,7 @@ from arena.types import (
 )
 from arena.utils.distribution import how_to_install
 from arena_metrics.modalities import BOXES, CROWD
+from arena_metrics.rows import bound_copy
 
 _CORNERS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))
 _SIZES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("xmin", "ymin", "width", "height"))
@@ -180,9 +180,7 @@ class MeanAveragePrecision(BaseMetric):
         """
         _Columns.of(context.targets, with_score=False)
         _Columns.of(context.columns, with_score=True)
-        made = copy.copy(self)
-        object.__setattr__(made, "_names", (context.targets, context.columns))
-        return made
+        return bound_copy(self, _names=(context.targets, context.columns))
 
     def score(
         self,

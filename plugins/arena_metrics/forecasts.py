@@ -18,6 +18,7 @@ from arena.types import FloatArray, MetricTraits, PredictionKind, RawTable, RowC
 from arena_metrics.parameters import require_inside, require_whole
 from arena_metrics.pointwise import Pointwise
 from arena_metrics.regression import pinball_losses, symmetric_percentage_errors
+from arena_metrics.rows import bound_copy
 
 _LONG = ("output_type_id", "value")
 """Columns of the long form: the level of a quantile or the number of a sample, and its value."""
@@ -317,9 +318,7 @@ class _Scaled(Pointwise):
                 f"{self.name} needs a column 'scale' above 0 in the solution: the error of the "
                 "naive forecast on the training part of the row's series."
             )
-        bound = replace(self)  # type: ignore[type-var]
-        object.__setattr__(bound, "_scale", scale)
-        return bound
+        return bound_copy(self, _scale=scale)
 
     def example_extra(self, n_rows: int) -> dict[str, FloatArray]:
         """Return scales for the conformance suite."""
@@ -419,10 +418,7 @@ class OverallWeightedAverage(MetricOfSums):
                 "owa needs the columns 'scale' (above 0) and 'benchmark' (the forecast of Naive 2) "
                 "in the solution."
             )
-        bound = OverallWeightedAverage()
-        object.__setattr__(bound, "_scale", scale)
-        object.__setattr__(bound, "_benchmark", benchmark)
-        return bound
+        return bound_copy(self, _scale=scale, _benchmark=benchmark)
 
     def example_extra(self, n_rows: int) -> dict[str, FloatArray]:
         """Return scales and forecasts of a benchmark for the conformance suite."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +18,7 @@ from arena.types import (
     WeightArray,
 )
 from arena_metrics.parameters import require_choice, require_whole
+from arena_metrics.rows import bound_copy
 
 _QUERIES_AT_ONCE = 4_096
 _LARGEST_RELEVANCE = 1_000.0
@@ -84,9 +84,7 @@ class NdcgAtK:
                 "The metric 'ndcg_at_k' ranks the documents of each query: name the column that "
                 "holds the query with --cluster (cluster in [data] of competition.toml)."
             )
-        bound = copy.copy(self)
-        object.__setattr__(bound, "_queries", np.asarray(context.clusters, dtype=np.intp))
-        return bound
+        return bound_copy(self, _queries=np.asarray(context.clusters, dtype=np.intp))
 
     def score(
         self,

@@ -1,8 +1,9 @@
-"""Preparation of rows shared by the metrics: weights, class codes, positive rows."""
+"""Preparation of rows shared by the metrics: weights, class codes, positive rows, bound metrics."""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from arena.errors import MetricError
 from arena.types import FloatArray
 
+_Metric = TypeVar("_Metric")
 _Rows = tuple[npt.NDArray[Any], npt.NDArray[Any], FloatArray | None]
 
 
@@ -63,3 +65,16 @@ def positive_rows(metric: str, truth: npt.NDArray[Any]) -> npt.NDArray[np.bool_]
             f"Choose one that has an average over classes, such as roc_auc or f1(average=macro)."
         )
     return np.asarray(truth == 1)
+
+
+def bound_copy(metric: _Metric, **members: Any) -> _Metric:
+    """Return a copy of a frozen metric with members that depend on the rows or on their labels.
+
+    >>> from arena_metrics.classification import QuadraticWeightedKappa
+    >>> bound_copy(QuadraticWeightedKappa(), _values=(0.0, 2.0))._values
+    (0.0, 2.0)
+    """
+    made = copy.copy(metric)
+    for name, value in members.items():
+        object.__setattr__(made, name, value)
+    return made

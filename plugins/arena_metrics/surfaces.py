@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from arena.errors import MetricError, UsageError
 from arena.intake import SHAPE_COLUMNS, SPACING_COLUMNS
 from arena.types import FloatArray, MetricTraits, RowContext
 from arena_metrics.parameters import require_inside
+from arena_metrics.rows import bound_copy
 from arena_metrics.segmentation import MaskMetric
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -121,9 +121,7 @@ class _SurfaceMetric(MaskMetric):
         MetricError
             If the solution does not have them, or they are not valid.
         """
-        bound = copy.copy(self)
-        object.__setattr__(bound, "images", _Images.of(self.name, context.extra))
-        return bound
+        return bound_copy(self, images=_Images.of(self.name, context.extra))
 
     @abstractmethod
     def _of_distances(self, there: FloatArray, back: FloatArray) -> float:

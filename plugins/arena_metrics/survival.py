@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +19,7 @@ from arena.types import (
 )
 from arena_metrics.kernels.engine import KernelEngine, choose_engine
 from arena_metrics.parameters import require_choice
-from arena_metrics.rows import drawn_rows
+from arena_metrics.rows import bound_copy, drawn_rows
 
 _RESAMPLES_AT_ONCE = 64
 _WORK_OF_A_PAIR = 0.1
@@ -95,9 +94,7 @@ class ConcordanceIndex:
                 f"The column {self.event!r} of the solution must contain only 1 (event observed) "
                 f"and 0 (time censored)."
             )
-        bound = copy.copy(self)
-        object.__setattr__(bound, "_observed", None if events is None else events == 1.0)
-        return bound
+        return bound_copy(self, _observed=None if events is None else events == 1.0)
 
     def score(
         self,

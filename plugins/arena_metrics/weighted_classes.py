@@ -13,7 +13,7 @@ from arena.errors import MetricError, UsageError
 from arena.interfaces import MetricOfSums
 from arena.types import FloatArray, MetricTraits, PredictionKind, RowContext
 from arena_metrics.parameters import require_inside
-from arena_metrics.rows import as_codes
+from arena_metrics.rows import as_codes, bound_copy
 
 _REGULARISATION = 10.0
 
@@ -68,9 +68,7 @@ class ClassWeightedLogLoss(MetricOfSums):
             raise MetricError(
                 f"{self.name} has a weight for {unknown[0]!r}, which is no label of the solution."
             )
-        bound = ClassWeightedLogLoss(self.weights, self.clip)
-        object.__setattr__(bound, "_classes", tuple(classes))
-        return bound
+        return bound_copy(self, _classes=tuple(classes))
 
     def _parsed(self) -> dict[str, float]:
         weights = {}
@@ -152,9 +150,7 @@ class ApproximateMedianSignificance(MetricOfSums):
             raise MetricError(
                 "ams needs a column 'Weight' of numbers of 0 or more in the solution."
             )
-        bound = ApproximateMedianSignificance()
-        object.__setattr__(bound, "_weights", weights)
-        return bound
+        return bound_copy(self, _weights=weights)
 
     def example_extra(self, n_rows: int) -> dict[str, FloatArray]:
         """Return weights for the conformance suite."""
