@@ -239,18 +239,8 @@ Did you mean max_error?
         UsageError
             If the function does not take one of the parameters.
         """
-        function, given = _function_of_scorer(rest, self.known())
-        if rest not in self.known() and function in self.known():
-            metric = self.make(function, {**given, **parameters})
-            if not rest.startswith("neg_"):
-                return metric
-            return (NegativeMean if isinstance(metric, HasRowValues) else Negative)(metric)
         if rest not in self.known():
-            near = difflib.get_close_matches(rest, self.known(), n=3)
-            guess = f" Did you mean {' or '.join(near)}?" if near else ""
-            raise UnknownNameError(
-                f"scikit-learn has no metric {rest!r} that arena can call.{guess}"
-            )
+            return self._make_scorer(rest, parameters)
         taken = _parameters(rest)[2:]
         for name in parameters:
             if name not in taken or name == "sample_weight":
@@ -266,15 +256,28 @@ Did you mean max_error?
                 pass
         return ScikitLearnMetric(f"{self.prefix}:{rest}", rest, _kind(rest), dict(parameters))
 
+    def _make_scorer(self, name: str, parameters: Mapping[str, Any]) -> Metric:
+        function, given = _function_of_scorer(name, self.known())
+        if function is None:
+            near = difflib.get_close_matches(name, self.known(), n=3)
+            guess = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise UnknownNameError(
+                f"scikit-learn has no metric {name!r} that arena can call.{guess}"
+            )
+        metric = self.make(function, {**given, **parameters})
+        if not name.startswith("neg_"):
+            return metric
+        return (NegativeMean if isinstance(metric, HasRowValues) else Negative)(metric)
 
-def _function_of_scorer(name: str, known: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return the function of a scorer and its parameters; the name itself if it is of none."""
+
+def _function_of_scorer(name: str, known: Sequence[str]) -> tuple[str | None, dict[str, Any]]:
+    """Return the function of a scorer, None if there is none, and its parameters."""
     base, _, average = name.removeprefix("neg_").rpartition("_")
     parameters: dict[str, Any] = {"average": average}
     if average not in _AVERAGES:
         base, parameters = name.removeprefix("neg_"), {}
     functions = (base + ending for ending in ("", "_score", "_loss"))
-    return next((function for function in functions if function in known), name), parameters
+    return next((function for function in functions if function in known), None), parameters
 
 
 @cache
