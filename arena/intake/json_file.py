@@ -94,7 +94,7 @@ def read_json(
                 'Write one object for each row, such as {"id": "a", "y": 1}.',
                 row=line,
             )
-        for name, value in _flattened(row) if flat else row.items():
+        for name, value in flattened(row) if flat else row.items():
             columns.setdefault(name, {})[len(lines)] = _text(value)
         lines.append(line)
         if len(lines) > bounds.rows or len(columns) > bounds.columns:
@@ -108,6 +108,19 @@ def read_json(
         values[list(cells)] = list(cells.values())
         arrays.append(pa.array(values, pa.string()))
     return RawTable(composed_names(columns), tuple(arrays), lambda position: lines[position])
+
+
+def flattened(row: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of an object, nested ones with names with dots.
+
+    >>> dict(flattened({"a": 1, "b": {"c": 2}}))
+    {'a': 1, 'b.c': 2}
+    """
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{above}{key}.")
+        else:
+            yield above + key, value
 
 
 def _rows(
@@ -202,14 +215,6 @@ def _index_name(names: Collection[str], expected: Sequence[str]) -> str | None:
     """Return the name of a column of row numbers; None: the columns say what they are."""
     known = {*expected, "id", "case", "algorithm"}
     return "" if known.isdisjoint(names) else None
-
-
-def _flattened(row: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in row.items():
-        if isinstance(value, dict):
-            yield from _flattened(value, f"{above}{key}.")
-        else:
-            yield above + key, value
 
 
 def _parsed(text: str, line: int | None, faults: FaultList) -> Any:

@@ -6,7 +6,7 @@ import functools
 import json
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -103,19 +103,6 @@ def json_lines(path: Path) -> Iterator[Any]:
                         raise refuse(f"{path}, line {number},", str(error)) from error
     except OSError as error:
         raise refuse(path, str(error)) from error
-
-
-def flattened(row: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of an object, nested ones with names with dots.
-
-    >>> dict(flattened({"a": 1, "b": {"c": 2}}))
-    {'a': 1, 'b.c': 2}
-    """
-    for key, value in row.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{above}{key}.")
-        else:
-            yield above + key, value
 
 
 def as_number(value: Any) -> float | None:

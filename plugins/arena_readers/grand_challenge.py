@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError
+from arena.intake.json_file import flattened
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, find, flattened, read_json, refuse, refusing
+from arena_readers.files import as_number, chosen, find, read_json, refuse, refusing
 
 _NAMES = (
     "case",
