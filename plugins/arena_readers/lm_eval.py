@@ -48,23 +48,19 @@ class LmEvalReader:
         ``value`` is a metric such as ``acc_norm``, or with the filter of the answers,
         ``exact_match,strict-match``.
         """
+        names = {file: _NAME.fullmatch(file.name) for file in find(path, _PATTERN)}
         newest: dict[tuple[Path, str], tuple[str, Path]] = {}
-        files = list(find(path, _PATTERN))
-        for file in files:
-            if named := _NAME.fullmatch(file.name):
-                key, found = (file.parent, named["task"]), (named["date"] or "", file)
-                newest[key] = max(newest.get(key, found), found)
+        for file, name in names.items():
+            if name is not None:
+                key, run = (file.parent, name["task"]), (name["date"] or "", file)
+                newest[key] = max(newest.get(key, run), run)
         if not newest:
             raise refuse(path, f"there is no file {_PATTERN}")
         read = {file for _, file in newest.values()}
-        notes = skipped(
-            [file for file in files if file not in read and _NAME.fullmatch(file.name)],
-            "older runs of a model on a task",
-        )
-        notes += skipped(
-            [file for file in files if not _NAME.fullmatch(file.name)],
-            "not named samples_TASK_DATE.jsonl",
-        )
+        older = [file for file, name in names.items() if name is not None and file not in read]
+        misnamed = [file for file, name in names.items() if name is None]
+        notes = skipped(older, "older runs of a model on a task")
+        notes += skipped(misnamed, "not named samples_TASK_DATE.jsonl")
         if len(tasks := list(dict.fromkeys(task for _, task in newest))) > 1:
             notes += (
                 f"The questions of {len(tasks)} tasks count alike ({', '.join(tasks)}), as in a "
