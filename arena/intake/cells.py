@@ -211,15 +211,22 @@ def _cast(column: Any) -> FloatArray:
         cast = _as_float64(column, safe=is_text(column))
     except pa.ArrowInvalid:
         text = pc.utf8_trim_whitespace(column)
-        lower = pc.utf8_lower(text)
-        if pc.all(pc.is_in(lower, value_set=pa.array([*_BOOLEANS, *_BOOLEANS.values()]))).as_py():
-            for word, number in _BOOLEANS.items():
-                text = pc.if_else(pc.equal(lower, word), number, text)
+        numeric = _digits_for_booleans(text)
+        if pc.all(pc.is_in(numeric, value_set=pa.array(_BOOLEANS.values()))).as_py():
+            text = numeric
         cast = pc.cast(pc.if_else(is_number(text), text, "nan"), pa.float64())
     if cast.null_count:
         cast = pc.fill_null(cast, np.nan)
     values: FloatArray = cast.to_numpy(zero_copy_only=False)
     return values
+
+
+def _digits_for_booleans(text: Any) -> Any:
+    """Return the cells with 1 and 0 instead of true and false in any case."""
+    lower = pc.utf8_lower(text)
+    for word, digit in _BOOLEANS.items():
+        text = pc.if_else(pc.equal(lower, word), digit, text)
+    return text
 
 
 def _as_float64(column: Any, *, safe: bool) -> Any:
@@ -365,9 +372,7 @@ def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
     code_of = {values[label]: code for code, label in enumerate(as_numbers)}
     text = pc.utf8_trim_whitespace(written)
     if set(code_of) == {0, 1}:
-        lower = pc.utf8_lower(text)
-        for word, number in _BOOLEANS.items():
-            text = pc.if_else(pc.equal(lower, word), number, text)
+        text = _digits_for_booleans(text)
     candidates = np.isnan(codes) & is_number(text).to_numpy(zero_copy_only=False)
     for at in np.flatnonzero(candidates):
         with contextlib.suppress(InvalidOperation):
