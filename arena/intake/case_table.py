@@ -26,6 +26,7 @@ from arena.interfaces import CaseScores
 from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, show, show_all
 from arena.types import FloatArray, RawTable
 from arena.utils.lazy import pc
+from arena.utils.text import is_number
 
 _ALGORITHM_NAMES = frozenset(
     ("alg_name", "alg", "method", "model", "model_name", "system", "team", "participant")
@@ -330,15 +331,7 @@ def _words(name: str) -> list[str]:
 
 def _holds_texts(cells: Any) -> bool:
     words = pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(to_text(cells)))).to_pylist()
-    return any(one not in _MISSING and not _is_number(one) for one in words)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return True
+    return any(word not in _MISSING and not is_number(word.replace(",", ".")) for word in words)
 
 
 def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, str]:
@@ -403,20 +396,21 @@ def _numbers(
         missing = pc.is_in(text, pa.array(_MISSING))
         if pa.types.is_floating(column.type):
             missing = pc.or_(missing, pc.is_nan(pc.fill_null(column, np.nan)))
-        mask = missing.to_numpy(zero_copy_only=False)
-        if mask.all() and not pa.types.is_string(column.type):
-            found.append(np.full(len(mask), np.nan))
+            infinite = pc.fill_null(pc.is_inf(column), False)
+        else:
+            infinite = pc.match_substring_regex(text, _INFINITE)
+        is_missing, is_infinite, is_negative = (
+            mask.to_numpy(zero_copy_only=False)
+            for mask in (missing, infinite, pc.starts_with(text, "-"))
+        )
+        if is_missing.all() and not pa.types.is_string(column.type):
+            found.append(np.full(len(column), np.nan))
             continue
-        infinite = pc.match_substring_regex(text, _INFINITE)
-        if pa.types.is_floating(column.type):
-            infinite = pc.is_inf(column)
-        special = pc.or_kleene(missing, pc.fill_null(infinite, False))
         zero = pa.scalar(0, column.type) if not pa.types.is_string(column.type) else "0"
-        values = numbers(pc.if_else(special, zero, column), name, place, faults)
-        values = np.where(special.to_numpy(zero_copy_only=False) & ~mask, np.inf, values)
-        negative = pc.match_substring(text, "-").to_numpy(zero_copy_only=False)
-        values = np.where(np.isinf(values) & negative, -np.inf, values)
-        found.append(np.where(mask, np.nan, values))
+        finite = pc.if_else(pc.or_(missing, infinite), zero, column)
+        values = numbers(finite, name, place, faults)
+        values = np.where(is_infinite, np.where(is_negative, -np.inf, np.inf), values)
+        found.append(np.where(is_missing, np.nan, values))
     return found
 
 
