@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,15 +50,8 @@ def items_app(
     check_option = typer.Option("--check", help="Test it, and report what does not conform.")
 
     def command(name: str | None = None, check: bool = False, as_json: bool = False) -> None:
-        import arena.testing
-
-        show_items(
-            kind,
-            name,
-            getattr(arena.testing, suite) if check else None,
-            column=column,
-            as_json=as_json,
-        )
+        checker = getattr(importlib.import_module("arena.testing"), suite) if check else None
+        show_items(kind, name, checker, column=column, as_json=as_json)
 
     command.__annotations__ |= {
         "name": Annotated[str | None, name_argument],
