@@ -35,6 +35,7 @@ from arena.types import (
 from arena.utils.formatting import BoardDisplay
 from arena.utils.locations import check_location
 from arena.utils.text import shorten
+from arena.utils.times import with_offset
 
 CONFIG_NAME = "competition.toml"
 DATABASE_NAME = "arena.duckdb"
@@ -47,10 +48,7 @@ Ties = Literal["shared", "earliest", "secondary"]
 
 
 def _as_utc(time: datetime | None) -> datetime | None:
-    if time is None:
-        return None
-    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return aware.astimezone(UTC)
+    return None if time is None else with_offset(time).astimezone(UTC)
 
 
 class CompetitionSection(ConfigSection):

@@ -20,6 +20,7 @@ from arena.competition.teams import MERGED, RENAMED
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
 from arena.store import Event
+from arena.utils.times import with_offset
 
 if TYPE_CHECKING:
     from arena.competition.results import Consequences
@@ -278,7 +279,7 @@ def exempt(
     if extra < 0 or (until is None and not extra):
         raise UsageError("Name until when the team may submit, or how many submissions more.")
     if until is not None:
-        until = (until if until.tzinfo else until.replace(tzinfo=UTC)).astimezone(UTC)
+        until = with_offset(until).astimezone(UTC)
         if deadline is None or until <= deadline:
             raise UsageError(
                 f"{until:%Y-%m-%d %H:%M} UTC is not after the deadline, so the team needs no "

@@ -13,6 +13,7 @@ from arena.errors import InputError
 from arena.intake.folder import SubmissionFile, named_file
 from arena.interfaces.faults import show, show_all
 from arena.utils.text import delimiter_of
+from arena.utils.times import with_offset
 
 _MOST_BYTES = 200 * 2**20
 
@@ -86,7 +87,7 @@ def _time(text: str, where: str, now: datetime) -> datetime:
         raise InputError(
             f"{where}: {show(text)} is no time: write it as 2025-03-31T18:05:00Z."
         ) from None
-    time = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    time = with_offset(time).astimezone(UTC)
     if time > now:
         raise InputError(f"{where}: {show(text)} is in the future.")
     return time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from arena.intake.cells import Place
 from arena.interfaces.faults import FaultList, show
 from arena.types import FloatArray
+from arena.utils.times import with_offset
 
 
 def read_times(
@@ -62,4 +63,4 @@ def _as(read: Callable[[str], float]) -> Callable[[str], float]:
 
 def _seconds(word: str) -> float:
     time = datetime.fromisoformat(word.strip())
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    return with_offset(time).timestamp()

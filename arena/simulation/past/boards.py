@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from arena.errors import InputError
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import read_csv
 from arena.utils.text import printable
+from arena.utils.times import with_offset
 
 _LEAST_TEAMS = 5
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -218,4 +219,4 @@ def _time(text: str) -> float:
     except ValueError:
         return np.nan
     # Kaggle writes times of UTC without saying so.
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    return with_offset(time).timestamp()
