@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -348,17 +349,17 @@ def sweep_designs(
     points, others = populations
     found: list[dict[str, float]] = []
     spread: list[dict[str, FloatArray]] = []  # (kinds, scenarios) of each figure
-    teams, of_points, of_scenarios = 0, None, []
+
+    @lru_cache(maxsize=1)  # most sweeps keep the number of teams
+    def random_numbers(teams: int) -> tuple[RandomNumbers, list[RandomNumbers]]:
+        of_scenarios = [
+            RandomNumbers.of(teams, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, position]))
+            for position in range(max(map(len, others), default=0))
+        ]
+        return RandomNumbers.of(teams, _DRAWS, np.random.default_rng(seed)), of_scenarios
+
     for design in designs:
-        if of_points is None or design.teams != teams:
-            teams = design.teams
-            of_points = RandomNumbers.of(teams, _DRAWS, np.random.default_rng(seed))
-            of_scenarios = [
-                RandomNumbers.of(
-                    teams, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, position])
-                )
-                for position in range(max(map(len, others), default=0))
-            ]
+        of_points, of_scenarios = random_numbers(design.teams)
         own = [draw_competitions(point, within, design, of_points) for point in points]
         found.append({figure: float(np.mean([one[figure] for one in own])) for figure in FIGURES})
         drawn = [
