@@ -203,7 +203,7 @@ def outcome_of(
     teams = _teams(state, result, public, scores, place, known)
     settings = state.settings
     released = {
-        release.submission: release.release.score for release in state.store.releases(state.epoch)
+        record.submission: record.release.score for record in state.store.releases(state.epoch)
     }
     shown = (
         (datetime.fromisoformat(record.received), released[record.submission], true)
@@ -220,8 +220,8 @@ def outcome_of(
         greater_is_better=better,
         submissions=sum(record.team in known for record in counting),
         turned_away=sum(
-            submission.status != "accepted" and submission.team in known
-            for submission in state.store.submissions()
+            record.status != "accepted" and record.team in known
+            for record in state.store.submissions()
         ),
         teams=teams,
         days=by_day,

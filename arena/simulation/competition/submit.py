@@ -98,18 +98,18 @@ class Submitter:
 def open_submitter(state: CompetitionState, clock: SimulatedClock, folder: Path) -> Submitter:
     """Return the submitter of a simulated competition."""
     released = {
-        release.submission: release.release.score for release in state.store.releases(state.epoch)
+        record.submission: record.release.score for record in state.store.releases(state.epoch)
     }
     known = {
-        (submission.team, submission.sha256): Submitted(
-            submission.submission,
-            submission.team,
-            submission.status,
-            released.get(submission.submission),
-            submission.faults,
+        (record.team, record.sha256): Submitted(
+            record.submission,
+            record.team,
+            record.status,
+            released.get(record.submission),
+            record.faults,
             known=True,
         )
-        for submission in state.store.submissions()
+        for record in state.store.submissions()
     }
     left = {key for key, answer in known.items() if answer.status == "accepted"}
     return Submitter(state, SubmissionHandler(state), clock, folder, known, left)

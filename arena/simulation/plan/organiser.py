@@ -125,13 +125,13 @@ class Questions:
             return [float(count) for count in counts], changed
         if name == "teams":
             counts = sorted(self.team_counts)
-            return [float(count) for count in counts], [
-                replace(base, teams=count) for count in counts
-            ]
+            changed = [replace(base, teams=count) for count in counts]
+            return [float(count) for count in counts], changed
         now = base.private_rows
         steps = (0.5, 1, 2, 4)
-        rows = sorted(self.private_rows or {max(1, round(now * step)) for step in steps})
-        return [float(row) for row in rows], [replace(base, private_rows=row) for row in rows]
+        counts = sorted(self.private_rows or {max(1, round(now * step)) for step in steps})
+        changed = [replace(base, private_rows=count) for count in counts]
+        return [float(count) for count in counts], changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,10 +197,10 @@ class Plan:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["rows"] = [row.to_dict() for row in self.rows]
         plain["power_rows"] = [
-            {"power": power_row.probability, "test_rows": power_row.test_rows, **_ends(power_row)}
-            for power_row in self.power_rows
+            {"power": needed.probability, "test_rows": needed.test_rows, **_ends(needed)}
+            for needed in self.power_rows
         ]
-        plain["best_wins_rows"] = [_needed(best_wins_row) for best_wins_row in self.best_wins_rows]
+        plain["best_wins_rows"] = [_needed(needed) for needed in self.best_wins_rows]
         plain["targets"] = [target.to_dict() for target in self.targets]
         document: dict[str, Any] = as_json(plain)
         return document
@@ -542,20 +542,21 @@ class _Scenarios:
     def intervals(self, rows: int) -> dict[str, Interval]:
         """Return the intervals for this number of rows of figures that depend on true scores."""
         tail, scale = (1 - self.level) / 2, float(np.sqrt(self.n_rows / rows))
-        wins = [(one <= rows).mean(axis=1) for one in self.until]
+        shares = [(until <= rows).mean(axis=1) for until in self.until]
         tied = self.worst == 0
         boards = self.worst[:, None] + scale * self.fresh[:, : 10 * _BOARDS_OF_A_SCENARIO]
         # Of several that are equally good only one counts as the best: any of them by chance.
         wins_at_worst = float(tied[boards.argmax(axis=0)].mean()) / int(tied.sum())
         widths, winners, shown = self._widths(self.worst[:, None], rows, 10)
         by_prior = [self._widths(own, rows) for own in self.draws]
-        found = {"best_wins": (wins_at_worst, max(np.quantile(win, 1 - tail / 2) for win in wins))}
+        most = max(np.quantile(share, 1 - tail / 2) for share in shares)
+        ends = {"best_wins": (wins_at_worst, most)}
         at_worst = {"interval_width": widths, "winner_width": winners, "winner_shown": shown}
         for position, (name, worst) in enumerate(at_worst.items()):
-            lows = [np.quantile(one[position], tail / 2) for one in by_prior]
-            highs = [np.quantile(one[position], 1 - tail / 2) for one in by_prior]
-            found[name] = (min(*lows, worst[0]), max(*highs, worst[0]))
-        return {name: (float(low), float(high)) for name, (low, high) in found.items()}
+            lows = [np.quantile(means[position], tail / 2) for means in by_prior]
+            highs = [np.quantile(means[position], 1 - tail / 2) for means in by_prior]
+            ends[name] = (min(*lows, worst[0]), max(*highs, worst[0]))
+        return {name: (float(low), float(high)) for name, (low, high) in ends.items()}
 
     def _widths(
         self, true: FloatArray, rows: int, times: int = 1
@@ -575,7 +576,7 @@ class _Scenarios:
         """Return the interval of the rows with which the truly best wins with a probability."""
         tail = (1 - self.level) / 2
         rows = [np.quantile(one, share, axis=1, method="inverted_cdf") for one in self.until]
-        low = min(float(np.quantile(row, tail / 2)) for row in rows)
+        low = min(float(np.quantile(of_prior, tail / 2)) for of_prior in rows)
         if (self.worst == 0).sum() > 1:
             return float(np.ceil(low)), None
         until = rows_until_the_best_leads(self.worst[:, None], self.fresh, self.n_rows)

@@ -24,8 +24,8 @@ _HEIGHT = 320
 def simulation_charts(result: RankSimulation) -> tuple[Chart, ...]:
     """Return every picture: the wins, and for each number of rows and competitors its ranks."""
     charts = [_wins_chart(result)]
-    for rank in result.ranks:
-        charts += [_paths_chart(result, rank), _ranks_chart(rank)]
+    for quantiles in result.ranks:
+        charts += [_paths_chart(result, quantiles), _ranks_chart(quantiles)]
     charts += [_board_chart(board) for board in result.boards]
     return tuple(charts)
 

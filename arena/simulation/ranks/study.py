@@ -89,7 +89,7 @@ class RankSimulation:
                 "tests": self.settings.tests,
                 "models": self.scores.true,
                 "win_frequency": [_fields(one) for one in self.win_frequency],
-                "ranks": [row for rank in self.ranks for row in _rank_rows(rank)],
+                "ranks": [row for quantiles in self.ranks for row in _rank_rows(quantiles)],
                 "coverage": [_fields(one) for one in self.coverage],
                 "boards": [_board(board) for board in self.boards],
                 "rows_needed": [_fields(one) for one in self.rows_needed],
