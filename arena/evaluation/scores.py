@@ -278,19 +278,22 @@ def _each_by_itself(
 
 
 def influence_values(
-    metric: Metric, truth: npt.NDArray[Any], block: npt.NDArray[Any]
+    metric: Metric,
+    truth: npt.NDArray[Any],
+    block: npt.NDArray[Any],
+    row_values: FloatArray | None = None,
 ) -> FloatArray | None:
     """Return ``(k, n)`` influence values of the submissions of a block, or None.
 
     Those of a pointwise metric are its centred row values times the slope of ``from_mean`` (the
-    delta method). None: the metric is a black box.
+    delta method); ``row_values`` are these, if they are known. None: the metric is a black box.
     """
     truth, block = read_only((truth, block))
     if isinstance(metric, HasInfluenceValues):
         return metric.influence_values(truth, block)
     if not isinstance(metric, HasRowValues):
         return None
-    values = metric.row_values(truth, block)
+    values = metric.row_values(truth, block) if row_values is None else row_values
     mean = values.mean(axis=1, keepdims=True)
     return np.asarray((values - mean) * slope_of_score(metric, mean))
 

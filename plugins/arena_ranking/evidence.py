@@ -264,15 +264,17 @@ def _read_block(
 ) -> _Block:
     metric, truth = study.metric, study.truth
     of_predictions = row_fingerprints(block, units)
-    of_values = values = None
+    row_values = None
+    if isinstance(metric, HasRowValues):
+        row_values = metric.row_values(*read_only((truth, block)))
+    values = None
     if affordable:
         # A perfect submission's slope can be infinite: 0 * inf is checked for, not warned of.
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = influence_values(metric, truth, block)
-    if isinstance(metric, HasRowValues):
-        of_values = row_fingerprints(metric.row_values(truth, block), units)
-    elif values is not None:
-        of_values = row_fingerprints(values, units)
+            values = influence_values(metric, truth, block, row_values)
+    compared = values if row_values is None else row_values
+    of_values = None if compared is None else row_fingerprints(compared, units)
+    unseen = np.zeros(len(block)) if row_values is None else _unseen(study, units, row_values)
     by_class = values is not None and _is_by_class(study, values)
     if values is not None:
         values = sum_by_unit(values - values.mean(axis=1, keepdims=True), units)
@@ -280,17 +282,17 @@ def _read_block(
         if (units is not None or weights is not None) and values.shape[1] > 1:
             of_rows = np.arange(len(truth)) if units is None else units
             values *= cluster_leverage(of_rows, weights)
-    return _Block(of_predictions, of_values, values, by_class, _unseen(study, units, block))
+    return _Block(of_predictions, of_values, values, by_class, unseen)
 
 
-def _unseen(study: Study, units: IntArray | None, block: npt.NDArray[Any]) -> FloatArray:
+def _unseen(study: Study, units: IntArray | None, row_values: FloatArray) -> FloatArray:
     """Return ``(k,)`` distances from the worst unit of each submission to the worst possible."""
     metric, (low, high) = study.metric, range_of(study.metric)
     if not (is_mean_of_rows(metric) and np.isfinite((low, high)).all()):
-        return np.zeros(len(block))
-    values = np.asarray(metric.row_values(*read_only((study.truth, block))))  # type: ignore[attr-defined]
+        return np.zeros(len(row_values))
+    values = row_values
     if units is not None:
-        values = sum_by_unit(values, units) / np.bincount(units)
+        values = sum_by_unit(row_values, units) / np.bincount(units)
     worst = values.min(axis=1) - low if metric.greater_is_better else high - values.max(axis=1)
     seen = ((values == low) | (values == high)).all(axis=1)
     return np.where(seen, 0.0, np.maximum(worst, 0.0))
