@@ -26,6 +26,7 @@ from arena.evaluation.score_intervals import (
     interval_ends,
     own_intervals,
     score_errors,
+    signed_interval_ends,
 )
 from arena.evaluation.scores import round_significant, score_under_weights
 from arena.interfaces import ScoresTogether, Study, traits_of
@@ -499,10 +500,9 @@ def _winners_of_places(
         prizes = order[:places]
         winners = counting[prizes]
         other = float(-ndtri(tail / len(winners)))
-        if greater_is_better:
-            low, high = interval_ends(errors, flattering, other)
-        else:
-            high, low = (-end for end in interval_ends(errors, other, flattering))
+        low, high = signed_interval_ends(
+            errors, flattering, other, greater_is_better=greater_is_better
+        )
         if places == counts[0]:
             signed_ends = low, high
         beaten = [signed <= signed[winner] for winner in winners] if places > 1 else [winners]

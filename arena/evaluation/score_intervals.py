@@ -62,6 +62,7 @@ __all__ = [
     "own_intervals",
     "range_of",
     "score_errors",
+    "signed_interval_ends",
 ]
 
 _MOST_VALUES = 6e7
@@ -155,6 +156,26 @@ def interval_ends(
         np.clip(np.minimum(low, x), lowest, highest),
         np.clip(np.maximum(high, x), lowest, highest),
     )
+
+
+def signed_interval_ends(
+    errors: ScoreErrors,
+    critical: float | FloatArray,
+    upper: float | FloatArray,
+    *,
+    greater_is_better: bool,
+) -> Ends:
+    """Return :func:`interval_ends` of the scores with a sign by which larger is better.
+
+    >>> loss = errors_of_means(np.array([[1.0] * 9 + [0.0]]), (0.0, 1.0))
+    >>> ends = signed_interval_ends(loss, 1.959964, 1.644854, greater_is_better=False)
+    >>> [float(end.round(4)[0]) for end in ends]
+    [-0.9975, -0.6058]
+    """
+    if greater_is_better:
+        return interval_ends(errors, critical, upper)
+    low, high = interval_ends(errors, upper, critical)
+    return -high, -low
 
 
 def own_intervals(errors: ScoreErrors, level: float) -> Ends:

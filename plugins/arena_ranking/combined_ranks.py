@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from arena.errors import UsageError
 from arena.evaluation.combinations import CombinedMetric
-from arena.evaluation.score_intervals import interval_ends, score_errors
+from arena.evaluation.score_intervals import score_errors, signed_interval_ends
 from arena.evaluation.scores import round_significant
 from arena.interfaces import RankSets, Study
 from arena.types import FloatArray
@@ -101,11 +101,14 @@ def _ends(part: Study, alpha: float, n_parts: int) -> tuple[FloatArray, FloatArr
     the upper ones for all submissions and all parts.
     """
     m, errors = len(part.scores), score_errors(part)
-    one, all_parts = float(-ndtri(alpha / m)), float(-ndtri(alpha / (m * n_parts)))
-    near, far = interval_ends(errors, one), interval_ends(errors, all_parts)
-    ends = (near[0], far[1]) if part.metric.greater_is_better else (-near[1], -far[0])
+    low, high = signed_interval_ends(
+        errors,
+        float(-ndtri(alpha / m)),
+        float(-ndtri(alpha / (m * n_parts))),
+        greater_is_better=part.metric.greater_is_better,
+    )
     none = np.array([errors.why_none(j) is not None for j in range(m)])
-    return np.where(none, -np.inf, ends[0]), np.where(none, np.inf, ends[1])
+    return np.where(none, -np.inf, low), np.where(none, np.inf, high)
 
 
 def better_mean_rank(better: Sequence[_Relation], weights: FloatArray) -> _Relation:
