@@ -55,6 +55,24 @@ def size_degrees_of_freedom(units: IntArray, weights: FloatArray | None = None) 
     return float(squares.sum() ** 2 / (squares**2).sum() - 1)
 
 
+def fewest_units(units: IntArray, codes: IntArray) -> int:
+    """Return the number of rows, or clusters, of the code that is in the fewest.
+
+    Parameters
+    ----------
+    units
+        ``(n,)`` codes of what is counted.
+    codes
+        ``(n,)`` codes of classes or tasks.
+
+    Examples
+    --------
+    >>> fewest_units(np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1]))
+    1
+    """
+    return min(len(np.unique(units[codes == code])) for code in np.unique(codes))
+
+
 def time_blocks(times: FloatArray) -> IntArray:
     """Return ``(n,)`` codes of blocks of consecutive times, as clusters of rows in time order.
 

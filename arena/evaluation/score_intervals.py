@@ -32,6 +32,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from arena.evaluation.case_metrics import MedianOfCases
+from arena.evaluation.clusters import fewest_units
 from arena.evaluation.combinations import tasks_of
 from arena.evaluation.levels import check_level
 from arena.evaluation.order_statistics import errors_of_medians
@@ -81,7 +82,7 @@ def score_errors(study: Study) -> ScoreErrors:
     if tasks is None:
         return found
     units = np.arange(len(tasks)) if study.clusters is None else study.clusters
-    fewest = min(len(np.unique(units[tasks == code])) for code in np.unique(tasks))
+    fewest = fewest_units(units, tasks)
     if fewest >= _FEWEST_IN_TASK:
         return found
     reason = (

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
+from arena.evaluation.clusters import (
+    cluster_leverage,
+    fewest_units,
+    size_degrees_of_freedom,
+)
 from arena.evaluation.combinations import within_tasks
 from arena.evaluation.row_weights import row_weights_of
 from arena.evaluation.score_intervals import range_of
@@ -191,7 +195,7 @@ def _units_of_the_rarest_class(study: Study, clusters: IntArray | None, *, by_cl
     codes = within_tasks(study.metric, classes)
     if codes is None:
         return int(of_rows.max()) + 1
-    return min(len(np.unique(of_rows[codes == code])) for code in np.unique(codes))
+    return fewest_units(of_rows, codes)
 
 
 def _is_by_class(study: Study, values: FloatArray) -> bool:

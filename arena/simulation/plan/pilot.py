@@ -14,7 +14,7 @@ import numpy as np
 
 from arena.competition.view import CompetitionView
 from arena.errors import InputError, MetricError
-from arena.evaluation.clusters import size_degrees_of_freedom
+from arena.evaluation.clusters import fewest_units, size_degrees_of_freedom
 from arena.evaluation.ranks import best_first
 from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
 from arena.evaluation.scores import round_significant
@@ -512,5 +512,4 @@ def _units_of_the_rarest_class(study: Study, *, by_class: bool) -> int | None:
     if not (by_class or traits_of(study.metric).needs_every_class):
         return None
     of_rows = np.arange(len(study.truth)) if study.clusters is None else study.clusters
-    codes = np.unique(study.truth)
-    return min(len(np.unique(of_rows[study.truth == code])) for code in codes)
+    return fewest_units(of_rows, study.truth)
