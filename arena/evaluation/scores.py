@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ def is_black_box(metric: Metric) -> bool:
     return not isinstance(metric, HasResample | HasRowValues | ScoresTogether)
 
 
-def is_mean_of_rows(metric: Metric) -> bool:
+def is_mean_of_rows(metric: Metric) -> TypeGuard[HasRowValues]:
     """Return whether the score is the mean of the row values, and not another function of it."""
     return isinstance(metric, HasRowValues) and bool((metric.from_mean(_PROBES) == _PROBES).all())
 

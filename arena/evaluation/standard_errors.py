@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import influence_values, is_mean_of_rows, score_under_weights
-from arena.interfaces import HasRowValues, Metric
+from arena.interfaces import Metric
 from arena.types import FloatArray, IntArray
 from arena.utils.read_only import read_only
 
@@ -74,7 +74,7 @@ def comparable_values(
     These are the row values if the score is their mean, and influence values otherwise.
     """
     # A mean needs no numerical slope, so that an exact tie stays exact.
-    if is_mean_of_rows(metric) and isinstance(metric, HasRowValues):
+    if is_mean_of_rows(metric):
         return metric.row_values(*read_only((truth, block)))
     return influence_values(metric, truth, block)
 

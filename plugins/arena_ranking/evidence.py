@@ -291,12 +291,13 @@ def _read_block(
 
 def _unseen(study: Study, units: IntArray | None, row_values: FloatArray) -> FloatArray:
     """Return ``(k,)`` distances from the worst unit of each submission to the worst possible."""
-    metric, (low, high) = study.metric, range_of(study.metric)
-    if not (is_mean_of_rows(metric) and np.isfinite((low, high)).all()):
+    low, high = range_of(study.metric)
+    greater_is_better = study.metric.greater_is_better
+    if not (is_mean_of_rows(study.metric) and np.isfinite((low, high)).all()):
         return np.zeros(len(row_values))
     values = row_values
     if units is not None:
         values = sum_by_unit(row_values, units) / np.bincount(units)
-    worst = values.min(axis=1) - low if metric.greater_is_better else high - values.max(axis=1)
+    worst = values.min(axis=1) - low if greater_is_better else high - values.max(axis=1)
     seen = ((values == low) | (values == high)).all(axis=1)
     return np.where(seen, 0.0, np.maximum(worst, 0.0))

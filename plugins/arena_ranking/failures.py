@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
-from arena.interfaces import HasRowValues, Study
+from arena.evaluation.scores import is_mean_of_rows
+from arena.interfaces import Study
 from arena.interfaces.faults import plural
 from arena.types import Finding, FloatArray, IntArray, Table
 from arena.utils.formatting import level_text, percent
@@ -105,10 +106,9 @@ def failed_rows(study: Study) -> FailedRows | None:
     metric, score_range = study.metric, range_of(study.metric)
     if (
         study.parts
-        or not isinstance(metric, HasRowValues)
+        or not is_mean_of_rows(metric)
         or not np.isfinite(score_range).all()
         or len(study.scores) * len(study.truth) > _MOST_VALUES
-        or not (metric.from_mean(np.array(score_range)) == np.array(score_range)).all()
     ):
         return None
     worst = _worst(study)
@@ -118,9 +118,9 @@ def failed_rows(study: Study) -> FailedRows | None:
         values = np.asarray(metric.row_values(study.truth, block), dtype=np.float64)
         failed = values == worst
         counts, means = failed.sum(axis=1), values.mean(axis=1)
-        rest = values.shape[1] - counts
+        n_others = values.shape[1] - counts
         with np.errstate(invalid="ignore", divide="ignore"):
-            usual = np.where(failed, 0.0, values).sum(axis=1) / rest
+            usual = np.where(failed, 0.0, values).sum(axis=1) / n_others
         found.append((counts, means, usual, (~failed & (values != best)).any(axis=1)))
     counts, means, usual, others = (np.concatenate(part) for part in zip(*found, strict=True))
     return FailedRows(counts.astype(np.intp), means, usual, others.astype(np.bool_))
