@@ -409,10 +409,7 @@ class BoardRun:
             once,
             workers=self.settings.n_workers,
         )[:, :, 0]
-        return {
-            part.name: [value if np.isfinite(value) else None for value in own.tolist()]
-            for part, own in zip(metric.parts, scores, strict=True)
-        }
+        return {part.name: as_json(own) for part, own in zip(metric.parts, scores, strict=True)}
 
     def _secondary_scores(
         self, records: Sequence[SubmissionRecord]
@@ -437,7 +434,7 @@ class BoardRun:
                         workers=self.settings.n_workers,
                         failures=[],
                     )
-            found[name] = [value if np.isfinite(value) else None for value in scores.tolist()]
+            found[name] = as_json(scores)
         return found
 
     def _target_scores(self, records: Sequence[SubmissionRecord]) -> dict[str, list[float | None]]:
@@ -459,9 +456,7 @@ class BoardRun:
                 predictions_of_target(predictions, at),
                 workers=self.settings.n_workers,
             )
-            found[target_column(single, target.name)] = [
-                value if np.isfinite(value) else None for value in scores.tolist()
-            ]
+            found[target_column(single, target.name)] = as_json(scores)
         return found
 
     def _public_scores(

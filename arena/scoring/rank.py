@@ -302,9 +302,8 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     filled = _filled_with(scores, settings, greater, ends)
     matrix = case_matrix(scores, filled, infinite=by_rank)
     empty = int(np.isnan(scores.values).sum()) + int((matrix.repeats == 0).sum())
-    worst = _filled_with(scores, settings, greater, ends)
-    if worst is not None and empty:
-        notes.append(f"Missing values count as {worst:.10g}: {empty:,} of them.")
+    if filled is not None and empty:
+        notes.append(f"Missing values count as {filled:.10g}: {empty:,} of them.")
     if settings.baseline is not None and settings.missing == "baseline":
         matrix, count = matrix.filled_from(settings.baseline)
         notes.append(f"Missing values are those of {settings.baseline}: {count:,} of them.")
