@@ -142,18 +142,16 @@ def study_of(
         If the settings do not apply to the rows.
     """
     check_defined(metric, rows)
-    by_parts = isinstance(metric, CombinedMetric) and metric.by_parts
-    drawn: Any = metric
-    if isinstance(metric, CombinedMetric) and by_parts:
-        drawn = EachPart(metric)
+    by_parts = metric if isinstance(metric, CombinedMetric) and metric.by_parts else None
+    drawn: Any = metric if by_parts is None else EachPart(by_parts)
     resampled, resampling = resample(
         drawn, rows, predictions, scores, settings, progress=progress or NoProgress()
     )
     influence = None if resampling.jackknife is None else resampling.jackknife.influence
-    of_parts = np.empty((0, 0, 0))
-    if isinstance(metric, CombinedMetric) and by_parts and not resampling.without:
-        of_parts = resampled.reshape(len(metric.parts), len(scores), -1)
-        resampled = round_significant(metric.combine(of_parts))
+    of_parts: FloatArray | None = None
+    if by_parts is not None and not resampling.without:
+        of_parts = resampled.reshape(len(by_parts.parts), len(scores), -1)
+        resampled = round_significant(by_parts.combine(of_parts))
     best = best_of_each_team(scores, resampled, teams, greater_is_better=metric.greater_is_better)
     names = tuple(teams[at] for at in best.positions)
     codes = {name: code for code, name in enumerate(names)}
@@ -174,9 +172,9 @@ def study_of(
         soft_labels=rows.soft_labels,
         words=rows.words,
         parts=()
-        if not len(of_parts) or not isinstance(metric, CombinedMetric)
+        if by_parts is None or of_parts is None
         else _parts_of(
-            metric, rows, names, submissions, predictions, of_parts, best.positions, settings
+            by_parts, rows, names, submissions, predictions, of_parts, best.positions, settings
         ),
         candidates=(
             Candidates(
