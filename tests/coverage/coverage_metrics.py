@@ -7,6 +7,7 @@ many rows as a board has.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -325,14 +326,20 @@ def twice(draw_rows: Callable[[Rng], Board], *, grouped: bool) -> Callable[[Rng]
     return draw
 
 
-def with_a_bad_team(draw_rows: Callable[[Rng], Board]) -> Callable[[Rng], Board]:
-    """Multiply the errors of the last submission by 20."""
+def with_scaled_errors(
+    draw_rows: Callable[[Rng], Board], team: int, factor: float
+) -> Callable[[Rng], Board]:
+    """Multiply the errors of one submission, whose score is a mean of squares, by a factor."""
 
     def draw(rng: Rng) -> Board:
-        one = draw_rows(rng)
-        factors = np.r_[np.ones(len(one.predictions) - 1), 20.0]
-        return Board(one.truth, one.predictions * factors[:, np.newaxis],
-                     one.true_scores * factors**2)  # fmt: skip
+        board = draw_rows(rng)
+        factors = np.ones(len(board.predictions))
+        factors[team] = factor
+        return replace(
+            board,
+            predictions=board.predictions * factors[:, np.newaxis],
+            true_scores=board.true_scores * factors**2,
+        )
 
     return draw
 
@@ -561,7 +568,7 @@ CELLS: tuple[Cell, ...] = (
             "accuracy, correlation .999, n=300", "accuracy", labels(10, 300, 0.8, correlation=0.999)
         ),
         Cell("ROC AUC, correlation .999", "roc_auc", binormal(10, 200, 50, correlation=0.999)),
-        Cell("mse, one bad team, n=50", "mse", with_a_bad_team(residuals(10, 50))),
+        Cell("mse, one bad team, n=50", "mse", with_scaled_errors(residuals(10, 50), -1, 20.0)),
         Cell(
             "accuracy, one bad team, n=100",
             "accuracy",

@@ -15,7 +15,7 @@ from scipy import integrate, special, stats
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
 from arena.types import ROW_WEIGHTS
 from coverage_boards import Board, Cell, binormal, even_groups, labels, of_kind, residuals
-from coverage_metrics import correlated, lognormal_weights, weighted
+from coverage_metrics import correlated, lognormal_weights, weighted, with_scaled_errors
 
 __all__ = ["CELLS"]
 
@@ -247,20 +247,12 @@ _LEADERS = (
     Cell("accuracy, one hopeless among 30, n=300", "accuracy",
          labels(30, 300, np.r_[np.full(29, 0.8), 0.2])),
     Cell("mse, one hopeless among 10, n=100", "mse",
-         lambda rng: _one_hopeless(residuals(10, 100)(rng))),
+         with_scaled_errors(residuals(10, 100), -1, 10.0)),
 )  # fmt: skip
 _TIME = tuple(
     Cell(f"mse, time order {rho:g}, n=400", "mse", autoregressive(10, 400, rho), dependent=True)
     for rho in (0.3, 0.7)
 )
-
-
-def _one_hopeless(board: Board) -> Board:
-    factors = np.r_[np.ones(len(board.predictions) - 1), 10.0]
-    return Board(
-        board.truth, board.predictions * factors[:, np.newaxis], board.true_scores * factors**2
-    )
-
 
 CELLS: tuple[Cell, ...] = (
     *of_kind("rare failures and few units", *_RARE),

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from arena.evaluation.clusters import time_blocks
-from arena.types import ROW_WEIGHTS
 from coverage_boards import (
     Board,
     Cell,
@@ -29,6 +28,7 @@ from coverage_metrics import (
     lognormal_weights,
     sampled,
     weighted,
+    with_scaled_errors,
 )
 from coverage_rare import (
     LOSS,
@@ -94,17 +94,6 @@ def pareto_weights(rng: Rng, n: int) -> Array:
     return 1 + rng.pareto(1.5, n)
 
 
-def grouped_weights(m: int, n: int, groups: int) -> Callable[[Rng], Board]:
-    """Draw accuracies with groups of unequal size and weights of the rows."""
-    drawn = labels(m, n, 0.8, clusters=growing_groups(n, groups))
-
-    def draw(rng: Rng) -> Board:
-        board = drawn(rng)
-        return replace(board, extra={ROW_WEIGHTS: rng.lognormal(0, 1, n)})
-
-    return draw
-
-
 def two_humps(m: int, n: int) -> Callable[[Rng], Board]:
     """Draw values of which half are below -1 and half above 2: the median is at the gap."""
 
@@ -155,15 +144,6 @@ def two_sided(m: int, n: int) -> Callable[[Rng], Board]:
         return values_board(values, 0.0)
 
     return draw
-
-
-def _with_leader(board: Board) -> Board:
-    factors = np.r_[0.85, np.ones(len(board.predictions) - 1)]
-    return replace(
-        board,
-        predictions=board.predictions * factors[:, np.newaxis],
-        true_scores=board.true_scores * factors**2,
-    )
 
 
 CELLS: tuple[Cell, ...] = (
@@ -221,7 +201,11 @@ CELLS: tuple[Cell, ...] = (
             "accuracy",
             weighted(labels(10, 100, 0.8), pareto_weights),
         ),
-        Cell("accuracy, 15 groups and weights", "accuracy", grouped_weights(10, 300, 15)),
+        Cell(
+            "accuracy, 15 groups and weights",
+            "accuracy",
+            weighted(labels(10, 300, 0.8, clusters=growing_groups(300, 15)), lognormal_weights),
+        ),
         Cell("mse, lognormal weights, n=20", "mse", weighted(residuals(5, 20), lognormal_weights)),
     ),
     *of_kind(
@@ -241,7 +225,7 @@ CELLS: tuple[Cell, ...] = (
         Cell(
             "mse, one leader among 30, n=300",
             "mse",
-            lambda rng: _with_leader(residuals(30, 300)(rng)),
+            with_scaled_errors(residuals(30, 300), 0, 0.85),
         ),
         Cell("mse, half hopeless and loud, n=60", "mse", loud_hopeless(10, 60)),
         Cell(
