@@ -51,6 +51,7 @@ _NOT_CHECKED = Fault(
     "This file could not be checked because of a fault of the server. Tell the organiser.",
 )
 _CHANGES_TEAMS = {"disqualify", "undo", "rename", "merge", "rescore", "exempt"}
+_CHANGES_RESULTS = {"finalize", "publish", "retract", "withdraw"}
 
 
 class Scorer:
@@ -294,7 +295,7 @@ class Scorer:
         rows = {row["submission"]: row for row in competition.submissions()}
         records = {one.submission: one for one in competition.records()}
         reasons = competition.disqualified()
-        kept = _kept_after_a_rebuild(competition)
+        kept = _kept_after_a_rebuild(competition, rows)
         older = kept & competition.released_again()
         hidden = competition.settings.public.scores == "hidden"
         answers, teams = [], set()
@@ -305,7 +306,6 @@ class Scorer:
             answer = self._answer(request, recorded[request.request])
             if answer.submission is not None:
                 row, record = rows[answer.submission], records[answer.submission]
-                answer = replace(answer, reason=reasons.get(answer.submission, ""))
                 # A score that was hidden until now was never shown: it replaces none.
                 stays = answer.submission in kept and answer.released is not None
                 released = answer.released if stays else row["released"]
@@ -315,6 +315,7 @@ class Scorer:
                 answer = replace(
                     answer,
                     **_as_recorded(row, record),
+                    reason=reasons.get(answer.submission, ""),
                     released=released,
                     source=None if source == answer.submission else source,
                     before_rebuild=stays and answer.submission in older and not hidden,
@@ -370,12 +371,10 @@ class Scorer:
                 answers += self._decided(answers[0].team, answers)
             self._board_due |= "withdraw" in kinds
             content: dict[str, Any] = {}
-            if kinds & {"pause", "resume"}:
+            if kinds & (_CHANGES_RESULTS | {"pause", "resume"}):
                 content["competition"] = asdict(facts(self._competition, self._name, self._server))
-            if kinds & {"finalize", "publish", "retract", "withdraw"}:
+            if kinds & _CHANGES_RESULTS:
                 content |= result_documents(self._competition)
-                about = facts(self._competition, self._name, self._server)
-                content["competition"] = asdict(about)
                 self._note_end(content["private"])
                 self._set_state()
             teams = {one.team for one in answers}
@@ -406,7 +405,7 @@ class Scorer:
         """Return the earlier answers to a team after it chose or withdrew submissions."""
         chosen = self._competition.selections().get(team, ())
         withdrawn = self._competition.withdrawn()
-        own = self._publisher.answers_of(team)
+        judged_now = {answer.request for answer in answers}
         return [
             replace(
                 one,
@@ -415,8 +414,8 @@ class Scorer:
                 if one.status == "accepted" and one.submission in withdrawn
                 else one.status,
             )
-            for one in own
-            if one.request not in {answer.request for answer in answers}
+            for one in self._publisher.answers_of(team)
+            if one.request not in judged_now
         ]
 
     def _answer(self, request: Request, answer: RequestAnswer) -> Answer:
@@ -503,10 +502,10 @@ class Scorer:
 
     def share(self) -> None:
         """Publish ``pages/`` and ``files/`` of the folder if something in them changed."""
-        found = self._reader.changed()
-        if found is not None:
-            self._publisher.publish(documents={"folder": asdict(found)})
-            self._reader.remove_old_copies(found)
+        content = self._reader.changed()
+        if content is not None:
+            self._publisher.publish(documents={"folder": asdict(content)})
+            self._reader.remove_old_copies(content)
 
     def _share_until(self) -> None:
         said = ""
@@ -549,8 +548,8 @@ def _as_recorded(row: Mapping[str, Any], record: SubmissionRecord) -> dict[str, 
     }
 
 
-def _kept_after_a_rebuild(competition: Competition) -> set[int]:
-    """Return the submissions whose teams are still shown the score from before a rebuild.
+def _kept_after_a_rebuild(competition: Competition, submissions: Collection[int]) -> set[int]:
+    """Return which submissions still show their teams the score from before a rebuild.
 
     Of the new releases a team sees its standing score only: all of them together would tell which
     labels were corrected.
@@ -558,7 +557,7 @@ def _kept_after_a_rebuild(competition: Competition) -> set[int]:
     if competition.mark(private=False) is None:
         return set()
     standing = {row["submission"] for row in competition.leaderboard(live=True)}
-    return {row["submission"] for row in competition.submissions()} - standing
+    return set(submissions) - standing
 
 
 def _without_request(
