@@ -217,7 +217,7 @@ async def _invite(call: Call, fields: dict[str, str]) -> Response:
     text = fields.get("csv", "")
     people, faults = read_invitations(text)
     if fields.get("kind") == "create" and people and not faults:
-        return await _teams(call, made={"invited": api.invite_teams(call, text)})
+        return await _teams(call, made={"invited": api.invite_teams(call, people)})
     existing = {team.name for team, _members in call.site.accounts.teams(call.competition.name)}
     return await _teams(
         call,

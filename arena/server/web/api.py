@@ -549,26 +549,21 @@ def health(call: Call) -> models.Health:
 
 
 def _people_of(text: str) -> list[Invitation]:
+    """Return the people of a list; 422 with its faults by line: nobody is then invited."""
     people, faults = read_invitations(text)
     if faults:
-        shown = " ".join(
-            _("Line {line}: {fault}").format(line=one.line, fault=one.text) for one in faults[:10]
+        lines = (
+            _("Line {line}: {fault}").format(line=fault.line, fault=fault.text)
+            for fault in faults[:10]
         )
-        raise Problem(422, shown)
+        raise Problem(422, " ".join(lines))
     if not people:
         raise Problem(422, _("The list is empty."))
     return people
 
 
-def invite_teams(call: Call, text: str) -> models.Invited:
-    """Create a link for each person of a list; links are shown once, and mailed.
-
-    Raises
-    ------
-    Problem
-        422 with the faults of the list by line; nobody is then invited.
-    """
-    people = _people_of(text)
+def invite_teams(call: Call, people: Sequence[Invitation]) -> models.Invited:
+    """Create a link for each person; links are shown once, and mailed."""
     made = call.site.accounts.invite_teams(
         call.competition.name,
         [(one.team, one.name, one.contact) for one in people],
@@ -668,7 +663,7 @@ async def _invite_teams(call: Call) -> models.Invited:
         text = b"".join(parts).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise Problem(422, "The CSV is not UTF-8. Save it as UTF-8.") from None
-    return invite_teams(call, text)
+    return invite_teams(call, _people_of(text))
 
 
 def _account_state(state: str) -> Handler:
