@@ -237,7 +237,8 @@ async def receive(
     stated = whole_number(request.headers.get("content-length", ""))
     size = most if stated is None else min(stated, most)
     who = (competition.name, account)
-    if site.stored_bytes(competition, account) + size > room:
+    needed = site.stored_bytes(competition, account) + size
+    if needed > room:
         raise Problem(
             507,
             _(
@@ -246,7 +247,7 @@ async def receive(
             ).format(room=f"{room:,}"),
             {"Connection": "close"},
         )
-    site.make_room(competition, account, room - site.stored_bytes(competition, account) - size)
+    site.make_room(competition, account, room - needed)
     site.arriving[who] += size
     try:
         return await read_upload(request, site, limits, most)
