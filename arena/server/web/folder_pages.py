@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
 
+from markupsafe import Markup
 from starlette.responses import FileResponse, Response
 
 from arena.server.records.shared_files import SharedFile, SharedFolder
@@ -13,8 +13,7 @@ from arena.server.web.call import Call, may_download
 from arena.server.web.colours import style_sheet
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
-from arena.server.web.prose import Addresses, markdown
-from arena.server.web.rendering import Handler, render
+from arena.server.web.rendering import Handler, render, served_markdown
 
 _IMAGE_TYPES = {
     "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif",
@@ -31,11 +30,8 @@ def share_of_rows(public: int, rows: int) -> str:
     return f"{100 * public / rows:.2g} %" if rows else ""
 
 
-def _prose(call: Call, name: str) -> Any:
-    text = call.competition.folder().page(name)
-    return (
-        None if text is None else markdown(text, addresses=Addresses.served(call.competition.name))
-    )
+def _prose(call: Call, name: str) -> Markup | None:
+    return served_markdown(call, call.competition.folder().page(name))
 
 
 async def _overview(call: Call) -> Response:

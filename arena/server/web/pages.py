@@ -38,9 +38,9 @@ from arena.server.web.people import (
     signed_in,
 )
 from arena.server.web.problems import EXPECTED, TITLES, Problem, too_many_requests
-from arena.server.web.prose import Addresses, markdown
+from arena.server.web.prose import markdown
 from arena.server.web.provider_pages import newcomer, newcomer_cookie
-from arena.server.web.rendering import Handler, left, refusals_on, render
+from arena.server.web.rendering import Handler, left, refusals_on, render, served_markdown
 from arena.server.web.score_chart import score_chart
 from arena.server.web.shared import share
 from arena.server.web.site import Site
@@ -527,9 +527,7 @@ async def _show_rules(
         "rules.html",
         status=status,
         problem=problem,
-        rules=None
-        if text is None
-        else markdown(text, addresses=Addresses.served(call.competition.name)),
+        rules=served_markdown(call, text),
         version=version,
         accepted=call.site.accounts.accepted(call.competition.name, account.account, version)
         if account

@@ -138,17 +138,14 @@ def render(
     }
     if call is not None:
         state = call.competition.state()
-        folder, base = call.competition.folder(), f"/{call.competition.name}"
+        folder = call.competition.folder()
         names = {one.name for one in folder.images}
-        footer = folder.page("_footer")
         common |= {
             "tabs": [one for one in folder.tabs() if one[0] not in {"overview", "data"}],
             "has_data": bool(folder.files) or folder.page("data") is not None,
             "logo": next((one for one in LOGOS if one in names), None),
-            "footer": None
-            if footer is None
-            else markdown(footer, below=2, addresses=Addresses.served(call.competition.name)),
-            "base": base,
+            "footer": served_markdown(call, folder.page("_footer"), below=2),
+            "base": f"/{call.competition.name}",
             "facts": call.competition.facts,
             "limits": call.competition.limits,
             "state": state,
@@ -161,6 +158,13 @@ def render(
         }
     page = environment().get_template(template).render({**common, **context})
     return HTMLResponse(page, status, headers=dict(headers or {}))
+
+
+def served_markdown(call: Call, text: str | None, *, below: int = 0) -> Markup | None:
+    """Return an organiser's Markdown as a part of a page of its competition; None for None."""
+    if text is None:
+        return None
+    return markdown(text, below=below, addresses=Addresses.served(call.competition.name))
 
 
 def refusals_on(show: Callable[..., Awaitable[Response]]) -> Callable[[Handler], Handler]:
