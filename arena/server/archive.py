@@ -82,20 +82,16 @@ def _pages(
     competition: CompetitionView, facts: CompetitionFacts, shared: SharedFolder
 ) -> dict[str, str]:
     rules, footer = rules_of(competition, competition.settings.server), shared.page("_footer")
-    own = [(name, title) for name, title in shared.tabs() if name not in {"overview", *_OWN_PAGES}]
-    has_data = bool(shared.files) or shared.page("data") is not None
-    tabs = [
-        ("index", "Overview"),
-        ("result", "Final result"),
-        ("board", "Public board"),
-        *own,
-        *([("data", "Data")] if has_data else []),
-        *([("rules", "Rules")] if rules is not None else []),
-    ]
-    sources = {name: shared.page(name) for name, _title in own}
-    sources |= {"index": shared.page("overview")}
-    sources |= {"data": shared.page("data")} if has_data else {}
-    sources |= {"rules": rules} if rules is not None else {}
+    pages = [("index", "Overview", shared.page("overview"))]
+    for name, title in shared.tabs():
+        if name not in {"overview", *_OWN_PAGES}:
+            pages.append((name, title, shared.page(name)))
+    if shared.files or shared.page("data") is not None:
+        pages.append(("data", "Data", shared.page("data")))
+    if rules is not None:
+        pages.append(("rules", "Rules", rules))
+    tabs = [(name, title) for name, title, _text in pages]
+    tabs[1:1] = [("result", "Final result"), ("board", "Public board")]
     names = {one.name for one in shared.images}
     common: dict[str, Any] = {
         "facts": facts,
@@ -114,10 +110,10 @@ def _pages(
         f"{name}.html": template.render(
             common,
             page=name,
-            title=dict(tabs)[name],
+            title=title,
             prose=None if text is None else markdown(text, addresses=_ADDRESSES),
         )
-        for name, text in sources.items()
+        for name, title, text in pages
     }
 
 
