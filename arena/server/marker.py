@@ -203,7 +203,7 @@ def note_records(folder: Path, root: Path) -> None:
         atomic_write(folder / RECORDS_NOTE, os.path.relpath(root, folder).encode())
 
 
-def found_records(folders: Sequence[Path]) -> Path:
+def records_folder(folders: Sequence[Path]) -> Path:
     """Return where the records of a server of these competitions are, or go.
 
     That is where they were the last time, so that the order of the folders does not matter; else

@@ -27,11 +27,11 @@ from arena.server.check import problems
 from arena.server.marker import (
     MARKER_NAME,
     borrow,
-    found_records,
     lending,
     locked,
     marked,
     note_records,
+    records_folder,
     served_folder,
 )
 from arena.server.permissions import prepare
@@ -289,24 +289,24 @@ def test_the_order_of_the_folders_does_not_change_where_the_accounts_are(tmp_pat
     first, second, third = folders = [tmp_path / name for name in ("a", "b", "c")]
     for one in folders:
         one.mkdir()
-    assert found_records([second, first]) == second / "server"
+    assert records_folder([second, first]) == second / "server"
     for name in (second / "server", tmp_path / "apart"):
         layout = Layout(name)
         layout.create()
         Accounts(layout.intake).close()
     # Without a note too: an earlier version wrote none.
-    assert found_records([first, second]) == second / "server"
+    assert records_folder([first, second]) == second / "server"
     note_records(first, second / "server")
     for order in ([first, second], [second, first], [first], [third, first]):
-        assert found_records(order) == second / "server"
+        assert records_folder(order) == second / "server"
     note_records(third, tmp_path / "apart")
     with pytest.raises(UsageError, match="different accounts and queues"):
-        found_records([first, third])
+        records_folder([first, third])
     moved = (tmp_path / "moved").resolve()
     moved.mkdir()
     second.rename(moved / "b")
-    assert found_records([moved / "b"]) == moved / "b" / "server"
-    assert found_records([first]) == first / "server"
+    assert records_folder([moved / "b"]) == moved / "b" / "server"
+    assert records_folder([first]) == first / "server"
 
 
 def test_the_units_of_two_competitions_name_both(folder: Path, tmp_path: Path) -> None:

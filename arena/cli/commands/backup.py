@@ -32,12 +32,12 @@ def backup(
     serve the copy. The copy holds secrets: only its owner can enter it.
     """
     from arena.server.backup import backup as copy
-    from arena.server.marker import found_records, served_folder
+    from arena.server.marker import records_folder, served_folder
     from arena.server.records.layout import Layout
 
     folder = find_folder(directory)
     served = served_folder(folder)
-    root = data or (served.data if served else found_records([folder]))
+    root = data or (served.data if served else records_folder([folder]))
     with stage("Copying the competition"), borrow_served(folder, wait):
         with Competition.open(folder, wait=wait) as competition:  # closing writes the log
             place = competition.settings.store.predictions

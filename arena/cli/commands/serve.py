@@ -114,7 +114,7 @@ def serve(
     connect, unless --same-user is given. Ctrl-C or SIGTERM ends everything; nothing that was
     acknowledged is lost, also when the machine is switched off.
     """
-    from arena.server.marker import found_records
+    from arena.server.marker import records_folder
     from arena.server.records.layout import Layout
 
     if importlib.util.find_spec("uvicorn") is None:
@@ -129,7 +129,7 @@ def serve(
     if print_units is not None:
         _write_units(print_units, served, data, public_url, port)
         return
-    layout = Layout(data.absolute() if data else found_records([one.folder for one in served]))
+    layout = Layout(data.absolute() if data else records_folder([one.folder for one in served]))
     if check:
         from arena.server.check import problems
         from arena.server.compare import stored_differences
