@@ -11,6 +11,7 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -20,7 +21,7 @@ from arena.errors import ArenaError, UsageError
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 _REPEAT = {408, 429, 502, 503, 504}
 _PROBLEM = "application/problem+json"
-_WHOLE, _PART = 200, 2**16
+_PART = 2**16
 _Answer = TypeVar("_Answer")
 
 
@@ -168,7 +169,7 @@ class Client:
         UsageError
             If a name is not offered, or a file cannot be written.
         """
-        offered = {one["name"]: one for one in self.files()}
+        offered = {file["name"]: file for file in self.files()}
         unknown = [name for name in names or () if name not in offered]
         if unknown:
             raise UsageError(f"There is no file {unknown[0]!r}. There are: {', '.join(offered)}.")
@@ -208,8 +209,7 @@ class Client:
 
     def results(self) -> list[dict[str, Any]]:
         """Return every published version of the private board, with its state and mark."""
-        found: list[dict[str, Any]] = self._json("GET", "/results")["rows"]
-        return found
+        return self._rows("/results")
 
     def result(self, version: int) -> dict[str, Any]:
         """Return a published version of the private board; of a retracted one no rows."""
@@ -218,6 +218,10 @@ class Client:
     def select(self, submissions: Sequence[int]) -> dict[str, Any]:
         """Choose the team's final submissions by their numbers."""
         return self._json("PUT", "/selection", body={"submissions": list(submissions)})
+
+    def _rows(self, path: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._json("GET", path)["rows"]
+        return rows
 
     def _json(
         self,
@@ -230,7 +234,8 @@ class Client:
     ) -> dict[str, Any]:
         sent = {"Authorization": f"Bearer {self._token}", **(headers or {})}
         sent["Content-Type"] = "application/octet-stream" if file else "application/json"
-        return self._repeated(lambda: self._send(method, path, body, file, sent))
+        content = None if body is None else json.dumps(body).encode()
+        return self._repeated(lambda: self._send(method, path, content, file, sent))
 
     def _repeated(self, send: Callable[[], _Answer]) -> _Answer:
         """Send a request until there is an answer, a few times at most."""
@@ -256,7 +261,7 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | str | None,
+        content: bytes | None,
         file: Path | None,
         headers: dict[str, str],
     ) -> dict[str, Any]:
@@ -267,16 +272,14 @@ class Client:
                     size = {"Content-Length": str(file.stat().st_size)}
                     connection.request(method, self._base + path, opened, headers | size)
             else:
-                content = body.encode() if isinstance(body, str) else json.dumps(body)
-                sent = None if body is None else content
-                connection.request(method, self._base + path, sent, headers)
+                connection.request(method, self._base + path, content, headers)
             response = connection.getresponse()
             text = response.read()
         finally:
             connection.close()
         if response.status in {200, 201, 202}:
-            found: dict[str, Any] = json.loads(text)
-            return found
+            answer: dict[str, Any] = json.loads(text)
+            return answer
         # A redirection is not followed: it could send the token to another machine.
         raise _refusal(response, text)
 
@@ -291,9 +294,9 @@ class Client:
         try:
             connection.request("GET", f"{self._base}/files/{quote(name)}", headers=headers)
             response = connection.getresponse()
-            if response.status not in {200, 206}:
+            if response.status not in {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT}:
                 raise _refusal(response, response.read())
-            if response.status == _WHOLE and before:  # it is another file now
+            if response.status == HTTPStatus.OK and before:  # it is another file now
                 file.truncate(0)
             while chunk := response.read(_PART):
                 try:
@@ -361,9 +364,9 @@ class OrganiserClient(Client):
         rows: list[dict[str, Any]] = []
         page = 1
         while True:
-            found = self._json("GET", f"/admin/submissions?{urlencode({**query, 'page': page})}")
-            rows += found["rows"]
-            if not found["rows"] or len(rows) >= found["total"]:
+            answer = self._json("GET", f"/admin/submissions?{urlencode({**query, 'page': page})}")
+            rows += answer["rows"]
+            if not answer["rows"] or len(rows) >= answer["total"]:
                 return rows
             page += 1
 
@@ -413,8 +416,7 @@ class OrganiserClient(Client):
         ServerError
             With the faults by line; nobody is then invited.
         """
-        found = self._once("POST", "/admin/teams", people)
-        rows: list[dict[str, Any]] = found["rows"]
+        rows: list[dict[str, Any]] = self._once("POST", "/admin/teams", people)["rows"]
         return rows
 
     def invitations(self) -> list[dict[str, Any]]:
@@ -465,19 +467,18 @@ class OrganiserClient(Client):
         """Retract the published result; the reason stands in the place of its rows."""
         return self._once("POST", "/admin/retract", {"reason": reason})
 
-    def _rows(self, path: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._json("GET", path)["rows"]
-        return rows
-
     def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> dict[str, Any]:
-        kind = "application/json" if isinstance(body, Mapping) else "text/plain; charset=utf-8"
+        if isinstance(body, str):
+            content, kind = body, "text/plain; charset=utf-8"
+        else:
+            content, kind = json.dumps(body), "application/json"
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
         try:
-            return self._send(method, path, body, None, headers)
+            return self._send(method, path, content.encode(), None, headers)
         except (OSError, http.client.HTTPException) as error:
-            said = str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
             raise ServerError(
-                f"{self._parts.netloc} did not answer: {said}. It may have been done: look at "
+                f"{self._parts.netloc} did not answer: {reason}. It may have been done: look at "
                 f"the events before you repeat it."
             ) from None
 
