@@ -160,12 +160,12 @@ class Client:
         """Download files into a folder and return their paths; by default all that are offered.
 
         A file that is there already is not downloaded again if its digest is right, and an
-        interrupted download goes on where it ended.
+        interrupted download is resumed.
 
         Raises
         ------
         ServerError
-            If a file cannot be downloaded, or what arrived has another digest.
+            If a file cannot be downloaded, or its digest is wrong.
         UsageError
             If a name is not offered, or a file cannot be written.
         """
@@ -204,15 +204,18 @@ class Client:
         return self._json("GET", "/submissions")
 
     def withdraw(self, submission: int) -> dict[str, Any]:
-        """Withdraw a submission by its number, for good: it leaves every board, still counted."""
+        """Withdraw a submission by its number: it leaves every board, but counts in the limits.
+
+        This cannot be undone.
+        """
         return self._json("POST", "/withdrawals", body={"submission": submission})
 
     def results(self) -> list[dict[str, Any]]:
-        """Return every published version of the private board, with its state and mark."""
+        """Return all published versions of the private board, with their states and marks."""
         return self._rows("/results")
 
     def result(self, version: int) -> dict[str, Any]:
-        """Return a published version of the private board; of a retracted one no rows."""
+        """Return a published version of the private board; a retracted one has no rows."""
         return self._json("GET", f"/results/{version}")
 
     def select(self, submissions: Sequence[int]) -> dict[str, Any]:
@@ -320,8 +323,8 @@ class Client:
 class OrganiserClient(Client):
     """A served competition, as its organiser: the token has the scope ``admin``.
 
-    What changes something is sent once: if the connection breaks before the answer, look at
-    :meth:`events` whether it was done.
+    A request that changes something is sent only once: if the connection breaks before the answer,
+    check :meth:`events` before you repeat it.
 
     Examples
     --------
@@ -335,7 +338,7 @@ class OrganiserClient(Client):
         return self._json("GET", "/admin/health")
 
     def queue(self) -> list[dict[str, Any]]:
-        """Return the requests that wait, the next one first."""
+        """Return the waiting requests, in the order in which they will be judged."""
         return self._rows("/admin/queue")
 
     def teams(self) -> list[dict[str, Any]]:
@@ -355,7 +358,7 @@ class OrganiserClient(Client):
         search: str = "",
         order: str = "newest",
     ) -> list[dict[str, Any]]:
-        """Return the submissions of all teams that fit; an empty text is no condition.
+        """Return the submissions of all teams that match; an empty text is no condition.
 
         ``day`` is a day in UTC, such as 2026-03-01; ``order`` is ``newest``, ``oldest``,
         ``highest``, ``lowest`` or ``team``.
@@ -371,13 +374,13 @@ class OrganiserClient(Client):
             page += 1
 
     def judge_again(self, request: str) -> dict[str, Any]:
-        """Judge a file that was rejected or set aside again; return the new request."""
+        """Judge again a file that was rejected or set aside; return the new request."""
         return self._once("POST", f"/admin/submissions/{quote(request)}/rerun", {})
 
     def disqualify(
         self, reason: str, *, submission: int | None = None, team: str | None = None
     ) -> dict[str, Any]:
-        """Disqualify a submission or a team; the reason is put on record, and the team sees it."""
+        """Disqualify a submission or a team; the reason is recorded and shown to the team."""
         whom = {"submission": submission, "team": team}
         return self._once("POST", "/admin/disqualify", {"reason": reason, **_given(whom)})
 
@@ -393,7 +396,7 @@ class OrganiserClient(Client):
         return self._once("POST", "/admin/merge", {"team": team, "into": into})
 
     def approve(self, account: str) -> None:
-        """Approve an account, or end its block; :meth:`teams` has its identifier."""
+        """Approve or unblock an account by its identifier, which :meth:`teams` has."""
         self._once("POST", "/admin/approve", {"account": account})
 
     def block(self, account: str) -> None:
@@ -409,27 +412,27 @@ class OrganiserClient(Client):
         self._once("DELETE", "/admin/announcements", {"announcement": announcement})
 
     def invite(self, people: str) -> list[dict[str, Any]]:
-        """Invite people by a list, one a line: team, name, e-mail; return their links.
+        """Invite people by a list with a line for each: team, name, e-mail; return their links.
 
         Raises
         ------
         ServerError
-            With the faults by line; nobody is then invited.
+            If lines have faults, which the message names; nobody is then invited.
         """
         rows: list[dict[str, Any]] = self._once("POST", "/admin/teams", people)["rows"]
         return rows
 
     def invitations(self) -> list[dict[str, Any]]:
-        """Return the links of those who did not come yet, without their secrets."""
+        """Return the invitations that were not used yet, without the secrets of their links."""
         return self._rows("/admin/invitations")
 
     def invite_again(self, invite: str) -> dict[str, Any]:
-        """Replace such a link by a new one, mail it if there is an address, and return it."""
+        """Replace an unused invitation by a new one, which is mailed if there is an address."""
         row: dict[str, Any] = self._once("PUT", "/admin/invitations", {"invite": invite})["rows"][0]
         return row
 
     def withdraw_invitation(self, invite: str) -> None:
-        """End such a link."""
+        """Withdraw an unused invitation."""
         self._once("DELETE", "/admin/invitations", {"invite": invite})
 
     def rescore(self, preview: str = "") -> dict[str, Any]:
@@ -437,7 +440,7 @@ class OrganiserClient(Client):
         return self._once("POST", "/admin/rescore", {"preview": preview})
 
     def pause(self, reason: str) -> dict[str, Any]:
-        """Refuse files until :meth:`resume`; everybody sees the reason."""
+        """Refuse files until :meth:`resume`; the reason is public."""
         return self._once("POST", "/admin/pause", {"reason": reason})
 
     def resume(self) -> dict[str, Any]:
@@ -447,7 +450,7 @@ class OrganiserClient(Client):
     def exempt(
         self, team: str, reason: str, *, until: str | None = None, extra: int | None = None
     ) -> dict[str, Any]:
-        """Let a team submit until a later time (ISO 8601), or more often; everybody sees it."""
+        """Let a team submit until a later time (ISO 8601), or more often; this is public."""
         more = _given({"until": until, "extra": extra})
         return self._once("POST", "/admin/exempt", {"team": team, "reason": reason, **more})
 
@@ -460,11 +463,11 @@ class OrganiserClient(Client):
         return self._json("GET", "/admin/result")
 
     def publish(self) -> dict[str, Any]:
-        """Show the private board to everybody."""
+        """Publish the private board."""
         return self._once("POST", "/admin/publish", {"seen": self.health()["seen"]})
 
     def retract(self, reason: str) -> dict[str, Any]:
-        """Retract the published result; the reason stands in the place of its rows."""
+        """Retract the published result; the reason is shown instead of its rows."""
         return self._once("POST", "/admin/retract", {"reason": reason})
 
     def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> dict[str, Any]:
@@ -478,8 +481,8 @@ class OrganiserClient(Client):
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise ServerError(
-                f"{self._parts.netloc} did not answer: {reason}. It may have been done: look at "
-                f"the events before you repeat it."
+                f"{self._parts.netloc} did not answer: {reason}. The request may have been "
+                f"carried out: check the events before you repeat it."
             ) from None
 
 
