@@ -445,8 +445,8 @@ def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Te
         raise Problem(
             409,
             _(
-                "You had a place in another team, so you cannot create another one: it would "
-                "have submissions of its own. Join a team by its invitation, or ask the organiser."
+                "You were a member of another team, so you cannot create another one: it would "
+                "have limits of its own. Join a team by invitation, or ask the organiser."
             ),
         )
     if not may_join:
@@ -513,10 +513,10 @@ def leave(call: Call, member: str) -> None:
     call.limit("leave", account.account, 5)
     team = _team_not_merging(call)
     if call.competition.state().phase in OVER:
-        raise Problem(409, _("The competition is over, so teams stay as they are."))
+        raise Problem(409, _("The competition is over, so teams can no longer change."))
     members = accounts.members(team.team)
     if member != account.account and members[0].account != account.account:
-        raise Problem(403, _("Only the first member of a team removes others."))
+        raise Problem(403, _("Only the first member of a team can remove others."))
     sent_something = bool(
         call.competition.published.team(record_name(call, team)).used_total or _unjudged(call, team)
     )
