@@ -88,6 +88,22 @@ def test_the_folder_is_read_when_it_changes_and_never_beyond_it(
     assert len(list(reader.target.iterdir())) == 3
 
 
+def test_the_solution_is_not_copied_for_a_moment(
+    reader: FolderReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies: list[str] = []
+    replace_file = Path.replace
+
+    def noted(path: Path, target: Path) -> Path:
+        copies.append(target.name)
+        return replace_file(path, target)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    content = reader.changed()
+    assert content is not None
+    assert set(copies) == {one.sha256 for one in (*content.images, *content.files)}
+
+
 def test_pages_of_the_folder_are_tabs(filled: WebSite) -> None:
     guest = filled.browser()
     page = guest.get(f"/{NAME}/overview").text

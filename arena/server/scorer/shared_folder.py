@@ -51,14 +51,14 @@ class FolderReader:
         OSError
             If a copy cannot be written.
         """
-        found = self._stamps()
-        if found == self._seen:
+        stamps = self._stamps()
+        if stamps == self._seen:
             return None
-        read = self._read(found)
+        content = self._read(stamps)
         if self.ended():
             return None
-        self._seen = found
-        return read
+        self._seen = stamps
+        return content
 
     def remove_old_copies(self, current: SharedFolder) -> None:
         """Remove the copies that are no longer named; call it after ``current`` was published."""
@@ -114,7 +114,7 @@ class FolderReader:
             return None
         if digest == self.secret:
             _LOGGER.warning("%s is not offered: it is the solution.", path)
-            (self.target / digest).unlink()
+            (self.target / digest).unlink(missing_ok=True)
             return None
         made = SharedFile(name, size, digest)
         self._known[path] = stamp, made
@@ -124,7 +124,7 @@ class FolderReader:
         self.target.mkdir(mode=0o750, exist_ok=True)
         with path.open("rb") as source:
             before = hashlib.file_digest(source, "sha256").hexdigest()
-            if (self.target / before).exists():
+            if before == self.secret or (self.target / before).exists():
                 return source.tell(), before
         partial = self.target / ".part"
         digest, size = hashlib.sha256(), 0
