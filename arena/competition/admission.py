@@ -46,9 +46,9 @@ class Admission:
 
     def of(self, members: Iterable[str]) -> Exemption:
         """Return the exemption of a team, by all names under which its submissions are stored."""
-        own = [self.exemptions[name] for name in members if name in self.exemptions]
-        times = [datetime.fromisoformat(one["until"]) for one in own if one["until"]]
-        return Exemption(max(times, default=None), sum(one["extra"] for one in own))
+        entries = [self.exemptions[name] for name in members if name in self.exemptions]
+        times = [datetime.fromisoformat(entry["until"]) for entry in entries if entry["until"]]
+        return Exemption(max(times, default=None), sum(entry["extra"] for entry in entries))
 
     def to_text(self) -> str:
         """Return it as the text that is kept in the store."""

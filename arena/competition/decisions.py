@@ -57,8 +57,8 @@ def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, An
     )
     after = replace(state, later=(event,))
     before, facts = (
-        board_facts(one.ledger, state.manager, state.settings, state.solution)
-        for one in (state, after)
+        board_facts(side.ledger, state.manager, state.settings, state.solution)
+        for side in (state, after)
     )
     changed = before.history().items() ^ facts.history().items()
     again = None
@@ -92,8 +92,8 @@ def withdraw(state: CompetitionState, team: str, submission: int) -> None:
             f"be withdrawn. Nothing was changed."
         )
     team = _require_participant(state, team)
-    own = {one.submission: one.status for one in state.ledger.records(team)}
-    if own.get(submission) != "accepted":
+    status = {record.submission: record.status for record in state.ledger.records(team)}
+    if status.get(submission) != "accepted":
         raise UsageError(
             f"Submission {submission} is not an accepted submission of the team {team!r}. Nothing "
             f"was changed."
@@ -286,7 +286,7 @@ def exempt(
                 f"exemption. Nothing was changed."
             )
     teams = state.ledger.teams()
-    own = {
+    exemption = {
         "until": None if until is None else until.isoformat(),
         "extra": extra,
         "reason": reason.strip(),
@@ -294,8 +294,8 @@ def exempt(
     current = teams.current(team)
     admission = Admission.read(state.store)
     members = set(teams.members(current))
-    others = {name: one for name, one in admission.exemptions.items() if name not in members}
-    exemptions = {**others, teams.stored(current): own}
+    others = {name: other for name, other in admission.exemptions.items() if name not in members}
+    exemptions = {**others, teams.stored(current): exemption}
     _record_admission(
-        state, EXEMPTED, {"team": current, **own}, Admission(admission.paused, exemptions)
+        state, EXEMPTED, {"team": current, **exemption}, Admission(admission.paused, exemptions)
     )

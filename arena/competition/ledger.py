@@ -96,9 +96,11 @@ class Ledger:
 
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order of arrival."""
-        released = {number: (shown, source) for number, _, shown, _, source in self._shown()}
+        rows = self._shown()
+        released = {number: shown for number, _, shown, _, _ in rows}
+        sources = {number: source for number, *_, source in rows}
         selected = {one for chosen in self.selections().values() for one in chosen}
-        left = {
+        status = {
             **dict.fromkeys(self.withdrawn(), "withdrawn"),
             **dict.fromkeys(self.disqualified(), "disqualified"),
         }
@@ -108,9 +110,9 @@ class Ledger:
                 "team": record.team,
                 "file": record.file,
                 "received": record.received,
-                "status": left.get(record.submission, record.status),
-                "released": released.get(record.submission, (None, None))[0],
-                "source": released.get(record.submission, (None, None))[1],
+                "status": status.get(record.submission, record.status),
+                "released": released.get(record.submission),
+                "source": sources.get(record.submission),
                 "selected": record.submission in selected,
                 "late": record.late,
             }
@@ -201,11 +203,11 @@ class Ledger:
 
     def counting(self) -> list[SubmissionRecord]:
         """Return the submissions that count: accepted, not disqualified, withdrawn or late."""
-        without = self.disqualified().keys() | self.withdrawn() | self.late()
+        excluded = self.disqualified().keys() | self.withdrawn() | self.late()
         return [
             record
             for record in self.records()
-            if record.status == "accepted" and record.submission not in without
+            if record.status == "accepted" and record.submission not in excluded
         ]
 
     def sequence(self) -> dict[int, str]:
@@ -225,8 +227,8 @@ class Ledger:
 
         A record takes a kilobyte: with a long history it is better to read only those needed.
         """
-        without = self.withdrawn() | self.late()
-        return {number: team for number, team in self.sequence().items() if number not in without}
+        excluded = self.withdrawn() | self.late()
+        return {number: team for number, team in self.sequence().items() if number not in excluded}
 
     def _accepted_teams(self) -> dict[int, str]:
         """Return the team of each accepted submission, in the order of ids."""

@@ -48,8 +48,8 @@ class Quota:
 
     def refusal(self, transaction: Transaction) -> Fault | None:
         """Return why every file of the team is refused now, or None."""
-        if not_now := self._closed():
-            return not_now
+        if closed := self._closed():
+            return closed
         for day, allowed, counted in self._limits:
             used = sum(transaction.quota_used(name, day) for name in self.members)
             if allowed is not None and used >= allowed:

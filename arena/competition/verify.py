@@ -426,10 +426,10 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
             yield f"submissions.csv lacks submission {number}, which events.jsonl records."
             continue
         # An earlier arena wrote neither whose score was released nor which files were late.
-        listed_ones = {name: value for name, value in expected.items() if name in row}
-        if expected.keys() - listed_ones.keys() - {"source", "late"}:
+        if expected.keys() - row.keys() - {"source", "late"}:
             yield f"submissions.csv lacks cells of submission {number}."
-        yield from _cells(f"submissions.csv: submission {number}", row, listed_ones)
+        recorded_cells = {name: value for name, value in expected.items() if name in row}
+        yield from _cells(f"submissions.csv: submission {number}", row, recorded_cells)
     for name in listed:
         if not (name.isdecimal() and int(name) in lost):
             which = f"submission {shorten(name, 12)}"

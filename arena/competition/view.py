@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from arena.competition.admission import Admission
 from arena.competition.board_notes import board_notes
 from arena.competition.rebuild import rebuilt_mark
 from arena.competition.state import (
@@ -192,15 +193,11 @@ class CompetitionView:
 
         See ``Competition.pause``.
         """
-        from arena.competition.admission import Admission
-
         paused = Admission.read(self._state.store).paused
         return None if paused is None else dict(paused)
 
     def exemptions(self) -> list[dict[str, Any]]:
         """Return what exempted teams may do: ``team``, ``until``, ``extra`` and ``reason``."""
-        from arena.competition.admission import Admission
-
         exempted = Admission.read(self._state.store).exemptions
         teams = self._state.ledger.teams()
         return [{"team": teams.current(team), **own} for team, own in exempted.items()]
