@@ -33,7 +33,7 @@ def _record_decision(state: CompetitionState, kind: str, payload: Mapping[str, A
     """Append the event of a decision, with its consequences, in one transaction.
 
     Its fields ``rebuilds`` and ``marks`` are the number of teams whose scores are released again
-    and the published results that no longer hold.
+    and the versions of the published results that it marks.
     """
     consequences = consequences_of(state, kind, payload)
     with state.store.transaction() as transaction:

@@ -264,7 +264,7 @@ def outdated(state: CompetitionState) -> str | None:
 
 
 def final_mark(state: CompetitionState) -> Mark | None:
-    """Return since when and why the last private board no longer holds, for everybody, or None."""
+    """Return since when the last private board is out of date and why, for everybody, or None."""
     found = _outdated(state, lambda: _counted(state))
     return None if found is None else found[1]
 

@@ -70,8 +70,8 @@ class BoardFacts:
     def history(self) -> dict[int, str]:
         """Return the team, by its stored name, of each submission of the sequence, in order.
 
-        Where every file of the baseline is disqualified, they stay in it: a mechanism that started
-        from the baseline's score goes on from there, until the organiser sends another file.
+        Where every file of the baseline is disqualified, they stay in it: a mechanism that starts
+        from the baseline's score continues to do so until the organiser submits another file.
         """
         teams, sequence = self.ledger.teams(), self.ledger.sequence()
         baseline = self.settings.competition.baseline

@@ -51,7 +51,7 @@ class PublishedResult:
 
     @property
     def mark(self) -> Mark | None:
-        """Since when and why it no longer holds."""
+        """Since when it is out of date, and why; None: it is not, or it is retracted."""
         return None if self.retracted is not None else self.find_mark()
 
     @property
@@ -157,7 +157,7 @@ def consequences_text(fields: Mapping[str, Any], *, past: bool = False) -> str:
 
 
 def newly_marked(before: CompetitionState, after: CompetitionState) -> tuple[int, ...]:
-    """Return the versions of published results that hold before a decision and not after it."""
+    """Return the versions of published results that a decision marks."""
     unmarked = set(unmarked_versions(before))
     return tuple(
         result.version
@@ -167,7 +167,7 @@ def newly_marked(before: CompetitionState, after: CompetitionState) -> tuple[int
 
 
 def unmarked_versions(state: CompetitionState) -> tuple[int, ...]:
-    """Return the versions of published results that hold, and of those that are retracted."""
+    """Return the versions of published results that have no mark; a retracted one has none."""
     return tuple(result.version for result in published_results(state) if result.mark is None)
 
 

@@ -156,8 +156,8 @@ class CompetitionState:
 def public_standings(state: CompetitionState, *, live: bool = False) -> list[dict[str, Any]]:
     """Return the public standings, best first, computed from released scores only.
 
-    They are empty while scores are not shown on the board, and those of its time while it is
-    frozen. ``live``: as they would be otherwise, for the organiser.
+    They are empty while scores are not shown on the board; while it is frozen, they are those at
+    the freeze. ``live``: the current ones in either case, for the organiser.
     """
     ledger, better, public = state.ledger, state.greater_is_better, state.settings.public
     if public.scores != "board" and not live:

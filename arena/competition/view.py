@@ -237,7 +237,7 @@ class CompetitionView:
 
         Each has ``version``, ``published`` and ``replaced`` (times), ``state`` (``published``,
         ``replaced`` or ``retracted``), ``retracted`` (time and reason) and ``mark``, since when
-        and why it no longer holds.
+        it is out of date and why.
         """
         from arena.competition.results import published_results
 
@@ -278,7 +278,7 @@ class CompetitionView:
     def mark(self, *, private: bool) -> Mark | None:
         """Return when and why the facts of a board last changed after it was shown, or None.
 
-        The public board was released again since; the private board no longer holds.
+        The public board was released again since; the private board is out of date.
         """
         if not private:
             return rebuilt_mark(self._state.store)
@@ -337,8 +337,9 @@ class CompetitionView:
     def leaderboard(self, *, live: bool = False) -> list[dict[str, Any]]:
         """Return the public standings, best first, computed from released scores only.
 
-        They are empty while ``[public] scores`` hides them from the board, and those of its time
-        while the board is frozen. ``live``: as they would be otherwise, for the organiser only.
+        They are empty while ``[public] scores`` hides them from the board; while the board is
+        frozen, they are those at the freeze. ``live``: the current ones in either case, for the
+        organiser only.
         """
         return public_standings(self._state, live=live)
 

@@ -251,9 +251,9 @@ def _learned(
 ) -> Revealed:
     """Return what released scores reveal to an attacker who knows what some of them meant.
 
-    Each outcome is a released score (None: none) and the number of its assignment. A score is read
-    by the known outcomes that are equal to it, or by those that are nearest to it, as many as there
-    are of each assignment: of scores of many digits, no two are equal.
+    Each outcome is a released score (None: none) and the number of its assignment. A score is
+    interpreted by the known outcomes equal to it, or by its k nearest ones, where k is the number
+    of known outcomes of each assignment: scores of many digits are never equal.
     """
     before, meant = _outcomes(known)
     after, right = _outcomes(tested)
@@ -287,7 +287,7 @@ def _counts(is_near: npt.NDArray[np.bool_], meant: npt.NDArray[np.intp], size: i
 def _read(
     counts: FloatArray, right: npt.NDArray[np.intp], assignments: npt.NDArray[Any]
 ) -> Revealed:
-    """Return what is revealed if each score means what the known outcomes near it meant.
+    """Return what is revealed if each score has the assignments of the known outcomes near it.
 
     Labels are claimed where those outcomes agree: if fewer than 95% of the claims are right,
     nothing is revealed. The bits are a lower bound, by cross-entropy.

@@ -90,7 +90,7 @@ class Population:
         return float((special.ndtr(low) + special.ndtr(-high)) @ self.weights)
 
     def true_scores(self, uniform: FloatArray, normal: FloatArray) -> FloatArray:
-        """Return the true scores that follow from uniform and standard normal numbers."""
+        """Return true scores, made from uniform and from standard normal random numbers."""
         chosen = np.searchsorted(np.cumsum(self.weights), uniform, side="right")
         centre = self.centres[np.minimum(chosen, len(self.centres) - 1)]
         return np.asarray(centre + self.width * normal)
@@ -232,7 +232,7 @@ def _estimated(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomNumbers:
-    """The random numbers of competitions, before a population or a design shapes them."""
+    """The random numbers of competitions, before they are scaled to a population and a design."""
 
     population: tuple[FloatArray, FloatArray]
     """``(n_teams, n_draws)`` uniform and normal numbers behind the true scores."""
