@@ -128,10 +128,10 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
     print_columns(board.columns, console(), title=title)
     late = document["late"]
     shown = released_format([row["score"] for row in (*standings, *late)], display)
-    for one in late:
-        score = "no score" if one["score"] is None else shown(one["score"])
+    for row in late:
+        score = "no score" if row["score"] is None else shown(row["score"])
         console().print(
-            f"Late, not ranked: {printable(one['team'])}, submission {one['submission']}, {score}",
+            f"Late, not ranked: {printable(row['team'])}, submission {row['submission']}, {score}",
             soft_wrap=True,
         )
     if display.ties:
@@ -145,15 +145,18 @@ def _state_of(competition: CompetitionView) -> str:
         "hidden": "The board shows no scores, and none is released yet.",
     }
     if frozen := competition.frozen_since:
-        return f"The board is frozen since {frozen:%Y-%m-%d %H:%M} UTC. See it with --live."
+        return f"The board has been frozen since {frozen:%Y-%m-%d %H:%M} UTC. See it with --live."
     return hidden.get(competition.settings.public.scores, "")
 
 
 def _mark_sentence(mark: Mapping[str, str] | None, *, private: bool) -> str:
     if mark is None:
         return ""
-    beginning = "This board does not hold any more since a change" if private else None
-    return Mark(**mark).sentence(beginning or "The scores of this board were released again")
+    return Mark(**mark).sentence(
+        "This board has been out of date since a change"
+        if private
+        else "The scores of this board were released again"
+    )
 
 
 def _print_csv(standings: Sequence[Row], mark: str) -> None:
