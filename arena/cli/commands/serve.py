@@ -125,27 +125,29 @@ def serve(
         return
     served, settings = _found(directories or [], name)
     first = served[0]
-    public_url = (url or settings.server.url).rstrip("/")
+    public_url = (url or settings[0].server.url).rstrip("/")
     if print_units is not None:
-        _write_units(print_units, served, data, public_url, port)
+        max_bytes = max(one.limits.max_bytes for one in settings)
+        _write_units(print_units, served, data, public_url, port, max_bytes=max_bytes)
         return
     layout = Layout(data.absolute() if data else records_folder([one.folder for one in served]))
     if check:
         from arena.server.check import problems
         from arena.server.compare import stored_differences
 
-        found = []
-        for one in served:
-            own = problems(one.folder, read_settings(one.folder / CONFIG_NAME), public_url)
-            found += [f"{one.name}: {problem}" if len(served) > 1 else problem for problem in own]
-            with borrow_served(one.folder, _SECONDS_TO_OPEN):
-                compared = stored_differences(one.folder, layout, one.name, _SECONDS_TO_OPEN)
+        missing = []
+        for competition, own_settings in zip(served, settings, strict=True):
+            folder = competition.folder
+            before = f"{competition.name}: " if len(served) > 1 else ""
+            missing += [before + problem for problem in problems(folder, own_settings, public_url)]
+            with borrow_served(folder, _SECONDS_TO_OPEN):
+                compared = stored_differences(folder, layout, competition.name, _SECONDS_TO_OPEN)
                 if not compared.not_compared:
-                    found += _revealing(one.folder)
-            found += [*compared.differences, *compared.not_compared]
-        for problem in found:
+                    missing += _revealing(folder)
+            missing += [*compared.differences, *compared.not_compared]
+        for problem in missing:
             console().print(f"- {problem}", soft_wrap=True, markup=False)
-        if found:
+        if missing:
             raise typer.Exit(1)
         console().print("Nothing is missing.")
         return
@@ -165,8 +167,8 @@ def _revealing(folder: Path) -> list[str]:
     return [] if problem is None else [problem]
 
 
-def _found(directories: list[Path], name: str) -> tuple[list[Served], Settings]:
-    """Return the competitions, and the settings of the first."""
+def _found(directories: list[Path], name: str) -> tuple[list[Served], list[Settings]]:
+    """Return the competitions and their settings."""
     from arena.server.supervisor import Served
     from arena.server.web.site import RESERVED
 
@@ -189,7 +191,7 @@ def _found(directories: list[Path], name: str) -> tuple[list[Served], Settings]:
             "A server has one provider of OpenID Connect: give all competitions the same keys "
             "oidc_ in [server]."
         )
-    return served, settings[0]
+    return served, settings
 
 
 def _run_all(
@@ -319,7 +321,9 @@ def _stop_event() -> threading.Event:
     return stop
 
 
-def _write_units(out: Path, served: list[Served], data: Path | None, url: str, port: int) -> None:
+def _write_units(
+    out: Path, served: list[Served], data: Path | None, url: str, port: int, *, max_bytes: int
+) -> None:
     from arena.server.units import UnitCompetition, unit_files
 
     owners = {one.folder.owner() for one in served}
@@ -335,7 +339,7 @@ def _write_units(out: Path, served: list[Served], data: Path | None, url: str, p
         root,
         host,
         port,
-        max_bytes=max(read_settings(one.folder / CONFIG_NAME).limits.max_bytes for one in served),
+        max_bytes=max_bytes,
         owner=owners.pop(),
         program=shutil.which("arena") or f"{sys.executable} -m arena",
     )
