@@ -225,6 +225,12 @@ def records_folder(folders: Sequence[Path]) -> Path:
     return roots.pop() if roots else (folders[0] / "server").absolute()
 
 
+def records_folder_of(folder: Path) -> Path:
+    """Return where the records of the running or last server of a competition are, or go."""
+    served = served_folder(folder)
+    return served.data if served else records_folder([folder])
+
+
 def _noted_records(folder: Path) -> Path | None:
     """Return the records of the last server of a competition, if they are still there."""
     noted = "server"

@@ -21,7 +21,7 @@ from arena.config import DATABASE_NAME
 from arena.evaluation.similar import Comparison, SimilarSubmissions
 from arena.report.terminal import print_table
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
-from arena.server.marker import records_folder, served_folder
+from arena.server.marker import records_folder_of
 from arena.server.records.layout import Layout
 from arena.store import Event, Store
 from arena.store.events import TimeCheck
@@ -82,8 +82,7 @@ def audit(
     if since is not None and not _is_number(since):
         check_hash(since)
     folder = find_folder(directory)
-    served = served_folder(folder)
-    layout = Layout(data or (served.data if served else records_folder([folder])))
+    layout = Layout(data or records_folder_of(folder))
     with (
         borrow_served(folder, wait),
         collection_paused(),

@@ -32,18 +32,17 @@ def backup(
     serve the copy. The copy holds secrets: only its owner can enter it.
     """
     from arena.server.backup import backup as copy
-    from arena.server.marker import records_folder, served_folder
+    from arena.server.marker import records_folder_of
     from arena.server.records.layout import Layout
 
     folder = find_folder(directory)
-    served = served_folder(folder)
-    root = data or (served.data if served else records_folder([folder]))
+    layout = Layout(data or records_folder_of(folder))
     with stage("Copying the competition"), borrow_served(folder, wait):
         with Competition.open(folder, wait=wait) as competition:  # closing writes the log
             place = competition.settings.store.predictions
             inside = place is not None and _is_inside(place, folder)
             lacking = competition.missing_predictions() if inside else 0
-        size = copy(folder, Layout(root), target)
+        size = copy(folder, layout, target)
     if lacking:
         say_note(
             f"{lacking:,} files of predictions are missing at {place}, and in the copy: arena "
