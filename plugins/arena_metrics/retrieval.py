@@ -35,7 +35,7 @@ from arena_metrics.pointwise import Pointwise
 
 _QUERY, _DOCUMENTS = "query", "documents"
 _QREL_FIELDS, _RUN_FIELDS = 4, 6
-_DOCS = tuple(f"d{at}" for at in range(8))
+_EXAMPLE_DOCUMENTS = tuple(f"d{number}" for number in range(8))
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class Retrieval(Modality):
 
     name = "retrieval"
 
-    def sent_columns(self, targets: Sequence[str]) -> tuple[str, ...]:
-        """Return the column of the documents, as in the solution."""
-        return tuple(targets)
-
     def read_solution(
-        self, path: Path, columns: SolutionColumns, max_bytes: int, faults: FaultList
+        self,
+        path: Path,
+        columns: SolutionColumns,  # noqa: ARG002
+        max_bytes: int,
+        faults: FaultList,
     ) -> ReadFile | None:
         """Return the judgements of a file of qrels; None: it is a table."""
-        return _read(path, _QREL_FIELDS, (_QUERY, _DOCUMENTS), max_bytes, faults, columns)
+        return _read(path, (_QUERY, _DOCUMENTS), max_bytes=max_bytes, faults=faults)
 
     def read_submission(
         self,
@@ -64,9 +64,8 @@ class Retrieval(Modality):
         faults: FaultList,
     ) -> ReadFile | None:
         """Return the scores of a run; queries that it lacks, and others, are as in trec_eval -c."""
-        known = ids.to_pylist()
-        names = (columns[0], columns[1])
-        return _read(path, _RUN_FIELDS, names, max_bytes, faults, SolutionColumns(), known)
+        names, queries = (columns[0], columns[1]), ids.to_pylist()
+        return _read(path, names, max_bytes=max_bytes, faults=faults, queries=queries)
 
     def sample_cell(self, column: str, truth: Sequence[str]) -> str:  # noqa: ARG002
         """Return a run without documents."""
@@ -75,50 +74,55 @@ class Retrieval(Modality):
 
 def _read(
     path: Path,
-    n_fields: int,
     names: tuple[str, str],
+    *,
     max_bytes: int,
     faults: FaultList,
-    columns: SolutionColumns,
     queries: Sequence[str] | None = None,
 ) -> ReadFile | None:
+    """Return the table of a run with scores of documents for these queries.
+
+    Without queries the file holds judgements, and the table is that of a solution. None: it is
+    another file.
+    """
+    n_fields, value_position = (_QREL_FIELDS, 3) if queries is None else (_RUN_FIELDS, 4)
     content = read_content(path, max_bytes, faults)
     lines = content.data.decode("utf-8", errors="replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
     if len(first.split()) != n_fields or "," in first or first.lstrip().startswith(("{", "[")):
         return None
-    found: dict[str, dict[str, float]] = {query: {} for query in queries or ()}
-    document_at, value_at = (2, 3) if n_fields == _QREL_FIELDS else (2, 4)
+    values: dict[str, dict[str, float]] = {query: {} for query in queries or ()}
     for number, line in enumerate(lines, start=1):
         fields = line.split()
         if not fields:
             continue
         if len(fields) != n_fields:
-            faults.add("wrong number of fields", f"The line has {len(fields):,} fields, and the "
-                       f"first one {n_fields}.", row=number)  # fmt: skip
+            message = f"The line has {len(fields):,} fields, and the first one {n_fields}."
+            faults.add("wrong number of fields", message, row=number)
             continue
+        query, document = fields[0], fields[2]
         try:
-            value = float(fields[value_at])
+            value = float(fields[value_position])
         except ValueError:
             value = np.nan
         if not np.isfinite(value):
-            faults.add("not a number", f"Field {value_at + 1} is not a number.", row=number)
+            message = f"Field {value_position + 1} is not a number."
+            faults.add("not a number", message, row=number)
             continue
-        if queries is not None and fields[0] not in found:
+        if queries is not None and query not in values:
             continue  # trec_eval ignores queries without judgements
-        own = found.setdefault(fields[0], {})
-        if fields[document_at] in own:
+        of_query = values.setdefault(query, {})
+        if document in of_query:
             message = "The document occurs twice for its query: keep one line."
-            faults.add("duplicate document", message, row=number, id=fields[0])
-        own[fields[document_at]] = value
+            faults.add("duplicate document", message, row=number, id=query)
+        of_query[document] = value
+    cells = [json.dumps(of_query) for of_query in values.values()]
     table = RawTable(
         names,
-        (
-            pa.array(list(found), pa.string()),
-            pa.array([json.dumps(own) for own in found.values()], pa.string()),
-        ),
+        (pa.array(list(values), pa.string()), pa.array(cells, pa.string())),
         lambda position: position + 1,
     )
+    columns = SolutionColumns()
     if queries is None:
         columns = SolutionColumns(id=names[0], targets=names[1:])
     return ReadFile(table, content.sha256.hexdigest(), columns)
@@ -182,7 +186,7 @@ class _OfRuns(Pointwise):
         def draw(shape: tuple[int, ...], high: int) -> npt.NDArray[Any]:
             cells = []
             for _ in np.ndindex(shape):
-                names = rng.permutation(_DOCS)[: rng.integers(1, 8)].tolist()
+                names = rng.permutation(_EXAMPLE_DOCUMENTS)[: rng.integers(1, 8)].tolist()
                 cells.append(json.dumps({name: int(rng.integers(0, high)) for name in names}))
             return np.array(cells, dtype=object).reshape(shape)
 
