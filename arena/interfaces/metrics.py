@@ -281,8 +281,8 @@ class MetricOfSums(BaseMetric, ABC):
         statistics = self.case_statistics(truth, predictions)
         counts = weights.T.astype(np.float64)
         scores = np.empty((len(predictions), len(counts)))
-        for own, row in zip(statistics, scores, strict=True):
-            row[:] = self._quietly(counts @ own)
+        for cases, row in zip(statistics, scores, strict=True):
+            row[:] = self._quietly(counts @ cases)
         scores[:, ~weights.any(axis=0)] = np.nan
         return scores
 
@@ -293,13 +293,13 @@ class MetricOfSums(BaseMetric, ABC):
         statistics = self.case_statistics(truth, predictions)
         n, n_statistics = statistics.shape[1:]
         values = np.empty(statistics.shape[:2])
-        for own, row in zip(statistics, values, strict=True):
-            sums = own.sum(axis=0)
-            steps = np.maximum(np.abs(own).mean(axis=0), np.finfo(np.float64).tiny)
+        for cases, row in zip(statistics, values, strict=True):
+            sums = cases.sum(axis=0)
+            steps = np.maximum(np.abs(cases).mean(axis=0), np.finfo(np.float64).tiny)
             moved = sums + 0.5 * _STEP * np.concatenate([np.diag(steps), -np.diag(steps)])
             ends = self._quietly(moved).reshape(2, n_statistics)
             slopes = (ends[0] - ends[1]) / (_STEP * steps)
-            row[:] = n * ((own - own.mean(axis=0)) @ slopes)
+            row[:] = n * ((cases - cases.mean(axis=0)) @ slopes)
         return values
 
     def _quietly(self, sums: FloatArray) -> FloatArray:

@@ -56,7 +56,7 @@ def references_of(cell: str) -> list[str]:
             listed = json.loads(cell)
         except ValueError:
             return [cell]
-        if isinstance(listed, list) and listed and all(isinstance(one, str) for one in listed):
+        if isinstance(listed, list) and listed and all(isinstance(text, str) for text in listed):
             return listed
     return [cell]
 
@@ -96,11 +96,13 @@ class _BestOfReferences(Pointwise):
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return ``(m, n)`` best agreements."""
         normal = NORMALISATIONS[self.normalise]
-        known = [[normal(one) for one in references_of(cell)] for cell in truth]
+        references = [[normal(text) for text in references_of(cell)] for cell in truth]
         values = np.empty(predictions.shape)
-        for at, cell in np.ndenumerate(predictions):
+        for (submission, row), cell in np.ndenumerate(predictions):
             answer = normal(cell)
-            values[at] = max(self._agreement(one, answer) for one in known[at[1]])
+            values[submission, row] = max(
+                self._agreement(reference, answer) for reference in references[row]
+            )
         return values
 
     example = staticmethod(_example)
@@ -207,11 +209,11 @@ class WordErrorRate(_OfTexts):
         """Return the edits and the length of the reference."""
         distance = _imported("rapidfuzz.distance.Levenshtein", self.name).distance
         units = [self._units(cell) for cell in truth]
-        found = np.empty((*predictions.shape, 2))
-        found[..., 1] = [len(one) for one in units]
-        for at, cell in np.ndenumerate(predictions):
-            found[(*at, 0)] = distance(units[at[1]], self._units(cell))
-        return found
+        statistics = np.empty((*predictions.shape, 2))
+        statistics[..., 1] = list(map(len, units))
+        for (submission, row), cell in np.ndenumerate(predictions):
+            statistics[submission, row, 0] = distance(units[row], self._units(cell))
+        return statistics
 
     def _units(self, cell: str) -> Sequence[str]:
         words = NORMALISATIONS[self.normalise](cell).split()
@@ -257,11 +259,16 @@ class Bleu(_OfTexts):
             tokenize=self.tokenize, effective_order=False
         )
         references = [references_of(cell) for cell in truth]
-        found = np.empty((*predictions.shape, 10))
-        for at, cell in np.ndenumerate(predictions):
-            score = scorer.corpus_score([cell], [[one] for one in references[at[1]]])
-            found[at] = [*score.counts, *score.totals, score.sys_len, score.ref_len]
-        return found
+        statistics = np.empty((*predictions.shape, 10))
+        for (submission, row), cell in np.ndenumerate(predictions):
+            score = scorer.corpus_score([cell], [[text] for text in references[row]])
+            statistics[submission, row] = [
+                *score.counts,
+                *score.totals,
+                score.sys_len,
+                score.ref_len,
+            ]
+        return statistics
 
     def combine(self, sums: FloatArray) -> FloatArray:
         """Return BLEU with exponential smoothing of orders without a match, as sacrebleu's."""
@@ -316,18 +323,18 @@ class Chrf(_OfTexts):
         scorer = self._scorer
         references = [references_of(cell) for cell in truth]
         n_references = max(map(len, references), default=1)
-        padded = [one + one[:1] * (n_references - len(one)) for one in references]
+        padded = [texts + texts[:1] * (n_references - len(texts)) for texts in references]
         columns = [list(column) for column in zip(*padded, strict=True)]
-        found = np.empty((*predictions.shape, 3 * (scorer.char_order + scorer.word_order)))
-        for own, row in zip(predictions, found, strict=True):
+        statistics = np.empty((*predictions.shape, 3 * (scorer.char_order + scorer.word_order)))
+        for submission, prediction in enumerate(predictions):
             # The statistics of segments are what sacrebleu's own significance tests resample.
-            row[:] = scorer._extract_corpus_statistics(list(own), columns)
-        return found
+            statistics[submission] = scorer._extract_corpus_statistics(list(prediction), columns)
+        return statistics
 
     def combine(self, sums: FloatArray) -> FloatArray:
         """Return sacrebleu's score of the sums."""
         scorer, flat = self._scorer, sums.reshape(-1, sums.shape[-1])
-        scores = [scorer._compute_f_score(one.tolist()) for one in flat]
+        scores = [scorer._compute_f_score(statistics.tolist()) for statistics in flat]
         return np.array(scores).reshape(sums.shape[:-1])
 
 

@@ -47,18 +47,18 @@ class _OfErrorRates(BaseMetric):
     ) -> FloatArray:
         """Return ``(m, B)`` scores under each column of weights."""
         positive = positive_rows(self.name, truth)
-        found = np.empty((len(predictions), weights.shape[1]))
+        resampled = np.empty((len(predictions), weights.shape[1]))
         with np.errstate(invalid="ignore", divide="ignore"):
-            for scores, row in zip(predictions, found, strict=True):
+            for scores, row in zip(predictions, resampled, strict=True):
                 order = np.argsort(-scores, kind="stable")
                 last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
                 drawn, is_positive = weights[order].astype(np.float64), positive[order, np.newaxis]
                 hits = np.cumsum(drawn * is_positive, axis=0)[last]
                 alarms = np.cumsum(drawn * ~is_positive, axis=0)[last]
                 none = np.zeros((1, weights.shape[1]))
-                hits, alarms = (np.concatenate([none, one]) for one in (hits, alarms))
+                hits, alarms = (np.concatenate([none, counts]) for counts in (hits, alarms))
                 row[:] = self._of_rates((1.0 - hits / hits[-1]).T, (alarms / alarms[-1]).T)
-        return found
+        return resampled
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class EqualErrorRate(_OfErrorRates):
     name = "eer"
 
     def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
-        at = np.argmax(alarms >= misses, axis=-1)[..., np.newaxis]
-        before = np.maximum(at - 1, 0)
+        crossing = np.argmax(alarms >= misses, axis=-1)[..., np.newaxis]
+        before = np.maximum(crossing - 1, 0)
         low, high = (
-            [np.take_along_axis(rates, place, axis=-1)[..., 0] for rates in (misses, alarms)]
-            for place in (before, at)
+            [np.take_along_axis(rates, threshold, axis=-1)[..., 0] for rates in (misses, alarms)]
+            for threshold in (before, crossing)
         )
         gap, next_gap = low[0] - low[1], high[0] - high[1]
         share = np.where(gap == next_gap, 0.0, gap / (gap - next_gap))

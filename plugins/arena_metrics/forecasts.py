@@ -22,7 +22,7 @@ from arena_metrics.rows import bound_copy
 
 _LONG = ("output_type_id", "value")
 """Columns of the long form: the level of a quantile or the number of a sample, and its value."""
-_HUB_LEVELS = (0.01, 0.025, *(round(0.05 * at, 2) for at in range(1, 20)), 0.975, 0.99)
+_HUB_LEVELS = (0.01, 0.025, *(round(0.05 * step, 2) for step in range(1, 20)), 0.975, 0.99)
 """The 23 levels of the forecast hubs."""
 
 
@@ -61,26 +61,26 @@ class SeveralNumbers(Modality):
         kept = np.ones(len(ids), dtype=np.bool_)
         if "output_type" in cells:
             kept = _texts(cells["output_type"]) == self.output_type
-        column_of = {_plain(number): at for at, number in enumerate(self.numbers)}
+        column_of = {_plain(number): column for column, number in enumerate(self.numbers)}
         first: dict[str, int] = {}
         rows: list[int] = []
         texts: list[list[str]] = []
         for position in np.flatnonzero(kept).tolist():
-            at = column_of.get(_plain(levels[position]))
-            if at is None:
+            column = column_of.get(_plain(levels[position]))
+            if column is None:
                 continue
             row = first.setdefault(ids[position], len(rows))
             if row == len(rows):
                 rows.append(position)
                 texts.append([""] * len(self.numbers))
-            if texts[row][at]:
+            if texts[row][column]:
                 faults.add(
                     "duplicate value",
-                    f"The id has two values of {self.prefix}{self.numbers[at]}: keep one.",
+                    f"The id has two values of {self.prefix}{self.numbers[column]}: keep one.",
                     row=table.row_number(position),
                     id=ids[position],
                 )
-            texts[row][at] = values[position]
+            texts[row][column] = values[position]
         if not rows:
             return table
         return replace(
@@ -88,7 +88,7 @@ class SeveralNumbers(Modality):
             names=(id_column, *self.sent_columns(())),
             columns=(
                 pa.array([ids[position] for position in rows], pa.string()),
-                *(pa.array(column, pa.string()) for column in zip(*texts, strict=True)),
+                *(pa.array(column_texts, pa.string()) for column_texts in zip(*texts, strict=True)),
             ),
             row_number=lambda position: table.row_number(rows[position]),
         )

@@ -162,21 +162,21 @@ class _OfRuns(Pointwise):
         """Return ``(m, n)`` values of the queries."""
         judgements = [json.loads(cell) if cell else {} for cell in truth]
         values = np.empty(predictions.shape)
-        for at, cell in np.ndenumerate(predictions):
-            own = judgements[at[1]]
-            gains = np.array([own.get(name, 0.0) for name in _ranked(cell)])
-            values[at] = self._value(gains, np.array(list(own.values())))
+        for (submission, row), cell in np.ndenumerate(predictions):
+            judged = judgements[row]
+            gains = np.array([judged.get(name, 0.0) for name in _ranked(cell)])
+            values[submission, row] = self._value(gains, np.array(list(judged.values())))
         return values
 
     def faults(self, predictions: npt.NDArray[Any], competition: CompetitionInfo) -> list[Fault]:
         """Return the cells that are no JSON objects of documents and scores."""
-        found = []
-        for at, cell in enumerate(predictions[:, 0].tolist()):
+        faults = []
+        for row, cell in enumerate(predictions[:, 0].tolist()):
             if not _is_run(cell):
                 message = 'The cell is no object of documents and scores, such as {"d1": 2.5}.'
-                id, column = competition.ids[at].as_py(), competition.columns[0]
-                found.append(Fault("not a run", message, id=id, column=column))
-        return found
+                id, column = competition.ids[row].as_py(), competition.columns[0]
+                faults.append(Fault("not a run", message, id=id, column=column))
+        return faults
 
     def example(
         self, n_rows: int, n_submissions: int, rng: np.random.Generator
@@ -199,8 +199,8 @@ def _is_run(cell: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(scores, dict) and all(
-        isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < 1e30
-        for one in scores.values()
+        isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < 1e30
+        for score in scores.values()
     )
 
 
@@ -254,8 +254,8 @@ class TrecNdcg(_OfRuns):
 
     def _value(self, gains: FloatArray, judged: FloatArray) -> float:
         best = np.sort(judged[judged > 0])[::-1]
-        found, ideal = (self._discounted(np.maximum(one, 0.0)) for one in (gains, best))
-        return found / ideal if ideal else 0.0
+        gain, ideal = (self._discounted(np.maximum(ranked, 0.0)) for ranked in (gains, best))
+        return gain / ideal if ideal else 0.0
 
     def _discounted(self, gains: FloatArray) -> float:
         kept = gains[: self.k] if self.k else gains

@@ -91,10 +91,10 @@ class ClassWeightedLogLoss(MetricOfSums):
         chosen = np.take_along_axis(predictions, codes[np.newaxis, :, np.newaxis], axis=2)[..., 0]
         member = codes[:, np.newaxis] == np.arange(n_classes)
         losses = -np.log(np.clip(chosen, self.clip, 1.0 - self.clip))
-        found = np.zeros((*chosen.shape, 2 * n_classes))
-        found[..., :n_classes] = losses[..., np.newaxis] * member
-        found[..., n_classes:] = member
-        return found
+        statistics = np.zeros((*chosen.shape, 2 * n_classes))
+        statistics[..., :n_classes] = losses[..., np.newaxis] * member
+        statistics[..., n_classes:] = member
+        return statistics
 
     def combine(self, sums: FloatArray) -> FloatArray:
         """Return the weighted mean of the mean losses of the classes that occur."""
