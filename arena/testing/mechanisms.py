@@ -89,21 +89,21 @@ def _keeps_the_direction(mechanism: Mechanism) -> Verdict:
     """
     for better in (True, False):
         for state in ({}, _shared_state(mechanism, greater_is_better=better)):
-            shown = []
+            means = []
             for score in (0.2, 0.8):
-                one = replace(
+                evaluation = replace(
                     _evaluations()[-1], score=score, greater_is_better=better, team="a new team"
                 )
                 releases = [
-                    mechanism.release(state, one, np.random.default_rng(seed))
+                    mechanism.release(state, evaluation, np.random.default_rng(seed))
                     for seed in range(_SEEDS)
                 ]
                 marks = [
                     release.score if release.ranked_by is None else release.ranked_by
                     for release in releases
                 ]
-                shown.append(float(np.mean(marks)))
-            if shown[1] < shown[0]:  # scores are shown in the metric's own sign
+                means.append(float(np.mean(marks)))
+            if means[1] < means[0]:  # scores are shown in the metric's own sign
                 return Outcome.FAILED, (
                     f"With greater_is_better={better} a score of 0.8 is shown as less than one of "
                     f"0.2: a released score must keep the direction of the metric."
@@ -118,14 +118,14 @@ def _shared_state(
     state: Mapping[str, Any] = {}
     history = itertools.cycle(_evaluations())
     for number, evaluation in enumerate(itertools.islice(history, submissions), start=1):
-        own = replace(
+        of_team = replace(
             evaluation,
             submission=number,
             team=f"{number:016x}",
             greater_is_better=greater_is_better,
             budget=None,
         )
-        state = mechanism.release(state, own, np.random.default_rng(number)).state
+        state = mechanism.release(state, of_team, np.random.default_rng(number)).state
         state = json.loads(json.dumps(dict(state), allow_nan=False))
     return state
 
@@ -147,8 +147,8 @@ def _names_the_source_of_a_repeated_score(mechanism: Mechanism) -> Verdict:
             "It repeats a score that another submission earned: name that submission as the "
             "source, so that the score leaves the board when that file is withdrawn."
         )
-    known = {one.submission for one in evaluations}
-    if {one.source for one in (*releases, *sent)} - {None} <= known:
+    earlier = {evaluation.submission for evaluation in evaluations}
+    if {release.source for release in (*releases, *sent)} - {None} <= earlier:
         return _OK
     return Outcome.FAILED, "The source of a release must be the id of an earlier submission."
 

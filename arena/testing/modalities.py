@@ -48,11 +48,11 @@ def _takes_no_other_file(modality: Modality) -> Verdict:
         path = Path(folder) / "table.csv"
         path.write_text("id,y\na,1\n")
         faults = FaultList()
-        found = (
+        files = (
             modality.read_solution(path, SolutionColumns(), _MOST_BYTES, faults),
             modality.read_submission(path, pa.array(["a"]), ("id", "y"), None, _MOST_BYTES, faults),
         )
-    if faults or any(file is not None for file in found):
+    if faults or any(file is not None for file in files):
         return Outcome.FAILED, "It must return None for a CSV file, which arena reads."
     return _OK
 
@@ -63,8 +63,8 @@ def _keeps_ids(modality: Modality) -> Verdict:
     arranged = modality.arrange(table, "id", faults, single=("y",))
     if faults or "id" not in arranged.names:
         return Outcome.FAILED, "arrange must keep the id column of a table, and find no fault."
-    found = arranged.columns[arranged.names.index("id")].to_pylist()
-    if found != ids or [arranged.row_number(row) for row in range(3)] != [2, 3, 4]:
+    arranged_ids = arranged.columns[arranged.names.index("id")].to_pylist()
+    if arranged_ids != ids or [arranged.row_number(row) for row in range(3)] != [2, 3, 4]:
         return Outcome.FAILED, "arrange must keep rows with different ids, and their numbers."
     return _OK
 

@@ -202,13 +202,13 @@ def _has_options(estimator: FloorEstimator) -> Verdict:
 
 def _estimates(estimator: FloorEstimator, parsed: Any, settings: FloorSettings) -> Verdict:
     given = copy.deepcopy(parsed)
-    found = []
+    estimates = []
     for _ in range(2):
-        own: FloorSettings = {**settings, "rng": np.random.default_rng(0)}
-        found.append(checked(estimator.estimate(given, own), FloorEstimate))
+        seeded: FloorSettings = {**settings, "rng": np.random.default_rng(0)}
+        estimates.append(checked(estimator.estimate(given, seeded), FloorEstimate))
     if pickle.dumps(given) != pickle.dumps(parsed):
         return Outcome.FAILED, "estimate changed what parse returned."
-    first, second = found
+    first, second = estimates
     if (first.estimate, first.interval) != (second.estimate, second.interval):
         return Outcome.FAILED, "The same generator gave other numbers: use no other randomness."
     low, high = first.interval
@@ -218,12 +218,13 @@ def _estimates(estimator: FloorEstimator, parsed: Any, settings: FloorSettings) 
 
 
 def _reproduces(paper: Paper, data: Path | None) -> Verdict:
-    found = paper.reproduce(PaperOptions(data=data, quick=True), NoProgress())
-    for figure in checked(found, Reproduction).figures:
+    options = PaperOptions(data=data, quick=True)
+    reproduction = checked(paper.reproduce(options, NoProgress()), Reproduction)
+    for figure in reproduction.figures:
         compared = figure.published is not None and figure.computed is not None
         if figure.agrees is not None and not compared:
             return Outcome.FAILED, f"{figure.where}: nothing is compared, but agrees is set."
-    names = [chart.name for chart in found.charts]
+    names = [chart.name for chart in reproduction.charts]
     if len(set(names)) < len(names):
         return Outcome.FAILED, "Two charts have one name: one file would replace the other."
     return _OK

@@ -46,17 +46,17 @@ def numbers_by_name(text: str | None, option: str) -> dict[str, float]:
     >>> numbers_by_name("f1(average=macro)=2, mae=1", "--weights")
     {'f1(average=macro)': 2.0, 'mae': 1.0}
     """
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for part in re.split(r",(?![^(]*\))", text or ""):
-        name, equals, number = (one.strip() for one in part.rpartition("="))
-        if not part.strip() and not found:
+        name, equals, number = (side.strip() for side in part.rpartition("="))
+        if not part.strip() and not numbers:
             continue
-        if not equals or not name or not is_number(number) or name in found:
+        if not equals or not name or not is_number(number) or name in numbers:
             raise UsageError(
                 f"{option} takes NAME=NUMBER, …, each name once, not {part.strip()!r}."
             )
-        found[name] = float(number)
-    return found
+        numbers[name] = float(number)
+    return numbers
 
 
 def is_number(text: str) -> bool:
