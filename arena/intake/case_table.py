@@ -220,8 +220,8 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     else:
         names = left
         if columns.value is not None:
-            names = [one for one in left if one.endswith(f".{columns.value}")]
-            left = [one.removesuffix(f".{columns.value}") for one in names]
+            names = [column for column in left if column.endswith(f".{columns.value}")]
+            left = [column.removesuffix(f".{columns.value}") for column in names]
         if columns.value is not None and not names:
             raise UsageError(
                 f"{name} is a wide table, with one column per algorithm: --value names a column of "
@@ -235,9 +235,10 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     texts = {
         role: _filled(cells, roles[role], place, faults) for role in _ROLES[1:] if role in roles
     }
-    moments = texts.pop("time", None)
-    used = np.ones(table.n_rows, dtype=np.bool_)
-    read = None if moments is None else read_times(moments, roles["time"], used, place, faults)
+    moments = None
+    if "time" in texts:
+        used = np.ones(table.n_rows, dtype=np.bool_)
+        moments = read_times(texts.pop("time"), roles["time"], used, place, faults)
     _stop(name, faults)
     tiled = {role: pa.concat_arrays([text] * times) for role, text in texts.items()}
     if is_numbered:
@@ -248,7 +249,7 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         values=values,
         tasks=tiled.get("task"),
         clusters=tiled.get("cluster"),
-        moments=None if read is None else np.tile(read, times),
+        moments=None if moments is None else np.tile(moments, times),
         repeats=tiled.get("repeat"),
         metric=metric,
         notes=notes,
@@ -278,23 +279,23 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
     given = {getattr(columns, role) for role in (*_ROLES, "value")}
     if columns.algorithm is not None or "algorithm" in {*table.names} - given:
         return columns, ()
-    found = [
+    algorithms = [
         name
         for name, cells in zip(table.names, table.columns, strict=True)
         if name.casefold() in _ALGORITHM_NAMES and name not in given and _holds_texts(cells)
     ]
-    if len(found) != 1:
+    if len(algorithms) != 1:
         return _recognised_three(table, columns)
-    columns = replace(columns, algorithm=found[0])
-    said = f"Column {show(found[0])} holds the algorithms"
+    columns = replace(columns, algorithm=algorithms[0])
+    note = f"Column {show(algorithms[0])} holds the algorithms"
     usual = (_CASE_NAMES, _FURTHER_CASE_NAMES)
-    named = ([one for one in table.names if one.casefold() in names] for names in usual)
+    named = ([name for name in table.names if name.casefold() in names] for names in usual)
     cases = next(filter(None, named), [])
-    cases = [one for one in cases if one not in given]
+    cases = [name for name in cases if name not in given]
     if columns.case is None and "case" not in {*table.names} - given and len(cases) == 1:
         columns = replace(columns, case=cases[0])
-        said += f", and {show(cases[0])} the cases"
-    return columns, (f"{said}; --algorithm and --case name other columns.",)
+        note += f", and {show(cases[0])} the cases"
+    return columns, (f"{note}; --algorithm and --case name other columns.",)
 
 
 def _recognised_three(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tuple[str, ...]]:
@@ -313,11 +314,11 @@ def _recognised_three(table: RawTable, columns: CaseColumns) -> tuple[CaseColumn
         return columns, ()
     case = next(name for name in texts if name != named[0])
     value = next(name for name, _ in listed if name not in texts)
-    said = (
+    note = (
         f"Column {show(named[0])} holds the algorithms, {show(case)} the cases and {show(value)} "
         "the values; --algorithm, --case and --value name other columns."
     )
-    return replace(columns, algorithm=named[0], case=case, value=value), (said,)
+    return replace(columns, algorithm=named[0], case=case, value=value), (note,)
 
 
 def _words(name: str) -> list[str]:
@@ -339,9 +340,11 @@ def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, s
     roles: dict[str, str] = {}
     given = {role: getattr(columns, role) for role in (*_ROLES, "value")}
     named = {wanted for wanted in given.values() if wanted is not None}
-    is_nested = any(one.endswith(f".{columns.value}") for one in names)
+    is_nested = any(column.endswith(f".{columns.value}") for column in names)
     if absent := [
-        one for one in named if one not in names and not (is_nested and one == columns.value)
+        column
+        for column in named
+        if column not in names and not (is_nested and column == columns.value)
     ]:
         raise UsageError(f"{name} has no column {show(min(absent))}; it has {show_all(names)}.")
     for role in _ROLES:
@@ -362,7 +365,7 @@ def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, s
                 "arena sota."
             )
         taken = {*roles.values(), *named}
-        roles["case"] = next((one for one in names if one not in taken), names[0])
+        roles["case"] = next((column for column in names if column not in taken), names[0])
     return roles
 
 

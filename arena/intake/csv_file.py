@@ -109,8 +109,8 @@ def read_csv(
         if len(names) != len(header):
             message = (
                 f"The first line has {plural(len(names), 'field')}, but without a header line "
+                f"there must be {len(header):,}: {show_all(header)}."
             )
-            message += f"there must be {len(header):,}: {show_all(header)}."
             faults.refuse("wrong number of columns", message, row=header_row)
         names, end = list(header), start
     if not names:

@@ -33,9 +33,13 @@ def with_joined(table: RawTable, name: str, kept: Collection[str] = ()) -> RawTa
     cells = [to_text(table.columns[table.names.index(part)]) for part in parts]
     joined = pc.binary_join_element_wise(*cells, pa.scalar(SEPARATOR))
     empty = pc.equal(joined, SEPARATOR * (len(parts) - 1))
-    rest = [at for at, own in enumerate(table.names) if own not in parts or own in kept]
+    others = [
+        position
+        for position, column in enumerate(table.names)
+        if column not in parts or column in kept
+    ]
     return replace(
         table,
-        names=(name, *(table.names[at] for at in rest)),
-        columns=(pc.if_else(empty, "", joined), *(table.columns[at] for at in rest)),
+        names=(name, *(table.names[position] for position in others)),
+        columns=(pc.if_else(empty, "", joined), *(table.columns[position] for position in others)),
     )

@@ -136,8 +136,8 @@ def _rows(
     document = _parsed(text, None, faults)
     for key in records.split(".") if records else ():
         if not isinstance(document, Mapping) or key not in document:
-            held = show_all(document) if isinstance(document, Mapping) else "no keys"
-            faults.refuse("no such records", f"There is no key {show(key)}; there is {held}.")
+            keys = show_all(document) if isinstance(document, Mapping) else "no keys"
+            faults.refuse("no such records", f"There is no key {show(key)}; there is {keys}.")
         document = document[key]
     if not isinstance(document, list | dict):
         faults.refuse("no such records", "The key holds no list and no object: name another one.")
@@ -148,13 +148,13 @@ def _rows(
 
 def _has_lines(text: str) -> bool:
     """Return whether the first line that is not blank is an object, and others follow."""
-    first, _, rest = text.lstrip().partition("\n")
-    if not first.startswith("{") or not rest.strip():
+    first, _, others = text.lstrip().partition("\n")
+    if not first.startswith("{") or not others.strip():
         return False
     try:
         return isinstance(json.loads(first, parse_int=float), dict)
     except (ValueError, RecursionError):
-        return rest.lstrip().startswith("{")
+        return others.lstrip().startswith("{")
 
 
 def _rows_of_object(

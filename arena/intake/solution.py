@@ -156,11 +156,11 @@ def _named(columns: SolutionColumns) -> tuple[str, ...]:
 
 def _matching(names: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
     """Return the targets with each pattern, such as ``F*``, replaced by the columns that fit."""
-    found: dict[str, None] = {}
+    columns: dict[str, None] = {}
     for target in targets:
         fitting = [] if target in names else fnmatch.filter(names, target)
-        found |= dict.fromkeys(fitting or [target])
-    return tuple(found)
+        columns |= dict.fromkeys(fitting or [target])
+    return tuple(columns)
 
 
 def _id_column(names: Sequence[str], columns: SolutionColumns) -> str:
@@ -332,12 +332,13 @@ def _check_header(table: RawTable, columns: SolutionColumns, faults: FaultList) 
         return
     reason = data_in_header(table.names, table.columns)
     if reason is not None:
-        some = ",".join((_ID, "label", *(f"column{at}" for at in range(3, len(table.names) + 1))))
+        further = (f"column{number}" for number in range(3, len(table.names) + 1))
+        example = ",".join((_ID, "label", *further))
         faults.add(
             "no header",
             f"The first line seems to hold data, not names: {reason}. If the file has no header, "
             f"name its {plural(len(table.names), 'column')} with --no-header, such as --no-header "
-            f"{some}; if these are names, name the target with --target.",
+            f"{example}; if these are names, name the target with --target.",
             row=table.header_row,
         )
 

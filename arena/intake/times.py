@@ -28,10 +28,12 @@ def read_times(
     """
     coded = text.dictionary_encode()
     codes, words = coded.indices.to_numpy().astype(np.intp), coded.dictionary.to_pylist()
-    wanted = np.zeros(len(words), dtype=np.bool_)
-    wanted[codes[used]] = True
+    is_used = np.zeros(len(words), dtype=np.bool_)
+    is_used[codes[used]] = True
     numbers, dates = (
-        np.array([read(word) if own else 0.0 for word, own in zip(words, wanted, strict=True)])
+        np.array(
+            [read(word) if wanted else 0.0 for word, wanted in zip(words, is_used, strict=True)]
+        )
         for read in (_as(float), _as(_seconds))
     )
     times = min(numbers, dates, key=lambda values: np.isnan(values).sum())
