@@ -11,24 +11,16 @@ import pytest
 from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.errors import UsageError
-from labelled_competition import MANAGER, create, file_of
+from labelled_competition import create, file_of, reopen
+from small_competition import Clock
 
 MONDAY = datetime(2026, 11, 30, 12, tzinfo=UTC)
 DATES = {"start": MONDAY.isoformat(), "deadline": (MONDAY + timedelta(days=14)).isoformat()}
 
 
-class Moved:
-    """A clock that is set by the test."""
-
-    now = MONDAY
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-def opened(folder: Path, clock: Moved, **sections: Any) -> Competition:
+def opened(folder: Path, clock: Clock, **sections: Any) -> Competition:
     create(folder, **{"competition": DATES, **sections}).close()
-    return Competition.open(folder / "c", manager=MANAGER, clock=clock)
+    return reopen(folder, clock)
 
 
 def send(competition: Competition, folder: Path, number: int, team: str = "A") -> str:
@@ -37,7 +29,7 @@ def send(competition: Competition, folder: Path, number: int, team: str = "A") -
 
 
 def test_files_are_received_between_the_start_and_the_deadline(tmp_path: Path) -> None:
-    clock = Moved()
+    clock = Clock(MONDAY)
     with opened(tmp_path, clock) as competition:
         for at, said in (
             (timedelta(seconds=-1), "start"), (timedelta(0), "accepted"),
@@ -49,13 +41,13 @@ def test_files_are_received_between_the_start_and_the_deadline(tmp_path: Path) -
 
 
 def test_a_pause_refuses_files_uncounted_until_it_ends(tmp_path: Path) -> None:
-    clock = Moved()
+    clock = Clock(MONDAY)
     with opened(tmp_path, clock) as competition:
         competition.pause("The labels are checked.")
         assert send(competition, tmp_path, 1) == "pause"
         with pytest.raises(UsageError, match="paused already"):
             competition.pause("again")
-    with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
+    with reopen(tmp_path, clock) as competition:
         assert competition.paused() == {
             "time": MONDAY.isoformat(), "reason": "The labels are checked.",
         }  # fmt: skip
@@ -69,7 +61,7 @@ def test_a_pause_refuses_files_uncounted_until_it_ends(tmp_path: Path) -> None:
 
 
 def test_a_week_starts_on_monday_and_an_exemption_adds_to_each_limit(tmp_path: Path) -> None:
-    clock = Moved()
+    clock = Clock(MONDAY)
     with opened(tmp_path, clock, limits={"per_week": 2}) as competition:
         clock.now = MONDAY + timedelta(days=6)  # a Sunday
         assert [send(competition, tmp_path, n) for n in range(3)] == ["accepted"] * 2 + ["limit"]
@@ -85,7 +77,7 @@ def test_a_week_starts_on_monday_and_an_exemption_adds_to_each_limit(tmp_path: P
 def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
     tmp_path: Path,
 ) -> None:
-    clock = Moved()
+    clock = Clock(MONDAY)
     with opened(tmp_path, clock) as competition:
         assert send(competition, tmp_path, 1) == "accepted"
         with pytest.raises(UsageError, match="not after the deadline"):
@@ -106,7 +98,7 @@ def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
 
 @pytest.mark.parametrize("scope", ["team", "rank"])
 def test_late_files_are_scored_listed_apart_and_change_nothing(tmp_path: Path, scope: str) -> None:
-    clock = Moved()
+    clock = Clock(MONDAY)
     dates = {**DATES, "late_until": (MONDAY + timedelta(days=20)).isoformat()}
     public = {"mechanism": "ladder-free", "scope": scope}
     with opened(tmp_path, clock, competition=dates, public=public) as competition:

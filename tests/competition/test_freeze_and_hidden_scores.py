@@ -12,27 +12,20 @@ from arena.competition.competition import Competition
 from arena.competition.view import CompetitionView
 from arena.config import Settings
 from arena.errors import UsageError
-from labelled_competition import MANAGER, configure, create, file_of, history
+from labelled_competition import MANAGER, configure, create, file_of, history, reopen
+from small_competition import Clock
 
 FROZEN = datetime(2026, 3, 2, tzinfo=UTC)
+BEFORE = FROZEN - timedelta(hours=1)
 
 
-class Moved:
-    """A clock that is set by the test."""
-
-    now = FROZEN - timedelta(hours=1)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-def opened(folder: Path, clock: Moved, **public: Any) -> Competition:
+def opened(folder: Path, clock: Clock, **public: Any) -> Competition:
     create(folder, public={"mechanism": "ladder-free", **public}).close()
-    return Competition.open(folder / "c", manager=MANAGER, clock=clock)
+    return reopen(folder, clock)
 
 
 def test_a_frozen_board_shows_what_was_received_before_and_nothing_else(tmp_path: Path) -> None:
-    clock = Moved()
+    clock = Clock(BEFORE)
     with opened(tmp_path, clock, freeze=FROZEN.isoformat()) as competition:
         competition.submit(file_of(tmp_path, 1, 0.6), "A")
         competition.submit(file_of(tmp_path, 2, 0.7), "B")
@@ -48,7 +41,7 @@ def test_a_frozen_board_shows_what_was_received_before_and_nothing_else(tmp_path
         competition.disqualify(2, "a leak")
         assert [row["team"] for row in competition.leaderboard()] == ["A"]
     configure(tmp_path, public={"mechanism": "ladder-free"})
-    with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
+    with reopen(tmp_path, clock) as competition:
         assert [row["team"] for row in competition.leaderboard()] == ["A", "C"]
         assert competition.audit() == ()
 
@@ -61,7 +54,7 @@ def test_scores_that_open_are_those_of_a_board_that_was_always_open(
     for shown in ("board", scores):
         folder = tmp_path / shown
         folder.mkdir()
-        with opened(folder, Moved(), scores=shown) as competition:
+        with opened(folder, Clock(BEFORE), scores=shown) as competition:
             for path, team in history(folder, 8):
                 answer = competition.submit(path, team)
                 assert (answer.released is None) == (shown == "hidden")
@@ -73,7 +66,7 @@ def test_scores_that_open_are_those_of_a_board_that_was_always_open(
         with CompetitionView.open(folder / "c", manager=MANAGER) as view:
             follows = [note for note in view.notes if "opens hidden scores" in note]
             assert bool(follows) == (shown == "hidden")
-        with Competition.open(folder / "c", manager=MANAGER, clock=Moved()) as competition:
+        with reopen(folder, Clock(BEFORE)) as competition:
             boards.append(competition.leaderboard())
             assert competition.audit() == ()
     assert boards[0] == boards[1]

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import get_args
 
-import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
@@ -15,8 +14,7 @@ from arena.errors import InputError
 from arena.interfaces import Scope
 from arena.plugin.manager import PluginManager
 from arena.testing import check_mechanism
-from labelled_competition import IDS, N_ROWS, TRUTH, clock, create, settings_of
-from program import write_csv
+from labelled_competition import clock, create, file_right_on, settings_of
 
 ROOT = Path(__file__).parents[2]
 SENT = [("base", 50), ("A", 60), ("B", 70), ("C", 80), ("A", 55), ("D", 65), ("A", 90)]
@@ -45,11 +43,8 @@ def play(folder: Path, manager: PluginManager) -> list[float | None]:
     )  # fmt: skip
     released = []
     with made as competition:
-        for number, (team, right) in enumerate(SENT):
-            wrong = np.arange(N_ROWS) % 100 >= right
-            path = folder / f"{number}.csv"
-            write_csv(path, ["id", "y"], zip(IDS, np.where(wrong, 1 - TRUTH, TRUTH), strict=True))
-            released.append(competition.submit(path, team).released)
+        for team, right in SENT:
+            released.append(competition.submit(file_right_on(folder, right), team).released)
     return released
 
 

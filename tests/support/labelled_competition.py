@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def create(folder: Path, metric: str = "accuracy", **sections: Any) -> Competiti
     )
 
 
-def reopen(folder: Path) -> Competition:
+def reopen(folder: Path, clock: Callable[[], datetime] = clock) -> Competition:
     return Competition.open(folder / "c", manager=MANAGER, clock=clock)
 
 

@@ -19,8 +19,8 @@ START = datetime(2026, 3, 1, 23, 0, tzinfo=UTC)
 class Clock:
     """A clock that stands still until it is moved."""
 
-    def __init__(self) -> None:
-        self.now = START
+    def __init__(self, now: datetime = START) -> None:
+        self.now = now
 
     def __call__(self) -> datetime:
         return self.now
