@@ -2,7 +2,7 @@
 
 For every kind of prediction and every modality, two competitions differ in everything that only
 private rows have. The forms by which files are checked are the same, field by field, and so are
-the answers, the sample and what plugins are told.
+the answers, the sample and what plugins receive.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def forms(monkeypatch: pytest.MonkeyPatch) -> list[SubmissionForm]:
 
 
 def fields_of(record: Any) -> dict[str, str]:
-    """Return the fields of a form, or of what plugins are told, as texts."""
+    """Return the fields of a form, or of what plugins receive, as texts."""
     fields = {one.name: getattr(record, one.name) for one in dataclasses.fields(record)}
     if isinstance(record, SubmissionForm) and record.kind is PredictionKind.LABEL:
         # Labels that may not be sent are answered as unknown ones.

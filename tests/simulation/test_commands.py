@@ -87,7 +87,7 @@ def test_document_folder_and_resuming(here):
     written = {file.name: file.stat().st_mtime_ns for file in (here / "m").glob("*.npy")}
     (here / "m" / "model-000004.npy").write_bytes(b"torn")
     again = document(
-        run_here(*SMALL[:-2], "--workers", 2, "--models", "m", "--json", cwd=here), "simulate-ranks"
+        run_small("--workers", 2, "--models", "m", "--json", cwd=here), "simulate-ranks"
     )
     assert again == first
     now = {file.name: file.stat().st_mtime_ns for file in (here / "m").glob("*.npy")}
