@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -233,15 +234,22 @@ class _Oracle:
         log, shown = MemoryLog(), []
         for number, team, code in self._teams:
             evaluation = replace(self._evaluation, submission=number + 1, score=score, team=code)
-
-            def ask(state: Mapping[str, Any], bound: float | None, position: int) -> Release:
-                rng = np.random.default_rng([*seed, number, position])  # noqa: B023
-                return self._mechanism.release(state, evaluation.at_most(bound), rng)  # noqa: B023
-
+            ask = partial(self._ask, evaluation, (*seed, number))
             released = self._instances.release(team, ask, log)
             log.add(number + 1, team, released)
             shown.append(released.release.score)
         return float(f"{np.mean(shown):.11e}")
+
+    def _ask(
+        self,
+        evaluation: Evaluation,
+        seed: tuple[int, ...],
+        state: Mapping[str, Any],
+        bound: float | None,
+        position: int,
+    ) -> Release:
+        rng = np.random.default_rng([*seed, position])
+        return self._mechanism.release(state, evaluation.at_most(bound), rng)
 
 
 def _learned(
