@@ -1,4 +1,4 @@
-"""Boards that were thought of to refute the repaired intervals, after these had been written."""
+"""Boards designed to refute the revised intervals, after these had been written."""
 
 from __future__ import annotations
 

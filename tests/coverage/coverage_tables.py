@@ -17,38 +17,39 @@ OWN = [one.name for one in PROCEDURES if not one.beside]
 
 _INDEX = """# Measured coverage
 
-How often each interval or set that arena prints held, on simulated boards whose true scores are
-known. The boards are deliberately difficult: few rows, few groups, rare classes, rare failures,
-heavy tails. Each kind of boards has its page; the command above its tables counts them anew, and
+The measured coverage of each interval and set that arena prints, on simulated boards whose true
+scores are known. The boards are deliberately difficult: few rows, few groups, rare classes, rare
+failures, heavy tails. They are grouped by kind, with a page for each. The command on a page
+simulates its boards, and
 
 ```text
 {command}
 ```
 
-counts all and writes these pages. {extent}
+simulates all boards and writes these pages. {extent}
 
-- **covered**: the share of the boards on which all that the interval or set claims was true. Only
-  boards on which arena printed it as holding at its nominal level count. Where several submissions
-  are truly the best, the share of them in the set of possible winners counts.
+- **covered**: the share of the boards on which all that the interval or set claims was true, of
+  those on which arena offered it at its nominal level. Where several submissions are truly the
+  best, a set of possible winners is scored by the share of them that it contains.
 - **width** (in parentheses): the mean where it is offered; for rank sets in ranks, for sets of
   possible winners and of the possible first three in submissions, for scores in their unit.
-- **offered**: the share of the boards on which arena prints it as holding; no figure: all. On the
-  others it says why not.
-- **boards**: how many were drawn. The standard error of a coverage of .95 is .007 for 1,000 boards,
-  .010 for 500, .015 for 200.
+- **offered**: the share of the boards on which arena offered it; no figure: all. On the others
+  arena says why it is withheld.
+- **boards**: the number of simulated boards. The standard error of a coverage of .95 is .007 for
+  1,000 boards, .010 for 500, .015 for 200.
 
-The bar for nominal 95% is .94. What is significantly below it (one-sided test, 1%) is **bold**, and
-is counted again on up to 10,000 boards.
+The required coverage is .94 where the nominal level is 95%. A coverage significantly below it
+(one-sided test, 1%) is **bold**, and is measured on up to 10,000 boards.
 
-| boards | kinds | claims | boards per kind | significantly below the bar |
+| kind | designs | intervals and sets | boards per interval | significantly too low |
 |---|---|---|---|---|
 {kinds}
-## Significantly below the bar
+## Significantly below the required coverage
 
 {low}
 The intervals assume that rows, or groups of rows, are independent. Some [boards of dependent
-rows](coverage/dependent-rows.md) break this on purpose, to show what it costs: they are marked
-there, and do not count here.
+rows](coverage/dependent-rows.md) violate this on purpose, to show how much coverage is lost: they
+are marked there and left out here.
 
 ```{{toctree}}
 :hidden:
@@ -59,22 +60,23 @@ there, and do not count here.
 
 _PAGE = """# Coverage: {kind}
 
-*Covered (mean width)* of what arena prints; [](../coverage.md) explains the columns. The boards are
-defined in `tests/coverage/`.
+*Coverage (mean width)* of each interval and set; [](../coverage.md) explains the columns. The
+boards are defined in `tests/coverage/`.
 
 ```text
 {command}
 ```
 
 {own}
-## Beside intervals of others
+## Comparison with other procedures
 
 On the same boards, written from the papers: *csranks stepdown* and *cstaubest* (Mogstad, Romano,
 Shaikh and Wilhelm 2024), quantiles of the largest bootstrap error, percentiles of resamples, *BCa*
 (Efron 1987), Student's $t$, also on a logarithmic scale, *betting* (Waudby-Smith and Ramdas 2024),
-and Clopper and Pearson (1934). The best that held is the one of the smallest mean width whose
-measured coverage is not more than a standard error below the bar. Boards on which arena withholds
-its claim count for the others only.
+and Clopper and Pearson (1934). A procedure is valid here if its measured coverage is at most one
+standard error below the required one; the best valid one has the smallest mean width, and the width
+ratio is the mean width of arena over it. Boards on which arena withholds its interval count for the
+other procedures only.
 
 {beside}"""
 
@@ -118,8 +120,8 @@ def pages(store: Store) -> dict[str, str]:
         )
     simulated = sum(bool(store.counts.get(cell.name)) for cell in CELLS)
     extent = (
-        f"Last counted on {store.last}: {simulated} of {len(CELLS)} kinds of boards, "
-        f"{store.resamples:,} resamples of the rows each (500 of combined scores), "
+        f"Last run on {store.last}: {simulated} of {len(CELLS)} designs of boards, "
+        f"{store.resamples:,} resamples of the rows each (500 for combined scores), "
         f"seed {store.seed}."
     )
     found["coverage.md"] = _INDEX.format(
@@ -135,7 +137,7 @@ def pages(store: Store) -> dict[str, str]:
 def _low(failing: Sequence[tuple[Cell, str, Count]]) -> str:
     if not failing:
         return "None.\n"
-    lines = ["| boards | claim | covered | boards |", "|---|---|---|---|"]
+    lines = ["| design | interval or set | covered | boards |", "|---|---|---|---|"]
     lines += [
         f"| {cell.name} | {claim} | {one.share:.3f} ± {one.error:.3f} | {one.boards:,} |"
         for cell, claim, one in failing
@@ -146,10 +148,10 @@ def _low(failing: Sequence[tuple[Cell, str, Count]]) -> str:
 def table(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
     """Return a Markdown table of arena's own procedures, one line for each kind of boards."""
     claims = [name for name in OWN if any(name in own for own in counts.values())]
-    lines = [f"| boards | {' | '.join(claims)} | counted |", "|---|" + "---|" * (len(claims) + 1)]
+    lines = [f"| design | {' | '.join(claims)} | boards |", "|---|" + "---|" * (len(claims) + 1)]
     for cell, own in counts.items():
         name = cell.name + (f" (at {cell.level:.0%})" if cell.level != 0.95 else "")
-        name += " (rows depend)" if cell.dependent else ""
+        name += " (dependent rows)" if cell.dependent else ""
         cells = [_entry(own.get(claim), cell) for claim in claims]
         boards = sorted({one.boards for claim, one in own.items() if claim in claims})
         extent = " to ".join(f"{boards[at]:,}" for at in {0, len(boards) - 1})
@@ -173,9 +175,9 @@ def _entry(one: Count | None, cell: Cell) -> str:
 
 
 def beside(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
-    """Return a table of arena's widths beside those of the best procedure of others that held."""
+    """Return a table that compares arena with the best valid procedure of others."""
     lines = [
-        "| boards | claim | arena | best that held | arena's width over it | did not hold |",
+        "| design | interval or set | arena | best valid one | width ratio | not valid |",
         "|---|---|---|---|---|---|",
     ]
     for cell, own in counts.items():
@@ -185,8 +187,8 @@ def beside(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
                 continue
             arena = own[claim]
             failed = [name for name in names if _failed(own[name], cell)]
-            held = [name for name in names if name not in failed]
-            best = min(held, key=lambda name: own[name].mean_width, default=None)
+            valid = [name for name in names if name not in failed]
+            best = min(valid, key=lambda name: own[name].mean_width, default=None)
             ratio = ""
             if best is not None and arena.offered and own[best].width > 0:
                 ratio = f"{arena.mean_width / own[best].mean_width:.2f}"
