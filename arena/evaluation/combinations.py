@@ -115,7 +115,7 @@ class Part:
     rows: IntArray | slice | None = None
     """The positions of its rows; None: all."""
     convert: Conversion | None = None
-    """What makes predictions into those of its metric; None: they are."""
+    """Converts predictions to those of its metric; None: they need no conversion."""
 
     def of_rows(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return an array ``(n, …)`` on the rows of the part."""
@@ -239,7 +239,7 @@ class CombinedMetric(BaseMetric):
     baseline: npt.NDArray[Any] | None = None
     """Predictions on these rows by whose score a geometric mean is divided; None: it is not."""
     by_parts: ClassVar[bool] = False
-    """Whether ranks follow from what each part decides: the score is no smooth function."""
+    """Whether ranks follow from the decisions of the parts: the score is not a smooth function."""
     relative: ClassVar[bool] = False
     """Whether a score depends on the other submissions."""
 

@@ -1,6 +1,6 @@
 """Errors of a metric that can only be called as a whole, from few calls on parts of the rows.
 
-The rows are parted into random groups. A call without each of them gives the influence of the
+The rows are split into random groups. A call without each of them gives the influence of the
 groups on the score (the delete-a-group jackknife; Kott 2001), and so its linear approximation under
 any resample of the groups. Calls on random halves of the groups tell whether this approximation is
 good: it is not for a median or a maximum.

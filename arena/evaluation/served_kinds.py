@@ -21,13 +21,13 @@ _AS_ARE = (
     _PROBABILITIES,
     _PROBABILITIES[::-1],
 )
-"""Kinds of predictions and of metrics with the same arrays, as far as a metric takes them."""
+"""Kinds of predictions and of metrics that have the same arrays; a metric may limit the classes."""
 
 
 def conversion(
     metric: Metric, kind: PredictionKind, n_classes: int | None, *, scores: bool = False
 ) -> Conversion | None:
-    """Return what makes predictions of a kind into those of a metric; None: they are.
+    """Return the conversion of predictions of a kind to those of a metric; None: none is needed.
 
     A probability of more than one half, or the largest one, is a label. With ``scores``, a metric
     of probabilities takes scores of two classes: it has no value for those outside [0, 1].

@@ -1,8 +1,8 @@
-"""Boards of brackets: named sets of teams, each ranked among its own.
+"""Boards of brackets: named sets of teams that are also ranked separately.
 
 A team may be in several brackets. With K brackets, each is a board at level ``1 - alpha / K``, so
 that ranks, tiers and possible winners of all brackets hold at once. The possible winners of the
-whole board are no answer here: they leave out the best team of a weaker bracket.
+whole board do not tell who may win a bracket: the best team of a weaker one is not among them.
 """
 
 from __future__ import annotations

@@ -101,8 +101,8 @@ def score(
     weights
         Metric or task -> weight in the combination; others have 1.
     brackets
-        Name -> names of teams: each bracket is also ranked by itself, all of them at once at the
-        level. The boards are the finding ``brackets``.
+        Name -> names of teams: each bracket is also ranked separately, and the level holds for all
+        brackets at once. The boards are the finding ``brackets``.
     id, target, usage, positive, classes, cluster, time, tasks, weight, soft_labels, \
     submission_columns
         The roles of the solution's columns, as in ``competition.toml``; see

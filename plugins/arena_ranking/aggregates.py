@@ -328,9 +328,9 @@ def _verdict(
     share, share_low, share_high = (one[second] for one in chances)
     return (
         f"By the mean of the middle half of the values on {n:,} {words.rows} (IQM), "
-        f"{teams[first]} is first, and its interval is clear of those of {apart:,} of "
-        f"{len(teams) - 1:,} other {words.teams}. It is better than {teams[second]} on "
-        f"{share:.0%} of the {words.rows} ({share_low:.0%} to {share_high:.0%}, ties by half; "
+        f"{teams[first]} is first, and its interval does not overlap with those of "
+        f"{apart:,} of {len(teams) - 1:,} other {words.teams}. It is better than {teams[second]} "
+        f"on {share:.0%} of the {words.rows} ({share_low:.0%} to {share_high:.0%}, ties by half; "
         f"{level_text(study.level)} confidence, all {words.teams} together)."
     )
 

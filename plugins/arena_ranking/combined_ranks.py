@@ -1,6 +1,6 @@
 """Rank sets of a mean rank over parts, or of the worst of several scores: decided part by part.
 
-Both are no smooth functions of the scores. Near ties a rank in a resample, or the smallest of many
+Neither is a smooth function of the scores. Near ties a rank in a resample, or the smallest of many
 scores, is not distributed around its true value as the observed one is, and resamples of the whole
 decide wrongly: see ``docs/explanation/combined-scores.md``. So each part first decides its own
 pairs at level ``1 - alpha / C`` (Bonferroni over the C parts), and what follows from these
@@ -152,7 +152,7 @@ def better_worst_score(
 ) -> _Relation:
     """Return ``(m, m)``: where the worst score of the first is truly the larger one.
 
-    So it is if j is better than k in some part s, and in every other part the lower bound of j is
+    This holds if j is better than k in some part s, and in every other part the lower bound of j is
     above the upper bound of k in s: whichever part is the worst of j, its score exceeds that of k
     in s, and so the smallest of k.
 

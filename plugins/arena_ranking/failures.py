@@ -1,4 +1,4 @@
-"""The analysis ``total-failures``: where submissions failed completely, and what more would do.
+"""The analysis ``total-failures``: complete failures, and how many more reverse the first two.
 
 A mean of values in a known range can hang on few rows with the worst possible value. Their number
 is what the intervals of such a mean are uncertain about.

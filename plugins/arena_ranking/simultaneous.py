@@ -133,7 +133,7 @@ def rank_intervals(
     hypothesis, and the stepdown keeps the level for all true scores only if it is included. The
     cost is negligible.
 
-    A possible winner is a submission j that none beats, with ``D_kj <= c_j SE_kj`` for every k.
+    A possible winner is a submission j that no other beats, with ``D_kj <= c_j SE_kj`` for every k.
     L*_j is the largest of the m - 1 resampled leads over j, ``(D*_kj - D_kj) / SE_kj``, c_1 the
     critical value of the first round, and c_j the smallest number with ``P(c_j < L*_j <= c_1) <=
     alpha / 4``: what is above c_1 was paid for by the pairs. If the first leads each other one by
@@ -176,7 +176,7 @@ def rank_intervals(
         as pairs of a team's other candidates. Then c_jk is Bonferroni's for that number, also with
         many units, and ``all_pairs`` is implied. None: there are no others.
     all_pairs
-        Whether all of alpha is spent on the pairs, and a possible winner is one that none beats.
+        Whether all of alpha is spent on pairs, and a possible winner is one that no other beats.
         This holds for all of several equal best submissions at once, and for a best submission that
         was selected by these scores, such as a team's best candidate.
     overwrite
