@@ -7,7 +7,6 @@ whole board do not tell who may win a bracket: the best team of a weaker one is 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from arena.scoring.private_board import PrivateBoard, analyse
 from arena.scoring.settings import BoardSettings
 from arena.types import Finding, IntArray, Table
 from arena.utils.formatting import level_text
-from arena.utils.text import delimiter_of
+from arena.utils.tabular import read_csv
 
 
 def boards_of_brackets(
@@ -127,20 +126,17 @@ def read_brackets(path: Path) -> dict[str, tuple[str, ...]]:
     >>> read_brackets(path)
     {'students': ('A', 'C'), 'staff': ('B',)}
     """
-    try:
-        text = path.read_text("utf-8-sig")
-        rows = list(csv.DictReader(text.splitlines(), delimiter=delimiter_of(text)))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
-    found: dict[str, list[str]] = {}
-    for line, row in enumerate(rows, start=2):
-        team, bracket = ((row.get(column) or "").strip() for column in ("team", "bracket"))
+    header, rows = read_csv(path)
+    brackets: dict[str, list[str]] = {}
+    for line, row in rows:
+        cells = dict(zip(header, row, strict=False))
+        team, bracket = (cells.get(column, "").strip() for column in ("team", "bracket"))
         if not team or not bracket:
             raise InputError(f"{path}, line {line}: a row names a team and its bracket.")
-        found.setdefault(bracket, []).append(team)
-    if not found:
+        brackets.setdefault(bracket, []).append(team)
+    if not brackets:
         raise InputError(f"{path} has no rows: a row names a team and its bracket.")
-    return {bracket: tuple(teams) for bracket, teams in found.items()}
+    return {bracket: tuple(teams) for bracket, teams in brackets.items()}
 
 
 def study_of_teams(study: Study, positions: IntArray, level: float) -> Study:

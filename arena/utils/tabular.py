@@ -85,7 +85,8 @@ def as_json(value: Any) -> Any:
 def read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the stripped names of the columns, and each row with its number; not blank rows.
 
-    For files that the organiser trusts, such as past leaderboards, with all cells as texts.
+    For files that the organiser trusts, such as past leaderboards and brackets, with all cells as
+    texts.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     shown = printable(str(path))
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{shown} is larger than 200 MiB, the limit for a leaderboard file.")
+            raise InputError(f"{shown} is larger than 200 MiB, the limit for such a file.")
         with path.open(newline="", encoding="utf-8-sig") as file:
             text = file.read()
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
