@@ -272,20 +272,20 @@ class CombinedMetric(BaseMetric):
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes of the metrics, and which of them take labels for probabilities."""
-        found = [note for column in self.columns for note in notes_of(column.metric)]
+        notes = [note for column in self.columns for note in notes_of(column.metric)]
         labels = [column.name for column in self.columns if column.convert is not None]
         if labels:
-            found.append(f"{', '.join(labels)}: the label is the most probable one.")
-        return tuple(dict.fromkeys(found))
+            notes.append(f"{', '.join(labels)}: the label is the most probable one.")
+        return tuple(dict.fromkeys(notes))
 
     @property
     def traits(self) -> MetricTraits:
         """What all metrics need; the range of the combined score."""
-        found = [traits_of(column.metric) for column in self.columns]
-        lows, highs = zip(*(one.score_range for one in found), strict=True)
-        most = [one.max_classes for one in found if one.max_classes is not None]
-        limits = [one.time_limit for one in found if one.time_limit is not None]
-        memory = [one.memory_limit for one in found if one.memory_limit is not None]
+        each = [traits_of(column.metric) for column in self.columns]
+        lows, highs = zip(*(traits.score_range for traits in each), strict=True)
+        most = [traits.max_classes for traits in each if traits.max_classes is not None]
+        limits = [traits.time_limit for traits in each if traits.time_limit is not None]
+        memory = [traits.memory_limit for traits in each if traits.memory_limit is not None]
         weights = self._weights_of_columns()
         ends = {
             "mean": (float(weights @ lows), float(weights @ highs)),
@@ -294,18 +294,20 @@ class CombinedMetric(BaseMetric):
             "mean_rank": (1.0, np.inf),
         }
         return replace(
-            found[0],
-            prediction_range=_shared([one.prediction_range for one in found]),
-            truth_range=_shared([one.truth_range for one in found]),
+            each[0],
+            prediction_range=_shared([traits.prediction_range for traits in each]),
+            truth_range=_shared([traits.truth_range for traits in each]),
             row_range=None,
             score_range=ends[self.combination.how],
-            needs_every_class=any(one.needs_every_class for one in found),
-            stratify_by_class=all(one.stratify_by_class for one in found),
+            needs_every_class=any(traits.needs_every_class for traits in each),
+            stratify_by_class=all(traits.stratify_by_class for traits in each),
             max_classes=min(most, default=None),
             time_limit=sum(limits) or None,
             memory_limit=max(memory, default=None),
-            extra_columns=tuple(dict.fromkeys(name for one in found for name in one.extra_columns)),
-            row_weights=all(one.row_weights for one in found),
+            extra_columns=tuple(
+                dict.fromkeys(name for traits in each for name in traits.extra_columns)
+            ),
+            row_weights=all(traits.row_weights for traits in each),
         )
 
     def _weights_of_columns(self) -> FloatArray:
@@ -393,10 +395,10 @@ class CombinedMetric(BaseMetric):
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
         """Return the combined score of one submission."""
-        found = self.combine(self.of_each_part(truth, prediction, weight)[:, np.newaxis])[0]
+        score = self.combine(self.of_each_part(truth, prediction, weight)[:, np.newaxis])[0]
         if self.baseline is not None:
-            found /= replace(self, baseline=None).score(truth, self.baseline, weight)
-        return float(found)
+            score /= replace(self, baseline=None).score(truth, self.baseline, weight)
+        return float(score)
 
     def combine(self, scores: FloatArray) -> FloatArray:
         """Return the ``(m, …)`` combination of ``(C, m, …)`` scores; NaN where one is undefined.
@@ -435,11 +437,11 @@ class _RowMean(CombinedMetric):
     def traits(self) -> MetricTraits:
         """A row value is a weighted sum, too."""
         ranges = [traits_of(column.metric).row_range for column in self.columns]
-        found = super().traits
-        if any(one is None for one in ranges):
-            return found
+        traits = super().traits
+        if any(ends is None for ends in ranges):
+            return traits
         low, high = self._weights_of_columns() @ np.array(ranges, dtype=np.float64)
-        return replace(found, row_range=(float(low), float(high)))
+        return replace(traits, row_range=(float(low), float(high)))
 
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return the ``(m, n)`` weighted sums of the row values."""
@@ -473,11 +475,11 @@ class _Resampled(CombinedMetric):
             )
             for part in parts
         ]
-        found = replace(self, parts=parts).combine(np.array(scores))
+        combined = replace(self, parts=parts).combine(np.array(scores))
         if self.baseline is None:
-            return found
+            return combined
         single = self.baseline[np.newaxis]
-        return found / replace(self, baseline=None).resample(truth, single, weights)
+        return combined / replace(self, baseline=None).resample(truth, single, weights)
 
 
 class _Worst(_Resampled):
@@ -507,16 +509,16 @@ class _Influenced(_Resampled):
         for part in self._bound():
             rows = slice(None) if part.rows is None else part.rows
             own_truth, own = part.of_rows(truth), part.of_block(predictions)
-            found = influence_values(part.metric, own_truth, own)
-            if found is None:
+            influence = influence_values(part.metric, own_truth, own)
+            if influence is None:
                 raise MetricError(f"{part.metric.name} has no influence values.")
-            count = found.shape[1]
+            count = influence.shape[1]
             slope = np.full(m, part.weight)
             if self.combination.how == "geometric":
                 scores = resample_block(part.metric, own_truth, own, once[:count])[:, 0]
                 slope /= scores
             unbiased = np.sqrt(count / max(count - 1, 1) * (n - 1) / n) if self.by_task else 1.0
-            values[:, rows] += found * (slope * n / count * unbiased)[:, np.newaxis]
+            values[:, rows] += influence * (slope * n / count * unbiased)[:, np.newaxis]
         if self.combination.how == "geometric":
             values *= self.resample(truth, predictions, once)
         return values
@@ -559,12 +561,12 @@ class MeanRank(CombinedMetric):
         A submission with an undefined score has NaN, and the others are ranked without it.
         """
         defined = np.isfinite(scores).all(axis=0)
-        found = np.zeros(scores.shape[1:])
+        mean_ranks = np.zeros(scores.shape[1:])
         for part, own in zip(self._bound(), scores, strict=True):
             signed = np.where(defined, -own if part.metric.greater_is_better else own, np.inf)
             ranks = doubled_mean_ranks(signed.reshape(len(own), -1).T).T / 2
-            found += part.weight * ranks.reshape(own.shape)
-        return np.where(defined, found, np.nan)
+            mean_ranks += part.weight * ranks.reshape(own.shape)
+        return np.where(defined, mean_ranks, np.nan)
 
     def score_together(
         self,
@@ -690,17 +692,17 @@ def _as_few_products(parts: Sequence[Part]) -> tuple[Part, ...]:
             joined.setdefault(id(part.rows), []).append(part)
         else:
             others.append(part)
-    found = []
+    joint = []
     for of_rows in joined.values():
         if len(of_rows) == 1:
-            found += of_rows
+            joint += of_rows
             continue
         total = sum(part.weight for part in of_rows)
         mean = _WeightedRowMean(
             tuple(replace(part, weight=part.weight / total) for part in of_rows)
         )
-        found.append(Part("", mean, total, of_rows[0].rows))
-    return (*found, *others)
+        joint.append(Part("", mean, total, of_rows[0].rows))
+    return (*joint, *others)
 
 
 def _as_slice(rows: IntArray) -> IntArray | slice:

@@ -54,17 +54,17 @@ def boards_of_brackets(
     """
     if not brackets:
         raise UsageError("There is no bracket: name at least one.")
-    place = {team: at for at, team in enumerate(study.teams)}
+    place = {team: position for position, team in enumerate(study.teams)}
     level = 1 - (1 - study.level) / len(brackets)
-    found = {}
+    boards = {}
     for name, teams in brackets.items():
         positions = np.array(
             sorted(place[team] for team in set(teams) & place.keys()), dtype=np.intp
         )
         if len(positions):
             own = study_of_teams(study, positions, level)
-            found[name] = analyse(own, settings, manager, analyses=False)
-    return found
+            boards[name] = analyse(own, settings, manager, analyses=False)
+    return boards
 
 
 def finding_of_brackets(
@@ -88,12 +88,12 @@ def finding_of_brackets(
         ranks = minimum_ranks(own.scores, greater_is_better=better)
         rows = [
             {
-                "rank": int(ranks[at]),
-                "team": own.teams[at],
-                "score": float(own.scores[at]),
-                **{column: values[at] for column, values in columns.items()},
+                "rank": int(ranks[position]),
+                "team": own.teams[position],
+                "score": float(own.scores[position]),
+                **{column: values[position] for column, values in columns.items()},
             }
-            for at in order
+            for position in order
         ]
         first = [row["team"] for row in rows if row.get("possible_winner")]
         said = f"{', '.join(first)} may truly be the best" if first else "the ranks are withheld"
@@ -147,12 +147,12 @@ def study_of_teams(study: Study, positions: IntArray, level: float) -> Study:
     parts = tuple(study_of_teams(part, positions, level) for part in study.parts)
     scores, resampled = study.scores[positions], study.resampled[positions]
     if isinstance(study.metric, CombinedMetric) and study.metric.relative:
-        scores = round_significant(study.metric.combine(np.array([one.scores for one in parts])))
-        drawn = study.metric.combine(np.array([one.resampled for one in parts]))
+        scores = round_significant(study.metric.combine(np.array([part.scores for part in parts])))
+        drawn = study.metric.combine(np.array([part.resampled for part in parts]))
         resampled = round_significant(drawn)
     return replace(
         study,
-        teams=tuple(study.teams[at] for at in positions),
+        teams=tuple(study.teams[position] for position in positions),
         submissions=study.submissions[positions],
         predictions=study.predictions.subset(positions),
         scores=scores,

@@ -181,10 +181,10 @@ class Aggregates:
         ValueError
             If the analysis does not suit the study.
         """
-        found = _values(study)
-        if found is None:
+        compared = _values(study)
+        if compared is None:
             raise ValueError("there are too few algorithms or values of cases to aggregate")
-        positions, values, larger = found
+        positions, values, larger = compared
         sign = 1.0 if larger else -1.0
         weights = _resamples(study, int(rng.integers(2**32)))
         scores = aggregate_scores(
@@ -273,10 +273,10 @@ def _values(study: Study) -> tuple[IntArray, FloatArray, bool] | None:
         return None
     order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
     positions = order[: min(MOST_TEAMS, _MOST_VALUES // n)]
-    found = values_of_cases(study, positions)
-    if found is None or len(np.unique(found[0])) < 3:
+    of_cases = values_of_cases(study, positions)
+    if of_cases is None or len(np.unique(of_cases[0])) < 3:
         return None
-    return positions, *found
+    return positions, *of_cases
 
 
 def _n_units(study: Study) -> int:
@@ -307,7 +307,7 @@ def _clipped(share: FloatArray, error: float) -> tuple[FloatArray, FloatArray, F
 def _chances(
     j: int, first: int, chances: tuple[FloatArray, FloatArray, FloatArray]
 ) -> tuple[float | None, ...]:
-    return tuple(None if j == first else _short(one[j]) for one in chances)
+    return tuple(None if j == first else _short(shares[j]) for shares in chances)
 
 
 def _short(value: float) -> float:
@@ -325,7 +325,7 @@ def _verdict(
     words, (first, second) = study.words, order[:2]
     low = scores.iqm - scores.iqm_error
     apart = int((scores.iqm + scores.iqm_error < low[first]).sum())
-    share, share_low, share_high = (one[second] for one in chances)
+    share, share_low, share_high = (shares[second] for shares in chances)
     return (
         f"By the mean of the middle half of the values on {n:,} {words.rows} (IQM), "
         f"{teams[first]} is first, and its interval does not overlap with those of "
@@ -344,12 +344,12 @@ def profiles_chart(
         {
             "team": label,
             "value": float(round_significant(sign * threshold, 6)),
-            "share": round(float(at), 4),
-            "low": round(max(0.0, float(at) - scores.profile_error), 4),
-            "high": round(min(1.0, float(at) + scores.profile_error), 4),
+            "share": round(float(above), 4),
+            "low": round(max(0.0, float(above) - scores.profile_error), 4),
+            "high": round(min(1.0, float(above) + scores.profile_error), 4),
         }
         for label, j in zip(labels, rows, strict=True)
-        for threshold, at in zip(scores.thresholds, scores.profiles[j], strict=True)
+        for threshold, above in zip(scores.thresholds, scores.profiles[j], strict=True)
     ]
     x = quantitative("value", scale={"zero": False, "nice": False})
     legend = {"orient": "top", "symbolType": "stroke", "symbolStrokeWidth": 3, "symbolOpacity": 1}

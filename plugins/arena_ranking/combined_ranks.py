@@ -63,19 +63,19 @@ def ranks_of_parts(study: Study, *, workers: int = 1) -> RankSets:
         decided = _decided(study, alpha / 2, workers)
         sign = 1.0 if metric.greater_is_better else -1.0
         ends = [_ends(part, alpha / 4, len(study.parts)) for part in study.parts]
-        lows, highs = (np.array(one) for one in zip(*ends, strict=True))
+        lows, highs = (np.array(bounds) for bounds in zip(*ends, strict=True))
         better = better_worst_score(decided.better, lows, highs)
         low, high = np.sort([sign * lows.min(axis=0), sign * highs.min(axis=0)], axis=0)
     signed = study.scores if metric.greater_is_better else -study.scores
-    found = _as_ranks(better, signed, study.level)
+    ranks = _as_ranks(better, signed, study.level)
     reason = " ".join(decided.reasons) or None
     if study.candidates is not None:
         reason = "The best of several files of a team was selected on these rows."
     return RankSets(
-        low=found.low,
-        high=found.high,
-        tier=found.tier,
-        possible_winner=found.possible_winner,
+        low=ranks.low,
+        high=ranks.high,
+        tier=ranks.tier,
+        possible_winner=ranks.possible_winner,
         level=study.level,
         not_offered=reason,
         score_low=round_significant(low),
@@ -172,11 +172,11 @@ def better_worst_score(
     >>> better_worst_score([first, nothing], lows, highs).astype(int).tolist()
     [[0, 1], [0, 0]]
     """
-    found = np.zeros(better[0].shape, dtype=np.bool_)
+    decided = np.zeros(better[0].shape, dtype=np.bool_)
     for s, own in enumerate(better):
         others = np.delete(lows, s, axis=0).min(axis=0, initial=np.inf)
-        found |= own & (others[:, np.newaxis] > highs[s])
-    return found
+        decided |= own & (others[:, np.newaxis] > highs[s])
+    return decided
 
 
 def _as_ranks(better: _Relation, signed: FloatArray, level: float) -> RankIntervals:

@@ -64,15 +64,15 @@ class MeanRanks:
             distance = np.abs(self.mean_ranks[:, np.newaxis] - self.mean_ranks)
             differ = distance >= self.critical_difference
         order = np.argsort(self.mean_ranks, kind="stable")
-        found, reached = [], 1
+        runs, reached = [], 1
         for first in range(len(order)):
             end = first + 1
             while end < len(order) and not differ[order[end], order[first:end]].any():
                 end += 1
             if end > max(reached, first + 1):
-                found.append([int(j) for j in order[first:end]])
+                runs.append([int(j) for j in order[first:end]])
                 reached = end
-        return found
+        return runs
 
 
 def compare_mean_ranks(values: FloatArray, level: float) -> MeanRanks:
@@ -87,8 +87,9 @@ def compare_mean_ranks(values: FloatArray, level: float) -> MeanRanks:
 
     Examples
     --------
-    >>> found = compare_mean_ranks(np.array([[3.0, 3, 2, 3], [2.0, 2, 3, 2], [1.0, 1, 1, 1]]), 0.95)
-    >>> found.mean_ranks.tolist(), round(found.critical_difference, 3)
+    >>> values = np.array([[3.0, 3, 2, 3], [2.0, 2, 3, 2], [1.0, 1, 1, 1]])
+    >>> comparison = compare_mean_ranks(values, 0.95)
+    >>> comparison.mean_ranks.tolist(), round(comparison.critical_difference, 3)
     ([1.25, 1.75, 3.0], 1.657)
     """
     from scipy.stats import friedmanchisquare, studentized_range
@@ -98,8 +99,8 @@ def compare_mean_ranks(values: FloatArray, level: float) -> MeanRanks:
     ranks = ranks_within_cases(values, greater_is_better=True)
     statistic, p_value = 0.0, 1.0
     if (values != values[0]).any():
-        found = friedmanchisquare(*values)
-        statistic, p_value = float(found.statistic), float(found.pvalue)
+        test = friedmanchisquare(*values)
+        statistic, p_value = float(test.statistic), float(test.pvalue)
     q = studentized_range.ppf(level, m, np.inf) / np.sqrt(2)
     pairs = list(combinations(range(m), 2))
     adjusted = np.ones((m, m))
@@ -169,9 +170,9 @@ class CriticalDifference:
         if blocks is None:
             raise ValueError("there are too few algorithms, tasks or cases to compare mean ranks")
         values, what = blocks
-        found = compare_mean_ranks(values, study.level)
-        order = np.argsort(found.mean_ranks, kind="stable")
-        holm, nemenyi = found.groups(), found.groups(nemenyi=True)
+        comparison = compare_mean_ranks(values, study.level)
+        order = np.argsort(comparison.mean_ranks, kind="stable")
+        holm, nemenyi = comparison.groups(), comparison.groups(nemenyi=True)
         teams = study.teams
         title = f"Mean ranks over {values.shape[1]:,} {what}"
         chart = Chart(
@@ -179,12 +180,12 @@ class CriticalDifference:
             f"{title}: critical-difference diagram",
             f"The mean rank of each {study.words.team}; a bar joins those that do not differ "
             "significantly by Wilcoxon's tests with Holm's correction.",
-            diagram([teams[j] for j in order], found.mean_ranks[order], found, holm),
+            diagram([teams[j] for j in order], comparison.mean_ranks[order], comparison, holm),
         )
         rows = tuple(
             (
                 teams[j],
-                float(round_significant(found.mean_ranks[j], 4)),
+                float(round_significant(comparison.mean_ranks[j], 4)),
                 _letters(int(j), holm),
                 _letters(int(j), nemenyi),
             )
@@ -193,18 +194,18 @@ class CriticalDifference:
         columns = (study.words.team, "mean rank", "group (Wilcoxon-Holm)", "group (Nemenyi)")
         return Finding(
             analysis=self.name,
-            verdict=_verdict(study, found, values.shape[1], what),
+            verdict=_verdict(study, comparison, values.shape[1], what),
             document=dict(
                 as_json(
                     {
                         "blocks": what,
                         "n_blocks": values.shape[1],
                         "submissions": study.submissions,
-                        "mean_ranks": found.mean_ranks,
-                        "friedman": found.friedman,
-                        "p_value": found.p_value,
-                        "critical_difference": found.critical_difference,
-                        "wilcoxon_holm": found.adjusted,
+                        "mean_ranks": comparison.mean_ranks,
+                        "friedman": comparison.friedman,
+                        "p_value": comparison.p_value,
+                        "critical_difference": comparison.critical_difference,
+                        "wilcoxon_holm": comparison.adjusted,
                         "groups": {
                             "wilcoxon_holm": _submissions(study, holm),
                             "nemenyi": _submissions(study, nemenyi),
@@ -266,16 +267,17 @@ def _letters(j: int, groups: Sequence[Sequence[int]]) -> str:
     return "".join(chr(ord("a") + number) for number in own)
 
 
-def _verdict(study: Study, found: MeanRanks, n_blocks: int, what: str) -> str:
-    words, alpha = study.words, 1 - found.level
+def _verdict(study: Study, comparison: MeanRanks, n_blocks: int, what: str) -> str:
+    words, alpha = study.words, 1 - comparison.level
     m = len(study.teams)
-    decided = int((found.adjusted <= alpha).sum()) // 2
-    differ = "differ" if found.p_value <= alpha else "do not differ significantly"
+    decided = int((comparison.adjusted <= alpha).sum()) // 2
+    differ = "differ" if comparison.p_value <= alpha else "do not differ significantly"
     return (
         f"Over {n_blocks:,} {what} the mean ranks of the {words.teams} {differ} (Friedman, "
-        f"p = {found.p_value:.2g}); the critical difference of two mean ranks is "
-        f"{found.critical_difference:.2f} (Nemenyi), and Wilcoxon's tests with Holm's correction "
-        f"decide {decided:,} of {m * (m - 1) // 2:,} pairs ({level_text(found.level)} confidence). "
+        f"p = {comparison.p_value:.2g}); the critical difference of two mean ranks is "
+        f"{comparison.critical_difference:.2f} (Nemenyi), and Wilcoxon's tests with Holm's "
+        f"correction decide {decided:,} of {m * (m - 1) // 2:,} pairs "
+        f"({level_text(comparison.level)} confidence). "
         f"The rank intervals say more: they are about the scores, and give the possible ranks of "
         f"each {words.team}; a mean rank also depends on which other {words.teams} take part."
     )
@@ -285,7 +287,7 @@ _ROW = 22
 
 
 def diagram(
-    names: Sequence[str], ranks: FloatArray, found: MeanRanks, groups: Sequence[Sequence[int]]
+    names: Sequence[str], ranks: FloatArray, comparison: MeanRanks, groups: Sequence[Sequence[int]]
 ) -> Specification:
     """Draw mean ranks on an axis, each with its name below, and a bar for each group.
 
@@ -295,10 +297,10 @@ def diagram(
         m names, by mean rank.
     ranks
         ``(m,)`` ascending mean ranks.
-    found
+    comparison
         The critical difference and the mean ranks of the groups.
     groups
-        Positions in ``found``.
+        Positions in ``comparison``.
     """
     labels, m = axis_labels(names), len(names)
     left = (m + 1) // 2
@@ -313,11 +315,11 @@ def diagram(
         }
         for at, (label, rank) in enumerate(zip(labels, ranks, strict=True))
     ]
-    end = min(1 + found.critical_difference, m)
+    end = min(1 + comparison.critical_difference, m)
     bars = [
         {
-            "from": round(float(found.mean_ranks[group].min()), 4),
-            "to": round(float(found.mean_ranks[group].max()), 4),
+            "from": round(float(comparison.mean_ranks[group].min()), 4),
+            "to": round(float(comparison.mean_ranks[group].max()), 4),
             "down": -0.5 * (number + 1),
         }
         for number, group in enumerate(groups)
@@ -367,7 +369,9 @@ def diagram(
             "encoding": {
                 "x": {"field": "from", "type": "quantitative"},
                 "y": y,
-                "text": {"value": f"critical difference (Nemenyi) {found.critical_difference:.2f}"},
+                "text": {
+                    "value": f"critical difference (Nemenyi) {comparison.critical_difference:.2f}"
+                },
             },
         },
     ]

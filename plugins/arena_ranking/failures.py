@@ -53,12 +53,12 @@ class Failures:
         They do where a row has the worst value, or where fewer failures than a sample of this size
         can lack would reverse the first two submissions.
         """
-        found = failed_rows(study)
-        if found is None or not found.others.any():
+        failures = failed_rows(study)
+        if failures is None or not failures.others.any():
             return False
-        further = _further(study, found)
+        further = _further(study, failures)
         unseen = unseen_rate(len(study.truth), study.level) * len(study.truth)
-        return bool(found.counts.any() or (further is not None and further <= unseen))
+        return bool(failures.counts.any() or (further is not None and further <= unseen))
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:  # noqa: ARG002 - no chance
         """Return the finding.
@@ -68,20 +68,20 @@ class Failures:
         ValueError
             If the analysis does not suit the study.
         """
-        found = failed_rows(study)
-        if found is None:
+        failures = failed_rows(study)
+        if failures is None:
             raise ValueError("the score is no mean of row values in a known range")
         n, worst = len(study.truth), _worst(study)
         order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
-        further = _further(study, found)
-        rates = found.counts / n
+        further = _further(study, failures)
+        rates = failures.counts / n
         return Finding(
             analysis=self.name,
-            verdict=_verdict(study, found, order[:2], further, worst),
+            verdict=_verdict(study, failures, order[:2], further, worst),
             document={
                 "worst_value": worst,
                 "submissions": study.submissions.tolist(),
-                "failures": found.counts.tolist(),
+                "failures": failures.counts.tolist(),
                 "failure_rate": rates.tolist(),
                 "further_failures_to_reverse": further,
             },
@@ -90,7 +90,7 @@ class Failures:
                     f"{study.words.rows.capitalize()} with the worst value {worst:g}",
                     (study.words.team, "failed", "rate"),
                     tuple(
-                        (study.teams[j], int(found.counts[j]), percent(float(rates[j])))
+                        (study.teams[j], int(failures.counts[j]), percent(float(rates[j])))
                         for j in order[:_TABLE_ROWS].tolist()
                     ),
                 ),
@@ -113,7 +113,7 @@ def failed_rows(study: Study) -> FailedRows | None:
         return None
     worst = _worst(study)
     best = sum(score_range) - worst
-    found: list[tuple[FloatArray, ...]] = []
+    blocks: list[tuple[FloatArray, ...]] = []
     for _, block in study.predictions.blocks(max(1, _BLOCK_VALUES // study.truth.size)):
         values = np.asarray(metric.row_values(study.truth, block), dtype=np.float64)
         failed = values == worst
@@ -121,8 +121,8 @@ def failed_rows(study: Study) -> FailedRows | None:
         n_others = values.shape[1] - counts
         with np.errstate(invalid="ignore", divide="ignore"):
             usual = np.where(failed, 0.0, values).sum(axis=1) / n_others
-        found.append((counts, means, usual, (~failed & (values != best)).any(axis=1)))
-    counts, means, usual, others = (np.concatenate(part) for part in zip(*found, strict=True))
+        blocks.append((counts, means, usual, (~failed & (values != best)).any(axis=1)))
+    counts, means, usual, others = (np.concatenate(part) for part in zip(*blocks, strict=True))
     return FailedRows(counts.astype(np.intp), means, usual, others.astype(np.bool_))
 
 
@@ -152,14 +152,14 @@ def unseen_rate(n_rows: int, level: float) -> float:
     return float(-np.expm1(np.log1p(-level) / n_rows))
 
 
-def _further(study: Study, found: FailedRows) -> int | None:
+def _further(study: Study, failures: FailedRows) -> int | None:
     order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
     if len(order) < 2:
         return None
     first, second = order[:2]
     return failures_to_reverse(
-        abs(float(found.means[first] - found.means[second])),
-        abs(float(found.usual[first]) - _worst(study)),
+        abs(float(failures.means[first] - failures.means[second])),
+        abs(float(failures.usual[first]) - _worst(study)),
         len(study.truth),
     )
 
@@ -170,12 +170,12 @@ def _worst(study: Study) -> float:
 
 
 def _verdict(
-    study: Study, found: FailedRows, leaders: IntArray, further: int | None, worst: float
+    study: Study, failures: FailedRows, leaders: IntArray, further: int | None, worst: float
 ) -> str:
     words, n = study.words, len(study.truth)
-    if found.counts[leaders].any():
+    if failures.counts[leaders].any():
         rates = " and ".join(
-            f"{study.teams[j]} on {found.counts[j]:,} ({percent(found.counts[j] / n)})"
+            f"{study.teams[j]} on {failures.counts[j]:,} ({percent(failures.counts[j] / n)})"
             for j in leaders.tolist()
         )
         text = f"Complete failures (the value {worst:g}) on {n:,} {words.rows}: {rates}."
