@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browser import new_context
+from browser import new_context, overflow
 from web_site import NAME, RULES, WebSite, listening
 
 pytestmark = pytest.mark.slow  # a browser takes long to start
@@ -80,8 +80,7 @@ def test_a_participant_on_a_phone_from_the_invitation_to_the_choice(
         assert "Wasps" in row.text_content()
         for path in ("/", "/overview", "/files", "/submit", "/submissions", "/team"):
             page.goto(f"{url}/{NAME}{path}")
-            wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
-            assert wide[0] <= wide[1], path
+            assert overflow(page) == 0, path
         context.close()
     (chosen,) = web.site.intake.of_kind(NAME, "select")
     assert dict(chosen.payload) == {"submissions": [1]}
@@ -97,8 +96,7 @@ def test_a_refused_upload_is_explained_and_judged_again(browser: Any, web: WebSi
     with listening(web.app) as port:
         url = f"http://127.0.0.1:{port}"
         context = new_context(browser, viewport={"width": 1400, "height": 900})
-        secret = web.site.accounts.open_session(host)
-        context.add_cookies([{"name": "arena", "value": secret, "url": url}])
+        web.sign_in(context, host, url)
         page = context.new_page()
         page.goto(f"{url}/{NAME}/admin")
         page.click("nav >> text=Submissions")
@@ -124,8 +122,7 @@ def test_a_member_leaves_and_an_account_is_deleted(browser: Any, web: WebSite) -
         url = f"http://127.0.0.1:{port}"
         for account, words in zip(people, ("Delete your account", "Leave the team"), strict=True):
             context = new_context(browser, **PHONE)
-            secret = web.site.accounts.open_session(account)
-            context.add_cookies([{"name": "arena", "value": secret, "url": url}])
+            web.sign_in(context, account, url)
             page = context.new_page()
             page.goto(f"{url}/{NAME}/team")
             page.click(f"summary:has-text('{words}')")

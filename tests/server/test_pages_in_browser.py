@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from arena.server.records.layout import OIDC_SECRET
-from browser import new_context, nodes, run_axe
+from browser import axe_faults, new_context, overflow
 from fake_provider import CLIENT, SECRET, fake_provider
 from web_site import NAME, RULES, WebSite, listening
 
@@ -72,8 +72,7 @@ def signed_in(browser: Any, web: WebSite, url: str, team: str | None, **context:
         found = web.site.accounts.team_named(NAME, team)
         assert found is not None
         account = web.site.accounts.members(found.team)[0].account
-    secret = web.site.accounts.open_session(account)
-    opened.add_cookies([{"name": "arena", "value": secret, "url": url}])
+    web.sign_in(opened, account, url)
     return opened
 
 
@@ -94,10 +93,8 @@ def test_every_page_is_accessible(
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(f"{url}/{path}" if path == "sign-in" else f"{url}/{NAME}{path}")
-        wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
-        assert wide[0] <= wide[1], path
-        found = run_axe(context, page)
-        faults += [(path, one["id"], nodes(one)) for one in found["violations"]]
+        assert overflow(page) == 0, path
+        faults += [(path, *fault) for fault in axe_faults(context, page)]
         page.close()
     assert not faults
     # A page that is not there is said on the console, by the browser itself.
@@ -203,10 +200,8 @@ def test_the_pages_of_a_provider_are_accessible_and_lead_there_and_back(
             for path in ("/sign-in", f"/{NAME}/join"):
                 checked = with_scripts.new_page()
                 checked.goto(f"{url}{path}")
-                wide = checked.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
-                assert wide[0] <= wide[1], path
-                found = run_axe(with_scripts, checked)
-                assert [(one["id"], nodes(one)) for one in found["violations"]] == [], path
+                assert overflow(checked) == 0, path
+                assert axe_faults(with_scripts, checked) == [], path
             with_scripts.close()
             if look["color_scheme"] == "dark":
                 page.fill("#team", "Wasps")

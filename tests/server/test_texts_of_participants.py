@@ -57,8 +57,7 @@ def test_no_text_of_a_participant_becomes_markup_or_a_formula(web: WebSite, brow
         url = f"http://127.0.0.1:{port}"
         for account in (organiser, members[0], members[1]):
             context = new_context(browser)
-            secret = web.site.accounts.open_session(account)
-            context.add_cookies([{"name": "arena", "value": secret, "url": url}])
+            web.sign_in(context, account, url)
             page = context.new_page()
             page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
             shown = 0

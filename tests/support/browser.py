@@ -58,6 +58,12 @@ def new_context(browser: Any, **options: Any) -> Any:
     return context
 
 
+def overflow(page: Any) -> int:
+    """Return by how many pixels a page is wider than its window."""
+    root = "document.documentElement"
+    return int(page.evaluate(f"() => Math.max({root}.scrollWidth - innerWidth, 0)"))
+
+
 def run_axe(context: Any, page: Any) -> dict[str, Any]:
     """Return what axe-core finds on a page that is open: ``passes`` and ``violations``."""
     try:
@@ -74,6 +80,11 @@ def run_axe(context: Any, page: Any) -> dict[str, Any]:
     }
     found: dict[str, Any] = session.send("Runtime.evaluate", asked)["result"]["value"]
     return found
+
+
+def axe_faults(context: Any, page: Any) -> list[tuple[str, list[str]]]:
+    """Return each rule that a page violates by :func:`run_axe`, with the first places."""
+    return [(rule["id"], nodes(rule)) for rule in run_axe(context, page)["violations"]]
 
 
 def nodes(violation: dict[str, Any]) -> list[str]:

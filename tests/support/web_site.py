@@ -167,6 +167,11 @@ class WebSite:
             client.cookies.set("__Host-arena", self.site.accounts.open_session(account))
         return client
 
+    def sign_in(self, context: Any, account: str, url: str) -> None:
+        """Sign an account in to the site in a context of a real browser."""
+        secret = self.site.accounts.open_session(account)
+        context.add_cookies([{"name": "arena", "value": secret, "url": url}])
+
     def program(self, token: str | None = None) -> TestClient:
         """Return a program, with its token if one is given."""
         client = TestClient(self.app, base_url=URL, follow_redirects=False)
