@@ -184,10 +184,10 @@ _FIXED_COLUMNS = {
 
 
 async def _private(call: Call) -> Response:
-    version = whole_number(call.request.path_params.get("version", ""))
     results, _results_etag = call.competition.held("results", lambda one: one.json())
-    last = (results or [{"version": 0}])[-1]["version"]
-    document, _etag = call.competition.held(f"result {version or last}", lambda one: one.json())
+    last = results[-1]["version"] if results else 0
+    number = whole_number(call.request.path_params.get("version", "")) or last
+    document, _etag = call.competition.held(f"result {number}", lambda one: one.json())
     if document is None:
         raise Problem(404, _("The private board is not published yet."))
     return _result_page(call, document, results=results)
