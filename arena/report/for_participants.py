@@ -11,6 +11,7 @@ from arena.competition.create import sample_note
 from arena.competition.view import CompetitionView
 from arena.report.model import Board, Column
 from arena.types import Section
+from arena.utils.formatting import minute
 
 
 def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str], ...]:
@@ -25,10 +26,10 @@ def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str
         return tuple(facts)
     mark = competition.mark(private=False)
     if mark is not None:
-        facts.append(("Scores released again", f"{_minute(mark.time)} UTC: {mark.cause}"))
+        facts.append(("Scores released again", f"{minute(mark.time)} UTC: {mark.cause}"))
     last = competition.last_event()
     if last is not None:
-        facts.append(("Updated", f"{_minute(last.time)} UTC"))
+        facts.append(("Updated", f"{minute(last.time)} UTC"))
         facts.append(("Last hash of the record", last.hash))
     return tuple(facts)
 
@@ -37,7 +38,7 @@ def last_entries(competition: CompetitionView) -> dict[str, str]:
     """Return the minute of each team's last accepted submission."""
     frozen = competition.frozen_since
     return {
-        row["team"]: _minute(row["received"])
+        row["team"]: minute(row["received"])
         for row in competition.submissions()
         if row["status"] == "accepted"
         and (frozen is None or datetime.fromisoformat(row["received"]) <= frozen)
@@ -81,7 +82,3 @@ def how_to_submit(competition: CompetitionView) -> Section:
         closed if competition.has_ended else where,
     ]
     return Section("How to submit", "\n\n".join(paragraphs))
-
-
-def _minute(time: str) -> str:
-    return time[:16].replace("T", " ")

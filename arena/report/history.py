@@ -9,6 +9,7 @@ from arena.competition.rebuild import CAUSES, REBUILT
 from arena.competition.server_settings import SERVED
 from arena.store import Event
 from arena.types import Section, Table
+from arena.utils.formatting import minute
 from arena.utils.text import shorten
 
 _SHOWN = 120
@@ -21,7 +22,7 @@ _EXPLANATION = (
 def history_section(events: Iterable[Event]) -> Section | None:
     """Return every rescore, epoch, repair, change of a setting and of teams; None without any."""
     rows = [
-        (event.time[:16].replace("T", " "), what)
+        (minute(event.time), what)
         for event in events
         if event.kind in _DESCRIPTIONS
         for what in _DESCRIPTIONS[event.kind](event.payload)

@@ -174,6 +174,15 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes} bytes"
 
 
+def minute(time: str) -> str:
+    """Return an ISO 8601 time as people read it, to the minute.
+
+    >>> minute("2026-03-01T12:30:45+00:00")
+    '2026-03-01 12:30'
+    """
+    return time[:16].replace("T", " ")
+
+
 def span(low: Any, high: Any, show: Show) -> str:
     """Format a range; an empty text if an end is None.
 

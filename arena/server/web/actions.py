@@ -25,6 +25,7 @@ from arena.server.web.call import Call, rules_not_accepted
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Identity
+from arena.utils.formatting import minute
 from arena.utils.look_alikes import look_alike
 
 OVER = {"closed", "finalized", "published"}
@@ -113,9 +114,7 @@ def check_receives(call: Call, at: datetime) -> None:
     if facts.start is not None and at < datetime.fromisoformat(facts.start):
         raise Problem(
             409,
-            _("The competition starts at {start} UTC.").format(
-                start=facts.start[:16].replace("T", " ")
-            ),
+            _("The competition starts at {start} UTC.").format(start=minute(facts.start)),
         )
     check_open(call, at, late=True)
 

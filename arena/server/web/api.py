@@ -32,6 +32,7 @@ from arena.server.web.language import _
 from arena.server.web.mail import address_of, announcement_mails, invitation_mail
 from arena.server.web.problems import Problem
 from arena.server.web.shared import share
+from arena.utils.formatting import minute
 from arena.utils.text import csv_cell
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
@@ -155,7 +156,7 @@ async def board_csv(call: Call) -> Response:
     rows, _etag = call.competition.board()
     mark = call.competition.facts.mark
     if mark is not None:
-        when = mark["time"][:16].replace("T", " ")
+        when = minute(mark["time"])
         sentence = f"The scores were released again on {when} UTC: {mark['cause']}."
         rows = [{**row, "mark": sentence} for row in rows]
     return _csv(table_csv(rows, () if rows else ("rank", "team", "score")), "board")

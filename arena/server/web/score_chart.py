@@ -8,6 +8,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from arena.server.web.language import _
+from arena.utils.formatting import minute
 
 _WIDTH, _HEIGHT, _MARGIN = 640.0, 160.0, 12.0
 
@@ -29,7 +30,7 @@ def score_chart(scores: Sequence[tuple[str, float]]) -> Markup:
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dots = Markup("").join(
         Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4"><title>{}: {:.6g}</title></circle>').format(
-            x, y, time[:16].replace("T", " "), value
+            x, y, minute(time), value
         )
         for (x, y), (time, value) in zip(points, scores, strict=True)
     )
