@@ -371,8 +371,8 @@ _CONDITIONS = {
     "day": "substr(json_extract(document, '$.received'), 1, 10) = ?",
     "search": "instr(lower("
     + " || ' ' || ".join(
-        f"coalesce({one}, '')"
-        for one in (
+        f"coalesce({text}, '')"
+        for text in (
             "team",
             *(
                 f"json_extract(document, '$.{key}')"
@@ -537,15 +537,16 @@ class Published:
 
     def submissions(self, query: SubmissionQuery) -> tuple[list[Answer], int]:
         """Return a page of the answers to submissions of all teams, and how many match."""
-        values = {key: value for key, value in asdict(query).items() if key in _CONDITIONS}
-        conditions = " AND ".join(_CONDITIONS[key] for key, value in values.items() if value)
-        where = f"json_extract(document, '$.kind') = 'submit'{conditions and ' AND '}{conditions}"
-        given = [value for value in values.values() if value]
-        with_values = f"FROM answers WHERE {where}"
-        total = self._rows(f"SELECT count(*) {with_values}", *given)[0][0]
+        given = {key: text for key, text in asdict(query).items() if key in _CONDITIONS and text}
+        conditions = [
+            "json_extract(document, '$.kind') = 'submit'",
+            *(_CONDITIONS[key] for key in given),
+        ]
+        matching = f"FROM answers WHERE {' AND '.join(conditions)}"
+        total = self._rows(f"SELECT count(*) {matching}", *given.values())[0][0]
         rows = self._rows(
-            f"SELECT document {with_values} ORDER BY {_ORDERS[query.order]} LIMIT ? OFFSET ?",
-            *given,
+            f"SELECT document {matching} ORDER BY {_ORDERS[query.order]} LIMIT ? OFFSET ?",
+            *given.values(),
             query.limit,
             query.limit * (query.page - 1),
         )
