@@ -31,7 +31,7 @@ _ADDRESSES = Addresses(
     rules="rules.html",
     file="files/{}",
 )
-_OWN_PAGES = {"index", "result", "board", "data", "rules"}
+_FIXED_PAGES = {"index", "result", "board", "data", "rules"}
 
 
 def write_site(
@@ -84,7 +84,7 @@ def _pages(
     rules, footer = rules_of(competition, competition.settings.server), shared.page("_footer")
     pages = [("index", "Overview", shared.page("overview"))]
     for name, title in shared.tabs():
-        if name not in {"overview", *_OWN_PAGES}:
+        if name not in {"overview", *_FIXED_PAGES}:
             pages.append((name, title, shared.page(name)))
     if shared.files or shared.page("data") is not None:
         pages.append(("data", "Data", shared.page("data")))

@@ -204,10 +204,10 @@ def note_records(folder: Path, root: Path) -> None:
 
 
 def records_folder(folders: Sequence[Path]) -> Path:
-    """Return where the records of a server of these competitions are, or go.
+    """Return the folder of the records of a server of these competitions.
 
-    That is where they were the last time, so that the order of the folders does not matter; else
-    ``server/`` in the first folder.
+    That is where they were the last time, so that the order of the folders does not matter;
+    otherwise ``server/`` in the first folder.
 
     Raises
     ------

@@ -286,12 +286,12 @@ def unit_files(
     files: dict[str, str] = {}
     services = ""
     for one in competitions:
-        own = values | {"folder": one.folder, "name": one.name}
-        services += _COMPOSE_COMPETITION.format_map(own)
+        fields = values | {"folder": one.folder, "name": one.name}
+        services += _COMPOSE_COMPETITION.format_map(fields)
         files |= {
-            f"arena-scorer-{one.name}.service": _SCORER.format_map(own),
-            f"arena-checker-{one.name}.socket": _CHECKER_SOCKET.format_map(own),
-            f"arena-checker-{one.name}.service": _CHECKER.format_map(own),
+            f"arena-scorer-{one.name}.service": _SCORER.format_map(fields),
+            f"arena-checker-{one.name}.socket": _CHECKER_SOCKET.format_map(fields),
+            f"arena-checker-{one.name}.service": _CHECKER.format_map(fields),
         }
     values["competitions"] = services
     common = {

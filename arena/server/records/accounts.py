@@ -432,8 +432,8 @@ class Accounts(Records):
         """Remove everything that says who has an account, and every way to sign in to it.
 
         What it sent keeps its random number, which then belongs to no person. The name of its team
-        stays on record, and of an identity at a provider a digest, so that the same person founds
-        no second team.
+        stays on record, and of an identity at a provider a digest, so that the same person
+        cannot create a second team.
         """
         with self._change() as database:
             self._keep_subject(database, account)
@@ -892,12 +892,12 @@ class Accounts(Records):
         return joined
 
     def leave_team(self, team: str, account: str, *, counts: bool) -> None:
-        """Remove an account from a team; ``counts``: it may then found no team of its own.
+        """Remove an account from a team; ``counts``: it may then create no team of its own.
 
         Raises
         ------
         RefusedError
-            If it is no member.
+            If the account is no member.
         """
         left = self.team(team)
         with self._change() as database:
@@ -917,10 +917,10 @@ class Accounts(Records):
                 )
 
     def has_departed(self, competition: str, account: str) -> bool:
-        """Return whether a person has or had a place in another team, and may found none.
+        """Return whether a person is or was a member of another team, and may create none.
 
-        That is a team that had submitted when the account left it, or one of an earlier account of
-        the same identity at a provider: else each identity could bring any number of teams.
+        That is a team that had submitted when the account left it, or a team of an earlier account
+        with the same identity at a provider: otherwise one identity could create many teams.
         """
         former = self._rows(
             "SELECT account FROM former_subjects WHERE digest = ? AND account <> ?",
@@ -933,9 +933,9 @@ class Accounts(Records):
             self._rows(
                 f"SELECT 1 FROM {table} WHERE competition = ? AND account = ? LIMIT 1",  # noqa: S608
                 competition,
-                own,
+                member,
             )
-            for table, own in places
+            for table, member in places
         )
 
     def _add(self, database: sqlite3.Connection, team: str, competition: str, account: str) -> None:

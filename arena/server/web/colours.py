@@ -49,9 +49,9 @@ def _parts(colour: str) -> Rgb:
 def _readable(colour: str, grounds: tuple[str, str]) -> str:
     """Move a colour towards black or white until it can be read on all backgrounds."""
     end = 0.0 if _luminance(grounds[0]) > 0.5 else 1.0
-    own = _parts(colour)
+    parts = _parts(colour)
     for step in range(_STEPS + 1):
-        mixed = [part + (end - part) * step / _STEPS for part in own]
+        mixed = [part + (end - part) * step / _STEPS for part in parts]
         shown = "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
         if all(contrast(shown, ground) >= _CONTRAST for ground in grounds):
             break

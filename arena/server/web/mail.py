@@ -85,18 +85,18 @@ def invitation_mail(facts: CompetitionFacts, team: str, recipient: str, url: str
 
 def mailing_competitions(site: Site) -> list[CompetitionSite]:
     """Return the competitions whose server sends mail."""
-    found = []
-    for one in site.competitions.values():
+    mailing = []
+    for competition in site.competitions.values():
         with contextlib.suppress(Problem):
-            if one.facts.server.smtp_host:
-                found.append(one)
-    return found
+            if competition.facts.server.smtp_host:
+                mailing.append(competition)
+    return mailing
 
 
 def mail_lost_key(site: Site, contact: str) -> None:
     """Mail a link that signs in, within an hour, to each account with an address.
 
-    Organisers, of whatever competition, get theirs from ``arena serve``; who is blocked gets none.
+    Organisers of any competition get theirs from ``arena serve``; blocked accounts get none.
     """
     for account in site.accounts.with_contact(contact)[:_MOST_ACCOUNTS]:
         names = site.accounts.competitions_of(account.account)

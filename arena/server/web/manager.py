@@ -47,14 +47,14 @@ def read_query(call: Call) -> SubmissionQuery:
     )
 
 
-async def _found(call: Call, query: SubmissionQuery) -> tuple[list[Answer], int]:
+async def _matching(call: Call, query: SubmissionQuery) -> tuple[list[Answer], int]:
     # A search reads every answer: the pages of others do not wait for it.
     return await run_in_threadpool(call.competition.published.submissions, query)
 
 
 async def list_submissions(call: Call) -> models.SubmissionRows:
     """Return a page of the submissions of all teams."""
-    answers, total = await _found(call, read_query(call))
+    answers, total = await _matching(call, read_query(call))
     return models.SubmissionRows(rows=[asdict(one) for one in answers], total=total)
 
 
@@ -64,7 +64,7 @@ async def _show_list(call: Call) -> Response:
         query = read_query(call)
     except Problem as error:
         problem, query = error, SubmissionQuery()
-    answers, total = await _found(call, query)
+    answers, total = await _matching(call, query)
     return render(
         call.site,
         call.request,
@@ -198,12 +198,12 @@ def _act(kind: str) -> Handler:
     return act
 
 
-_ONE = "/admin/submissions/{request}"
+_SUBMISSION = "/admin/submissions/{request}"
 PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/admin/submissions", "organiser", "admin", _show_list),
-    ("GET", _ONE, "organiser", "admin", _show),
+    ("GET", _SUBMISSION, "organiser", "admin", _show),
     *(
-        ("POST", f"{_ONE}/{kind}", "organiser", "admin", _act(kind))
+        ("POST", f"{_SUBMISSION}/{kind}", "organiser", "admin", _act(kind))
         for kind in ("disqualify", "undo", "rerun")
     ),
     ("GET", "/submissions/{request}/file", "signed-in", "read", download_upload),
