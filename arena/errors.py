@@ -16,6 +16,7 @@
     │       ├── ObjectError     1: an object with predictions is missing or was changed
     │       ├── DamagedLogError 1: its write-ahead log cannot be replayed
     │       └── LossError       1: it lacks acknowledged data
+    ├── SandboxError            1: a machine could not run a participant's program
     └── PluginError             3: a plugin failed; the message names it
 
 A fault in a *participant's* file is a result and not an error: see :class:`arena.types.Fault`.
@@ -34,6 +35,7 @@ __all__ = [
     "MetricError",
     "ObjectError",
     "PluginError",
+    "SandboxError",
     "ScoringError",
     "StoreBusyError",
     "StoreError",
@@ -115,6 +117,10 @@ class DamagedLogError(StoreFormatError):
 
 class LossError(StoreFormatError):
     """The database lacks data that its journal records as acknowledged."""
+
+
+class SandboxError(ArenaError):
+    """A machine could not run a participant's program, which is no fault of the program."""
 
 
 class PluginError(ArenaError):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Modality,
         Paper,
         Ranker,
+        Sandbox,
     )
     from arena.types import CompetitionInfo, Fault, Release, Section, SubmissionRecord
 
@@ -100,6 +101,11 @@ def provide_papers() -> Iterable[Paper] | None:
 @hookspec
 def provide_case_readers() -> Iterable[CaseReader] | None:
     """Return readers of evaluations, formats of ``arena rank``. None means: no reader."""
+
+
+@hookspec
+def provide_sandboxes() -> Iterable[Sandbox | Deferred] | None:
+    """Return sandboxes, in which programs of participants run. None means: no sandbox."""
 
 
 # -- intake: called for every submission file ------------------------------------------------------

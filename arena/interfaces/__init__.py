@@ -87,11 +87,13 @@ if TYPE_CHECKING:
         rounded,
         within,
     )
+    from arena.interfaces.sandboxes import Box, End, Job, Outcome, Sandbox
 
 __all__ = [
     "TABLE",
     "Analysis",
     "BaseMetric",
+    "Box",
     "Candidates",
     "CaseReader",
     "CaseScores",
@@ -103,6 +105,7 @@ __all__ = [
     "Conduct",
     "DeclaresConduct",
     "Deferred",
+    "End",
     "Evaluation",
     "ExplainsScores",
     "Feedback",
@@ -115,6 +118,7 @@ __all__ = [
     "HasResample",
     "HasRowValues",
     "HasVariants",
+    "Job",
     "KnowsLabels",
     "LabelColumns",
     "MayStop",
@@ -128,6 +132,7 @@ __all__ = [
     "NeedsClasses",
     "NeedsRowContext",
     "Notebook",
+    "Outcome",
     "Paper",
     "PaperOptions",
     "Participation",
@@ -144,6 +149,7 @@ __all__ = [
     "Reproduced",
     "Reproduction",
     "ReviewsBoard",
+    "Sandbox",
     "Scope",
     "ScoresTogether",
     "Standing",

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         Modality,
         Paper,
         Ranker,
+        Sandbox,
     )
 
 ENTRY_POINT_GROUP = "arena"
@@ -70,6 +71,7 @@ KINDS = {
     "floor_estimators": ("kind of labels", "FloorEstimator"),
     "papers": ("paper", "Paper"),
     "case_readers": ("format", "CaseReader"),
+    "sandboxes": ("sandbox", "Sandbox"),
 }
 """What plugins provide by a hook ``provide_…`` -> the word for an item, and its interface."""
 _HOOKS_WITH_LABELS = {"competition_finalized", "provide_report_sections"}
@@ -264,6 +266,11 @@ class PluginManager:
     def case_readers(self) -> Registry[CaseReader]:
         """All readers of evaluations."""
         return self.registry("case_readers")
+
+    @property
+    def sandboxes(self) -> Registry[Sandbox]:
+        """All sandboxes."""
+        return self.registry("sandboxes")
 
     def registry(self, kind: str) -> Registry[Any]:
         """Return all items of one of :data:`KINDS`.

@@ -9,6 +9,7 @@ import json
 import math
 import numbers
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from arena.errors import PluginError
@@ -133,6 +134,10 @@ def _is_bool(value: Any) -> bool:
 
 def _is_finite(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not _is_bool(value) and math.isfinite(value)
+
+
+def _is_not_negative(value: Any) -> bool:
+    return _is_finite(value) and value >= 0
 
 
 def _is_text(value: Any) -> bool:
@@ -304,6 +309,14 @@ _RULES: Mapping[str, Mapping[str, _Rule]] = {
         "figures": (_each("Reproduced"), "a tuple of Reproduced figures"),
         "charts": _CHARTS,
         "missing": (_are_texts, "a tuple of texts"),
+    },
+    "Outcome": {
+        "end": (lambda value: type(value).__name__ == "End", "an End"),
+        "seconds": (_is_not_negative, "a number from 0"),
+        "cpu_seconds": (_is_not_negative, "a number from 0"),
+        "peak_mb": (_is_not_negative, "a number from 0"),
+        "log": (lambda value: isinstance(value, bytes), "bytes"),
+        "output": (_or_none(lambda value: isinstance(value, Path)), "a Path or None"),
     },
     "CaseScores": {
         "metric": _WORDS,

@@ -11,7 +11,15 @@ import pytest
 
 from arena.errors import PluginError
 from arena.hookspecs import hookimpl
-from arena.interfaces import CaseScores, FloorEstimate, Move, Reproduced, Reproduction
+from arena.interfaces import (
+    CaseScores,
+    End,
+    FloorEstimate,
+    Move,
+    Outcome,
+    Reproduced,
+    Reproduction,
+)
 from arena.plugin.manager import PluginManager
 from arena.plugin.returned import _RULES, checked, checked_move
 from arena.types import (
@@ -52,6 +60,9 @@ GOOD: dict[type[Any], Any] = {
     Reproduced: Reproduced("Table 1", "the loss", 0.5, 0.51, True),
     Reproduction: Reproduction((Reproduced("Table 1", "the loss", 0.5, None, None),), (CHART,), ()),
     CaseScores: CaseScores(["m"], ["q"], np.array([0.5]), ["t"]),
+    Outcome: Outcome(
+        end=End.CRASH, seconds=1.0, cpu_seconds=0.0, peak_mb=2.0, log=b"text", output=None
+    ),
 }
 WRONG: dict[type[Any], dict[str, list[Any]]] = {
     Release: {
@@ -148,6 +159,14 @@ WRONG: dict[type[Any], dict[str, list[Any]]] = {
         "cases": [None, []],
         "values": [None, np.zeros(2)],
         "tasks": [["a", "b"]],
+    },
+    Outcome: {
+        "end": ["failed", None],
+        "seconds": [-1.0, np.nan, "1"],
+        "cpu_seconds": [None],
+        "peak_mb": [np.inf],
+        "log": ["text", None],
+        "output": ["file"],
     },
 }
 CASES = [

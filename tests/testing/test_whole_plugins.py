@@ -66,6 +66,7 @@ HOOKS: dict[str, tuple[str, Any]] = {
     "an estimator without options": ("provide_floor_estimators", lambda self: [object()]),
     "a paper without title": ("provide_papers", lambda self: [object()]),
     "a reader without read": ("provide_case_readers", lambda self: [object()]),
+    "a sandbox without run": ("provide_sandboxes", lambda self: [object()]),
     "a reader of everything": ("read_predictions", lambda self, path: path.read_bytes()),
     "a rule that raises": ("check_submission", lambda self, predictions: [np.log(-1) or 1 / 0]),
     "a rule without a list": ("check_submission", lambda self, predictions: Fault("k", "m")),
