@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from arena.scoring.estimators import from_estimators, make_scorer
     from arena.scoring.rank import rank
     from arena.scoring.result import ScoreResult
-    from arena.scoring.score import score, validate
+    from arena.scoring.score import score
     from arena.scoring.settings import BoardSettings, ScoreSettings
+    from arena.scoring.validation import validate
     from arena.simulation.competition.simulate import simulate
     from arena.simulation.plan.pilot import plan
     from arena.simulation.plan.questions import plan_cases

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize.elementwise import find_root
 from scipy.special import betaincinv, ndtri
 
 from arena.types import FloatArray, IntArray
@@ -198,6 +197,8 @@ def _bounds_of(
     which = open_rows.astype(np.float64)
     # Where even the mean is further than the critical value, the mean is the bound.
     beyond = excess(highest, which) >= 0
+    from scipy.optimize.elementwise import find_root  # imports half of scipy: 0.2 s
+
     found = find_root(
         excess,
         (lowest[~beyond], highest[~beyond]),

@@ -22,15 +22,16 @@ from arena.intake.memory import describe_data
 from arena.interfaces import Metric, notes_of
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
+from arena.scoring.admit import admit
 from arena.scoring.board import BoardRun, ranked_rows
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.private_board import check_defined
 from arena.scoring.result import RejectedFile, ScoreResult
-from arena.scoring.settings import ScoreSettings, given_columns, score_settings
+from arena.scoring.settings import ScoreSettings, score_settings
 from arena.scoring.splits import rows_of
-from arena.scoring.submissions import admit, competition_info, examine, read_truth
+from arena.scoring.submissions import competition_info, read_truth
 from arena.store import Store
-from arena.types import Solution, SolutionColumns, SubmissionRecord
+from arena.types import Solution, SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
@@ -287,52 +288,6 @@ def _similar_notes(found: Sequence[SimilarSubmissions]) -> list[str]:
     notes = [describe_similar(one) for one in found[:_SIMILAR_SHOWN]]
     more = len(found) - len(notes)
     return [*notes, f"{more:,} more pairs of teams have such submissions."] if more else notes
-
-
-def validate(
-    solution: Any,
-    submissions: Any,
-    metric: str,
-    columns: SolutionColumns | None = None,
-    *,
-    id: str | None = None,
-    target: str | Sequence[str] | None = None,
-    usage: str | None = None,
-    positive: str | float | None = None,
-    manager: PluginManager | None = None,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> tuple[tuple[str, ...], tuple[RejectedFile, ...]]:
-    """Return the names of the valid files, and the rejected files with all faults.
-
-    Nothing is stored. The arguments are those of :func:`score`.
-
-    Raises
-    ------
-    InputError
-        If the solution or a path is invalid.
-    UnknownNameError
-        If no plugin provides the metric.
-    """
-    manager = manager or PluginManager()
-    resolved = manager.metrics.resolve(metric)
-    named: dict[str, Any] = {"id": id, "target": target, "usage": usage, "positive": positive}
-    said = given_columns(**{name: value for name, value in named.items() if value is not None})
-    columns = columns or said
-    truth = read_truth(solution_source(solution), resolved, columns)
-    files = submission_files(submissions, truth)
-    accepted, rejected = [], []
-    with shown(progress) as display:
-        display.start("Reading submissions", len(files))
-        for file, read in examine(
-            files, truth, resolved, manager, workers=workers, no_header=columns.no_header
-        ):
-            display.advance()
-            if read.values is None:
-                rejected.append(RejectedFile(file.name, read.faults))
-            else:
-                accepted.append(file.name)
-    return tuple(accepted), tuple(rejected)
 
 
 def _last_of_each_team(

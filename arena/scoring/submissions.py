@@ -1,4 +1,4 @@
-"""Reads and checks submission files in parallel and stores them in order."""
+"""Reads and checks submission files in parallel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from arena.errors import InputError, PluginError, UsageError
-from arena.evaluation.predictions import cell_bytes
 from arena.intake import (
     MAX_BYTES,
     ReadSubmission,
@@ -31,25 +30,20 @@ from arena.interfaces import (
 from arena.interfaces.faults import fault_lines, first_of_each_kind
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
-from arena.store import Incoming, Store
 from arena.types import (
     CompetitionInfo,
     Fault,
-    MetricTraits,
     PredictionKind,
     Solution,
     SolutionColumns,
-    SubmissionRecord,
 )
-from arena.utils.parallel import Progress, run_tasks
+from arena.utils.parallel import run_tasks
 from arena.utils.text import is_number
 
 _UNCHECKED = Fault(
     "could not be checked",
     "The metric could not check this file. Look for cells that are unlike those of the sample.",
 )
-_BATCH_FILES = 16
-_BATCH_BYTES = 64 * 2**20
 
 
 def competition_info(metric: Metric, solution: Solution, title: str = "") -> CompetitionInfo:
@@ -196,52 +190,3 @@ def _examine_one(
         faults = (_UNCHECKED,)
     faults = faults or manager.check_submission(read.values, info)
     return ReadSubmission(None, faults, read.sha256) if faults else read
-
-
-def admit(
-    store: Store,
-    files: Sequence[SubmissionFile],
-    solution: Solution,
-    metric: Metric,
-    manager: PluginManager,
-    *,
-    workers: int = 1,
-    progress: Progress,
-    no_header: Sequence[str] = (),
-) -> list[SubmissionRecord]:
-    """Read, check and store files, accepted or rejected; return their records in order.
-
-    Files are stored in batches of at most 16 files or 64 MB of predictions, one transaction each.
-    """
-    info = competition_info(metric, solution)
-    records: list[SubmissionRecord] = []
-    batch: list[Incoming] = []
-    progress.start("Reading submissions", len(files))
-    for file, read in examine(
-        files, solution, metric, manager, workers=workers, no_header=no_header
-    ):
-        key = _key(read, metric)
-        incoming = Incoming(file.team, file.name, read.sha256, read.values, read.faults, key)
-        batch.append(incoming)
-        progress.advance()
-        values = [one.values for one in batch if one.values is not None]
-        held = sum(one.size * cell_bytes(one) for one in values)
-        if len(batch) >= _BATCH_FILES or held >= _BATCH_BYTES:
-            records += store.add_submissions(batch)
-            batch = []
-    records += store.add_submissions(batch)
-    for record in records:
-        manager.submission_scored(record, None, info)
-    return records
-
-
-def _key(read: ReadSubmission, metric: Metric) -> str | None:
-    """Return the idempotency key: the file, and the rules if they are not the default ones."""
-    low, high = traits_of(metric).prediction_range
-    if not read.sha256:
-        return None
-    if metric.prediction is PredictionKind.TEXT:
-        return f"{read.sha256} for {metric.name}"
-    if (low, high) == MetricTraits().prediction_range:
-        return None
-    return f"{read.sha256} in [{low}, {high}]"

@@ -273,8 +273,9 @@ def _as_of_all(shares: FloatArray, auc: FloatArray, rare: int) -> FloatArray:
     if drawn == rare:
         return np.asarray(auc + deviation)
     centred = shares - auc[:, np.newaxis]
-    variance = float((centred**2).mean())
-    skewness = float((centred**3).mean()) / variance**1.5
+    squares = np.square(centred)
+    variance = float(squares.mean())
+    skewness = float((squares * centred).mean()) / variance**1.5
     excess = skewness * (1 / np.sqrt(drawn) - 1 / np.sqrt(rare)) / 6
     bend = excess * (deviation**2 * drawn / variance - 1) * np.sqrt(variance / rare)
     return np.asarray(auc + deviation * np.sqrt(drawn / rare) - bend)

@@ -37,6 +37,9 @@ if sys.argv[1] == "submit":  # prints lines only
     heavy += ["arena.competition.create", "arena.competition.queued_requests"]
     heavy += ["arena.intake.solution", "arena.intake.mask_files", "arena.scoring.settings"]
     heavy += ["arena.evaluation.black_box", "multiprocessing"]
+if sys.argv[1] == "validate":  # pyarrow imports pandas to convert objects of Python
+    heavy = [name for name in heavy if name not in ("pandas", "arena.charts")]
+    heavy += ["duckdb", "arena.scoring.board", "arena.evaluation.best_score"]
 if sys.argv[1] == "--help":
     heavy += ["numpy", "duckdb", "pyarrow"]
 print([name for name in heavy if name in sys.modules], file=sys.stderr)
@@ -70,6 +73,14 @@ def test_submit_and_leaderboard_import_nothing_heavy(
     assert made.returncode == 0, made.stderr
     write_csv(tmp_path / "team.csv", ["id", "y"], rows)
     arguments = [command, "-C", "c"] + (["team.csv", "-t", "a"] if command == "submit" else [])
+    assert _run(*arguments, folder=tmp_path) == "[]"
+
+
+@pytest.mark.slow
+def test_validate_imports_neither_the_store_nor_the_board(tmp_path: Path) -> None:
+    write_csv(tmp_path / "solution.csv", ["id", "y"], [[f"r{i}", i % 2] for i in range(40)])
+    write_csv(tmp_path / "team.csv", ["id", "y"], [[f"r{i}", i % 2] for i in range(40)])
+    arguments = ["validate", "solution.csv", "team.csv", "--metric", "accuracy"]
     assert _run(*arguments, folder=tmp_path) == "[]"
 
 

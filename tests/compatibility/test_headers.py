@@ -11,7 +11,7 @@ import arena
 from arena.errors import InputError
 from arena.intake import CaseColumns, SubmissionForm, parse_submission, read_case_table
 from arena.intake import read_solution as read
-from arena.scoring.score import validate
+from arena.scoring.validation import validate
 from arena.types import PredictionKind, SolutionColumns
 
 Write = Callable[[str, str], Path]

@@ -17,7 +17,7 @@ from arena.competition.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import InputError, MetricError
 from arena.evaluation.multi_target import mean_over_targets
-from arena.scoring.score import validate
+from arena.scoring.validation import validate
 from arena.types import CompetitionInfo, PredictionKind
 from arena.utils.parallel import NoProgress
 from arena_metrics.segmentation import Dice

@@ -11,7 +11,7 @@ from arena.cli.board import print_rejected
 from arena.cli.console import console, print_document
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import rejected_document
-from arena.scoring.score import validate as validate_files
+from arena.scoring.validation import validate as validate_files
 from arena.types import SolutionColumns
 from arena.utils.tabular import as_json as plain_json
 
