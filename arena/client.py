@@ -218,6 +218,24 @@ class Client:
         """Return a published version of the private board; a retracted one has no rows."""
         return self._json("GET", f"/results/{version}")
 
+    def ask(self, text: str) -> dict[str, Any]:
+        """Ask the organisers; answers are in :meth:`messages`."""
+        return self._once("POST", "/messages", {"text": text})
+
+    def messages(self) -> list[dict[str, Any]]:
+        """Return the own messages and those of the organisers, newest first."""
+        rows: list[dict[str, Any]] = self._json("GET", "/messages")["messages"]
+        return rows
+
+    def answers(self) -> list[dict[str, Any]]:
+        """Return the questions that the organisers answered for everybody, newest first."""
+        rows: list[dict[str, Any]] = self._json("GET", "/answers")["messages"]
+        return rows
+
+    def mail_results(self, wanted: bool) -> None:
+        """Choose whether an e-mail says that a file that one sent has its result."""
+        self._once("PUT", "/result-mail", {"wanted": wanted})
+
     def select(self, submissions: Sequence[int]) -> dict[str, Any]:
         """Choose the team's final submissions by their numbers."""
         return self._json("PUT", "/selection", body={"submissions": list(submissions)})
@@ -239,6 +257,21 @@ class Client:
         sent["Content-Type"] = "application/octet-stream" if file else "application/json"
         content = None if body is None else json.dumps(body).encode()
         return self._repeated(lambda: self._send(method, path, content, file, sent))
+
+    def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> dict[str, Any]:
+        if isinstance(body, str):
+            content, kind = body, "text/plain; charset=utf-8"
+        else:
+            content, kind = json.dumps(body), "application/json"
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
+        try:
+            return self._send(method, path, content.encode(), None, headers)
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise ServerError(
+                f"{self._parts.netloc} did not answer: {reason}. The request may have been "
+                f"carried out: check the events before you repeat it."
+            ) from None
 
     def _repeated(self, send: Callable[[], _Answer]) -> _Answer:
         """Send a request until there is an answer, a few times at most."""
@@ -411,6 +444,19 @@ class OrganiserClient(Client):
         """Withdraw an announcement by its number."""
         self._once("DELETE", "/admin/announcements", {"announcement": announcement})
 
+    def all_messages(self) -> list[dict[str, Any]]:
+        """Return the messages between participants and organisers, newest first."""
+        return self._rows("/admin/messages")
+
+    def answer(self, message: int, text: str, *, published: str = "") -> dict[str, Any]:
+        """Answer a message in Markdown; everybody sees it with ``published`` as the question."""
+        body = {"answers": message, "text": text, "published": published}
+        return self._once("POST", "/admin/messages", body)
+
+    def write(self, team: str, text: str) -> dict[str, Any]:
+        """Send a message in Markdown to each member of a team."""
+        return self._once("POST", "/admin/messages", {"team": team, "text": text})
+
     def invite(self, people: str) -> list[dict[str, Any]]:
         """Invite people by a list with a line for each: team, name, e-mail; return their links.
 
@@ -469,21 +515,6 @@ class OrganiserClient(Client):
     def retract(self, reason: str) -> dict[str, Any]:
         """Retract the published result; the reason is shown instead of its rows."""
         return self._once("POST", "/admin/retract", {"reason": reason})
-
-    def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> dict[str, Any]:
-        if isinstance(body, str):
-            content, kind = body, "text/plain; charset=utf-8"
-        else:
-            content, kind = json.dumps(body), "application/json"
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
-        try:
-            return self._send(method, path, content.encode(), None, headers)
-        except (OSError, http.client.HTTPException) as error:
-            reason = str(error) or type(error).__name__
-            raise ServerError(
-                f"{self._parts.netloc} did not answer: {reason}. The request may have been "
-                f"carried out: check the events before you repeat it."
-            ) from None
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -112,6 +112,13 @@ class ServerSection(ConfigSection):
         "rules.md", description="The file with the rules, relative to the competition's folder."
     )
     contact: str = Field("", description="How participants reach the organiser.")
+    forum: str = Field("", description="The address of the participants' forum; empty: none.")
+    webhook_file: str = Field(
+        "",
+        description="A file with the address of an incoming webhook of the organisers' chat, which "
+        "the web process can read: one line is sent there for a question, an account to approve, a "
+        "file that was set aside, a scorer that is down and the deadline. Empty: none.",
+    )
     smtp_host: str = Field("", description="The mail server; empty: arena sends no e-mail.")
     smtp_port: Annotated[int, Field(ge=1, le=65_535)] = Field(
         587, description="The mail server's port: mostly 587 for starttls, 465 for tls."
@@ -172,6 +179,12 @@ class ServerSection(ConfigSection):
             raise ValueError("oidc_only needs oidc_issuer")
         if not all(_DOMAIN.fullmatch(one) for one in self.oidc_domains):
             raise ValueError('oidc_domains must be domains such as "example.org"')
+        return self
+
+    @model_validator(mode="after")
+    def _with_a_forum(self) -> Self:
+        if self.forum and not self.forum.startswith(("https://", "http://")):
+            raise ValueError('forum must be an address such as "https://forum.example.org"')
         return self
 
     @model_validator(mode="after")

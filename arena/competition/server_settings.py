@@ -14,7 +14,7 @@ SERVED = "server settings"
 UNRECORDED = frozenset(
     {
         "contact", "oidc_client_id", "smtp_from", "smtp_host", "smtp_password_file", "smtp_port",
-        "smtp_tls", "smtp_user", "trusted_proxies",
+        "smtp_tls", "smtp_user", "trusted_proxies", "webhook_file",
     }
 )  # fmt: skip
 """Keys that are no part of the record, which is published: they name people and machines."""

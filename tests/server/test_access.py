@@ -35,6 +35,9 @@ SENT: dict[str, Any] = {
     "/team": {"name": "New name"},
     "/tokens": {"name": "x"},
     "POST /admin/announcements": {"text": "x"},
+    "POST /admin/messages": {"answers": 99, "text": "x"},
+    "/messages": {"text": "x"},
+    "/result-mail": {"wanted": True},
     "DELETE /admin/announcements": {"announcement": 2},
     "/team/members": {},
     "/account": {"name": "x"},
@@ -110,7 +113,7 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
             # 404: the request, account or team that is named does not exist.
             named = {"/private", "/admin/result", "/admin/approve", "/admin/block",
                      "/admin/merge", "/tokens", "/admin/invitations",
-                     "/admin/announcements"}  # fmt: skip
+                     "/admin/announcements", "/admin/messages"}  # fmt: skip
             missing = {404} if one.path in named or "{" in one.path else set()
             fine = {200, 201, 202, 409, 422} | missing
             assert answer.status_code in fine, (case, answer.text)

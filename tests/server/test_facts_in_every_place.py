@@ -255,9 +255,11 @@ ELSEWHERE = {
 """A place that shows a consequence -> where it is tested, or of what it is a part."""
 SHOWS_NEITHER = {
     *(f"GET {path}" for path in ("/team", "/tokens", "/files", "/files/{file}", "/announcements",
+                                 "/messages", "/answers", "/admin/messages",
                                  "/admin/queue", "/admin/health", "/admin/invitations",
                                  "/requests/{request}/file")),
-    *(f"GET page {path}" for path in ("/announcements", "/submit", "/sample_submission.csv",
+    *(f"GET page {path}" for path in ("/announcements", "/messages", "/admin/messages",
+                                      "/submit", "/sample_submission.csv",
                                       "/team", "/rules", "/join", "/colours.css", "/files",
                                       "/pages/{page}", "/files/{file}",
                                       "/submissions/{request}/file")),

@@ -80,6 +80,12 @@ def test_a_name_and_an_address_are_changed(web: WebSite, people: dict[str, str])
 def test_nothing_says_who_a_deleted_account_was(web: WebSite, people: dict[str, str]) -> None:
     ada = web.browser(people["ada"])
     token = web.program(web.token(people["ada"]))
+    for text in ("Is ada allowed?", "What is y?"):
+        token.post(f"{API}/messages", json={"text": text})
+    question = web.site.messages.unanswered(NAME)[0]
+    web.site.messages.reply(
+        NAME, people["ada"], "A label.", answers=question.message, published="y?"
+    )
     ada.post(f"/{NAME}/team/invite")
     assert post(ada, "/account/delete") == 422
     assert post(ada, "/account/delete", **SURE) == 303
@@ -89,6 +95,7 @@ def test_nothing_says_who_a_deleted_account_was(web: WebSite, people: dict[str, 
     with closing(sqlite3.connect(web.site.settings.layout.intake)) as database:
         dump = "\n".join(database.iterdump())
     assert "ada" not in dump.replace("Canada", "")
+    assert [one.text for one in web.site.messages.all_of(NAME)] == ["A label."]
     organiser = web.browser(web.person("Org", organiser=True))
     assert post(organiser, "/account/delete", **SURE) == 409
 

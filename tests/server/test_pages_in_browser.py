@@ -18,8 +18,8 @@ from web_site import NAME, RULES, WebSite, listening
 pytestmark = pytest.mark.slow  # a browser takes long to start
 
 PAGES = ("/overview", "/pages/prizes", "/files", "/", "/submit", "/submissions", "/team", "/rules",
-         "/private", "/join", "/nothing", "/announcements", "/admin", "/admin/teams",
-         "/admin/submissions")  # fmt: skip
+         "/private", "/join", "/nothing", "/announcements", "/messages", "/admin",
+         "/admin/messages", "/admin/teams", "/admin/submissions")  # fmt: skip
 
 
 OVERVIEW = r"""Forecast **churn**: the loss is $\frac{1}{n}\sum_i |y_i - \hat y_i|$.
@@ -57,6 +57,9 @@ def url(web: WebSite) -> Iterator[str]:
     web.scorer.judge(web.site, faults=({"kind": "missing ids", "message": "Row 3 has no id."},))
     assert client.post(path, content=b"id,y\nc,1\n").status_code == 202
     web.site.announcements.post(NAME, "# News\n\nThe deadline moves *today*.", "organiser")
+    asked = web.site.messages.ask(NAME, member, "May we use <b>other</b> data?")
+    web.site.messages.reply(NAME, member, "*No.*", answers=asked.message, published="Other data?")
+    web.site.messages.ask(NAME, member, "And older data?")
     row = {"rank": 1, "team": "Bees", "score": 0.7, "score_low": 0.6, "score_high": 0.8,
            "rank_low": 1, "rank_high": 2}  # fmt: skip
     web.scorer.publish_result([row])

@@ -19,8 +19,8 @@ TEXTS = (
     "{{7*7}}", '=HYPERLINK("http://e")', "@SUM(1)", "a;=1+1", "+1|cmd", "-1+cmd",
 )  # fmt: skip
 PAGES = ("/overview", "/pages/p", "/files", "/", "/submit", "/submissions", "/team", "/join",
-         "/private", "/announcements", "/admin", "/admin/teams", "/rules",
-         "/admin/submissions")  # fmt: skip
+         "/private", "/announcements", "/messages", "/admin/messages", "/admin",
+         "/admin/teams", "/rules", "/admin/submissions")  # fmt: skip
 TABLES = ("board", "admin/export/accounts", "admin/export/teams", "admin/export/requests",
           "admin/export/board")  # fmt: skip
 STARTS_A_FORMULA = re.compile(r"(^|[;|])\s*[=+@]|^-[^\d.]|^[\t\r]")
@@ -35,6 +35,7 @@ def test_no_text_of_a_participant_becomes_markup_or_a_formula(web: WebSite, brow
         member = web.person(text, text, contact=f"{text}@example.org")
         members.append(member)
         client = web.program(web.token(member))
+        assert client.post(f"/api/v1/{NAME}/messages", json={"text": text}).status_code == 201
         path = f"/api/v1/{NAME}/submissions"
         named = {"file": f"{text}.csv", "description": text}
         assert client.post(path, params=named, content=b"id,y\n").status_code == 202

@@ -17,6 +17,7 @@ roles          the state of an account in a competition, and whether it is an or
 former_names   names of teams that were renamed or merged: no other team can take one
 slots          places for uploads whose address is the secret (the official kaggle client)
 acceptances    which version of the rules an account accepted, and when
+result_mails   since when an account gets an e-mail when a file that it sent has its result
 =============  ==============================================================================
 """
 
@@ -95,6 +96,10 @@ CREATE TABLE IF NOT EXISTS departures (
 );
 CREATE TABLE IF NOT EXISTS former_subjects (
     digest BLOB NOT NULL, account TEXT NOT NULL REFERENCES accounts
+);
+CREATE TABLE IF NOT EXISTS result_mails (
+    competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, since REAL NOT NULL,
+    PRIMARY KEY (competition, account)
 );
 CREATE TABLE IF NOT EXISTS acceptances (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, version TEXT NOT NULL,
@@ -442,7 +447,7 @@ class Accounts(Records):
                 " WHERE account = ?",
                 (self._now(), account),
             )
-            for table in ("sessions", "tokens", "members", "slots"):
+            for table in ("sessions", "tokens", "members", "slots", "result_mails"):
                 database.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608
             database.execute("DELETE FROM invites WHERE account = ?1 OR made_by = ?1", (account,))
             database.execute(
@@ -450,6 +455,25 @@ class Accounts(Records):
                 " organiser = 0 WHERE account = ?",
                 (f"deleted {account[:6]}", account),
             )
+
+    def choose_result_mail(self, competition: str, account: str, *, wanted: bool) -> None:
+        """Store whether an account gets an e-mail when a file that it sends has its result."""
+        with self._change() as database:
+            if wanted:
+                database.execute(
+                    "INSERT OR IGNORE INTO result_mails VALUES (?, ?, ?)",
+                    (competition, account, self._now()),
+                )
+            else:
+                database.execute(
+                    "DELETE FROM result_mails WHERE competition = ? AND account = ?",
+                    (competition, account),
+                )
+
+    def result_mails(self, competition: str) -> dict[str, datetime]:
+        """Return the accounts that get an e-mail about their results, and since when."""
+        rows = self._rows("SELECT * FROM result_mails WHERE competition = ?", competition)
+        return {row["account"]: _sure_time(row["since"]) for row in rows}
 
     def check_new_subject(self, subject: str) -> None:
         """Refuse to register a person at the identity provider again: ``RefusedError``."""

@@ -23,6 +23,7 @@ from arena.server.records.published import Answer, TeamFacts
 from arena.server.web.body import Received
 from arena.server.web.call import Call, rules_not_accepted
 from arena.server.web.language import _
+from arena.server.web.mail import address_of
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Identity
 from arena.utils.formatting import minute
@@ -530,12 +531,21 @@ def change_account(call: Call, name: str, contact: str) -> None:
         call.site.accounts.set_contact(call.account.account, contact)
 
 
+def choose_result_mail(call: Call, *, wanted: bool) -> None:
+    """Choose whether e-mails say that the own files have their results; 409 without an address."""
+    account, facts = call.account, call.competition.facts
+    if wanted and not (facts.server.smtp_host and address_of(account.contact)):
+        raise Problem(409, _("Enter an e-mail address in your account first, if mail is sent."))
+    call.site.accounts.choose_result_mail(call.competition.name, account.account, wanted=wanted)
+
+
 def delete_account(call: Call) -> None:
     """Delete the own account; 403 after an old sign-in, 409 for an organiser."""
     call.check_fresh()
     account = call.account.account
     if call.site.is_organiser(account):
         raise Problem(409, _("An organiser's account cannot be deleted here."))
+    call.site.messages.forget(account)
     call.site.accounts.forget_person(account)
 
 

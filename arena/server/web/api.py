@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 
 from arena.server.records.accounts import Account, Invite
 from arena.server.records.published import ORDERS
-from arena.server.web import actions, folder_pages, manager, models
+from arena.server.web import actions, conversations, folder_pages, manager, models
 from arena.server.web.body import announces_more, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line, info, request_state, shown, token_state
@@ -409,6 +409,11 @@ async def _announcements(call: Call) -> models.AnnouncementList:
             for one in call.site.announcements.of(call.competition.name)
         ]
     )
+
+
+async def _result_mail(call: Call, sent: models.ResultMail) -> models.Message:
+    actions.choose_result_mail(call, wanted=sent.wanted)
+    return models.Message(message="The choice was saved.")
 
 
 # The organiser
@@ -888,6 +893,18 @@ ENDPOINTS = (
     Endpoint("GET", "/announcements", "reader", "read", _announcements,
              "Announcements of the organiser, newest first.",
              answer=models.AnnouncementList),
+    Endpoint("GET", "/answers", "reader", "read", conversations.published_answers,
+             "Questions that the organisers answered for everybody, newest first.",
+             answer=models.MessageList),
+    Endpoint("GET", "/messages", "signed-in", "read", conversations.own_messages,
+             "The own messages and those of the organisers to the account, newest first.",
+             answer=models.MessageList),
+    Endpoint("POST", "/messages", "signed-in", "submit", conversations.send_message,
+             "Ask the organisers.", 201, models.NewQuestion, models.MessageState,
+             (409, 415, 422)),
+    Endpoint("PUT", "/result-mail", "signed-in", "submit", _result_mail,
+             "Choose whether an e-mail says that a file that one sent has its result.", 200,
+             models.ResultMail, models.Message, (409, 415, 422)),
     Endpoint("GET", "/admin/result", "organiser", "admin", _next_result,
              "The private board as it would be published next; after the deadline only.",
              answer="application/json", errors=(404,)),
@@ -931,6 +948,11 @@ ENDPOINTS = (
     Endpoint("DELETE", "/admin/announcements", "organiser", "admin", _withdraw_announcement,
              "Withdraw an announcement. E-mails that were sent stay sent.", 200,
              models.OldAnnouncement, models.Message, (404, 415, 422)),
+    Endpoint("GET", "/admin/messages", "organiser", "admin", conversations.all_messages,
+             "Messages between participants and organisers, newest first.", answer=models.Rows),
+    Endpoint("POST", "/admin/messages", "organiser", "admin", conversations.send_reply,
+             "Answer a message, privately or for everybody, or write to the members of a team.",
+             201, models.NewMessage, models.MessageList, (404, 415, 422)),
     Endpoint("POST", "/admin/approve", "organiser", "admin", _account_state("active"),
              "Approve an account, or end its block.", 200, models.AccountChange, models.Message,
              (404, 409, 415, 422)),

@@ -45,6 +45,8 @@ class Call:
     @property
     def account(self) -> Account:
         """The account; 401 without one."""
+        if self.person.blocked:
+            raise Problem(401, _("The organiser has blocked your account in this competition."))
         if self.person.account is None:
             raise Problem(
                 401,

@@ -1,6 +1,6 @@
-"""E-mails to participants by SMTP: invitations, announcements, the coming deadline, results.
+"""E-mails to participants by SMTP, and notices to the organisers' chat by a webhook.
 
-Mails are stored in a queue and sent by a thread: no page waits for a mail server. They are plain
+Both are stored in a queue and sent by a thread: no page waits for another server. They are plain
 text and in English, and have nothing that a participant wrote.
 """
 
@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import logging
 import os
 import smtplib
 import ssl
 import threading
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from itertools import chain
 from pathlib import Path
 
 from arena.server.records.announcements import Announcement
 from arena.server.records.mails import SMTP_PASSWORD, Mail
-from arena.server.records.published import CompetitionFacts
+from arena.server.records.messages import Message
+from arena.server.records.published import CompetitionFacts, State
 from arena.server.web.problems import Problem
-from arena.server.web.site import CompetitionSite, Site
+from arena.server.web.site import SILENT_AFTER, CompetitionSite, Site
 from arena.server_section import ServerSection
 from arena.utils.text import EMAIL_ADDRESS
 
@@ -35,6 +39,10 @@ _TIMEOUT_SECONDS = 30.0
 _PERMANENT = 500
 _MOST_ACCOUNTS = 5
 """With one address, to which a link is sent."""
+_CHAT = "chat"
+"""The recipient of a notice to the organisers; no e-mail address is like it."""
+_RECENT_ANSWERS = 500
+"""Answers among which results are looked for that an e-mail tells; it is looked every 5 s."""
 
 
 def _password(server: ServerSection) -> str:
@@ -137,6 +145,34 @@ def announcement_mails(
         )
 
 
+def message_mails(
+    site: Site, facts: CompetitionFacts, messages: Sequence[Message]
+) -> Iterator[Mail]:
+    """Yield the mail with each message of an organiser to an account that has an address."""
+    if not facts.server.smtp_host:
+        return
+    url = f"{site.settings.url}/{facts.name}/messages"
+    accounts = {one.account: one for one in site.accounts.accounts(facts.name)}
+    for message in messages:
+        account = accounts.get(message.account)
+        recipient = address_of(account.contact) if account else None
+        if account and recipient and account.state != "blocked":
+            yield Mail(
+                f"message {facts.name} {message.message}",
+                facts.name,
+                recipient,
+                f"Message from the organisers of {_title(facts)}",
+                f"{message.text}\n\n{url}\n{_foot(facts)}",
+            )
+
+
+def organisers_notice(facts: CompetitionFacts, key: str, text: str) -> list[Mail]:
+    """Return the notice to the organisers' chat; an empty list if there is no chat."""
+    if not facts.server.webhook_file:
+        return []
+    return [Mail(f"chat {facts.name} {key}", facts.name, _CHAT, _title(facts), text)]
+
+
 def _members(site: Site, competition: str) -> Iterator[tuple[str, str]]:
     """Yield the account and address of each member of a team whose account is active."""
     accounts = {one.account: one for one in site.accounts.accounts(competition)}
@@ -193,9 +229,61 @@ class Postman:
 
     def _write(self, competition: CompetitionSite) -> int:
         try:
-            facts, phase = competition.facts, competition.state().phase
+            facts, state = competition.facts, competition.state()
         except Problem:  # the scorer has never run
             return 0
+        notices = self._notices(competition, facts, state)
+        results = self._results(competition, facts)
+        return self._site.mails.add(chain(notices, results)) + self._write_to_all(
+            competition, facts, state.phase
+        )
+
+    def _notices(
+        self, competition: CompetitionSite, facts: CompetitionFacts, state: State
+    ) -> Iterator[Mail]:
+        """Yield what the organisers must know; each fact has a key, so that it is said once."""
+        page = f"{self._site.settings.url}/{competition.name}/admin"
+        if facts.server.webhook_file and facts.server.approve:
+            for account in self._site.accounts.accounts(competition.name):
+                if account.state == "waiting":
+                    text = f"An account waits for approval: {page}"
+                    yield from organisers_notice(facts, f"approval {account.account}", text)
+        if state.set_aside:
+            text = f"{state.set_aside} files were set aside: {page}"
+            yield from organisers_notice(facts, f"set aside {state.set_aside}", text)
+        if self._site.clock().timestamp() - state.beat > SILENT_AFTER:
+            text = f"Submissions are received but not scored: the scorer is down. {page}"
+            yield from organisers_notice(facts, f"down {state.beat:.0f}", text)
+        if state.phase == "closed":
+            text = f"The deadline has passed. Finalize, look at the private board, publish: {page}"
+            yield from organisers_notice(facts, f"deadline {facts.deadline}", text)
+
+    def _results(self, competition: CompetitionSite, facts: CompetitionFacts) -> Iterator[Mail]:
+        """Yield a mail for each file that has a result and whose sender asked for mails before."""
+        accounts = self._site.accounts
+        since = accounts.result_mails(competition.name) if facts.server.smtp_host else {}
+        if not since:
+            return
+        people = {one.account: one for one in accounts.accounts(competition.name)}
+        for answer in competition.published.answers(None, limit=_RECENT_ANSWERS):
+            person = people.get(answer.member)
+            if answer.kind != "submit" or person is None or person.state != "active":
+                continue
+            asked, recipient = since.get(answer.member), address_of(person.contact)
+            if asked is None or recipient is None or answer.judged <= asked.isoformat():
+                continue
+            url = f"{self._site.settings.url}/{competition.name}/submissions/{answer.request}"
+            yield Mail(
+                f"result {competition.name} {answer.request}",
+                competition.name,
+                recipient,
+                f"Your file has its result: {_title(facts)}",
+                f"A file that you sent to {_title(facts)} has its result:\n{url}\n{_foot(facts)}",
+            )
+
+    def _write_to_all(
+        self, competition: CompetitionSite, facts: CompetitionFacts, phase: str
+    ) -> int:
         settings = facts.server
         if not settings.smtp_host:
             return 0
@@ -245,9 +333,12 @@ class Postman:
         try:
             competition = self._site.competitions[mail.competition]
             settings = competition.facts.server
-            if not settings.smtp_host:
+            if mail.recipient == _CHAT:
+                _post(mail, settings)
+            elif not settings.smtp_host:
                 raise OSError("no mail server is set")
-            _deliver(message_of(mail, settings.smtp_from), settings)
+            else:
+                _deliver(message_of(mail, settings.smtp_from), settings)
         except (KeyError, Problem, OSError, smtplib.SMTPException) as error:
             _LOGGER.warning("A mail could not be sent: %s.", _reason(error))
             if _is_permanent(error):
@@ -282,6 +373,26 @@ def _deliver(message: EmailMessage, settings: ServerSection) -> None:
     except (OSError, smtplib.SMTPException):
         if not accepted:  # a fault while leaving must not send it twice
             raise
+
+
+def _post(mail: Mail, settings: ServerSection) -> None:
+    """Post a notice to the webhook; return once it was accepted.
+
+    Slack, Mattermost, Google Chat and Teams read ``text``, Discord reads ``content``.
+    """
+    if not settings.webhook_file:
+        raise OSError("no webhook is set")
+    address = Path(settings.webhook_file).read_text(encoding="utf-8").strip()
+    if not address.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
+        raise OSError("the address of the webhook is not encrypted")
+    text = f"{mail.subject}: {mail.body}"
+    request = urllib.request.Request(  # noqa: S310 - the schemes are checked above
+        address,
+        json.dumps({"text": text, "content": text}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS):  # noqa: S310
+        pass
 
 
 def _codes(error: BaseException) -> list[int]:

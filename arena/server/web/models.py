@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from arena.server.records.announcements import LONGEST
+from arena.server.records.messages import LONGEST as LONGEST_MESSAGE
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Time = Annotated[str, Field(description="ISO 8601, UTC.")]
@@ -105,6 +106,36 @@ class NewAnnouncement(Sending):
     mail: bool = Field(False, description="Also send it by e-mail to the members of all teams.")
 
 
+class NewQuestion(Sending):
+    """A message to the organisers."""
+
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_MESSAGE)]
+
+
+class NewMessage(Sending):
+    """An organiser's answer to a message, or a message to each member of a team."""
+
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_MESSAGE)] = Field(
+        description="Markdown."
+    )
+    answers: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
+        None, description="The number of the message that is answered."
+    )
+    team: str = Field("", max_length=200)
+    published: str = Field(
+        "",
+        max_length=LONGEST_MESSAGE,
+        description="The question as everybody may read it, beside the answer; empty: the answer "
+        "is private.",
+    )
+
+
+class ResultMail(Sending):
+    """Whether an e-mail says that a file that one sent has its result."""
+
+    wanted: bool
+
+
 class OldInvitation(Sending):
     """A link that GET /admin/invitations lists."""
 
@@ -170,6 +201,25 @@ class AnnouncementList(BaseModel):
     """The announcements, newest first."""
 
     announcements: list[AnnouncementState]
+
+
+class MessageState(BaseModel):
+    """A message between a participant and the organisers."""
+
+    message: int
+    from_organiser: bool
+    text: str = Field(description="Plain text of a participant, Markdown of an organiser.")
+    posted: Time
+    answers: int | None = Field(description="The number of the message that it answers.")
+    published: str = Field(
+        description="The question as everybody reads it, beside this answer; empty: private."
+    )
+
+
+class MessageList(BaseModel):
+    """Messages, newest first."""
+
+    messages: list[MessageState]
 
 
 class Info(BaseModel):

@@ -18,6 +18,7 @@ from arena.server.web import (
     actions,
     admin_pages,
     api,
+    conversations,
     folder_pages,
     language,
     manager,
@@ -335,6 +336,8 @@ async def _show_mine(
         selected=set(facts.selected),
         disqualified=facts.disqualified,
         left=actions.left(call, team),
+        gets_result_mail=call.account.account
+        in call.site.accounts.result_mails(call.competition.name),
     )
 
 
@@ -360,6 +363,11 @@ async def _withdraw_submission(call: Call, fields: dict[str, str]) -> Response:
         raise Problem(422, _("Fill in all fields of the form."))
     request = actions.withdraw_submission(call, submission)
     return _go(call, f"/submissions/{request.request}")
+
+
+async def _choose_result_mail(call: Call, fields: dict[str, str]) -> Response:
+    actions.choose_result_mail(call, wanted=bool(fields.get("wanted")))
+    return _go(call, "/submissions")
 
 
 async def _one(call: Call) -> Response:
@@ -803,6 +811,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/submissions", "member", "read", _mine),
     ("GET", "/submissions.csv", "member", "read", api.submissions_csv),
     ("POST", "/selection", "member", "submit", _choose),
+    ("POST", "/result-mail", "member", "submit", _form(_show_mine, _choose_result_mail)),
     ("POST", "/withdrawals", "member", "submit", _form(_show_mine, _withdraw_submission)),
     ("GET", "/submissions/{request}", "signed-in", "read", _one),
     ("GET", "/team", "signed-in", "read", _team),
@@ -823,6 +832,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/rules", "signed-in", "submit", _form(_show_rules, _accept)),
     ("GET", "/join", "anyone", "read", _join_page),
     ("POST", "/join", "anyone", "read", _form(_show_join, _join)),
+    *conversations.PAGES,
     *folder_pages.PAGES,
     *manager.PAGES,
     *admin_pages.PAGES,

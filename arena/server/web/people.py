@@ -39,12 +39,15 @@ class Person:
         Whether a token was sent rather than a cookie.
     since
         When the browser signed in.
+    blocked
+        Whether a browser is signed in to an account that is blocked in the competition.
     """
 
     account: Account | None = None
     scopes: frozenset[str] = frozenset()
     program: bool = False
     since: datetime | None = None
+    blocked: bool = False
 
     @property
     def organiser(self) -> bool:
@@ -148,7 +151,7 @@ def person_in(person: Person, accounts: Accounts, competition: str) -> Person:
                 "This account is blocked in this competition. Ask the organiser.",
                 {"WWW-Authenticate": "Bearer"},
             )
-        return Person()
+        return Person(blocked=True)
     scopes = person.scopes if account.organiser else person.scopes - {"admin"}
     return replace(person, account=account, scopes=scopes)
 

@@ -16,6 +16,7 @@ from arena.server.records.announcements import Announcements
 from arena.server.records.intake import Intake, Request, Room
 from arena.server.records.layout import WebSettings
 from arena.server.records.mails import Mails
+from arena.server.records.messages import Messages
 from arena.server.records.published import CompetitionFacts, Document, Published, State
 from arena.server.records.shared_files import SharedFolder
 from arena.server.records.uploads import Uploads
@@ -221,6 +222,7 @@ class Site:
         self.intake = Intake(settings.layout.intake)
         self.mails = Mails(settings.layout.intake, clock)
         self.announcements = Announcements(settings.layout.intake, clock)
+        self.messages = Messages(settings.layout.intake, clock)
         self.uploads = Uploads(settings.layout.uploads)
         self.competitions = {
             name: CompetitionSite(name, settings) for name in settings.competitions
@@ -351,4 +353,5 @@ class Site:
         self.intake.close()
         self.mails.close()
         self.announcements.close()
+        self.messages.close()
         self.accounts.close()

@@ -1,0 +1,225 @@
+"""Messages between participants and organisers: pages and operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from arena.server.records.messages import LONGEST, Message
+from arena.server.web import models
+from arena.server.web.body import read_fields, whole_number
+from arena.server.web.call import Call
+from arena.server.web.language import _
+from arena.server.web.mail import message_mails, organisers_notice
+from arena.server.web.problems import Problem
+from arena.server.web.prose import markdown
+from arena.server.web.rendering import Handler, refusals_on, render
+
+MOST_UNANSWERED = 10
+"""Messages of one account that can wait for an answer."""
+
+
+def _text(text: str) -> str:
+    text = text.replace("\r\n", "\n").strip()
+    if not 0 < len(text) <= LONGEST:
+        raise Problem(422, _("A message has 1 to {most} characters.").format(most=f"{LONGEST:,}"))
+    return text
+
+
+def ask(call: Call, text: str) -> Message:
+    """Send a message to the organisers; 409 if too many of the account are unanswered."""
+    account, site, name = call.account.account, call.site, call.competition.name
+    call.limit("message", account, 5)
+    waiting = [one for one in site.messages.unanswered(name) if one.account == account]
+    if len(waiting) >= MOST_UNANSWERED:
+        raise Problem(409, _("Your earlier messages are not answered yet. Wait for an answer."))
+    message = site.messages.ask(name, account, _text(text))
+    facts = call.competition.facts
+    site.mails.add(
+        organisers_notice(
+            facts,
+            f"message {message.message}",
+            f"A participant sent a message: {site.settings.url}/{name}/admin/messages",
+        )
+    )
+    return message
+
+
+def reply(call: Call, sent: models.NewMessage) -> list[Message]:
+    """Send an organiser's message, and mail it.
+
+    It goes to the account that sent the message it answers, or to each member of a team.
+
+    Raises
+    ------
+    Problem
+        404 without such a message or team; 422 for a text without an addressee, or an answer to
+        publish that answers nothing.
+    """
+    site, name, text = call.site, call.competition.name, _text(sent.text)
+    if (sent.answers is None) == (not sent.team):
+        raise Problem(422, _("Name the message that is answered, or a team."))
+    if sent.published and sent.answers is None:
+        raise Problem(422, _("Only an answer to a message can be published."))
+    if sent.answers is not None:
+        asked = next(
+            (one for one in site.messages.all_of(name) if one.message == sent.answers), None
+        )
+        if asked is None or asked.from_organiser:
+            raise Problem(404, _("There is no such message."))
+        accounts = [asked.account]
+    else:
+        team = site.accounts.team_named(name, sent.team)
+        if team is None:
+            raise Problem(404, _("There is no team {name}.").format(name=sent.team))
+        accounts = [one.account for one in site.accounts.members(team.team)]
+    with site.messages.as_one():
+        messages = [
+            site.messages.reply(
+                name, account, text, answers=sent.answers, published=sent.published.strip()
+            )
+            for account in accounts
+        ]
+    site.mails.add(message_mails(site, call.competition.facts, messages))
+    return messages
+
+
+def _state(message: Message) -> models.MessageState:
+    return models.MessageState(
+        message=message.message,
+        from_organiser=message.from_organiser,
+        text=message.text,
+        posted=message.posted.isoformat(),
+        answers=message.answers,
+        published=message.published,
+    )
+
+
+def _states(messages: Sequence[Message]) -> models.MessageList:
+    return models.MessageList(messages=[_state(one) for one in messages])
+
+
+async def own_messages(call: Call) -> models.MessageList:
+    """Return the conversation of the account with the organisers."""
+    return _states(call.site.messages.of(call.competition.name, call.account.account))
+
+
+async def published_answers(call: Call) -> models.MessageList:
+    """Return the answers that everybody sees."""
+    return _states(call.site.messages.published(call.competition.name))
+
+
+async def send_message(call: Call, sent: models.NewQuestion) -> models.MessageState:
+    """Send a message to the organisers."""
+    return _state(ask(call, sent.text))
+
+
+async def all_messages(call: Call) -> models.Rows:
+    """Return every message of the competition, with its sender's name and team."""
+    return models.Rows(rows=_rows(call, call.site.messages.all_of(call.competition.name)))
+
+
+async def send_reply(call: Call, sent: models.NewMessage) -> models.MessageList:
+    """Answer a message or write to a team."""
+    return _states(reply(call, sent))
+
+
+def _rows(call: Call, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    accounts, name = call.site.accounts, call.competition.name
+    people = {one.account: one.name for one in accounts.accounts(name)}
+    teams = {
+        member.account: team.name for team, members in accounts.teams(name) for member in members
+    }
+    return [
+        {
+            **_state(one).model_dump(),
+            "account": one.account,
+            "name": people.get(one.account, ""),
+            "team": teams.get(one.account, ""),
+        }
+        for one in messages
+    ]
+
+
+async def _show(
+    call: Call, problem: Problem | None = None, status: int = 200, text: str = ""
+) -> Response:
+    name, account, messages = call.competition.name, call.person.account, call.site.messages
+    may_read = call.competition.limits.board == "anyone" or account is not None
+    return render(
+        call.site,
+        call.request,
+        call,
+        "messages.html",
+        status=status,
+        problem=problem,
+        text=text,
+        longest=LONGEST,
+        conversation=_with_html(messages.of(name, account.account)) if account else [],
+        answers=_with_html(messages.published(name)) if may_read else [],
+    )
+
+
+def _with_html(messages: Sequence[Message]) -> list[tuple[Message, Any]]:
+    """Return messages with the HTML of those of organisers; participants write plain text."""
+    return [(one, markdown(one.text, below=2) if one.from_organiser else None) for one in messages]
+
+
+async def _ask(call: Call) -> Response:
+    fields: dict[str, str] = {}
+
+    @refusals_on(lambda call, **shown: _show(call, text=fields.get("text", ""), **shown))
+    async def send(call: Call) -> Response:
+        fields.update(await read_fields(call.request, call.competition.limits))
+        ask(call, fields.get("text", ""))
+        return RedirectResponse(f"/{call.competition.name}/messages", 303)
+
+    return await send(call)
+
+
+async def _show_all(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
+    name, messages = call.competition.name, call.site.messages
+    everything = messages.all_of(name)
+    unanswered = {one.message for one in messages.unanswered(name)}
+    return render(
+        call.site,
+        call.request,
+        call,
+        "admin_messages.html",
+        status=status,
+        problem=problem,
+        longest=LONGEST,
+        unanswered=_rows(call, [one for one in everything if one.message in unanswered]),
+        earlier=_rows(call, [one for one in everything if one.message not in unanswered][:200]),
+        names=sorted(team.name for team, _members in call.site.accounts.teams(name)),
+    )
+
+
+@refusals_on(_show_all)
+async def _reply(call: Call) -> Response:
+    fields = await read_fields(call.request, call.competition.limits)
+    published = fields.get("published", "").strip() if fields.get("kind") == "publish" else ""
+    if fields.get("kind") == "publish" and not published:
+        raise Problem(422, _("Write the question as everybody may read it."))
+    if len(published) > LONGEST:
+        raise Problem(422, _("A message has 1 to {most} characters.").format(most=f"{LONGEST:,}"))
+    reply(
+        call,
+        models.NewMessage.model_construct(
+            text=fields.get("text", ""),
+            answers=whole_number(fields.get("answers", "")),
+            team=fields.get("team", "").strip()[:200],
+            published=published,
+        ),
+    )
+    return RedirectResponse(f"/{call.competition.name}/admin/messages", 303)
+
+
+PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+    ("GET", "/messages", "anyone", "read", _show),
+    ("POST", "/messages", "signed-in", "submit", _ask),
+    ("GET", "/admin/messages", "organiser", "admin", _show_all),
+    ("POST", "/admin/messages", "organiser", "admin", _reply),
+)
