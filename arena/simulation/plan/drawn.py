@@ -12,8 +12,8 @@ whether the best of many teams are far ahead, so a distribution with a long uppe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 from scipy import special
@@ -46,6 +46,10 @@ _ATOM = 1e-3
 """Width of an atom of the most crowded population, relative to that of the nonparametric prior."""
 _PAIRS = 4
 _TAIL_STEPS = 151
+
+_Figures: TypeAlias = dict[str, float]
+_Spread: TypeAlias = dict[str, FloatArray]
+"""``(n_kinds, n_scenarios)`` of each figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +244,8 @@ class RandomNumbers:
     """``(n_teams, n_draws)`` uniform numbers behind the best public score of each team."""
     errors: FloatArray
     """``(3, n_teams, n_draws)`` normal numbers behind the errors."""
+    largest: dict[int, FloatArray] = field(default_factory=dict)
+    """What :meth:`largest_of` has calculated, by the number of variables."""
 
     @classmethod
     def of(cls, teams: int, draws: int, rng: np.random.Generator) -> RandomNumbers:
@@ -248,11 +254,17 @@ class RandomNumbers:
         population = rng.random(shape), rng.standard_normal(shape)
         return cls(population, rng.random(shape), rng.standard_normal((3, *shape)))
 
+    def largest_of(self, submissions: int) -> FloatArray:
+        """Return ``(n_teams, n_draws)`` maxima of so many standard normal variables."""
+        if submissions not in self.largest:
+            self.largest[submissions] = special.ndtri(self.selection ** (1 / submissions))
+        return self.largest[submissions]
+
 
 def draw_competitions(
-    population: Population, within: float, design: Design, numbers: RandomNumbers
-) -> dict[str, float]:
-    """Draw competitions and return their figures, see :data:`FIGURES`.
+    population: Population, within: float, designs: Sequence[Design], numbers: RandomNumbers
+) -> list[dict[str, float]]:
+    """Draw competitions and return the figures of each design, see :data:`FIGURES`.
 
     The best of k public scores of a team is the maximum of k normal variables; its true score
     follows from it by regression, so that k submissions cost as much as one. The
@@ -263,24 +275,37 @@ def draw_competitions(
     within
         The standard deviation of a team's submissions about its mean, in true score and in error,
         relative to that of teams; from 0 to 1.
+    designs
+        All of one number of teams.
     numbers
-        Of as many teams as the design has.
+        Of as many teams.
 
     Examples
     --------
     >>> one = Population(np.zeros(1), np.ones(1), 0.01, 0.4)
     >>> numbers = RandomNumbers.of(20, 50, np.random.default_rng(0))
-    >>> found = draw_competitions(one, 0.5, Design(20, 10**9, 1_000, 5), numbers)
+    >>> (found,) = draw_competitions(one, 0.5, [Design(20, 10**9, 1_000, 5)], numbers)
     >>> found["best_wins"] > 0.9, found["loss"] < 1e-4
     (True, True)
     """
-    uniform, noise = numbers.selection, numbers.errors
-    team, entry = population.true_scores(*numbers.population), within * population.spread
+    team = population.true_scores(*numbers.population)
+    return [_draw(population, team, within, design, numbers) for design in designs]
+
+
+def _draw(
+    population: Population,
+    team: FloatArray,
+    within: float,
+    design: Design,
+    numbers: RandomNumbers,
+) -> dict[str, float]:
+    """Return the figures of a design for ``(n_teams, n_draws)`` true mean scores of teams."""
+    noise, entry = numbers.errors, within * population.spread
     common = float(np.sqrt(1 - within**2)) * population.error
     if design.public_rows:
         selected = within * population.error / float(np.sqrt(design.public_rows))
         total = float(np.sqrt(entry**2 + selected**2))
-        best = total * special.ndtri(uniform ** (1 / design.submissions))
+        best = total * numbers.largest_of(design.submissions)
         share = entry**2 / total**2 if total else 0.0
         gain = share * best + np.sqrt(share) * selected * noise[0]
         public = team + best + common / float(np.sqrt(design.public_rows)) * noise[1]
@@ -311,88 +336,109 @@ def draw_competitions(
 
 def _agreement(public: FloatArray, private: FloatArray) -> float:
     """Return Kendall's tau of ``(n_teams, n_draws)`` scores from a few pairs of each team."""
-    steps = range(1, 1 + min(_PAIRS, len(public) - 1))
-    concordant = discordant = 0
-    for step in steps:
-        others = np.roll(np.arange(len(public)), step)
-        above, lead = public > public[others], private > private[others]
-        below, trail = public < public[others], private < private[others]
-        concordant += int(np.count_nonzero((above & lead) | (below & trail)))
-        discordant += int(np.count_nonzero((above & trail) | (below & lead)))
-    pairs = len(steps) * public.size
-    return (concordant - discordant) / pairs if pairs else float("nan")
+    signs, steps = 0.0, min(_PAIRS, len(public) - 1)
+    for step in range(1, 1 + steps):
+        leads = (own - np.roll(own, step, axis=0) for own in (public, private))
+        signs += float(np.prod(np.sign(list(leads)), axis=0).sum())
+    return signs / (steps * public.size) if steps else float("nan")
 
 
 def sweep_designs(
-    name: str,
-    settings: Sequence[float],
-    designs: Sequence[Design],
+    swept: Mapping[str, tuple[Sequence[float], Sequence[Design]]],
     populations: tuple[Sequence[Population], Sequence[Sequence[Population]]],
     within: float,
     level: float,
     seed: int,
     progress: Progress | None = None,
-) -> Sweep:
-    """Return the figures of several designs; the same random numbers serve all of them.
+) -> tuple[Sweep, ...]:
+    """Return the figures of the designs of several sweeps, all from the same random numbers.
 
     Parameters
     ----------
-    settings
-        What is swept, one value for each design.
+    swept
+        By the name of the sweep: its settings, and the design of each.
     populations
         As :func:`populations_of` returns them.
     level
         Of the intervals over the populations that the pilot does not exclude.
     """
-    progress = progress or NoProgress()
-    progress.start(f"Drawing competitions ({name})", len(designs))
+    designs = list(dict.fromkeys(design for _, own in swept.values() for design in own))
+    drawn = _figures_by_design(designs, populations, within, seed, progress or NoProgress())
+    return tuple(
+        _sweep(name, settings, [(design, *drawn[design]) for design in own], level)
+        for name, (settings, own) in swept.items()
+    )
+
+
+def _figures_by_design(
+    designs: Sequence[Design],
+    populations: tuple[Sequence[Population], Sequence[Sequence[Population]]],
+    within: float,
+    seed: int,
+    progress: Progress,
+) -> dict[Design, tuple[_Figures, _Spread]]:
+    """Return the figures of each design, and those in all scenarios."""
     points, others = populations
-    found: list[dict[str, float]] = []
-    spread: list[dict[str, FloatArray]] = []  # (kinds, scenarios) of each figure
-
-    @lru_cache(maxsize=1)  # most sweeps keep the number of teams
-    def random_numbers(teams: int) -> tuple[RandomNumbers, list[RandomNumbers]]:
-        of_scenarios = [
-            RandomNumbers.of(teams, _DRAWS_OF_A_SCENARIO, np.random.default_rng([seed, position]))
-            for position in range(max(map(len, others), default=0))
-        ]
-        return RandomNumbers.of(teams, _DRAWS, np.random.default_rng(seed)), of_scenarios
-
+    scenarios = list(zip(*others, strict=True))  # the same random numbers for all kinds
+    by_teams: dict[int, list[Design]] = {}
     for design in designs:
-        of_points, of_scenarios = random_numbers(design.teams)
-        own = [draw_competitions(point, within, design, of_points) for point in points]
-        found.append({figure: float(np.mean([one[figure] for one in own])) for figure in FIGURES})
-        drawn = [
-            [
-                draw_competitions(one, within, design, numbers)
-                for one, numbers in zip(kind, of_scenarios, strict=False)
-            ]
-            for kind in others
-        ]
-        spread.append(
-            {name: np.array([[one[name] for one in kind] for kind in drawn]) for name in FIGURES}
-        )
+        by_teams.setdefault(design.teams, []).append(design)
+    progress.start("Drawing competitions", len(by_teams) * (1 + len(scenarios)))
+    found: dict[Design, tuple[_Figures, _Spread]] = {}
+    for teams, alike in by_teams.items():
+        numbers = RandomNumbers.of(teams, _DRAWS, np.random.default_rng(seed))
+        point = _figures(points, within, alike, numbers).mean(axis=0)
         progress.advance()
+        spread = []
+        for position, kinds in enumerate(scenarios):
+            rng = np.random.default_rng([seed, position])
+            numbers = RandomNumbers.of(teams, _DRAWS_OF_A_SCENARIO, rng)
+            spread.append(_figures(kinds, within, alike, numbers))
+            progress.advance()
+        by_design = np.array(spread).transpose(2, 3, 1, 0)
+        for design, own, by_kind in zip(alike, point.tolist(), by_design, strict=True):
+            found[design] = (
+                dict(zip(FIGURES, own, strict=True)),
+                dict(zip(FIGURES, by_kind, strict=True)),
+            )
+    return found
+
+
+def _figures(
+    populations: Sequence[Population],
+    within: float,
+    designs: Sequence[Design],
+    numbers: RandomNumbers,
+) -> FloatArray:
+    """Return the ``(n_populations, n_designs, n_figures)`` of :data:`FIGURES`."""
+    drawn = [draw_competitions(one, within, designs, numbers) for one in populations]
+    return np.array([[[own[name] for name in FIGURES] for own in one] for one in drawn])
+
+
+def _sweep(
+    name: str,
+    settings: Sequence[float],
+    drawn: Sequence[tuple[Design, _Figures, _Spread]],
+    level: float,
+) -> Sweep:
+    """Return the sweep of designs with their figures and the figures in all scenarios."""
     tail = (1 - level) / 2
-    best = int(np.argmax([one["quality"] for one in found]))
+    best = max(range(len(drawn)), key=lambda position: drawn[position][1]["quality"])
     rows = []
-    for position, (setting, design) in enumerate(zip(settings, designs, strict=True)):
-        lost = spread[best]["quality"] - spread[position]["quality"]
+    for position, (setting, (design, point, spread)) in enumerate(
+        zip(settings, drawn, strict=True)
+    ):
+        lost = drawn[best][2]["quality"] - spread["quality"]
+        ends = {
+            name: np.quantile(values, [tail, 1 - tail], axis=1) for name, values in spread.items()
+        }
         rows.append(
             DesignFigures(
                 design,
                 setting,
-                found[position],
-                {
-                    name: min(found[position][name], float(np.quantile(values, tail, axis=1).min()))
-                    for name, values in spread[position].items()
-                },
-                {
-                    name: max(
-                        found[position][name], float(np.quantile(values, 1 - tail, axis=1).max())
-                    )
-                    for name, values in spread[position].items()
-                },
+                point,
+                {name: min(point[name], float(low.min())) for name, (low, _) in ends.items()},
+                {name: max(point[name], float(high.max())) for name, (_, high) in ends.items()},
                 bool(position != best and np.quantile(lost, tail, axis=1).min() > 0),
             )
         )

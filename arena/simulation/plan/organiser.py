@@ -525,12 +525,8 @@ def advise_organiser(
             f"since the priors have no ends: figures of drawn competitions are rough."
         )
         notes = (*notes, beyond)
-    sweeps = tuple(
-        sweep_designs(
-            name, *questions.swept(name), populations, questions.within, level, seed, progress
-        )
-        for name in SWEEPS
-    )
+    swept = {name: questions.swept(name) for name in SWEEPS}
+    sweeps = sweep_designs(swept, populations, questions.within, level, seed, progress)
     base = questions.design
     row = float(np.median(errors.std(axis=1, ddof=1))) * float(np.sqrt(plan.pilot_rows))
     shared = questions.within * plan.standard_error

@@ -70,9 +70,9 @@ def rows_until(true: FloatArray, errors: FloatArray, n_rows: int, target: RankTa
     largest = np.zeros(errors.shape[1])
     for place in range(target.size):
         after = slice(place + 1 if target.ordered else target.size, None)
-        leads = np.broadcast_to(scores[place] - scores[after], own[after].shape)
-        behind = np.maximum(own[after] - own[place], 0.0)
-        ratios = np.divide(behind, leads, out=np.zeros_like(behind), where=leads > 0)
+        leads = scores[place] - scores[after]
+        per_lead = np.divide(1.0, leads, out=np.zeros_like(leads), where=leads > 0)
+        ratios = (own[after] - own[place]) * per_lead
         largest = np.maximum(largest, ratios.max(axis=0))
     return np.asarray(n_rows * largest**2, dtype=np.float64)
 

@@ -146,8 +146,8 @@ def nonparametric_prior(
     likelihood = _likelihood(scores, deviations, centres, width)
     weights = np.full(_GRID, 1 / _GRID)
     for _ in range(_STEPS):
-        posterior = likelihood * weights
-        weights = (posterior / posterior.sum(axis=1, keepdims=True)).mean(axis=0)
+        # The mean over the scores of the posterior weights of the components.
+        weights *= (1 / (likelihood @ weights)) @ likelihood / len(scores)
     return centres, weights
 
 

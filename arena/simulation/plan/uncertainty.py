@@ -8,6 +8,8 @@ from scipy import special
 from arena.types import FloatArray
 
 _DRAWN = 4_000
+_BLOCK = 100_000
+"""Pairs of submissions that are compared at once: a megabyte stays in the cache."""
 _SAME = 1e-12
 """A variance of a difference that is this small, relative to one submission's, is by rounding."""
 _FEW_UNITS = 50
@@ -201,8 +203,7 @@ def board_widths(
 
     Returns
     -------
-    ``(b, m)`` widths (worst less best possible rank) and ``(b,)`` those of each winner. Holds
-    three arrays of ``(m, m)`` per board.
+    ``(b, m)`` widths (worst less best possible rank) and ``(b,)`` those of each winner.
 
     Examples
     --------
@@ -210,15 +211,18 @@ def board_widths(
     >>> board_widths(boards, needed, needed)[1].tolist()
     [1.0, 0.0]
     """
-    widths = np.empty(boards.T.shape)
-    for own, shown in zip(widths, boards.T, strict=True):
-        better = shown[:, None] - shown > needed
-        first = shown.argmax()
-        clear = shown[first] - shown > alone[first]
-        if clear.sum() == len(shown) - 1:
-            better[first] = clear
-        own[:] = len(shown) - better.sum(axis=1) - 1 - better.sum(axis=0)
-    return widths, widths[np.arange(len(widths)), boards.argmax(axis=0)]
+    m, n_boards = boards.shape
+    widths = np.empty((n_boards, m))
+    block = max(1, _BLOCK // m**2)
+    for start in range(0, n_boards, block):
+        shown = boards.T[start : start + block]
+        decided = np.abs(shown[:, :, np.newaxis] - shown[:, np.newaxis, :]) > needed
+        first = shown.argmax(axis=1)
+        leads = shown.max(axis=1, keepdims=True) - shown > alone[first]
+        (clear,) = np.nonzero(leads.sum(axis=1) == m - 1)
+        decided[clear, first[clear]] = decided[clear, :, first[clear]] = leads[clear]
+        widths[start : start + block] = m - 1 - decided.sum(axis=2)
+    return widths, widths[np.arange(n_boards), boards.argmax(axis=0)]
 
 
 def pair_errors(errors: FloatArray) -> FloatArray:

@@ -85,7 +85,7 @@ def test_drawn_competitions_are_those_played_out():
     population = Population(np.array([0.8]), np.ones(1), spread, error)
     design = Design(teams, n_private, n_public, k)
     numbers = RandomNumbers.of(teams, 4_000, rng)
-    found = draw_competitions(population, within, design, numbers)
+    (found,) = draw_competitions(population, within, [design], numbers)
     wins, overstated, losses = [], [], []
     for _ in range(1_500):
         team = 0.8 + spread * rng.normal(size=(teams, 1))
@@ -159,8 +159,9 @@ def test_drawn_scores_stay_within_the_range_of_the_metric(sign):
     bounds = (0.0, 1.0) if sign == 1 else (-1.0, 0.0)
     population = Population(np.array([bounds[1] - 0.02]), np.ones(1), 0.05, 0.5, bounds)
     design = Design(30, 20, 1, 150)
-    found, free = (
-        draw_competitions(one, 0.5, design, RandomNumbers.of(30, 200, np.random.default_rng(0)))
+    numbers = RandomNumbers.of(30, 200, np.random.default_rng(0))
+    (found,), (free,) = (
+        draw_competitions(one, 0.5, [design], numbers)
         for one in (population, replace(population, bounds=(-np.inf, np.inf)))
     )
     assert free["overstatement"] > 1
@@ -176,7 +177,8 @@ def test_a_sweep_is_paired_and_says_what_it_does_not_show():
     populations = populations_of(scores, errors, 1_000, rng)
     assert populations[0][0].spread == pytest.approx(np.std(scores, ddof=1), rel=0.1)
     designs = [Design(20, rows, 400, 10) for rows in (100, 1_000, 1_001)]
-    sweep = sweep_designs("rows", [100, 1_000, 1_001], designs, populations, 0.5, 0.95, 0)
+    swept = {"rows": ([100, 1_000, 1_001], designs)}
+    (sweep,) = sweep_designs(swept, populations, 0.5, 0.95, 0)
     few, many, same = sweep.designs
     assert few.shown_worse
     assert [many.shown_worse, same.shown_worse] == [False, False]
@@ -500,7 +502,8 @@ def test_drawn_competitions_hold_over_pilots(kind, submissions):
         scores = true + error / np.sqrt(n) * rng.normal(size=submissions)
         errors = error / np.sqrt(n) * rng.normal(size=(submissions, 200))
         populations = populations_of(scores, errors, n, rng)
-        (one,) = sweep_designs("rows", [1], [design], populations, 0.0, 0.95, pilot).designs
+        (sweep,) = sweep_designs({"rows": ([1], [design])}, populations, 0.0, 0.95, pilot)
+        (one,) = sweep.designs
         held.append(one.low["best_wins"] - 0.01 <= truth <= one.high["best_wins"] + 0.01)
     assert np.mean(held) >= 0.8
 
