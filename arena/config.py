@@ -68,12 +68,31 @@ class CompetitionSection(ConfigSection):
         description="Submissions after the deadline and until then are scored and listed apart, "
         "and never ranked.",
     )
-    baseline: str | None = Field(
+    baseline: str | tuple[str, ...] | None = Field(
         None,
-        description="The organiser's own team: on the leaderboard, marked as baseline, not ranked.",
+        description="The organiser's own team, or several: on the leaderboard, marked as baseline, "
+        "not ranked. The first one is the reference of mechanisms that start from a baseline.",
     )
 
     _in_utc = field_validator("start", "deadline", "late_until")(_as_utc)
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The organiser's own teams, the reference first."""
+        given = self.baseline
+        return (given,) if isinstance(given, str) else given or ()
+
+    @property
+    def reference(self) -> str | None:
+        """The baseline that mechanisms may start from; None: there is none."""
+        return next(iter(self.baselines), None)
+
+    @field_validator("baseline")
+    @classmethod
+    def _without_repetition(cls, baseline: Any) -> Any:
+        if isinstance(baseline, tuple) and len(set(baseline)) < len(baseline):
+            raise ValueError("each baseline is named once")
+        return baseline
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

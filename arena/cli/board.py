@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arena.interfaces.faults import fault_lines, plural
-from arena.report.boards import Row, ranked_board
+from arena.report.boards import Row, not_ranked, ranked_board
 from arena.report.terminal import print_columns
 from arena.scoring.best_score_text import intervals_at_the_top
-from arena.scoring.result import ranked_on
+from arena.scoring.result import ranked_on, unranked_rows
 from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
 from arena.utils.text import printable
@@ -41,7 +41,7 @@ def print_board(
     for verdict in dict.fromkeys(finding["verdict"] for finding in document["findings"]):
         out.print(printable(verdict))
     _print_best(document, out, score)
-    _print_baseline(document, out, score)
+    _print_unranked(document, out, score)
 
 
 def _print_standings(document: Row, out: Console, display: BoardDisplay, words: Vocabulary) -> None:
@@ -106,13 +106,10 @@ def _print_best(document: Row, out: Console, score: Show) -> None:
         out.print(f"Intervals of the next places, corrected for selection: {'; '.join(others)}.")
 
 
-def _print_baseline(document: Row, out: Console, score: Show) -> None:
-    baseline = document.get("baseline")
-    if baseline is not None and baseline["score"] is not None:
-        out.print(
-            f"The baseline, {printable(baseline['team'])}, has a score of "
-            f"{score(baseline['score'])} and is not ranked."
-        )
+def _print_unranked(document: Row, out: Console, score: Show) -> None:
+    for row in unranked_rows(document):
+        if row["score"] is not None:
+            out.print(printable(not_ranked(row, score)))
 
 
 def print_rejected(rejected: RejectedFile, out: Console, *, every_kind: bool = False) -> None:

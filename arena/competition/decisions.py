@@ -185,7 +185,7 @@ def rename_team(state: CompetitionState, team: str, name: str, *, on_record: boo
     if team == name:
         raise UsageError(f"The team is called {name!r} already.")
     taken = teams.was_used(name) or name in state.store.teams()
-    if (taken and teams.current(name) != team) or name == state.settings.competition.baseline:
+    if (taken and teams.current(name) != team) or name in state.settings.competition.baselines:
         raise UsageError(
             f"Another team has or had the name {name!r}: choose another name, or use arena team "
             f"merge to make one team of both. Nothing was changed."
@@ -222,8 +222,8 @@ def _require_submission(state: CompetitionState, submission: int) -> None:
 
 def _require_participant(state: CompetitionState, name: str) -> str:
     team = _require_team(state, name)
-    if team == state.settings.competition.baseline:
-        raise UsageError(f"{name!r} is the baseline of competition.toml: change its name there.")
+    if team in state.settings.competition.baselines:
+        raise UsageError(f"{name!r} is a baseline of competition.toml: change its name there.")
     return team
 
 

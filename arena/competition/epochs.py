@@ -21,6 +21,7 @@ from arena.competition.rebuild import (
     sources_of,
 )
 from arena.competition.secondary import check_secondary
+from arena.competition.teams import Teams
 from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
@@ -48,10 +49,10 @@ class _Proposal:
 
     @property
     def changes_releases(self) -> bool:
-        """Whether the baseline is another, or hidden scores are released from now on."""
+        """Whether the baselines are others, or hidden scores are released from now on."""
         before, after = self.before, self.after
         opened = before.public.scores == "hidden" != after.public.scores
-        return opened or before.competition.baseline != after.competition.baseline
+        return opened or before.competition.baselines != after.competition.baselines
 
     @property
     def opens_epoch(self) -> bool:
@@ -60,11 +61,12 @@ class _Proposal:
 
 def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposal:
     kept = Settings.model_validate(parse_json(store.meta("settings") or "{}"))
-    baseline = wanted.competition.baseline
-    # Its limits and its comparisons go by the stored name, the board by the current one.
-    if baseline is not None and Ledger(store).teams().was_used(baseline):
+    baselines = wanted.competition.baselines
+    teams = Ledger(store).teams() if baselines else Teams()
+    for baseline in filter(teams.was_used, baselines):
+        # Its limits and its comparisons go by the stored name, the board by the current one.
         raise InputError(
-            f"{CONFIG_NAME}: [competition] baseline is {baseline!r}, a team that was renamed or "
+            f"{CONFIG_NAME}: [competition] baseline names {baseline!r}, a team that was renamed or "
             f"merged. Submit the baseline under a new name, and set that name."
         )
     settings, notes, changes = _adopt(kept, wanted, store.has_releases(current_epoch(store, kept)))
@@ -105,7 +107,7 @@ def view_settings(
         settings = settings.model_copy(update={"public": proposal.before.public})
     elif proposal.changes_releases:
         notes.append(
-            f"{CONFIG_NAME} opens hidden scores or names another baseline. The board follows with "
+            f"{CONFIG_NAME} opens hidden scores or names other baselines. The board follows with "
             f"the next command that writes, such as arena submit or arena finalize."
         )
     return settings, [*notes, *proposal.remarks], proposal.changes
@@ -217,7 +219,7 @@ def _check_epoch(current: PublicSection, wanted: PublicSection, has_releases: bo
 
 def _baseline_score(store: Store, settings: Settings, *, greater_is_better: bool) -> float | None:
     """Return the best public score of the baseline's submissions, if there is one."""
-    team = settings.competition.baseline
+    team = settings.competition.reference
     if team is None:
         return None
     scores = [one.public for one in store.scores(int(store.meta("revision") or 1), team)]

@@ -12,7 +12,7 @@
     key.txt             the key of the digests in the record
     usage.csv           which row was public, private or ignored; no label
     finals.json         the final submissions of each team
-    finals/ID.csv       the predictions of each of them, and of the organiser's baseline
+    finals/ID.csv       the predictions of each of them, and of teams that are not ranked
 
 With the solution file another person can compute the board again and compare:
 :func:`arena.competition.verify.verify_bundle`.
@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from arena.errors import InputError
 from arena.evaluation.predictions import block_size
+from arena.scoring.result import unranked_rows
 from arena.store import Event, Store
 from arena.types import PredictionKind, Solution, Usage
 from arena.utils.atomic_write import atomic_folder
@@ -61,7 +62,7 @@ events.jsonl        the record, one event a line, each bound to the one before b
 key.txt             the key of the digests in the record; without it they reveal nothing
 usage.csv           which row was public, private or ignored
 finals.json         the final submissions of each team
-finals/ID.csv       the predictions of each of them, and of the organiser's baseline
+finals/ID.csv       the predictions of each of them, and of teams that are not ranked
 
 In the tables for a spreadsheet, names that a spreadsheet would read as a formula begin with an
 apostrophe, and invisible characters are written as escapes.
@@ -122,9 +123,8 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
     _write_csv(folder / "usage.csv", [[bundle.solution.id_column, "Usage"], *rows])
     _write_json(folder / "finals.json", bundle.finals)
     (folder / "README.txt").write_text(_README, encoding="utf-8")
-    baseline = bundle.result.get("baseline")
-    written = [one for own in bundle.finals.values() for one in own]
-    written = sorted([*written, *([baseline["submission"]] if baseline else [])])
+    finals = [one for own in bundle.finals.values() for one in own]
+    written = sorted([*finals, *(row["submission"] for row in unranked_rows(bundle.result))])
     solution = bundle.solution
     final = _FinalWriter.of(solution)
     size = block_size(solution.n_rows * len(solution.columns))

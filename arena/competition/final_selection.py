@@ -149,12 +149,12 @@ def public_board(
     *,
     greater_is_better: bool,
     ties: Ties,
-    baseline: str | None = None,
+    baselines: Collection[str] = (),
     sent: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """Return the public standings, best first, computed from released scores only.
 
-    A team is listed with its best release. The baseline's row has no rank and is marked.
+    A team is listed with its best release. The row of a baseline has no rank and is marked.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def public_board(
             by_team.setdefault(candidate.team, []).append(candidate)
     bests = [_best_first(own, _shown, greater_is_better)[0] for own in by_team.values()]
     best = _best_first(bests, _shown, greater_is_better)
-    ranked = [one for one in best if one.team != baseline]
+    ranked = [one for one in best if one.team not in baselines]
     ranks = board_ranks([one.ranked_by for one in ranked], ties)
     rank_of = dict(zip((one.team for one in ranked), ranks, strict=True))
     return [
@@ -177,7 +177,7 @@ def public_board(
             "score": one.shown,
             "submission": one.submission,
             "n_submissions": sent[one.team],
-            "baseline": one.team == baseline,
+            "baseline": one.team in baselines,
         }
         for one in best
     ]

@@ -20,7 +20,7 @@ from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, notes_of
 from arena.scoring.board import BoardRun, BoardStudy
-from arena.scoring.result import STANDING_COLUMNS, ScoreResult
+from arena.scoring.result import STANDING_COLUMNS, ScoreResult, unranked_rows
 from arena.scoring.settings import BoardSettings
 from arena.scoring.submissions import competition_info
 from arena.store import Event, Store
@@ -117,17 +117,17 @@ class _Counted:
     """Of the final submissions."""
     finals: Mapping[str, tuple[int, ...]]
     """The final submissions of each team."""
-    baseline: SubmissionRecord | None
-    """The organiser's baseline: its best submission on public."""
+    unranked: Sequence[SubmissionRecord]
+    """Of each team that is not ranked its best submission on public, the reference first."""
     notes: Sequence[str]
     """On selections above the limit."""
 
 
 def _counted(state: CompetitionState) -> _Counted:
-    name, final = state.settings.competition.baseline, state.settings.final
+    unranked, final = state.settings.competition.baselines, state.settings.final
     better = state.metric.greater_is_better
     every = state.ledger.candidates()
-    candidates = [one for one in every if one.team != name]
+    candidates = [one for one in every if one.team not in unranked]
     chosen = state.ledger.selections()
     finals = choose_finals(
         candidates, final.rule, greater_is_better=better, chosen=chosen, count=final.count
@@ -140,15 +140,16 @@ def _counted(state: CompetitionState) -> _Counted:
         for team, own in sorted(chosen.items())
         if final.rule == "chosen" and len(known & set(own)) > final.count
     ]
-    own = [one for one in every if one.team == name]
-    best = choose_finals(own, "best_public", greater_is_better=better, chosen={}).get(name or "")
+    others = [one for one in every if one.team in unranked]
+    best = choose_finals(others, "best_public", greater_is_better=better, chosen={})
     final_ones = {submission for own in finals.values() for submission in own}
     # Records of the others would take 1.5 kB each while the board is computed.
-    records = state.ledger.records(numbers={*final_ones, *(best or ())})
+    shown = [number for team in unranked for number in best.get(team, ())]
+    records = {one.submission: one for one in state.ledger.records(numbers={*final_ones, *shown})}
     return _Counted(
-        [one for one in records if one.submission in final_ones],
+        [one for number, one in records.items() if number in final_ones],
         finals,
-        next((one for one in records if (one.submission,) == best), None),
+        [records[number] for number in shown],
         notes,
     )
 
@@ -162,10 +163,9 @@ def _evaluate(
 ) -> ScoreResult:
     run = _run(state, counted, progress, workers, intervals)
     result = evaluate_finals(run, counted.finals, counted.records, state.settings)
+    result = with_unranked(run, result, counted.unranked, state.settings)
     asked: Metric = state.manager.metrics.resolve(run.specification)
-    baseline = None if counted.baseline is None else run.unranked(counted.baseline)
-    notes = (*notes_of(asked), *result.notes, *counted.notes)
-    return replace(result, notes=notes, baseline=baseline)
+    return replace(result, notes=(*notes_of(asked), *result.notes, *counted.notes))
 
 
 def _run(
@@ -312,9 +312,8 @@ def _outdated(
         return what, Mark(time, FINAL_CAUSES["configuration"])
     counted = count()
     finals = _listed(counted.finals)
-    baseline = (final_document(state.store) if document is None else document).get("baseline")
-    now = counted.baseline
-    if (baseline and baseline["submission"]) == (now and now.submission):
+    kept_rows = unranked_rows(final_document(state.store) if document is None else document)
+    if [row["submission"] for row in kept_rows] == [one.submission for one in counted.unranked]:
         if kept.payload["finals"] == finals:
             return None
         if sorted(kept.payload["finals"].values()) == sorted(finals.values()):
@@ -361,13 +360,16 @@ def final_document(store: Store) -> dict[str, Any]:
 
 
 def private_standings(document: Mapping[str, Any], sent: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the standings of a document, with the baseline last and without a rank."""
+    """Return the standings of a document; teams without a rank stand where their scores are."""
     rows = [{**row, "baseline": False} for row in document["standings"]]
-    baseline = document.get("baseline")
-    if baseline is not None:
-        columns = rows[0] if rows else STANDING_COLUMNS
-        rows.append({**dict.fromkeys(columns), **baseline, "baseline": True})
-    return [{**row, "n_submissions": sent.get(row["team"], 0)} for row in rows]
+    columns = rows[0] if rows else STANDING_COLUMNS
+    rows += [{**dict.fromkeys(columns), **row} for row in unranked_rows(document)]
+    sign = -1 if document["greater_is_better"] else 1
+
+    def place(row: Mapping[str, Any]) -> tuple[bool, float]:
+        return row["score"] is None, sign * (row["score"] or 0.0)
+
+    return [{**row, "n_submissions": sent.get(row["team"], 0)} for row in sorted(rows, key=place)]
 
 
 def evaluate_finals(
@@ -394,6 +396,19 @@ def evaluate_finals(
     notes = [_RULE_NOTES[settings.final.rule]] if several else []
     result = run.result([one for one in records if one.submission in counting], notes=notes)
     return _break_ties(result, settings, run.secondary)
+
+
+def with_unranked(
+    run: BoardRun, result: ScoreResult, records: Sequence[SubmissionRecord], settings: Settings
+) -> ScoreResult:
+    """Return the board with the scores of the submissions of teams that are not ranked."""
+    rows = {one.team: run.unranked(one) for one in records}
+    baselines = settings.competition.baselines
+    return replace(
+        result,
+        baseline=rows.pop(settings.competition.reference or "", None),
+        unranked=tuple({**row, "baseline": team in baselines} for team, row in rows.items()),
+    )
 
 
 def final_board_settings(settings: Settings, seed: int) -> BoardSettings:

@@ -89,6 +89,7 @@ def restored(
         ),
         notes=tuple(document["notes"]),
         baseline=document["baseline"],
+        unranked=tuple(document.get("unranked", ())),
         inputs=tuple((name, sha256) for name, sha256 in kept["inputs"]),
         plugins=state.manager,
         display=state.settings.display(public=False),

@@ -18,7 +18,7 @@ class Quota:
     """The dates and the limits of one team at one time, checked inside a transaction.
 
     Submissions are also counted if there is no limit, for a limit that is set later. The
-    organiser's baseline has no limit.
+    organiser's baselines have no limit.
     """
 
     settings: Settings
@@ -32,7 +32,7 @@ class Quota:
     @property
     def _limits(self) -> tuple[tuple[date | str | None, int | None, str], ...]:
         """Day or week (None: total), number allowed (None: no limit), and the period in words."""
-        limits, baseline = self.settings.limits, self.settings.competition.baseline
+        limits = self.settings.limits
         today = self.now.astimezone(UTC).date()
         extra = self.admission.of(self.members).extra
         periods: tuple[tuple[date | str | None, int | None, str], ...] = (
@@ -40,7 +40,7 @@ class Quota:
             (week_name(today), limits.per_week, "a week (a week starts on Monday at 00:00 UTC)"),
             (today, limits.per_day, "a day (a day starts at 00:00 UTC)"),
         )
-        free = self.team == baseline
+        free = self.team in self.settings.competition.baselines
         return tuple(
             (day, None if free or allowed is None else allowed + extra, counted)
             for day, allowed, counted in periods

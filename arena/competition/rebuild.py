@@ -74,7 +74,7 @@ class BoardFacts:
         from the baseline's score continues to do so until the organiser submits another file.
         """
         teams, sequence = self.ledger.teams(), self.ledger.sequence()
-        baseline = self.settings.competition.baseline
+        baseline = self.settings.competition.reference
         if baseline is not None and baseline not in sequence.values():
             sequence |= {number: team for number, team in self.store.accepted() if team == baseline}
         return {number: teams.stored(team) for number, team in sorted(sequence.items())}
@@ -143,7 +143,7 @@ def release_board(
     rows = public_rows(facts.solution)
     if not rows.any() or facts.settings.public.scores == "hidden":
         return {}
-    history, baseline = facts.history(), facts.settings.competition.baseline
+    history, baseline = facts.history(), facts.settings.competition.reference
     # A mechanism may start from the score of the baseline, which may have been named later.
     numbers = sorted(history, key=lambda number: history[number] != baseline)[:1]
     numbers += [number for number in history if number not in numbers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -54,8 +54,8 @@ class StoredLog:
         """Return the state of an instance after its last release."""
         return self.transaction.mechanism_state(instance, self.epoch)
 
-    def holders(self, outside: str | None) -> Iterator[Holder]:
-        """Yield the holders of the ranks, best first, without a team."""
+    def holders(self, outside: Collection[str] = ()) -> Iterator[Holder]:
+        """Yield the holders of the ranks, best first, without those of some teams."""
         return self.transaction.rank_holders(self.epoch, outside)
 
     def since(self, number: int, team: str) -> Sequence[LoggedRelease]:

@@ -246,7 +246,8 @@ def _board(
     candidates = [
         Candidate(record.submission, record.team, _known(public[record.submission]))
         for record in ledger.counting()
-        if record.team != settings.competition.baseline and np.isfinite(private[record.submission])
+        if record.team not in settings.competition.baselines
+        and np.isfinite(private[record.submission])
     ]
     finals = choose_finals(
         candidates,

@@ -167,7 +167,7 @@ def public_standings(state: CompetitionState, *, live: bool = False) -> list[dic
         ledger.standings(greater_is_better=better, until=until),
         greater_is_better=better,
         ties=state.settings.final.ties,
-        baseline=state.settings.competition.baseline,
+        baselines=state.settings.competition.baselines,
         sent=ledger.sent(until),
     )
 

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from arena.competition.create import read_settings_solution
 from arena.competition.export import table_cell, table_text
-from arena.competition.finalize import evaluate_finals, final_board_settings
+from arena.competition.finalize import evaluate_finals, final_board_settings, with_unranked
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.secondary import secondary_metrics
@@ -40,6 +40,7 @@ from arena.interfaces import Metric, traits_of
 from arena.interfaces.faults import describe
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import BoardRun
+from arena.scoring.result import unranked_rows
 from arena.store import Event, Store
 from arena.store.digests import document_digest, keyed_digest, predictions_digest
 from arena.store.events import TimeCheck, first_broken
@@ -81,16 +82,10 @@ class Claims:
     """The key of the digests in the events."""
 
     @property
-    def baseline(self) -> Mapping[str, Any] | None:
-        """The row of the organiser's baseline."""
-        row: Mapping[str, Any] | None = self.result.get("baseline")
-        return row
-
-    @property
     def written(self) -> dict[str, list[int]]:
         """The submissions with predictions in the export, by team."""
-        own = {self.baseline["team"]: [self.baseline["submission"]]} if self.baseline else {}
-        return {**self.finals, **own}
+        unranked = {row["team"]: [row["submission"]] for row in unranked_rows(self.result)}
+        return {**self.finals, **unranked}
 
 
 def read_claims(folder: Path) -> Claims:
@@ -159,19 +154,22 @@ def _is_result(value: Any) -> bool:
     """Tell whether the parts that are compared have the right format."""
     if not (isinstance(value, dict) and type(value.get("seed")) is int and value["seed"] >= 0):
         return False
-    best, rows, baseline = (
+    best, rows, reference = (
         value.get(name) for name in ("best_score_corrected", "standings", "baseline")
     )
+    unranked = value.get("unranked", [])
     return (
         isinstance(best, dict)
         and "estimate" in best
         and isinstance(rows, list)
         and all(isinstance(row, dict) and isinstance(row.get("team"), str) for row in rows)
-        and (baseline is None or _is_baseline(baseline))
+        and isinstance(unranked, list)
+        and all(_is_unranked(row) and type(row.get("baseline")) is bool for row in unranked)
+        and (reference is None or _is_unranked(reference))
     )
 
 
-def _is_baseline(value: Any) -> bool:
+def _is_unranked(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and isinstance(value.get("team"), str)
@@ -229,12 +227,11 @@ def verify_bundle(
             progress=progress,
             secondary=secondary_metrics(settings, solution, manager),
         )
-        baseline = claims.baseline
-        marked = [one for one in records if baseline and one.team == baseline["team"]]
+        unranked = {row["team"] for row in unranked_rows(claims.result)}
+        marked = [one for one in records if one.team in unranked]
         ranked = {team: own for team, own in renumbered.items() if team in claims.finals}
         result = evaluate_finals(run, ranked, records, settings)
-        again = dataclasses.replace(result, baseline=run.unranked(marked[0]) if marked else None)
-        found = again.to_dict()
+        found = with_unranked(run, result, marked, settings).to_dict()
     return (*problems, *_differences(claims.result, found))
 
 
@@ -458,7 +455,7 @@ def _of_public_board(
     # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
     shown = list(_read(claims.folder / "public.csv", _rows))
     yield from _unknown_columns("public.csv", shown, _BOARD_COLUMNS)
-    baseline = claims.settings.competition.baseline
+    baselines = claims.settings.competition.baselines
     sign = -1 if claims.result.get("greater_is_better") else 1
     ranked: dict[str, tuple[float, str]] = {}
     for team in dict.fromkeys(row["team"] for row in counting if row["released"] is not None):
@@ -476,7 +473,7 @@ def _of_public_board(
         expected = {
             "score": stands["released"],
             "n_submissions": sent[team],
-            "baseline": team == baseline,
+            "baseline": team in baselines,
         }
         yield from _cells(f"public.csv: submission {stands['submission']}", row, expected)
         if stands["released"] is None:
@@ -485,7 +482,7 @@ def _of_public_board(
         if any(one["released"] is not None and sign * one["released"] < loss
                for one in own.values()):  # fmt: skip
             yield f"public.csv: {printable(team)} is not listed with its best released score."
-        if team != baseline:
+        if team not in baselines:
             ranked[team] = (loss, row["rank"])
         elif row["rank"]:
             yield f"public.csv: the baseline {printable(team)} has a rank."
@@ -581,9 +578,12 @@ def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
         for column in sorted(set(row) - _NOT_COMPARED):
             if not _agree(row[column], own.get(column)):
                 yield f"{column} of the team {printable(row['team'])} differs."
-    for column in ("score", "public_score"):
-        if not _agree(*((one.get("baseline") or {}).get(column) for one in (claimed, found))):
-            yield f"{column} of the baseline differs."
+    again = {row["team"]: row for row in unranked_rows(found)}
+    for row in unranked_rows(claimed):
+        what = f"the {'baseline' if row['baseline'] else 'unranked team'} {printable(row['team'])}"
+        for column in ("score", "public_score", "baseline"):
+            if not _agree(row.get(column), again.get(row["team"], {}).get(column)):
+                yield f"{column} of {what} differs."
     for team in mine:
         yield f"The team {printable(team)} is missing from the exported board."
     if not _agree(claimed["best_score_corrected"]["estimate"],

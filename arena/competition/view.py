@@ -389,7 +389,7 @@ class CompetitionView:
     def private_leaderboard(self) -> list[dict[str, Any]]:
         """Return the private standings, best first, with the columns of ``arena score``.
 
-        The organiser's baseline comes last, marked and without a rank.
+        Teams that are not ranked, such as the baselines, stand where their scores are.
 
         Raises
         ------

@@ -10,7 +10,7 @@ The instances hold no state that a transaction could lose: what they continue fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
@@ -52,8 +52,8 @@ class ReleaseLog(Protocol):
     def state_of(self, instance: str) -> Mapping[str, Any]:
         """Return the state that the last release left an instance in; empty before the first."""
 
-    def holders(self, outside: str | None) -> Iterator[Holder]:
-        """Yield the holders of the ranks, best first, without a team (None: with every team)."""
+    def holders(self, outside: Collection[str] = ()) -> Iterator[Holder]:
+        """Yield the holders of the ranks, best first, without those of some teams."""
 
     def since(self, number: int, team: str) -> Sequence[LoggedRelease]:
         """Return the releases of a team after the one of this number (0: all), in order."""
@@ -75,13 +75,13 @@ class MemoryLog:
         """Return the state that the last release left an instance in."""
         return self._states.get(instance, {})
 
-    def holders(self, outside: str | None) -> Iterator[Holder]:
-        """Yield the holders of the ranks, best first, without a team."""
+    def holders(self, outside: Collection[str] = ()) -> Iterator[Holder]:
+        """Yield the holders of the ranks, best first, without those of some teams."""
         found = self._holders
-        if outside in found:  # a team whose name is that of a rank
+        if any(team in found for team in outside):  # a team whose name is that of a rank
             found = Holders()
             for release in self.releases:
-                if release.team != outside:
+                if release.team not in outside:
                     _add(found, release)
         return iter(found.ranks)
 
@@ -135,15 +135,18 @@ class PerTeam:
 class PerCompetition:
     """One instance for all teams: a submission of any of them can change what others are shown.
 
-    The organiser's baseline has an instance of its own, so that it counts as no participant.
+    Each of the organiser's baselines has an instance of its own, so that it counts as no
+    participant.
     """
 
-    def __init__(self, *, outside: str | None = None) -> None:
-        self._outside = outside
+    def __init__(self, *, outside: Sequence[str] = ()) -> None:
+        # No team can have these names: that of the first is on record in earlier competitions.
+        names = ["baseline", *(f"{team}\tbaseline" for team in outside[1:])]
+        self._outside = dict(zip(outside, names, strict=False))
 
     def release(self, team: str, release: ReleaseFn, log: ReleaseLog) -> InstanceRelease:
         """Return the release of the instance that all teams share."""
-        instance = "baseline" if team == self._outside else "competition"
+        instance = self._outside.get(team, "competition")
         return InstanceRelease(instance, release(log.state_of(instance), None, 0))
 
 
@@ -164,16 +167,16 @@ class PerRank:
     greater_is_better
         The direction of the scores.
     outside
-        A team that holds no rank: the organiser's baseline. It has an instance of its own.
+        Teams that hold no rank: the organiser's baselines. Each has an instance of its own.
     """
 
-    def __init__(self, *, greater_is_better: bool, outside: str | None = None) -> None:
+    def __init__(self, *, greater_is_better: bool, outside: Sequence[str] = ()) -> None:
         self._worst = min if greater_is_better else max
         self._outside = outside
 
     def release(self, team: str, release: ReleaseFn, log: ReleaseLog) -> InstanceRelease:
         """Return the release of the first instance that is improved, or of the team's own."""
-        if team == self._outside:
+        if team in self._outside:
             return PerTeam().release(team, release, log)
         bound: float | None = None
         last = 0
@@ -186,12 +189,16 @@ class PerRank:
         return InstanceRelease(f"{RANK}{last + 1}", release({}, bound, last))
 
 
-def instances(scope: Scope, *, greater_is_better: bool, outside: str | None = None) -> Instances:
-    """Return the instances of a scope; ``outside`` names a team that holds no rank.
+def instances(scope: Scope, *, greater_is_better: bool, outside: Sequence[str] = ()) -> Instances:
+    r"""Return the instances of a scope; ``outside`` names the teams that hold no rank.
 
     >>> per_team = instances("team", greater_is_better=True)
     >>> per_team.release("a", lambda *_: Release(0.5, True), MemoryLog()).instance
     'a'
+    >>> shared = instances("competition", greater_is_better=True, outside=["bert", "mean"])
+    >>> answer = (lambda *_: Release(0.5, True)), MemoryLog()
+    >>> [shared.release(team, *answer).instance for team in ("bert", "mean", "a")]
+    ['baseline', 'mean\tbaseline', 'competition']
     """
     if scope == "rank":
         return PerRank(greater_is_better=greater_is_better, outside=outside)

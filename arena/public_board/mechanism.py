@@ -98,7 +98,7 @@ def review_mechanism(
         n_rows=outline.n_public,
         score_range=score_range,
         budget=submission_budget(settings),
-        has_baseline=settings.competition.baseline is not None,
+        has_baseline=bool(settings.competition.baselines),
         baseline=baseline,
         suggested_clip=suggested,
         scope=settings.public.scope,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,7 +102,7 @@ class _AheadLog:
     def state_of(self, instance: str) -> Mapping[str, Any]:
         return self.log.state_of(instance)
 
-    def holders(self, outside: str | None) -> Iterator[Holder]:
+    def holders(self, outside: Collection[str] = ()) -> Iterator[Holder]:
         found, size = self.log.holders(outside), 1
         while block := list(itertools.islice(found, size)):
             # Others were never an improvement: their mechanism compares nothing with them.
@@ -310,8 +310,7 @@ def make_releaser(
     mechanism = find_mechanism(settings, manager)
     metric = public_metric(settings, mechanism, solution.outline(), manager)
     rows = public_rows(solution)
-    baseline = settings.competition.baseline
-    better = metric.greater_is_better
+    dates, better = settings.competition, metric.greater_is_better
     return Releaser(
         mechanism=mechanism,
         plugin=manager.mechanisms.plugin_of(settings.public.mechanism),
@@ -319,10 +318,12 @@ def make_releaser(
         truth=solution.truth[rows],
         read=read,
         seed=seed,
-        instances=instances(settings.public.scope, greater_is_better=better, outside=baseline),
+        instances=instances(
+            settings.public.scope, greater_is_better=better, outside=dates.baselines
+        ),
         clusters=sampled_groups(solution, rows),
         budget=submission_budget(settings),
-        baseline_team=baseline,
+        baseline_team=dates.reference,
     )
 
 

@@ -29,11 +29,22 @@ def private_board(result: ScoreResult) -> Board:
         f"{level_text(result.level)}."
     )
     board = ranked_board(result.standings, result.display, result.words, caption=caption)
-    if result.baseline is None:
-        return board
-    shown = score_format(result.standings, result.display)(result.baseline["score"])
-    note = f"The baseline, {result.baseline['team']}, has {shown} and is not ranked."
-    return replace(board, notes=(*board.notes, note))
+    from arena.scoring.result import unranked_rows
+
+    score = score_format(result.standings, result.display)
+    kept = {"baseline": result.baseline, "unranked": result.unranked}
+    notes = [not_ranked(row, score) for row in unranked_rows(kept)]
+    return replace(board, notes=(*board.notes, *notes))
+
+
+def not_ranked(row: Row, score: Show) -> str:
+    """Return a sentence with the score of a team that is not ranked.
+
+    >>> not_ranked({"team": "bert", "score": 0.61, "baseline": True}, str)
+    'The baseline, bert, has a score of 0.61 and is not ranked.'
+    """
+    team = f"The baseline, {row['team']}," if row["baseline"] else f"The team {row['team']}"
+    return f"{team} has a score of {score(row['score'])} and is not ranked."
 
 
 def ranked_board(

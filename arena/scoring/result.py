@@ -83,6 +83,8 @@ class ScoreResult:
     """Automatic decisions and warnings, in sentences."""
     baseline: Mapping[str, Any] | None = None
     """The organiser's baseline: ``team``, ``submission``, ``file``, ``score``, ``public_score``."""
+    unranked: tuple[Mapping[str, Any], ...] = ()
+    """Further teams that are not ranked: the same, and ``baseline``, whether each is one."""
     study: Study | None = None
     """Teams, scores and resampled scores of the board, for reports; not in the document."""
     inputs: tuple[tuple[str, str], ...] = ()
@@ -152,6 +154,7 @@ class ScoreResult:
                 for one in self.findings
             ],
             "baseline": self.baseline,
+            **({"unranked": list(self.unranked)} if self.unranked else {}),
             "notes": list(self.notes),
         }
         cleaned: dict[str, Any] = as_json(document)
@@ -217,6 +220,16 @@ class ScoreResult:
         if chart is None:
             raise UsageError(f"This board lacks the data for the chart {name!r}.")
         return as_altair(titled(chart, self.words))
+
+
+def unranked_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the teams that are not ranked, from the document ``arena/score/2``.
+
+    That of the organiser's reference baseline comes first.
+    """
+    reference = document.get("baseline")
+    others = document.get("unranked", ())
+    return [*([] if reference is None else [{**reference, "baseline": True}]), *others]
 
 
 def ranked_on(n_rows: int, split: str, words: Vocabulary = TEAMS) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,12 +112,12 @@ def holders_differ(cursor: duckdb.DuckDBPyConnection) -> bool:
 
 
 def select_holders(
-    cursor: duckdb.DuckDBPyConnection, epoch: int, outside: str | None
+    cursor: duckdb.DuckDBPyConnection, epoch: int, outside: Collection[str] = ()
 ) -> Iterator[Holder]:
-    """Yield the holders of the ranks in an epoch, best first, without a team."""
+    """Yield the holders of the ranks in an epoch, best first, without those of some teams."""
     ranks = _stored(cursor, epoch)
-    if any(holder.team == outside for holder in ranks):
-        # It held a rank before the settings named it the baseline.
+    if any(holder.team in outside for holder in ranks):
+        # They held ranks before the settings named them baselines.
         ranks = dict(_followed(cursor, outside)).get(epoch, [])
     for holder in ranks:
         yield replace(holder, state=parse_json(holder.state))
@@ -138,15 +138,15 @@ def _insert(cursor: duckdb.DuckDBPyConnection, epoch: int, start: int, ranks: li
 
 
 def _followed(
-    cursor: duckdb.DuckDBPyConnection, outside: str | None = None
+    cursor: duckdb.DuckDBPyConnection, outside: Collection[str] = ()
 ) -> Iterator[tuple[int, list[Holder]]]:
-    """Yield each epoch with ranks, and their holders after all releases but those of a team."""
+    """Yield each epoch with ranks, and their holders after all releases but those of some teams."""
     found = _releases(cursor, 0, 2**31 - 1)
     rows = itertools.chain.from_iterable(iter(lambda: found.fetchmany(_ROWS), []))
     for epoch, releases in itertools.groupby(rows, lambda row: row[0]):
         holders = Holders()
         for _, *release in releases:
-            if release[1] != outside:
+            if release[1] not in outside:
                 holders.add(*release)
         if holders.ranks:
             yield epoch, holders.ranks

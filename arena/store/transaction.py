@@ -166,8 +166,8 @@ class Transaction:
         self.settle()
         return select_state(self._cursor, instance, epoch)
 
-    def rank_holders(self, epoch: int, outside: str | None = None) -> Iterator[Holder]:
-        """Yield the holders of the ranks of the board, best first, without the team outside."""
+    def rank_holders(self, epoch: int, outside: Collection[str] = ()) -> Iterator[Holder]:
+        """Yield the holders of the ranks of the board, best first, without the teams outside."""
         self.settle()
         return select_holders(self._cursor, epoch, outside)
 

@@ -181,7 +181,7 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "score of the baseline": (
         edited("result.json", lambda it: it["baseline"].update(score=0.1)),
-        "score of the baseline differs",
+        "score of the baseline base differs",
     ),
     "corrected best": (
         edited("result.json", lambda it: it["best_score_corrected"].update(estimate=0.5)),

@@ -106,7 +106,7 @@ def test_the_public_board_ranks_by_what_the_mechanism_says() -> None:
         candidates,
         greater_is_better=True,
         ties="shared",
-        baseline="base",
+        baselines=["base"],
         sent={"a": 2, "b": 1, "base": 1},
     )
     assert [(row["rank"], row["team"], row["score"]) for row in board] == [

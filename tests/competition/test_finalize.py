@@ -137,31 +137,42 @@ def test_an_export_verifies_with_rebuilt_tables_and_ids_with_unusual_line_separa
     assert found == ()
 
 
-def test_the_baseline_stands_unranked_on_the_private_board_and_is_verified(
+def test_baselines_stand_unranked_on_the_private_board_and_are_verified(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
-    sections = {"competition": {"baseline": "base"}, "analysis": {"intervals": False}}
+    sections = {"competition": {"baseline": ["base", "dull"]}, "analysis": {"intervals": False}}
     with made(tmp_path, solution, clock, **sections) as competition:
-        for number, team in enumerate(["one", "base"]):
+        for number, team in enumerate(["one", "base", "dull"]):
             competition.submit(file_of(tmp_path, number), team)
         result = competition.finalize()
         assert [row["team"] for row in result.standings] == ["one"]
-        ranked, marked = competition.private_leaderboard()
-        assert list(ranked) == list(marked)
-        assert (ranked["rank"], marked["rank"]) == (1, None)
-        assert (ranked["baseline"], marked["baseline"]) == (False, True)
+        rows = competition.private_leaderboard()
+        assert len({tuple(row) for row in rows}) == 1
+        scores = [row["score"] for row in rows]
+        assert scores == sorted(scores, reverse=True)
+        numbered = {row["team"]: (row["rank"], row["baseline"]) for row in rows}
+        assert numbered == {"one": (1, False), "base": (None, True), "dull": (None, True)}
+        public = {row["team"]: (row["rank"], row["baseline"]) for row in competition.leaderboard()}
+        assert public == numbered
         truth, usage = competition.solution.truth, competition.solution.usage
-        rows = usage == Usage.PRIVATE
-        scores = np.random.default_rng(1).random(N_ROWS)
-        assert marked["score"] == pytest.approx(roc_auc_score(truth[rows], scores[rows]))
+        private = usage == Usage.PRIVATE
+        for seed, team in ((1, "base"), (2, "dull")):
+            expected = roc_auc_score(
+                truth[private], np.random.default_rng(seed).random(N_ROWS)[private]
+            )
+            (score,) = (row["score"] for row in rows if row["team"] == team)
+            assert score == pytest.approx(expected)
+        assert competition.as_finalized() is not None
         competition.export(tmp_path / "export")
     manager = PluginManager()
     assert verify_bundle(tmp_path / "export", solution, manager, NoProgress()) == ()
     changed = json.loads((tmp_path / "export" / "result.json").read_text())
     changed["baseline"]["score"] += 0.01
+    changed["unranked"][0]["baseline"] = False
     (tmp_path / "export" / "result.json").write_text(json.dumps(changed))
     told = verify_bundle(tmp_path / "export", solution, manager, NoProgress())
-    assert "score of the baseline differs." in told
+    assert "score of the baseline base differs." in told
+    assert "baseline of the unranked team dull differs." in told
 
 
 def test_of_more_chosen_than_are_allowed_by_now_the_best_on_public_count(

@@ -76,7 +76,7 @@ def test_what_cannot_be_withdrawn(tmp_path: Path) -> None:
         for team, number, said in (
             ("A", 2, "withdrawn before"),
             ("A", 3, "not an accepted submission"),
-            ("base", 1, "is the baseline"),
+            ("base", 1, "is a baseline"),
             ("X", 9, "No submission of a team"),
         ):
             with pytest.raises(UsageError, match=said):

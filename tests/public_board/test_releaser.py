@@ -50,7 +50,7 @@ def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.Monk
     logs = [MemoryLog(), MemoryLog()]
     for log in logs:
         play(log, 1, N_TEAMS + 1)
-    ranks = len(list(logs[0].holders(None)))
+    ranks = len(list(logs[0].holders()))
     together, few = play(logs[0], N_TEAMS + 1, N_TEAMS + 2)
     monkeypatch.setattr(releasing, "_READ_TOGETHER", 1)
     alone, many = play(logs[1], N_TEAMS + 1, N_TEAMS + 2)

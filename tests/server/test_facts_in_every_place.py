@@ -153,6 +153,10 @@ FACTS: dict[str, Fact] = {
         "configuration", configured(competition={"baseline": "Cats"}), BEFORE,
         None, FINAL_CAUSES["configuration"],
     ),
+    "a second baseline is named": Fact(
+        "configuration", configured(competition={"baseline": ["base", "Cats"]}), BEFORE,
+        None, FINAL_CAUSES["configuration"],
+    ),
     "a team chooses another file": Fact(
         "selection", lambda c, _: c.select("Ants", [3]), BEFORE, None, FINAL_CAUSES["selection"]
     ),

@@ -44,7 +44,7 @@ FACTS = CompetitionFacts(
     count_rejected=False,
     final_rule="chosen",
     final_count=2,
-    baseline=None,
+    baselines=(),
     server=ServerSection(join="open", reads_per_minute=100_000, uploads_per_minute=1_000),
 )
 

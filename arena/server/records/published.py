@@ -153,7 +153,6 @@ class CompetitionFacts:
     final_rule: str
     """``best_public``, ``last``, ``chosen`` or ``best_private``."""
     final_count: int
-    baseline: str | None
     server: ServerSection = field(default_factory=ServerSection)
     """The section ``[server]`` of ``competition.toml``."""
     decimals: int | None = None
@@ -186,12 +185,17 @@ class CompetitionFacts:
     """``team``, ``until``, ``extra`` and ``reason`` of each exempted team."""
     result: int = 0
     """The last published version of the private board; 0: there is none."""
+    baselines: tuple[str, ...] = ()
+    """The organiser's own teams."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:
         """Return the object that a JSON document describes."""
+        # Another arena may have published it: keys are read if they are there.
+        known = {one.name: document[one.name] for one in fields(cls) if one.name in document}
         server = ServerSection.of(document.get("server", {}))
-        return cls(**{**document, "columns": tuple(document["columns"]), "server": server})
+        lists = {key: tuple(known.get(key, ())) for key in ("columns", "baselines")}
+        return cls(**{**known, **lists, "server": server})
 
 
 @dataclass(frozen=True, slots=True)

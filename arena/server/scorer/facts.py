@@ -44,7 +44,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         count_rejected=limits.count_rejected,
         final_rule=settings.final.rule,
         final_count=settings.final.count,
-        baseline=settings.competition.baseline,
+        baselines=settings.competition.baselines,
         server=server,
         decimals=display.decimals,
         unit=display.unit,

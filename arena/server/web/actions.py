@@ -456,13 +456,13 @@ def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Te
 
 
 def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
-    """Refuse the baseline's name and those of teams of the record, also former and coming ones.
+    """Refuse the names of baselines and those of teams of the record, also former and coming ones.
 
-    Its submissions may have come in by other commands: a namesake could read their answers.
+    Their submissions may have come in by other commands: a namesake could read their answers.
     """
     names = {
         *call.competition.published.all_names(),
-        call.competition.facts.baseline or "",
+        *call.competition.facts.baselines,
         *call.renaming.values(),
     }
     if any(

@@ -144,7 +144,7 @@ def play_drawn(
     progress.start(f"Submissions under {state.settings.public.mechanism}", len(entries.team))
     names = [participant.team() for participant in participants]
     player = _Player(state, names)
-    organiser = state.settings.competition.baseline
+    organiser = state.settings.competition.reference
     baseline_row = None
     if organiser is not None:
         (only,) = player.send(baseline[np.newaxis], [organiser], [-1])

@@ -61,7 +61,7 @@ def read_own_competition(folder: Path, manager: PluginManager) -> OwnCompetition
     with CompetitionView.open(folder, manager=manager) as competition:
         settings = competition.settings
         others = {record.team for record in competition.records()}
-        others.discard(settings.competition.baseline or "")
+        others.difference_update(settings.competition.baselines)
         if others:
             raise InputError(
                 f"{printable(str(folder))} holds submissions of real teams, so no simulation is "

@@ -208,7 +208,7 @@ def outcome_of(
     shown = (
         (datetime.fromisoformat(record.received), released[record.submission], true)
         for record, true in zip(counting, scores.true.tolist(), strict=True)
-        if record.submission in released and record.team != settings.competition.baseline
+        if record.submission in released and record.team not in settings.competition.baselines
     )
     better = state.metric.greater_is_better
     error, by_day = timeline(shown, days, start, greater_is_better=better)

@@ -268,7 +268,7 @@ def _start(
     baseline = _baseline(simulation, state, cache)
     part = published(simulation, state, visits=0)
     part = replace(part, baseline=baseline, notebooks=publication.notebooks)
-    team = state.settings.competition.baseline
+    team = state.settings.competition.reference
     if team is not None:
         table = submission_table(baseline, state.solution)
         answer = submitter.submit(
