@@ -6,36 +6,28 @@ Results go to stdout; progress, warnings and errors to stderr.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from arena.utils.progress import stderr_console
 from arena.utils.text import printable_lines
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from arena.utils.plain_console import PlainConsole
 
 
 _LONG_LIST = 1_000
-_WIDTH_OF_A_FILE = 200
 
 
-def console(*, stderr: bool = False, wide: bool = False) -> Console:
+def console(*, stderr: bool = False, wide: bool = False) -> PlainConsole:
     """Return a console that interprets no markup: text of participants is shown as it is.
 
     ``wide``: do not wrap or cut columns at the width of the terminal.
     """
-    from rich.console import Console
+    from arena.utils.plain_console import PlainConsole
 
-    if stderr:
-        return stderr_console(wide=wide)
-    # A file or a pipe has no width, so no column is left out.
-    terminal = not wide and (sys.stdout.isatty() or "COLUMNS" in os.environ)
-    width = None if terminal else _WIDTH_OF_A_FILE
-    return Console(markup=False, highlight=False, emoji=False, width=width)
+    return PlainConsole(stderr=stderr, wide=wide)
 
 
 class Lines:

@@ -23,19 +23,17 @@ from arena.utils.text import printable_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from arena.utils.plain_console import PlainConsole
+
 _SECONDS_BEFORE_A_BAR = 2.0
 _SECONDS_BETWEEN_LINES = 10.0
-_WIDTH_OF_A_FILE = 200
 
 
-def stderr_console(*, wide: bool = False) -> Console:
+def stderr_console(*, wide: bool = False) -> PlainConsole:
     """Return a console on stderr that interprets no markup: names are shown as they are."""
-    from rich.console import Console
+    from arena.utils.plain_console import PlainConsole
 
-    # A file or a pipe has no width.
-    terminal = not wide and (sys.stderr.isatty() or "COLUMNS" in os.environ)
-    width = None if terminal else _WIDTH_OF_A_FILE
-    return Console(stderr=True, markup=False, highlight=False, emoji=False, width=width)
+    return PlainConsole(stderr=True, wide=wide)
 
 
 class _Bar(Protocol):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from arena.cli.console import print_document
+from program import write_csv
 
 
 def test_a_document_is_printed_with_a_line_for_each_value(
@@ -55,3 +60,28 @@ def test_an_iterator_is_printed_as_its_list(
     expected = capsys.readouterr().out
     print_document({"schema": "arena/test/1", "events": iter(events)})
     assert capsys.readouterr().out == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["metrics"],
+        ["validate", "solution.csv", "team.csv", "--metric", "accuracy"],
+        ["score", "solution.csv", "team.csv", "--metric", "accuracy", "--no-intervals"],
+        ["score", "solution.csv", "team.csv", "--metric", "accuracy", "--no-intervals", "--json"],
+    ],
+)
+def test_a_reader_that_closes_the_pipe_is_no_fault(tmp_path: Path, arguments: list[str]) -> None:
+    rows = [[f"r{i}", i % 2] for i in range(40)]
+    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
+    write_csv(tmp_path / "team.csv", ["id", "y"], rows)
+    read, write = os.pipe()
+    os.close(read)
+    called = subprocess.run(
+        [sys.executable, "-m", "arena", *arguments],
+        cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    os.close(write)
+    assert called.returncode == 1
+    assert "arena:" not in called.stderr
