@@ -14,6 +14,7 @@ import arena_mechanisms
 import arena_metrics
 import arena_ranking
 import arena_readers
+import arena_sandboxes
 import arena_sota
 from arena.hookspecs import hookimpl
 from arena.interfaces import FloorEstimate, Reproduced, Reproduction, SuitsStudies
@@ -31,7 +32,7 @@ from arena.types import Chart, Fault, Finding, Release, Section, Table
 MANAGER = PluginManager()
 OWN = (
     arena_bayes_error, arena_competitors, arena_mechanisms, arena_metrics, arena_ranking,
-    arena_readers, arena_sota,
+    arena_readers, arena_sandboxes, arena_sota,
 )  # fmt: skip
 
 

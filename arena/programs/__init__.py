@@ -1,0 +1,1 @@
+"""Programs of participants: unpacked and tried, and the environments in which they run."""

@@ -1,0 +1,60 @@
+"""The digest of a folder, which says whether two machines hold the same files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from arena.errors import InputError
+
+
+def digest_of_folder(folder: Path, *, counts: Callable[[Path], bool] = lambda _: True) -> str:
+    """Return ``sha256:…`` of the names and contents of all files, links as such.
+
+    Times, owners and rights do not count.
+
+    Parameters
+    ----------
+    counts
+        Whether a path counts, relative to the folder; a folder that does not is left out.
+
+    Raises
+    ------
+    InputError
+        If it is no folder, or a file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     digest_of_folder(Path(folder))[:15]
+    'sha256:e3b0c442'
+    """
+    digest = hashlib.sha256()
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder.")
+    try:
+        for path in _files(folder, Path(), counts):
+            whole = folder / path
+            if whole.is_symlink():
+                content = hashlib.sha256(b"link " + bytes(whole.readlink()))
+            else:
+                with whole.open("rb") as file:
+                    content = hashlib.file_digest(file, "sha256")
+            name = bytes(path)
+            digest.update(len(name).to_bytes(8, "big") + name + content.digest())
+    except OSError as error:
+        raise InputError(f"{error.filename} cannot be read: {error.strerror}.") from error
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _files(root: Path, inner: Path, counts: Callable[[Path], bool]) -> Iterator[Path]:
+    for path in sorted((root / inner).iterdir(), key=lambda one: bytes(Path(one.name))):
+        relative = inner / path.name
+        if not counts(relative):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _files(root, relative, counts)
+        else:
+            yield relative

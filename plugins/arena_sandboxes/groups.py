@@ -1,0 +1,279 @@
+"""Control groups of Linux, versions 1 and 2: limits on all processes of a run together."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from arena.errors import SandboxError
+from arena.interfaces import Box
+
+_MOUNTS, _OWN = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
+_CONTROLLERS = ("cpu", "memory", "pids")
+_PERIOD = 100_000
+"""Microseconds in which the processor time of a group is counted."""
+_OF_SANDBOX = 8
+"""Processes of the sandbox itself, which its limit must admit too."""
+_SECONDS_TO_END = 10.0
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Group(ABC):
+    """The group of a run, which exists while a ``with`` statement is open."""
+
+    folders: Mapping[str, Path]
+    """The folder of each controller; one and the same in version 2."""
+
+    memory_files: ClassVar[tuple[str, ...]]
+    """Lines of ``memory.stat`` that count: neither copies of files nor the kernel's tables."""
+
+    @abstractmethod
+    def limit(self, box: Box) -> None:
+        """Set the limits."""
+
+    @abstractmethod
+    def cpu_seconds(self) -> float:
+        """Return the processor time of all processes that were in the group."""
+
+    @abstractmethod
+    def is_out_of_memory(self) -> bool:
+        """Return whether the system ended one of its processes for want of memory."""
+
+    def memory(self) -> int:
+        """Return the bytes in use now, without the system's copies of files."""
+        lines = (self.folders["memory"] / "memory.stat").read_text().split("\n")
+        values = dict(line.split() for line in lines if line)
+        return sum(int(values[name]) for name in self.memory_files)
+
+    @property
+    def doors(self) -> tuple[Path, ...]:
+        """The files to which a process writes 0 to enter."""
+        return tuple({str(one): one / "cgroup.procs" for one in self.folders.values()}.values())
+
+    def processes(self) -> set[int]:
+        """Return the processes in the group."""
+        return {int(pid) for door in self.doors for pid in door.read_text().split()}
+
+    def kill(self) -> None:
+        """Kill all processes of the group and wait until none is left.
+
+        Raises
+        ------
+        SandboxError
+            If some are left.
+        """
+        until = time.monotonic() + _SECONDS_TO_END
+        while left := self.processes():
+            self._kill(left)
+            if time.monotonic() > until:
+                raise SandboxError(
+                    f"{len(left)} processes of a program could not be ended within "
+                    f"{_SECONDS_TO_END:g} s. Restart this machine before it runs another one."
+                )
+            time.sleep(0.002)
+
+    def _kill(self, processes: set[int]) -> None:
+        for pid in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+
+    @contextlib.contextmanager
+    def made(self) -> Iterator[None]:
+        """Make the folders; at the end, kill all processes in the group and remove the folders."""
+        with contextlib.ExitStack() as stack:
+            for folder in [door.parent for door in self.doors]:
+                _remove_left(folder.parent)
+                folder.mkdir()
+                stack.callback(_remove, folder)
+            stack.callback(self.kill)
+            yield
+
+
+def _remove_left(parent: Path) -> None:
+    """Remove the groups of runs whose runner was killed."""
+    for left in parent.glob("arena-run-*"):
+        if not Path(f"/proc/{left.name.split('-')[2]}").exists():
+            with contextlib.suppress(OSError):
+                left.rmdir()
+
+
+def _remove(folder: Path) -> None:
+    until = time.monotonic() + _SECONDS_TO_END
+    while True:
+        try:
+            folder.rmdir()
+        except OSError as error:  # the last process is still being counted out
+            if time.monotonic() > until:
+                raise SandboxError(f"The control group of a run is left: {error}") from error
+            time.sleep(0.002)
+        else:
+            return
+
+
+class _Version1(Group):
+    memory_files = ("total_rss", "total_shmem")
+
+    def limit(self, box: Box) -> None:
+        memory = self.folders["memory"]
+        for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
+            if (memory / name).exists():
+                _write(memory / name, box.memory_mb * 2**20)
+        _write(self.folders["pids"] / "pids.max", box.processes + _OF_SANDBOX)
+        _write(self.folders["cpu"] / "cpu.cfs_period_us", _PERIOD)
+        _write(self.folders["cpu"] / "cpu.cfs_quota_us", int(box.cores * _PERIOD))
+
+    def cpu_seconds(self) -> float:
+        return int((self.folders["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
+
+    def is_out_of_memory(self) -> bool:
+        return _count(self.folders["memory"] / "memory.oom_control", "oom_kill") > 0
+
+
+class _Version2(Group):
+    memory_files = ("anon", "shmem")
+
+    def limit(self, box: Box) -> None:
+        folder = self.folders["memory"]
+        _write(folder / "memory.max", box.memory_mb * 2**20)
+        if (folder / "memory.swap.max").exists():
+            _write(folder / "memory.swap.max", 0)
+        _write(folder / "memory.oom.group", 1)
+        _write(folder / "pids.max", box.processes + _OF_SANDBOX)
+        _write(folder / "cpu.max", f"{int(box.cores * _PERIOD)} {_PERIOD}")
+
+    def cpu_seconds(self) -> float:
+        return _count(self.folders["cpu"] / "cpu.stat", "usage_usec") / 1e6
+
+    def is_out_of_memory(self) -> bool:
+        return _count(self.folders["memory"] / "memory.events", "oom_kill") > 0
+
+    def _kill(self, processes: set[int]) -> None:
+        switch = self.folders["pids"] / "cgroup.kill"  # from Linux 5.14 on
+        if switch.exists():
+            _write(switch, 1)
+        else:
+            super()._kill(processes)
+
+
+def _write(file: Path, value: object) -> None:
+    file.write_text(str(value))
+
+
+def _count(file: Path, name: str) -> int:
+    lines = (line.split() for line in file.read_text().splitlines())
+    return next((int(line[1]) for line in lines if line and line[0] == name), 0)
+
+
+@contextlib.contextmanager
+def group_for(box: Box) -> Iterator[Group | None]:
+    """Make a group with these limits; None where this user cannot make groups.
+
+    All its processes are ended, and it is removed, at the end of the ``with`` statement.
+
+    Raises
+    ------
+    SandboxError
+        If a group cannot be limited, or processes are left in it.
+    """
+    group = _new_group()
+    if group is None:
+        yield None
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(group.made())
+            group.limit(box)
+        except OSError as error:
+            raise SandboxError(f"The control group of a run cannot be limited: {error}") from error
+        yield group
+
+
+def has_groups() -> bool:
+    """Return whether this user can make control groups with all limits."""
+    return _new_group() is not None
+
+
+def _new_group() -> Group | None:
+    """Return a group that does not exist yet."""
+    name = f"arena-run-{os.getpid()}-{next(_numbers)}"
+    parent = _delegated()
+    if parent is not None:
+        return _Version2(dict.fromkeys(_CONTROLLERS, parent / name))
+    mounts = {
+        controller: folder
+        for folder, options in _mounts("cgroup")
+        for controller in options
+        if controller in {*_CONTROLLERS, "cpuacct"}
+    }
+    own = {
+        controller: path
+        for _, controllers, path in _memberships()
+        for controller in controllers.split(",")
+    }
+    folders = {controller: mounts[controller] / own[controller] for controller in mounts}
+    if len(folders) < 4 or not all(os.access(one, os.W_OK) for one in folders.values()):
+        return None
+    return _Version1({controller: folder / name for controller, folder in folders.items()})
+
+
+def _delegated() -> Path | None:
+    """Return the highest group of version 2 below which this user can limit groups of its own."""
+    root = next((folder for folder, _ in _mounts("cgroup2")), None)
+    if root is None:
+        return None
+    own = root / next(path for number, _, path in _memberships() if number == "0")
+    for group in reversed([own, *own.parents]):
+        if not group.is_relative_to(root) or not os.access(group / "cgroup.procs", os.W_OK):
+            continue
+        if not set(_CONTROLLERS) <= set((group / "cgroup.controllers").read_text().split()):
+            continue
+        if _hands_down(group) or (group == own and _vacates(group) and _hands_down(group)):
+            return group
+    return None
+
+
+def _hands_down(group: Path) -> bool:
+    """Return whether groups below this one have the controllers; let them, if possible."""
+    switch = group / "cgroup.subtree_control"
+    if set(_CONTROLLERS) <= set(switch.read_text().split()):
+        return True
+    try:
+        switch.write_text(" ".join(f"+{controller}" for controller in _CONTROLLERS))
+    except OSError:  # not permitted, or it holds processes itself
+        return False
+    return True
+
+
+def _vacates(group: Path) -> bool:
+    """Move the processes of a group into a new one below it: only then may others be below it."""
+    below = group / "arena-own"
+    try:
+        below.mkdir(exist_ok=True)
+        for pid in (group / "cgroup.procs").read_text().split():
+            (below / "cgroup.procs").write_text(pid)
+    except OSError:
+        return False
+    return True
+
+
+def _mounts(kind: str) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Yield where file systems of a kind are mounted, and their options."""
+    for line in _MOUNTS.read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        if after.split()[0] == kind:
+            yield Path(before.split()[4]), after.split()[2].split(",")
+
+
+def _memberships() -> Iterator[tuple[str, str, str]]:
+    """Yield number, controllers and relative path of each group of this process."""
+    for line in _OWN.read_text().splitlines():
+        number, controllers, path = line.split(":", 2)
+        yield number, controllers, path.lstrip("/")
