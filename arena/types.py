@@ -188,6 +188,8 @@ class SolutionColumns:
     joint targets."""
     usage: str = USAGE_COLUMN
     """The column of Public, Private and Ignored; optional under its default name."""
+    row_sets: tuple[str, ...] = ()
+    """Further values of the usage column, in lower case; sorted."""
     positive: str | None = None
     """The positive label of a binary target; None: the second of the labels."""
     classes: tuple[str, ...] = ()
@@ -264,7 +266,7 @@ class Solution:
 
     Ignored rows are 0, or an empty text."""
     usage: npt.NDArray[np.uint8]
-    """``(n,)`` of :class:`Usage`."""
+    """``(n,)`` of :class:`Usage`, or from 3 on of :attr:`row_sets`."""
     sha256: str
     clusters: IntArray | None = None
     """``(n,)`` codes of the group of each row; groups are resampled whole."""
@@ -280,6 +282,8 @@ class Solution:
     """``(n,)`` probability of the positive class, or ``(n, n_classes)``, from annotators.
 
     As secret as the labels. Ignored rows are 0."""
+    row_sets: tuple[str, ...] = ()
+    """Further values of the usage column, sorted, which phases name: codes 3, 4 and so on."""
     names_usage: bool = False
     """Whether the file has a usage column; not stored."""
     guessed_usage: str | None = None
@@ -371,6 +375,8 @@ class SubmissionRecord:
     """Why it was rejected; empty: it was not."""
     late: bool = False
     """Whether it was received after the deadline: it is scored and listed apart, and not ranked."""
+    phase: str = ""
+    """The phase for which it counts; empty where a competition has no named phases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,7 +260,8 @@ def _read_rows(
     ids = to_text(cells[found.id])
     place = Place(table.row_number, ids, quoted=False)
     _check_ids(ids, place, faults)
-    usage = _read_usage(cells[found.usage] if found.usage else None, ids, place, faults)
+    usage_cells = cells[found.usage] if found.usage else None
+    usage = _read_usage(usage_cells, columns.row_sets, ids, place, faults)
     ranked, comma = usage != Usage.IGNORED, table.decimal_comma
 
     reading = TargetReading(
@@ -304,6 +305,7 @@ def _read_rows(
         "truth": targets.truth,
         "usage": usage,
         "names_usage": found.usage is not None,
+        "row_sets": columns.row_sets,
         "clusters": None if clusters is None else clusters[0],
         "extra": read,
         "tasks": None if tasks is None else tasks[0],
@@ -389,17 +391,20 @@ def _check_ids(ids: Any, place: Place, faults: FaultList) -> None:
 
 
 def _read_usage(
-    column: Any | None, ids: Any, place: Place, faults: FaultList
+    column: Any | None, row_sets: Sequence[str], ids: Any, place: Place, faults: FaultList
 ) -> npt.NDArray[np.uint8]:
     if column is None:
         return np.full(len(ids), Usage.PRIVATE, dtype=np.uint8)
     text = to_text(column)
-    usages = pa.array([usage.name.lower() for usage in Usage])
+    usages = pa.array([*(usage.name.lower() for usage in Usage), *row_sets])
     codes = pc.index_in(_usage_words(text), value_set=usages)
     usage: npt.NDArray[np.uint8] = pc.fill_null(codes, 255).to_numpy().astype(np.uint8)
 
     def fault(position: int) -> Fault:
-        message = f"{show(text[position].as_py())} is not Public, Private or Ignored."
+        expected = "Public, Private or Ignored"
+        if row_sets:
+            expected += f", and not of a phase: {', '.join(row_sets)}"
+        message = f"{show(text[position].as_py())} is not {expected}."
         return place.fault("unknown usage", message, position, None)
 
     unknown = np.flatnonzero(usage == 255)

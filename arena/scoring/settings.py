@@ -217,5 +217,6 @@ def given_columns(
         classes=tuple(map(str, classes)),
         no_header=names(no_header),
         positive=None if positive is None else str(positive),
+        row_sets=(),  # only a competition has phases
         **others,
     )

@@ -29,9 +29,9 @@ from arena.utils.memory import remember_holder
 if TYPE_CHECKING:
     from arena.store.prediction_objects import PredictionObjects
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """The version of the tables in store.sql."""
-_FINGERPRINT = "e4de12b65df59c44e43679fe674a417001aef74590e5441fa30224e136ff8656"
+_FINGERPRINT = "18bb50873b254e0935e6a0a9d270ffbebd2e280e1d8c9a3fe58e7c50885edbfd"
 """Of the tables in store.sql, as the tested version of DuckDB describes them."""
 _MOST_DIFFERENCES = 3
 PLACE = "predictions"

@@ -17,17 +17,17 @@ from arena.store.timestamps import as_stored
 
 _NEW_ROWS = {
     "team_counts": """
-        SELECT team, count(*)::INTEGER, count(*) FILTER (status = 'accepted')::INTEGER
-        FROM submissions WHERE submission BETWEEN $first AND $last GROUP BY team
+        SELECT phase, team, count(*)::INTEGER, count(*) FILTER (status = 'accepted')::INTEGER
+        FROM submissions WHERE submission BETWEEN $first AND $last GROUP BY phase, team
     """,
     "standings": """
-        SELECT epoch, team,
+        SELECT epoch, phase, team,
             max({'rank_value': coalesce(ranked_by, score), 'minus_submission': -submission,
                  'score': score}),
             min({'rank_value': coalesce(ranked_by, score), 'submission': submission,
                  'score': score})
         FROM releases JOIN submissions USING (submission)
-        WHERE release BETWEEN $first AND $last AND NOT late GROUP BY epoch, team
+        WHERE release BETWEEN $first AND $last AND NOT late GROUP BY epoch, phase, team
     """,
     "instances": """
         SELECT epoch, instance, max(release)
@@ -48,7 +48,7 @@ _ALL = {"first": 0, "last": 2**31 - 1}
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The best release of a team in an epoch."""
+    """The best release of a team in an epoch and a phase."""
 
     team: str
     submission: int
@@ -124,11 +124,11 @@ def changed_tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
 
 def _board_differs(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the rows of any public board differ from those that the history gives."""
-    epochs = cursor.execute("SELECT DISTINCT epoch FROM releases ORDER BY epoch").fetchall()
+    query = "SELECT DISTINCT epoch, phase FROM releases JOIN submissions USING (submission)"
     return any(
-        set(_best_releases(cursor, epoch, greater_is_better=direction))
-        != set(_best_releases(cursor, epoch, greater_is_better=direction, computed=True))
-        for (epoch,) in epochs
+        set(_best_releases(cursor, epoch, phase, greater_is_better=direction))
+        != set(_best_releases(cursor, epoch, phase, greater_is_better=direction, computed=True))
+        for epoch, phase in cursor.execute(query).fetchall()
         for direction in (True, False)
     )
 
@@ -136,21 +136,26 @@ def _board_differs(cursor: duckdb.DuckDBPyConnection) -> bool:
 def _best_releases(
     cursor: duckdb.DuckDBPyConnection,
     epoch: int,
+    phase: str | None = None,
     *,
     greater_is_better: bool,
     computed: bool = False,
 ) -> list[Standing]:
-    """Return the best release of each team; ``computed``: from the history, not from the table."""
+    """Return the best release of each team in a phase, or in each phase.
+
+    ``computed``: from the history, not from the table.
+    """
     best, order = (
         ("highest", "-highest.minus_submission")
         if greater_is_better
         else ("lowest", "lowest.submission")
     )
-    source = f"({_NEW_ROWS['standings']}) AS rows (epoch, team, highest, lowest)"
+    source = f"({_NEW_ROWS['standings']}) AS rows (epoch, phase, team, highest, lowest)"
     rows = cursor.execute(
         f"SELECT team, {order}, {best}.score, {best}.rank_value "  # noqa: S608
-        f"FROM {source if computed else 'standings'} WHERE epoch = $epoch",
-        {"epoch": epoch, **(_ALL if computed else {})},
+        f"FROM {source if computed else 'standings'} "
+        "WHERE epoch = $epoch AND phase = coalesce($phase, phase)",
+        {"epoch": epoch, "phase": phase, **(_ALL if computed else {})},
     ).fetchall()
     return [Standing(*row) for row in rows]
 
@@ -158,21 +163,23 @@ def _best_releases(
 def select_standings(
     cursor: duckdb.DuckDBPyConnection,
     epoch: int,
+    phase: str | None = None,
     *,
     greater_is_better: bool,
     excluded: Collection[int] = (),
     until: datetime | None = None,
 ) -> list[Standing]:
-    """Return the best release of each team, without excluded submissions, in no order.
+    """Return the best release of each team in a phase, or in each, without excluded submissions.
 
-    A score of an excluded submission that was repeated for another one is excluded too.
+    They are in no order. A score of an excluded submission that was repeated for another one is
+    excluded too.
 
     Parameters
     ----------
     until
         Only of submissions that were received until then, which reads all releases; None: of all.
     """
-    standings = _best_releases(cursor, epoch, greater_is_better=greater_is_better)
+    standings = _best_releases(cursor, epoch, phase, greater_is_better=greater_is_better)
     kept = [one for one in standings if until is None and one.submission not in excluded]
     counted = {one.team for one in kept}
     again = [one.team for one in standings if one.team not in counted]
@@ -181,7 +188,7 @@ def select_standings(
             f"""
             SELECT DISTINCT ON (team) team, submission, score, coalesce(ranked_by, score) AS value
             FROM releases JOIN submissions USING (submission)
-            WHERE epoch = ? AND list_contains(?::VARCHAR[], team)
+            WHERE epoch = ? AND phase = coalesce(?, phase) AND list_contains(?::VARCHAR[], team)
                 AND NOT list_contains(?::INTEGER[], submission)
                 AND NOT list_contains(?::INTEGER[], source)
                 AND NOT late AND received <= coalesce(?, 'infinity'::TIMESTAMP)
@@ -189,6 +196,7 @@ def select_standings(
             """,  # noqa: S608
             [
                 epoch,
+                phase,
                 again,
                 sorted(excluded),
                 sorted(excluded),

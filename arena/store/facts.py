@@ -209,7 +209,7 @@ def solution_facts(
     rows = cursor.execute("SELECT * FROM solutions WHERE solution = ?", [number]).fetchall()
     return {
         **solution_digests(solution, key),
-        "row": rows_digest(key, rows),
+        "row": rows_digest(key, [recorded_cells("solutions", row) for row in rows]),
         "tables": tables_digest(cursor, number, key),
     }
 
@@ -234,14 +234,18 @@ def _digest_of_rows(
 def recorded_cells(table: str, row: Sequence[Any]) -> Sequence[Any]:
     """Return the cells of a row that its digest covers.
 
-    The last columns of two tables came later. A digest covers their cells only where they differ
+    The last columns of some tables came later. A digest covers their cells only where they differ
     from what every row was taken to be before, so that earlier digests stay valid.
 
     >>> recorded_cells("releases", (1, 3, 0.5, 3)), recorded_cells("releases", (1, 3, 0.5, 2))
     ((1, 3, 0.5), (1, 3, 0.5, 2))
     """
-    of_before = {"submissions": row[-1] is False, "releases": row[-1] == row[1]}
-    return row[:-1] if of_before.get(table) else row
+    added = {"submissions": (False, ""), "releases": row[1:2], "solutions": (None,)}
+    for value in reversed(added.get(table, ())):
+        if row[-1] != value:
+            break
+        row = row[:-1]
+    return row
 
 
 def _cells(cursor: duckdb.DuckDBPyConnection, keeper: Keeper, number: int) -> npt.NDArray[Any]:

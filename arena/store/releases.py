@@ -200,20 +200,21 @@ def select_releases(
 
 @collection_paused()
 def select_shown(
-    cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int
+    cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int, phase: str | None = None
 ) -> list[tuple[int, float | None, float | None, float | None, int | None]]:
     """Return each accepted submission with its public, released and ranking score, in order.
 
-    Last comes the submission whose score was released for it.
+    Last comes the submission whose score was released for it. ``phase``: only of those that count
+    for it; None: of all.
     """
     query = (
         "SELECT s.submission, p.public_score, r.score, coalesce(r.ranked_by, r.score), r.source "
         "FROM submissions s "
         "LEFT JOIN releases r ON r.submission = s.submission AND r.epoch = ? "
         "LEFT JOIN scores p ON p.submission = s.submission AND p.revision = ? "
-        "WHERE s.status = 'accepted' ORDER BY s.submission"
+        "WHERE s.status = 'accepted' AND s.phase = coalesce(?, s.phase) ORDER BY s.submission"
     )
-    return cursor.execute(query, [epoch, revision]).fetchall()
+    return cursor.execute(query, [epoch, revision, phase]).fetchall()
 
 
 def select_first_release(

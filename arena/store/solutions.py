@@ -182,7 +182,8 @@ def insert_solution(
     row = [number, solution.sha256, fingerprint(solution), id_column, kind]
     row += [json.dumps(columns), json.dumps(targets), solution.n_rows]
     row += [solution.clusters is not None, metric, stored]
-    cursor.execute("INSERT INTO solutions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    row += [json.dumps(solution.row_sets) if solution.row_sets else None]
+    cursor.execute("INSERT INTO solutions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     positions = np.arange(solution.n_rows, dtype=np.int32)
     clusters = solution.clusters
     rows = pa.table(
@@ -252,13 +253,13 @@ def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa
 def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution | None:
     """Return the solution of a number, or None."""
     found = cursor.execute(
-        "SELECT id_column, kind, columns, targets, has_clusters, sha256 "
+        "SELECT id_column, kind, columns, targets, has_clusters, sha256, row_sets "
         "FROM solutions WHERE solution = ?",
         [number],
     ).fetchall()
     if not found:
         return None
-    id_column, kind, columns, targets, has_clusters, sha256 = found[0]
+    id_column, kind, columns, targets, has_clusters, sha256, row_sets = found[0]
     rows: Any = cursor.sql(
         "SELECT id, usage, cluster FROM solution_rows WHERE solution = ? ORDER BY position",
         params=[number],
@@ -283,6 +284,7 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         tasks=tasks,
         task_names=task_names,
         soft_labels=_select_soft_labels(cursor, number, len(rows)),
+        row_sets=tuple(parse_json(row_sets)) if row_sets else (),
     )
 
 

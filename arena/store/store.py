@@ -258,14 +258,17 @@ class Store:
             return transaction.add_submissions(incoming)
 
     def submissions(
-        self, team: str | None = None, numbers: Collection[int] | None = None
+        self,
+        team: str | None = None,
+        numbers: Collection[int] | None = None,
+        phase: str | None = None,
     ) -> tuple[SubmissionRecord, ...]:
         """Return every submission, or those of a team, of any status, in the order of ids.
 
-        ``numbers``: only those with these ids.
+        ``numbers``: only those with these ids. ``phase``: only those that count for it.
         """
         with self._database.reading() as cursor:
-            return select_records(cursor, team, numbers)
+            return select_records(cursor, team, numbers, phase)
 
     def interrupted(self) -> Scoring | None:
         """Return the submission that was being scored when the last process was killed, or None.
@@ -295,22 +298,35 @@ class Store:
     def teams(self) -> tuple[str, ...]:
         """Return the teams with a submission of any status, sorted by name."""
         with self._database.reading() as cursor:
-            query = "SELECT team FROM team_counts ORDER BY team"
+            query = "SELECT DISTINCT team FROM team_counts ORDER BY team"
             return tuple(team for (team,) in cursor.execute(query).fetchall())
 
-    def accepted_counts(self, until: datetime | None = None) -> dict[str, int]:
+    def phases(self) -> tuple[str, ...]:
+        """Return the phases with a submission of any status, sorted by name."""
+        with self._database.reading() as cursor:
+            query = "SELECT DISTINCT phase FROM team_counts ORDER BY phase"
+            return tuple(phase for (phase,) in cursor.execute(query).fetchall())
+
+    def accepted_counts(
+        self, until: datetime | None = None, phase: str | None = None
+    ) -> dict[str, int]:
         """Return the number of accepted submissions of each team with a submission.
 
         ``until``: of those that were received until then, which reads all of them; None: of all.
+        ``phase``: of those that count for it; None: of all.
         """
+        counted = (
+            "SELECT team, sum(accepted)::INTEGER FROM team_counts "
+            "WHERE phase = coalesce(?, phase) GROUP BY team"
+        )
         received = (
             "SELECT team, count(*) FILTER (status = 'accepted') FROM submissions "
-            "WHERE received <= ? GROUP BY team"
+            "WHERE phase = coalesce(?, phase) AND received <= ? GROUP BY team"
         )
         with self._database.reading() as cursor:
             if until is not None:
-                return dict(cursor.execute(received, [as_stored(until)]).fetchall())
-            return dict(cursor.execute("SELECT team, accepted FROM team_counts").fetchall())
+                return dict(cursor.execute(received, [phase, as_stored(until)]).fetchall())
+            return dict(cursor.execute(counted, [phase]).fetchall())
 
     def late(self) -> frozenset[int]:
         """Return the submissions that were received after the deadline and are not ranked."""
@@ -319,11 +335,17 @@ class Store:
         return frozenset(number for (number,) in rows)
 
     @collection_paused()
-    def accepted(self) -> list[tuple[int, str]]:
-        """Return each accepted submission with its team, in the order of ids."""
-        query = "SELECT submission, team FROM submissions WHERE status = 'accepted' ORDER BY ALL"
+    def accepted(self, phase: str | None = None) -> list[tuple[int, str]]:
+        """Return each accepted submission with its team, in the order of ids.
+
+        ``phase``: only those that count for it; None: all.
+        """
+        query = (
+            "SELECT submission, team FROM submissions "
+            "WHERE status = 'accepted' AND phase = coalesce(?, phase) ORDER BY ALL"
+        )
         with self._database.reading() as cursor:
-            return cursor.execute(query).fetchall()
+            return cursor.execute(query, [phase]).fetchall()
 
     def quota_used(self, team: str, day: date | str | None) -> int:
         """Return how many submissions of a team count on a day, in a week, or in total."""
@@ -412,16 +434,16 @@ class Store:
             return select_releases(cursor, epoch, teams)
 
     def shown(
-        self, epoch: int, revision: int
+        self, epoch: int, revision: int, phase: str | None = None
     ) -> list[tuple[int, float | None, float | None, float | None, int | None]]:
         """Return what is known of each accepted submission, in the order of ids.
 
         Its id, its public score in a revision at full precision, the released score in an epoch,
         the value that the board ranks by, and the submission whose score was released; None where
-        there is none.
+        there is none. ``phase``: only of those that count for it; None: of all.
         """
         with self._database.reading() as cursor:
-            return select_shown(cursor, epoch, revision)
+            return select_shown(cursor, epoch, revision, phase)
 
     def has_releases(self, epoch: int) -> bool:
         """Return whether anything was released in an epoch."""
@@ -439,6 +461,7 @@ class Store:
         epoch: int,
         *,
         greater_is_better: bool,
+        phase: str | None = None,
         excluded: Collection[int] = (),
         until: datetime | None = None,
     ) -> list[Standing]:
@@ -448,6 +471,8 @@ class Store:
         ----------
         greater_is_better
             The direction of the metric.
+        phase
+            Only submissions that count for it; None: all, and a release for each phase.
         excluded
             Submissions that do not count.
         until
@@ -457,6 +482,7 @@ class Store:
             return select_standings(
                 cursor,
                 epoch,
+                phase,
                 greater_is_better=greater_is_better,
                 excluded=excluded,
                 until=until,

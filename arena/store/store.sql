@@ -18,7 +18,8 @@ CREATE TABLE solutions (
     n_rows INTEGER NOT NULL,
     has_clusters BOOLEAN NOT NULL,
     metric VARCHAR,                -- as it was asked for
-    stored TIMESTAMP NOT NULL      -- UTC, as every time here
+    stored TIMESTAMP NOT NULL,     -- UTC, as every time here
+    row_sets VARCHAR               -- JSON: the names of usages from 3 on; null: there are none
 );
 
 CREATE TABLE solution_rows (
@@ -72,13 +73,14 @@ CREATE TABLE submissions (
     team VARCHAR NOT NULL,
     file VARCHAR NOT NULL,
     sha256 VARCHAR NOT NULL,
-    key VARCHAR,                   -- the same key of a team again is the same submission;
-                                   -- null: refused, and may be sent again
+    key VARCHAR,                   -- the same key of a team and phase again is the same
+                                   -- submission; null: refused, and may be sent again
     status VARCHAR NOT NULL CHECK (status IN ('accepted', 'rejected', 'refused')),
     received TIMESTAMP NOT NULL,
     faults VARCHAR NOT NULL,       -- JSON
     late BOOLEAN NOT NULL,         -- after the deadline: listed apart, never ranked
-    UNIQUE (team, key)
+    phase VARCHAR NOT NULL DEFAULT '', -- '' where a competition has no named phases
+    UNIQUE (team, phase, key)
 );
 
 -- Appended submission by submission, the cells of each row of the solution together: the rowids of
@@ -148,24 +150,27 @@ CREATE TABLE events (
 
 -- Derived from the tables above, so that no command reads the whole history; see derived.py.
 
--- DuckDB looks rows up by indexes of a single column only: not by UNIQUE (team, key).
+-- DuckDB looks rows up by indexes of a single column only: not by UNIQUE (team, phase, key).
 CREATE INDEX IF NOT EXISTS submissions_key ON submissions (key);
 CREATE INDEX IF NOT EXISTS places_team ON places (team);
 
 CREATE TABLE team_counts (
-    team VARCHAR PRIMARY KEY,
+    phase VARCHAR NOT NULL,
+    team VARCHAR NOT NULL,
     sent INTEGER NOT NULL,         -- submissions of any status
-    accepted INTEGER NOT NULL
+    accepted INTEGER NOT NULL,
+    PRIMARY KEY (phase, team)
 );
 
--- The best release of each team, disqualified or not, for either direction of the metric; the
+-- The best release of each team in each phase, disqualified or not, for either direction of the metric; the
 -- earlier one if tied. rank_value is what the board ranks by.
 CREATE TABLE standings (
     epoch INTEGER NOT NULL,
+    phase VARCHAR NOT NULL,
     team VARCHAR NOT NULL,
     highest STRUCT(rank_value DOUBLE, minus_submission INTEGER, score DOUBLE) NOT NULL,
     lowest STRUCT(rank_value DOUBLE, submission INTEGER, score DOUBLE) NOT NULL,
-    PRIMARY KEY (epoch, team)
+    PRIMARY KEY (epoch, phase, team)
 );
 
 -- The teams on a board that has an instance of the mechanism for each rank; see holders.py.

@@ -19,7 +19,9 @@ from arena.utils.collection import collection_paused
 from arena.utils.strict_json import parse_json
 
 _ROWS, _KEYS = 2_000, 500
-_COLUMNS = "submission, team, file, sha256, status, received, faults, late"
+_COLUMNS = "submission, team, file, sha256, status, received, faults, late, phase"
+_Name = tuple[str, str, str | int]
+"""Team, phase and key of a submission; of one without a key its position."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +46,8 @@ class Incoming:
     """Whether it is over a limit or too late: it is recorded and may be submitted again."""
     late: bool = False
     """Whether it was received after the deadline and is scored nevertheless."""
+    phase: str = ""
+    """The phase for which it counts; empty where a competition has no named phases."""
 
     @property
     def status(self) -> str:
@@ -69,9 +73,11 @@ def insert_records(
 ) -> list[tuple[SubmissionRecord, bool]]:
     """Append records, inside a transaction; return each, and whether it is new."""
     # Without a key, a submission equals no other one.
-    names = [(one.team, one.idempotency_key or at) for at, one in enumerate(incoming)]
-    records = _find(cursor, [(team, key) for team, key in names if isinstance(key, str)])
-    new: dict[tuple[str, str | int], Incoming] = {}
+    names = [(one.team, one.phase, one.idempotency_key or at) for at, one in enumerate(incoming)]
+    records = _find(
+        cursor, [(team, phase, key) for team, phase, key in names if isinstance(key, str)]
+    )
+    new: dict[_Name, Incoming] = {}
     for name, one in zip(names, incoming, strict=True):
         if name not in records:
             new.setdefault(name, one)
@@ -90,7 +96,8 @@ def _append(
         "INSERT INTO submissions SELECT "  # noqa: S608
         "(SELECT coalesce(max(submission), 0) FROM submissions) + unnest(range(1, ? + 1)), "
         "unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
-        "unnest(?::VARCHAR[]), unnest(?::TIMESTAMP[]), unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]) "
+        "unnest(?::VARCHAR[]), unnest(?::TIMESTAMP[]), unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]), "
+        "unnest(?::VARCHAR[]) "
         f"RETURNING {_COLUMNS}",
         [
             len(incoming),
@@ -102,6 +109,7 @@ def _append(
             [as_stored(one.received) for one in incoming],
             [_json_of(one.faults) for one in incoming],
             [one.late for one in incoming],
+            [one.phase for one in incoming],
         ],
     ).fetchall()
     return [_record(row) for row in sorted(rows)]
@@ -113,21 +121,23 @@ def insert_lost(cursor: duckdb.DuckDBPyConnection, entry: JournalEntry) -> None:
     received = as_stored(datetime.fromisoformat(entry.received))
     row = [entry.submission, entry.team, entry.file, entry.sha256, None, "refused", received]
     cursor.execute(
-        "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, false) ON CONFLICT DO NOTHING",
+        "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, false, '') ON CONFLICT DO NOTHING",
         [*row, _json_of([fault])],
     )
 
 
-def find_record(cursor: duckdb.DuckDBPyConnection, team: str, key: str) -> SubmissionRecord | None:
-    """Return the submission of a team under a key, if there is one."""
-    return _find(cursor, [(team, key)]).get((team, key))
+def find_record(
+    cursor: duckdb.DuckDBPyConnection, team: str, phase: str, key: str
+) -> SubmissionRecord | None:
+    """Return the submission of a team in a phase under a key, if there is one."""
+    return _find(cursor, [(team, phase, key)]).get((team, phase, key))
 
 
 def _find(
-    cursor: duckdb.DuckDBPyConnection, names: Sequence[tuple[str, str]]
-) -> dict[tuple[str, str | int], SubmissionRecord]:
-    """Return the submissions of these teams under one of these keys, by team and key."""
-    found: dict[tuple[str, str | int], SubmissionRecord] = {}
+    cursor: duckdb.DuckDBPyConnection, names: Sequence[tuple[str, str, str]]
+) -> dict[_Name, SubmissionRecord]:
+    """Return the submissions of these teams under one of these keys."""
+    found: dict[_Name, SubmissionRecord] = {}
     for start in range(0, len(names), _KEYS):
         some = names[start : start + _KEYS]
         # With both conditions at once, DuckDB would read the whole table and not the index of keys.
@@ -138,10 +148,10 @@ def _find(
             f"SELECT key, {_COLUMNS} FROM submissions WHERE key IN ({marks})) "
             f"FROM same_key WHERE team IN ({marks})"
         )
-        teams, keys = zip(*some, strict=True)
+        teams, _, keys = zip(*some, strict=True)
         for key, *row in cursor.execute(query, [*keys, *teams]).fetchall():
             record = _record(row)
-            found[record.team, key] = record
+            found[record.team, record.phase, key] = record
     return found
 
 
@@ -150,9 +160,13 @@ def select_records(
     cursor: duckdb.DuckDBPyConnection,
     team: str | None = None,
     numbers: Collection[int] | None = None,
+    phase: str | None = None,
 ) -> tuple[SubmissionRecord, ...]:
-    """Return every record, or those of a team, or those with certain ids, in the order of ids."""
-    chosen: list[tuple[str, Any]] = [] if team is None else [("team = ?", team)]
+    """Return every record, or those of a team, a phase or with certain ids, in the order of ids."""
+    names = {"team": team, "phase": phase}
+    chosen: list[tuple[str, Any]] = [
+        (f"{column} = ?", name) for column, name in names.items() if name is not None
+    ]
     if numbers is not None:
         chosen.append(("submission IN (SELECT unnest(?::INTEGER[]))", sorted(numbers)))
     where = f"WHERE {' AND '.join(condition for condition, _ in chosen)}" if chosen else ""
@@ -169,7 +183,7 @@ def _json_of(faults: Sequence[Fault]) -> str:
 
 
 def _record(row: Sequence[Any]) -> SubmissionRecord:
-    submission, team, file, sha256, status, received, faults, late = row
+    submission, team, file, sha256, status, received, faults, late, phase = row
     return SubmissionRecord(
         submission=submission,
         team=team,
@@ -179,4 +193,5 @@ def _record(row: Sequence[Any]) -> SubmissionRecord:
         received=received.replace(tzinfo=UTC).isoformat(),
         faults=tuple(Fault(**fault) for fault in parse_json(faults)) if faults != "[]" else (),
         late=late,
+        phase=phase,
     )

@@ -71,39 +71,48 @@ def _drop_positions(cursor: duckdb.DuckDBPyConnection) -> None:
 
 
 def _add_sources(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Add to each release whose score it is, and the tables and counts of version 8.
+    """Add to each release whose score it is, and the results and counts of weeks.
 
     A Ladder keeps the submission with the score that it repeats in its state; Thresholdout repeats
     an answer exactly, noise included. Any other release is the submission's own.
     """
-    cursor.execute("DROP INDEX IF EXISTS submissions_key")
-    added = {
-        "submissions": "false",
-        "releases": """
-            CASE WHEN improved THEN submission
-                WHEN json_exists(state, '$.bar')
-                    THEN coalesce((state->>'$.submission')::INTEGER, submission)
-                WHEN json_exists(state, '$.threshold')
-                    THEN min(submission) OVER (PARTITION BY epoch, team, score)
-                ELSE submission END
-        """,
-    }
-    for table, value in added.items():
-        older = f"older_{table}"
-        cursor.execute(f"ALTER TABLE {table} RENAME TO {older}")
-        cursor.execute(_table_statement(table))
-        source = f"{older} {'JOIN submissions USING (submission)' if table == 'releases' else ''}"
-        number = table.removesuffix("s")
-        cursor.execute(
-            f"INSERT INTO {table} SELECT {older}.*, {value} FROM {source} ORDER BY {number}"  # noqa: S608
-        )
-        cursor.execute(f"DROP TABLE {older}")
+    _copy_to_current(cursor, "submissions", "*, false AS late")
+    source = """
+        CASE WHEN improved THEN submission
+            WHEN json_exists(state, '$.bar')
+                THEN coalesce((state->>'$.submission')::INTEGER, submission)
+            WHEN json_exists(state, '$.threshold') THEN min(submission) OVER (
+                PARTITION BY epoch, score,
+                    (SELECT team FROM submissions AS s WHERE s.submission = older.submission))
+            ELSE submission END AS source
+    """
+    _copy_to_current(cursor, "releases", f"*, {source}")
     cursor.execute(_table_statement("results"))
     _add_result(cursor)
     cursor.execute("""
         INSERT INTO places SELECT team, strftime(day::DATE, '%G-W%V'), sum(used)::INTEGER
         FROM places WHERE day <> 'total' GROUP BY ALL
     """)
+
+
+def _copy_to_current(cursor: duckdb.DuckDBPyConnection, table: str, columns: str = "*") -> None:
+    """Replace a table whose rows are numbered by its current form, with the rows of the older one.
+
+    Columns that ``columns`` does not select have the default values of the current form.
+    """
+    if table == "submissions":  # DuckDB renames no table with an index
+        cursor.execute("DROP INDEX IF EXISTS submissions_key")
+    cursor.execute(f"ALTER TABLE {table} RENAME TO older")
+    cursor.execute(_table_statement(table))
+    number = table.removesuffix("s")
+    cursor.execute(f"INSERT INTO {table} BY NAME SELECT {columns} FROM older ORDER BY {number}")  # noqa: S608
+    cursor.execute("DROP TABLE older")
+
+
+def _add_phases(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Give every submission the nameless phase, and solutions the names of their sets of rows."""
+    for table in ("submissions", "solutions"):
+        _copy_to_current(cursor, table)
 
 
 def _add_result(cursor: duckdb.DuckDBPyConnection) -> None:
@@ -124,6 +133,7 @@ _STEPS: Mapping[int, Callable[[duckdb.DuckDBPyConnection], None]] = {
     5: _add_objects,
     6: _drop_positions,
     7: _add_sources,
+    8: _add_phases,
 }
 """A version -> the function that upgrades its tables to the next one, inside a transaction.
 

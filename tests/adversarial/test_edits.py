@@ -22,6 +22,7 @@ from arena.competition.verify import missing_hash, receipt_problems, verify_bund
 from arena.errors import ArenaError, StoreFormatError
 from arena.plugin.manager import PluginManager
 from arena.store import Store
+from arena.store.database import SCHEMA_VERSION
 from arena.store.derived import rebuild
 from arena.store.upgrade import upgrade
 from arena.utils.parallel import NoProgress
@@ -95,7 +96,10 @@ def swapped_predictions(one: int, other: int) -> str:
 EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     # meta
     "application": ("UPDATE meta SET value = 'x' WHERE name = 'application'", "not of arena"),
-    "version": ("UPDATE meta SET value = '9' WHERE name = 'schema_version'", "newer arena"),
+    "version": (
+        f"UPDATE meta SET value = '{SCHEMA_VERSION + 1}' WHERE name = 'schema_version'",  # noqa: S608
+        "newer arena",
+    ),
     "identity": (
         "UPDATE meta SET value = 'x' WHERE name = 'identity'",
         "'identity' in meta was changed",
@@ -157,6 +161,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "number of rows": ("UPDATE solutions SET n_rows = 50", "file, columns"),
     "metric of the solution": ("UPDATE solutions SET metric = 'accuracy'", "file, columns"),
     "time of the solution": ("UPDATE solutions SET stored = '2020-01-01'", "file, columns"),
+    "names of sets of rows": ("UPDATE solutions SET row_sets = '[\"dev\"]'", "file, columns"),
     "second solution": (
         "INSERT INTO solutions SELECT 2, * EXCLUDE (solution) FROM solutions",
         "Solution 2 is not in the record",
@@ -203,6 +208,10 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "INSERT INTO submissions SELECT 9, 'nine', * EXCLUDE (submission, team) FROM submissions "
         "WHERE submission = 2",
         "Submission 9 is not in the record",
+    ),
+    "phase": (
+        "UPDATE submissions SET phase = 'final' WHERE submission = 2",
+        "Submission 2 was changed",
     ),
     "renumbered": ("UPDATE submissions SET submission = 11 WHERE submission = 7", "7"),
     # predictions
@@ -378,14 +387,17 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "UPDATE team_counts SET accepted = accepted + 1, sent = 9",
         "table team_counts, which is",
     ),
-    "a team more": ("INSERT INTO team_counts VALUES ('x', 1, 1)", "table team_counts, which is"),
+    "a team more": (
+        "INSERT INTO team_counts VALUES ('', 'x', 1, 1)",
+        "table team_counts, which is",
+    ),
     "standing": (
         "UPDATE standings SET highest = {'rank_value': 2.0, 'minus_submission': -1, 'score': 2.0}, "
         "lowest = {'rank_value': 0.0, 'submission': 1, 'score': 0.0}",
         "table standings, which is",
     ),
     "a standing more": (
-        "INSERT INTO standings SELECT epoch, 'x', highest, lowest FROM standings LIMIT 1",
+        "INSERT INTO standings SELECT epoch, '', 'x', highest, lowest FROM standings LIMIT 1",
         "table standings, which is",
     ),
     "last release of an instance": (
@@ -546,7 +558,8 @@ def test_every_column_is_edited(finished: Path) -> None:
     whole = {"texts", "solution_extra", "solution_tasks", "solution_soft_labels"}
     keys = {("truth", "solution"), ("truth", "target"), ("solution_rows", "solution"),
             ("solutions", "solution"), ("meta", "name"), ("predictions", "submission"),
-            ("releases", "release"), ("team_counts", "team"), ("standings", "team"),
+            ("releases", "release"), ("team_counts", "phase"), ("team_counts", "team"),
+            ("standings", "phase"), ("standings", "team"),
             ("instances", "instance"), ("scores", "submission"),
             ("events", "sequence"), ("results", "version")}  # fmt: skip
     for table, column in columns:

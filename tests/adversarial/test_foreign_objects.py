@@ -40,7 +40,7 @@ ADDED: Mapping[str, Sequence[str]] = {
     "sequence": ["CREATE SEQUENCE other"],
     "trigger": [
         "CREATE TRIGGER other AFTER INSERT ON meta FOR EACH STATEMENT "
-        "INSERT INTO team_counts VALUES ('evil', 1, 1)"
+        "INSERT INTO team_counts VALUES ('', 'evil', 1, 1)"
     ],
     "index": ["CREATE INDEX other ON team_counts (sent)"],
     "index on an expression": ["CREATE INDEX other ON team_counts ((sent + 1))"],
@@ -53,13 +53,13 @@ ADDED: Mapping[str, Sequence[str]] = {
     "default": ["ALTER TABLE team_counts ALTER sent SET DEFAULT 7"],
     "constraint": [
         "DROP TABLE team_counts",
-        "CREATE TABLE team_counts (team VARCHAR PRIMARY KEY, sent INTEGER NOT NULL CHECK (sent < 9)"
-        ", accepted INTEGER NOT NULL)",
+        "CREATE TABLE team_counts (phase VARCHAR NOT NULL, team VARCHAR NOT NULL, sent INTEGER NOT "
+        "NULL CHECK (sent < 9), accepted INTEGER NOT NULL, PRIMARY KEY (phase, team))",
     ],
     "collation": [
         "DROP TABLE team_counts",
-        "CREATE TABLE team_counts (team VARCHAR COLLATE nocase PRIMARY KEY, sent INTEGER NOT NULL, "
-        "accepted INTEGER NOT NULL)",
+        "CREATE TABLE team_counts (phase VARCHAR NOT NULL, team VARCHAR COLLATE nocase NOT NULL, "
+        "sent INTEGER NOT NULL, accepted INTEGER NOT NULL, PRIMARY KEY (phase, team))",
     ],
 }
 """What can be added to a file or changed in one -> statements. Secrets, settings, extensions and
@@ -170,7 +170,7 @@ def test_a_shadowed_catalog_is_refused(copied: Path, name: str) -> None:
 def test_a_database_with_a_log_of_its_own_is_opened(copied: Path, tmp_path: Path) -> None:
     """A log changes what DuckDB counts: then the catalog is listed in full."""
     with connect(copied, read_only=False) as connection:
-        connection.execute("INSERT INTO team_counts SELECT range::VARCHAR, 1, 1 FROM range(10)")
+        connection.execute("INSERT INTO team_counts SELECT '', range::VARCHAR, 1, 1 FROM range(10)")
         unwritten = Path(shutil.copytree(copied.parent, tmp_path / "unwritten"))
     Store.open(unwritten / copied.name, create=False, read_only=True).close()
 

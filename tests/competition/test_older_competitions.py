@@ -1,7 +1,8 @@
 """Competitions that an earlier version wrote, kept as files: they are upgraded, audited and run on.
 
-Each has a team that was renamed, a disqualification, a corrected solution and a final result. Their
-tables have version 7, in which a release did not say whose score it is.
+Each has a team that was renamed, a disqualification, a corrected solution and a final result. The
+name of their folder has the version of their tables: in 7 a release did not say whose score it is,
+in 8 a submission had no phase.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from arena.store.upgrade import upgrade
 from labelled_competition import MANAGER
 
 FOLDER = Path(__file__).parent / "competitions-7"
+FOLDER_8 = FOLDER.with_name("competitions-8")
 SOURCES = {
     "kaggle": {},
     "ladder-free": {3: 2, 5: 2, 6: 4},
@@ -79,6 +81,30 @@ def test_a_result_that_was_public_becomes_the_first_version(tmp_path: Path) -> N
         assert competition.audit() == ()
 
 
+@pytest.mark.slow
+def test_a_competition_of_version_8_keeps_its_board_its_late_files_and_its_results(
+    tmp_path: Path,
+) -> None:
+    with tarfile.open(FOLDER_8 / "ladder-free.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    assert upgrade(tmp_path / DATABASE_NAME, time=later()).before == 8
+    with Competition.open(tmp_path, manager=MANAGER, clock=later) as competition:
+        assert competition.audit() == ()
+        assert [(row["team"], row["score"]) for row in competition.leaderboard()] == [
+            ("A", 0.87),
+            ("base", 0.84),
+            ("B", 0.77),
+        ]
+        assert [row["score"] for row in competition.late_files()] == [0.86]
+        assert [one["state"] for one in competition.results()] == ["replaced", "published"]
+        assert competition.outdated() is None
+        assert {record.phase for record in competition.records()} == {""}
+        competition.reinstate(submission=4, reason="one person after all")
+        assert competition.outdated() is not None
+        assert competition.audit() == ()
+
+
 def test_every_kept_competition_has_its_case() -> None:
+    assert {path.name for path in FOLDER_8.iterdir()} == {"ladder-free.tar.xz"}
     kept = {path.name.removesuffix(".tar.xz") for path in FOLDER.iterdir()}
     assert kept == {*SOURCES, "published"}

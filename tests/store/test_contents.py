@@ -286,8 +286,9 @@ def test_of_teams_that_sent_the_same_file_only_those_asked_for_are_read(
         + [Incoming("t1", "f", "other", _values(solution, 1))]
     )
     with store._database.reading() as cursor:
-        found = submissions._find(cursor, [("t1", "same"), ("t3", "same"), ("t9", "same")])
+        names = [(team, "", "same") for team in ("t1", "t3", "t9")]
+        found = submissions._find(cursor, names)
     assert {name: one.submission for name, one in found.items()} == {
-        ("t1", "same"): 2,
-        ("t3", "same"): 4,
+        ("t1", "", "same"): 2,
+        ("t3", "", "same"): 4,
     }

@@ -60,9 +60,10 @@ def change(folder: Path, old: str, new: str) -> None:
 def add_positions(connection: duckdb.DuckDBPyConnection) -> None:
     """Give the predictions the column that they had up to version 6, and take away later ones."""
     connection.execute("DROP INDEX submissions_key")
-    for table, column in (("submissions", "late"), ("releases", "source")):
+    later = {"submissions": "late, phase", "releases": "source", "solutions": "row_sets"}
+    for table, columns in later.items():
         connection.execute(f"""
-            CREATE TABLE older AS SELECT * EXCLUDE ({column}) FROM {table};
+            CREATE TABLE older AS SELECT * EXCLUDE ({columns}) FROM {table};
             DROP TABLE {table};
             ALTER TABLE older RENAME TO {table};
         """)  # noqa: S608
