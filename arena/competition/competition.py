@@ -16,7 +16,7 @@ from arena.competition.submit import (
     Submitted,
     submit_files,
 )
-from arena.competition.view import CompetitionView, now, organiser
+from arena.competition.view import CompetitionView, now, open_state, organiser
 from arena.config import UNFINISHED_NAME, Settings
 from arena.errors import InputError, UsageError
 from arena.intake import (
@@ -132,7 +132,7 @@ class Competition(CompetitionView):
             settings = Settings.of(metric=str(settings or metric), **keys)
         folder, source = Path(folder), solution_source(solution)
         with stage("Storing the solution"):
-            create_competition(
+            store = create_competition(
                 folder,
                 source,
                 settings,
@@ -143,7 +143,7 @@ class Competition(CompetitionView):
                 clock(),
                 protected=protected,
             )
-        return cls.open(folder, manager=manager, clock=clock)
+        return cls(open_state(folder, manager, 0.0, clock, store=store))
 
     # -- submissions ---------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 from dataclasses import replace
@@ -57,10 +58,11 @@ def create_competition(
     now: datetime,
     *,
     protected: bool = False,
-) -> None:
-    """Write a new competition. ``competition.toml`` is written last: it marks a complete one.
+) -> Store:
+    """Write a new competition and return its open store, which the caller closes.
 
-    ``protected``: the mechanism is the one that protects the metric by default.
+    ``competition.toml`` is written last: it marks a complete one. ``protected``: the mechanism is
+    the one that protects the metric by default.
 
     Raises
     ------
@@ -106,9 +108,34 @@ def create_competition(
         solution = replace(solution, usage=draw_public_rows(solution, share, seed))
     settings = _reviewed(settings, solution, manager, protected=protected)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
+    # Before the database: if it fails, nothing else was written.
+    _prepare_place(settings.store.predictions, folder)
+    with contextlib.ExitStack() as opened:
+        store = opened.enter_context(Store.open(folder / DATABASE_NAME))
+        _store_solution(store, solution, settings, manager, seed, actor, now)
+        asked: Metric = manager.metrics.resolve(settings.metric.specification)
+        if modality_of(asked).has_rows:
+            _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
+        note = sample_note(solution, asked)
+        (folder / SAMPLE_NOTE_NAME).write_text(note, encoding="utf-8")
+        text = settings_as_toml(settings, {"metric": notes_of(asked)})
+        # It can name a file of code, so only the owner may write it, under any umask.
+        atomic_write(folder / CONFIG_NAME, text.encode())
+        opened.pop_all()
+    return store
+
+
+def _store_solution(
+    store: Store,
+    solution: Solution,
+    settings: Settings,
+    manager: PluginManager,
+    seed: int,
+    actor: str,
+    now: datetime,
+) -> None:
     place = settings.store.predictions
-    _prepare_place(place, folder)  # before the database: if it fails, nothing else was written
-    with Store.open(folder / DATABASE_NAME) as store, store.transaction() as transaction:
+    with store.transaction() as transaction:
         if place is not None:
             transaction.keep_predictions_at(place)
         transaction.put_solution(solution, settings.metric.specification, time=now)
@@ -124,14 +151,6 @@ def create_competition(
             transaction.put_meta(METRIC_CODE, code)
             payload["metric_sha256"] = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
         transaction.append_event("created", actor, payload, time=now)
-    asked: Metric = manager.metrics.resolve(settings.metric.specification)
-    if modality_of(asked).has_rows:
-        _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
-    note = sample_note(solution, asked)
-    (folder / SAMPLE_NOTE_NAME).write_text(note, encoding="utf-8")
-    text = settings_as_toml(settings, {"metric": notes_of(asked)})
-    # It can name a file of code, so only the owner may write it, under any umask.
-    atomic_write(folder / CONFIG_NAME, text.encode())
 
 
 def _reviewed(

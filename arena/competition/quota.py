@@ -51,8 +51,9 @@ class Quota:
         if closed := self._closed():
             return closed
         for day, allowed, counted in self._limits:
-            used = sum(transaction.quota_used(name, day) for name in self.members)
-            if allowed is not None and used >= allowed:
+            if allowed is None:
+                continue
+            if sum(transaction.quota_used(name, day) for name in self.members) >= allowed:
                 message = (
                     f"A team may send {allowed:,} submissions {counted}, and this team has used "
                     f"them."
@@ -85,8 +86,7 @@ class Quota:
 
     def use(self, transaction: Transaction) -> None:
         """Count one submission of the team."""
-        for day, _, _ in self._limits:
-            transaction.take_place(self.team, day, None)
+        transaction.take_places(self.team, [day for day, _, _ in self._limits])
 
 
 def count_interrupted(store: Store, settings: Settings, actor: str, now: datetime) -> list[str]:

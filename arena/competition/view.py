@@ -57,17 +57,21 @@ def open_state(
     actor: str | None = None,
     *,
     view: bool = False,
+    store: Store | None = None,
 ) -> CompetitionState:
     """Open the store of a competition's folder and read its state; ``view``: read-only.
 
-    ``actor`` is recorded as the author of events; None: the current user, as the organiser. The
-    caller closes the store. Raises what :meth:`CompetitionView.open` raises, and ``UsageError`` if
-    a clock other than that of the machine would record events before the last one.
+    ``actor`` is recorded as the author of events; None: the current user, as the organiser.
+    ``store``: the one that was just created, still open. The caller closes the store. Raises what
+    :meth:`CompetitionView.open` raises, and ``UsageError`` if a clock other than that of the
+    machine would record events before the last one.
     """
     settings = read_settings(folder / CONFIG_NAME)
     manager = manager or PluginManager()
     find_mechanism(settings, manager)
-    store = Store.open(folder / DATABASE_NAME, create=False, wait=wait, read_only=view)
+    if store is None:
+        path = folder / DATABASE_NAME
+        store = Store.open(path, create=False, wait=wait, read_only=view)
     try:
         if not view and clock is not now and (notes := clock_set_back(store, clock())):
             raise UsageError(notes[0])

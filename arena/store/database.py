@@ -459,8 +459,9 @@ class Database:
         }
         with self.transaction() as cursor:
             cursor.execute(table_statements())
-            cursor.executemany(
-                "INSERT INTO meta VALUES (?, ?)", [list(row) for row in meta.items()]
+            cursor.execute(
+                "INSERT INTO meta SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+                [[*meta], [*meta.values()]],
             )
         # Written to the file: a database that loses its log must keep its identity. In a new file
         # no block is overwritten.

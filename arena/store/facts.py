@@ -23,6 +23,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import duckdb
@@ -30,7 +31,7 @@ import numpy.typing as npt
 
 from arena.store.digests import keyed_digest, predictions_digest, rows_digest
 from arena.store.keepers import CellForm, Keeper
-from arena.store.quotas import select_place_or_none
+from arena.store.quotas import select_places
 from arena.store.solutions import select_solution, solution_digests, tables_digest
 from arena.types import PredictionKind
 from arena.utils.collection import collection_paused
@@ -120,9 +121,11 @@ class Facts:
                 if numbers
             },
             "places": [
-                [team, day, used]
-                for team, day in sorted(self.places)
-                if (used := select_place_or_none(cursor, team, day)) is not None
+                [team, day, used[day]]
+                for team, places in groupby(sorted(self.places), itemgetter(0))
+                for used in [select_places(cursor, team)]
+                for _, day in places
+                if day in used
             ],
         }
         return {name: value for name, value in digests.items() if value}
@@ -190,13 +193,15 @@ def meta_is_recorded(cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
     Reads the payloads of all events, for values that change seldom.
     """
     found = meta_digest(cursor, record_key(cursor), name)
+    if found is None:
+        return True
     query = "SELECT kind, payload FROM events WHERE contains(payload, ?) ORDER BY sequence"
     recorded = None
     for kind, payload in cursor.execute(query, [f'"{name}":']).fetchall():
         digest = facts_of(parse_json(payload)).get("meta", {}).get(name)
         if digest is not None and (recorded is None or kind not in RECORDS_AGAIN):
             recorded = digest
-    return found is None or recorded is None or found == recorded
+    return recorded is None or found == recorded
 
 
 def solution_facts(

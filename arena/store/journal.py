@@ -17,6 +17,7 @@ import logging
 import os
 import secrets
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from dataclasses import fields as fields_of
@@ -179,6 +180,10 @@ class Journal:
         """Return the last entries, at least one line, without reading the whole file."""
         return self._parsed_from(-_END_BYTES)
 
+    def last_scoring(self) -> Scoring | None:
+        """Return what was being scored when the last line was written; only that is parsed."""
+        return self._parsed_from(-_END_BYTES, last_line=True).scoring
+
     def restart(self, records: Iterable[SubmissionRecord], events: Sequence[Event]) -> None:
         """Delete the content and start again with these entries."""
         self.path.unlink(missing_ok=True)
@@ -224,7 +229,7 @@ class Journal:
             "Read and write permission for the file is needed."
         )
 
-    def _parsed_from(self, start: int) -> Acknowledged:
+    def _parsed_from(self, start: int, *, last_line: bool = False) -> Acknowledged:
         try:
             if not self._is_mine():
                 return Acknowledged()
@@ -232,8 +237,11 @@ class Journal:
                 size = file.seek(0, os.SEEK_END)
                 at = max(len(self._header), size + start if start < 0 else start)
                 file.seek(at)
+                lines: Iterable[tuple[int, bytes]] = _each_line(file, at)
+                if last_line:
+                    lines = deque(lines, maxlen=1)
                 # The first line may be incomplete.
-                return _parsed(_each_line(file, at), first_is_whole=at == len(self._header))
+                return _parsed(lines, first_is_whole=at == len(self._header))
         except OSError as error:
             raise self._unreadable(error) from error
 

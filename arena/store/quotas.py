@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 import duckdb
 
+_REPLACED = "ON CONFLICT DO UPDATE SET used = excluded.used"
 
-def change_place(
+
+def change_places(
     cursor: duckdb.DuckDBPyConnection,
     team: str,
-    day: date | str | None,
+    days: Sequence[date | str | None],
     change: int,
     allowed: int | None,
 ) -> bool:
-    """Change the count by one; return False if ``allowed`` are used (None: no limit)."""
-    used = select_place_or_none(cursor, team, day_name(day))
-    if allowed is not None and (used or 0) >= allowed:
+    """Change each count by one; return False if ``allowed`` are used of one (None: no limit)."""
+    places = select_places(cursor, team)
+    names = [day_name(day) for day in days]
+    used = [places.get(name, 0) for name in names]
+    if allowed is not None and max(used) >= allowed:
         return False
-    # Of a new row DuckDB need not look for the old one, which takes five times as long.
-    replaced = "" if used is None else "ON CONFLICT DO UPDATE SET used = excluded.used"
+    # Of new rows DuckDB need not look for the old ones, which takes five times as long.
+    replaced = "" if places.keys().isdisjoint(names) else _REPLACED
+    rows = ", ".join(["(?, ?, ?)"] * len(names))
+    values = zip(names, used, strict=True)
     cursor.execute(
-        f"INSERT INTO places VALUES (?, ?, ?) {replaced}",  # noqa: S608
-        [team, day_name(day), max((used or 0) + change, 0)],
+        f"INSERT INTO places VALUES {rows} {replaced}",  # noqa: S608
+        [cell for name, count in values for cell in (team, name, max(count + change, 0))],
     )
     return True
 
 
 def select_place(cursor: duckdb.DuckDBPyConnection, team: str, day: date | str | None) -> int:
     """Return the number of submissions counted."""
-    return select_place_or_none(cursor, team, day_name(day)) or 0
+    return select_places(cursor, team).get(day_name(day), 0)
 
 
-def select_place_or_none(cursor: duckdb.DuckDBPyConnection, team: str, day: str) -> int | None:
-    """Return the number of submissions counted by the name of a day; None without a row."""
-    # With both conditions at once, DuckDB would read the whole table and not the index of teams.
-    query = (
-        "WITH of_team AS MATERIALIZED (SELECT day, used FROM places WHERE team = ?) "
-        "SELECT used FROM of_team WHERE day = ?"
-    )
-    found = cursor.execute(query, [team, day]).fetchall()
-    return found[0][0] if found else None
+def select_places(cursor: duckdb.DuckDBPyConnection, team: str) -> dict[str, int]:
+    """Return the number of submissions of a team by the names of days."""
+    # Not a condition on the day as well: DuckDB would read the whole table and not the index.
+    query = "SELECT day, used FROM places WHERE team = ?"
+    return dict(cursor.execute(query, [team]).fetchall())
 
 
 def day_name(day: date | str | None) -> str:

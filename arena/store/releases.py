@@ -249,8 +249,11 @@ def upsert_scores(
 ) -> None:
     """Store scores of different submissions, replacing their scores in the revision."""
     columns = [[getattr(one, name) for one in scores] for name in ScoreRecord.__slots__]
+    query = "SELECT 1 FROM scores WHERE revision = ? AND submission IN (SELECT unnest(?)) LIMIT 1"
+    stored = cursor.execute(query, [revision, columns[0]]).fetchall()
+    # Of new rows DuckDB need not look for the old ones, which takes longer.
     cursor.execute(
-        "INSERT OR REPLACE INTO scores SELECT ?, "
+        f"INSERT {'OR REPLACE' if stored else ''} INTO scores SELECT ?, "
         "unnest(?::INTEGER[]), unnest(?::DOUBLE[]), unnest(?::DOUBLE[])",
         [revision, *columns],
     )

@@ -276,7 +276,7 @@ class Store:
         It is returned until something else is stored; it has no record and no event.
         """
         journal = self._database.journal
-        scoring = journal.read_end().scoring if journal else None
+        scoring = journal.last_scoring() if journal else None
         if scoring is None:
             return None
         # The process may have been killed after the commit, before the journal was written.

@@ -19,7 +19,7 @@ from arena.store.facts import RECORD_KEY, Facts, all_facts, meta_is_recorded
 from arena.store.holders import Holder, select_holders
 from arena.store.journal import JournalEntry, Scoring
 from arena.store.prediction_table import PredictionTable
-from arena.store.quotas import change_place, day_name, select_place
+from arena.store.quotas import change_places, day_name, select_place
 from arena.store.releases import (
     ReleaseRecord,
     ScoreRecord,
@@ -75,13 +75,21 @@ class Transaction:
 
         Without a limit (``allowed`` is None) it is counted too. False if the limit is reached.
         """
-        self._facts.places.add((team, day_name(day)))
-        return change_place(self._cursor, team, day, 1, allowed)
+        return self._change_places(team, [day], 1, allowed)
+
+    def take_places(self, team: str, days: Sequence[date | str | None]) -> None:
+        """Count a submission of a team on or in each of some days, weeks or the total, at once."""
+        self._change_places(team, days, 1, None)
 
     def return_place(self, team: str, day: date | str | None) -> None:
         """Undo :meth:`take_place`."""
-        self._facts.places.add((team, day_name(day)))
-        change_place(self._cursor, team, day, -1, None)
+        self._change_places(team, [day], -1, None)
+
+    def _change_places(
+        self, team: str, days: Sequence[date | str | None], change: int, allowed: int | None
+    ) -> bool:
+        self._facts.places |= {(team, day_name(day)) for day in days}
+        return change_places(self._cursor, team, days, change, allowed)
 
     def quota_used(self, team: str, day: date | str | None) -> int:
         """Return how many submissions of a team count on a day, in a week, or in total."""

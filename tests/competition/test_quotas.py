@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,8 @@ class Places:
     def quota_used(self, team: str, day: date | None) -> int:
         return self.used.get((team, day), 0)
 
-    def take_place(self, team: str, day: date | None, _: None) -> None:
-        self.taken.append((team, day))
+    def take_places(self, team: str, days: Sequence[date | None]) -> None:
+        self.taken += [(team, day) for day in days]
 
 
 def quota(now: datetime = START, team: str = "a", **limits: int | None) -> Quota:

@@ -77,7 +77,7 @@ def test_a_file_that_does_not_exist_holds_nothing(tmp_path: Path) -> None:
 
 def test_what_is_being_scored_is_known_until_another_line_follows(journal: Journal) -> None:
     journal.announce(SCORING)
-    assert journal.read().scoring == journal.read_end().scoring == SCORING
+    assert journal.read().scoring == journal.last_scoring() == SCORING
     assert numbers(journal.read()) == ([1, 2, 3], [2, 3])
     journal.append([record_of(4)], [event_of(4)])
     assert journal.read().scoring is None

@@ -105,7 +105,7 @@ class SimulationFolder:
                 manager,
                 self.actor,
                 clock(),
-            )
+            ).close()
         stored = read_settings(folder / CONFIG_NAME)
         if stored != settings:
             raise InputError(
