@@ -1,0 +1,128 @@
+"""Run programs of participants: environments, trials, sandboxes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console
+from arena.cli.items import show_items
+from arena.utils.text import printable, printable_lines
+
+if TYPE_CHECKING:
+    from arena.interfaces import Outcome
+
+app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
+
+SandboxName = Annotated[
+    str,
+    typer.Option("--sandbox", help="A name from 'arena programs sandboxes', with its parameters."),
+]
+
+
+@app.command()
+def sandboxes(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A sandbox, such as bwrap.")
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the sandboxes in which programs can run, or show one with its parameters."""
+    show_items("sandboxes", name, None, column="what it does", as_json=as_json)
+
+
+@app.command()
+def environment(
+    requirements: Annotated[
+        Path,
+        typer.Option(
+            "--requirements", "-r", help="A file with a line for each library, as pip reads it."
+        ),
+    ],
+) -> None:
+    """Install the libraries that programs may import, and print the digest that names them.
+
+    pip's own settings decide from where: with PIP_NO_INDEX=1 and PIP_FIND_LINKS=FOLDER from a
+    folder of wheels, without a network. Every machine that runs programs needs the environment.
+    """
+    from arena.programs.environments import make_environment
+    from arena.programs.running import environments_folder
+    from arena.utils.progress import stage
+
+    with stage("Installing the libraries"):
+        made = make_environment(requirements, environments_folder())
+    console().print(made.digest, soft_wrap=True)
+
+
+@app.command("try")
+def try_program(
+    program: Annotated[
+        Path, typer.Argument(metavar="PROGRAM", help="A .py file, or a ZIP with main.py.")
+    ],
+    inputs: Annotated[Path, typer.Option(help="The folder that it sees as /input.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what it writes.")],
+    sandbox: SandboxName = "bwrap",
+    environment: Annotated[
+        str, typer.Option(help="The digest that arena programs environment printed.")
+    ] = "",
+    command: Annotated[str, typer.Option(help="What starts the program.")] = "python3 main.py",
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit.")] = 120.0,
+    memory_mb: Annotated[int, typer.Option(min=16, help="Memory, files included.")] = 4096,
+    disk_mb: Annotated[int, typer.Option(min=1, help="/output, /tmp and /dev/shm.")] = 1024,
+    cores: Annotated[float, typer.Option(min=0.1, help="Processor cores.")] = 2.0,
+    processes: Annotated[int, typer.Option(min=1, help="Processes and threads.")] = 256,
+    gpus: Annotated[int, typer.Option(min=0, help="GPUs.")] = 0,
+    max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of its output.")] = 100_000_000,
+) -> None:
+    """Run a program at home as the organiser's machine would: the same sandbox, the same limits.
+
+    What it prints is shown. The exit code is 1 if the run fails.
+    """
+    from arena.interfaces import Box, End
+    from arena.plugin.manager import PluginManager
+    from arena.programs.running import environment_of, run_program
+    from arena.utils.progress import stage
+
+    output.mkdir(parents=True, exist_ok=True)
+    box = Box(
+        seconds=seconds,
+        memory_mb=memory_mb,
+        disk_mb=disk_mb,
+        cores=cores,
+        processes=processes,
+        output_bytes=max_bytes,
+        gpus=gpus,
+    )
+    with stage("The program runs"):
+        outcome = run_program(
+            program,
+            inputs,
+            output,
+            command=tuple(command.split()),
+            environment=environment_of(environment),
+            box=box,
+            sandbox=PluginManager().sandboxes.resolve(sandbox),
+        )
+    if isinstance(outcome, tuple):
+        for fault in outcome:
+            console().print(printable(f"{fault.kind}: {fault.message}"), soft_wrap=True)
+        raise typer.Exit(1)
+    _print_outcome(outcome)
+    if outcome.end is not End.OK:
+        raise typer.Exit(1)
+
+
+def _print_outcome(outcome: Outcome) -> None:
+    out = console()
+    log = outcome.log.decode("utf-8", "replace").rstrip()
+    if log:
+        out.print(printable_lines(log), soft_wrap=True)
+    figures = (
+        f"{outcome.seconds:.2g} s, {outcome.cpu_seconds:.2g} s of processors, "
+        f"{outcome.peak_mb:.0f} MB"
+    )
+    where = "" if outcome.output is None else f" It wrote {printable(str(outcome.output))}."
+    out.print(f"End: {outcome.end} ({figures}).{where}", soft_wrap=True)

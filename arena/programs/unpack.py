@@ -1,0 +1,194 @@
+"""Unpacks a program: one Python file, or a ZIP archive, either of which may be hostile."""
+
+from __future__ import annotations
+
+import contextlib
+import lzma
+import shutil
+import stat
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from arena.interfaces.faults import FaultList, Refused, plural, show
+from arena.types import Fault
+from arena.utils.processes import Ended, Limits, call_limited
+
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError)
+_PART = 2**20
+_SECONDS, _MEMORY = 300.0, 2**29
+_LONGEST_NAME, _LONGEST_PATH = 200, 1000
+_IS_UTF8, _IS_ENCRYPTED = 0x800, 0x1
+_KINDS = (0, stat.S_IFREG, stat.S_IFDIR)
+"""Kinds of members; 0: the archive does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLimits:
+    """The largest program."""
+
+    packed_bytes: int = 100 * 10**6
+    unpacked_bytes: int = 2 * 10**9
+    files: int = 10_000
+
+
+def unpack_program(
+    path: Path, folder: Path, entry: str, limits: PackedLimits | None = None
+) -> tuple[Fault, ...]:
+    """Unpack a program into an empty folder; return its faults, and an empty tuple if it has none.
+
+    A file whose name ends with ``.py`` is copied as ``entry``; any other must be a ZIP archive that
+    holds ``entry``. A process with limits reads it. What was unpacked of one with faults must not
+    be used.
+
+    Parameters
+    ----------
+    entry
+        The file that the command starts, such as ``main.py``.
+    """
+    task = (str(path), str(folder), entry, limits or PackedLimits())
+    bounds = Limits(memory=_MEMORY)
+    answer = call_limited(_unpack, *task, seconds=_SECONDS, limits=bounds, purpose="programs")
+    if isinstance(answer, Ended):
+        return (Fault("too much work", f"The ZIP archive cannot be unpacked: {answer}."),)
+    return tuple(Fault(kind, message) for kind, message in answer)
+
+
+def _unpack(
+    path: str, folder: str, entry: str, limits: PackedLimits
+) -> tuple[tuple[str, str], ...]:
+    faults = FaultList()
+    with contextlib.suppress(Refused):
+        _check_file(Path(path), limits, faults)
+        if Path(path).suffix == ".py":
+            shutil.copyfile(path, Path(folder) / entry)
+        else:
+            _unpack_archive(Path(path), Path(folder), limits, faults)
+        _check_entry(Path(folder), entry, faults)
+    return tuple((fault.kind, fault.message) for fault in faults.to_tuple())
+
+
+def _check_file(path: Path, limits: PackedLimits, faults: FaultList) -> None:
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        faults.refuse("not a file", "The program is no regular file: send a .py file or a ZIP.")
+    if status.st_size > limits.packed_bytes:
+        faults.refuse(
+            "file too large",
+            f"The program has {status.st_size:,} bytes, and may have {limits.packed_bytes:,}.",
+        )
+    if status.st_size == 0:
+        faults.refuse("empty file", "The program is empty: send a .py file or a ZIP.")
+
+
+def _unpack_archive(path: Path, folder: Path, limits: PackedLimits, faults: FaultList) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if len(members) > limits.files:
+                faults.refuse(
+                    "too many files",
+                    f"The ZIP archive holds {plural(len(members), 'file')}, and may hold "
+                    f"{limits.files:,}.",
+                )
+            _check_members(members, faults)
+            left = limits.unpacked_bytes
+            for member in members:
+                left -= _write(archive, member, folder, left)
+                if left < 0:
+                    faults.refuse(
+                        "file too large",
+                        f"The ZIP archive unpacks to more than {limits.unpacked_bytes:,} bytes; "
+                        f"unpacking was stopped.",
+                    )
+    except _DAMAGED as error:
+        faults.refuse(
+            "damaged file",
+            f"The ZIP archive cannot be read ({_said(error)}): make a new one and send it again.",
+        )
+
+
+def _check_members(members: list[zipfile.ZipInfo], faults: FaultList) -> None:
+    """Refuse what could be written elsewhere, or be something else than it seems."""
+    files: set[PurePosixPath] = set()
+    folders: set[PurePosixPath] = set()
+    for member in members:
+        problem = _problem_of(member)
+        if problem is not None:
+            faults.refuse(*problem)
+        path = PurePosixPath(member.filename)
+        if path in files or (path in folders and not member.is_dir()):
+            faults.refuse(
+                "repeated name", f"{show(member.filename)} is twice in the ZIP archive: keep one."
+            )
+        (folders if member.is_dir() else files).add(path)
+        folders.update(path.parents)
+        if not files.isdisjoint(path.parents):
+            faults.refuse(
+                "repeated name",
+                f"A folder on the way to {show(member.filename)} is also a file: rename one.",
+            )
+
+
+def _problem_of(member: zipfile.ZipInfo) -> tuple[str, str] | None:
+    """Return kind and message of the first fault of a member, or None."""
+    name = member.filename
+    parts = name.rstrip("/").split("/")
+    quoted = show(name)
+    odd = name != member.orig_filename or not name.isprintable() or "\\" in name
+    leads_out = name.startswith("/") or any(part in {"", ".", ".."} for part in parts)
+    long = len(name) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in parts)
+    checks = (
+        (
+            not member.flag_bits & _IS_UTF8 and not name.isascii(),
+            "wrong encoding",
+            f"The name {quoted} is not in UTF-8: rename it with letters of ASCII, or make the ZIP "
+            f"archive with a program that writes UTF-8.",
+        ),
+        (odd, "bad name", f"The name {quoted} has characters that no file may have: rename it."),
+        (leads_out, "bad name", f"The name {quoted} leads out of the archive: use relative names."),
+        (long, "bad name", f"The name {quoted} is too long: rename it."),
+        (
+            bool(member.flag_bits & _IS_ENCRYPTED),
+            "encrypted",
+            f"{quoted} is encrypted: make a ZIP archive without a password.",
+        ),
+        (
+            stat.S_IFMT(member.external_attr >> 16) not in _KINDS,
+            "not a file",
+            f"{quoted} is a link or a device: send the file itself.",
+        ),
+    )
+    return next(((kind, message) for holds, kind, message in checks if holds), None)
+
+
+def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, most: int) -> int:
+    """Write a member; return its bytes, or more than ``most`` as soon as there are more."""
+    path = folder / member.filename
+    if member.is_dir():
+        path.mkdir(parents=True, exist_ok=True)
+        return 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    size = 0
+    with archive.open(member) as packed, path.open("xb") as unpacked:
+        while part := packed.read(_PART):
+            size += len(part)
+            if size > most:
+                return size
+            unpacked.write(part)
+    runs = (member.external_attr >> 16) & stat.S_IXUSR
+    path.chmod(0o755 if runs else 0o644)
+    return size
+
+
+def _check_entry(folder: Path, entry: str, faults: FaultList) -> None:
+    if (folder / entry).is_file():
+        return
+    others = sorted(path.relative_to(folder).as_posix() for path in folder.rglob(Path(entry).name))
+    where = f": move {show(others[0])} there" if others else ""
+    faults.refuse("no entry point", f"There is no {entry} at the top of the ZIP archive{where}.")
+
+
+def _said(error: BaseException) -> str:
+    return type(error).__name__ if isinstance(error, OSError) else str(error)[:100]
