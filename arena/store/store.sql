@@ -162,8 +162,8 @@ CREATE TABLE team_counts (
     PRIMARY KEY (phase, team)
 );
 
--- The best release of each team in each phase, disqualified or not, for either direction of the metric; the
--- earlier one if tied. rank_value is what the board ranks by.
+-- The best release of each team in each phase, disqualified or not, for either direction of the
+-- metric; the earlier one if tied. rank_value is what the board ranks by.
 CREATE TABLE standings (
     epoch INTEGER NOT NULL,
     phase VARCHAR NOT NULL,
