@@ -512,6 +512,11 @@ class OrganiserClient(Client):
         """Publish the private board."""
         return self._once("POST", "/admin/publish", {"seen": self.health()["seen"]})
 
+    def verify_winner(self, submission: int, state: str, *, note: str = "") -> dict[str, Any]:
+        """Record what the verification of a submission found: verified, failed or open."""
+        body = {"submission": submission, "state": state, "note": note}
+        return self._once("POST", "/admin/verifications", body)
+
     def retract(self, reason: str) -> dict[str, Any]:
         """Retract the published result; the reason is shown instead of its rows."""
         return self._once("POST", "/admin/retract", {"reason": reason})

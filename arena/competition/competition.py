@@ -491,6 +491,21 @@ class Competition(CompetitionView):
 
         return retract(self._state, reason)
 
+    def verify_winner(self, submission: int, state: str, *, note: str = "") -> None:
+        """Record what the verification of a final submission found; it changes no rank.
+
+        ``state`` is ``verified``, ``failed`` (with a note) or ``open``, which removes an earlier
+        finding. Published results and the next one show it.
+
+        Raises
+        ------
+        UsageError
+            If it is no accepted submission that counts, or a failure has no note.
+        """
+        from arena.competition.verification import verify_winner
+
+        verify_winner(self._state, submission, state, note)
+
     # -- the end -------------------------------------------------------------------------------
 
     def finalize(

@@ -50,7 +50,7 @@ class QueuedRequest:
     kind: str
     """``submit``, ``select``, ``withdraw``, or a decision of the organiser: ``disqualify``,
     ``undo``, ``rename``, ``merge``, ``rescore``, ``finalize``, ``publish``, ``retract``,
-    ``pause``, ``resume``, ``exempt``."""
+    ``pause``, ``resume``, ``exempt``, ``verification``."""
     team: str
     """The name of the team that sent it; empty for the organiser."""
     actor: str
@@ -61,7 +61,8 @@ class QueuedRequest:
     """Of ``submit``: ``file``, the name to show, and ``sha256``, the digest of the received file;
     an upload that differs from it is set aside. Of ``select``: ``submissions``. Of ``withdraw``:
     ``submission``. Of ``retract`` and ``pause``: ``reason``. Of ``exempt``: ``team``, ``until``,
-    ``extra``, ``reason``. Of ``disqualify`` and ``undo``: ``submission`` or
+    ``extra``, ``reason``. Of ``verification``: ``submission``,
+    ``state`` and ``note``. Of ``disqualify`` and ``undo``: ``submission`` or
     ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of ``merge``: ``team``, ``into``. Of
     ``rescore``: ``preview``, the code of the preview to apply; without it nothing is changed."""
     path: Path | None = None
@@ -299,6 +300,7 @@ _DONE: Mapping[str, tuple[str, str]] = {
         "The private leaderboard is published, as result {version}.",
         "The private leaderboard is published.",
     ),
+    "verification": ("Submission {submission} is {state}.", "The verification is recorded."),
     "retract": ("Result {version} is retracted: {reason}", "The result is retracted."),
     "pause": ("The competition is paused: {reason}", "The competition is paused."),
     "resume": ("", "Files are received again."),
@@ -505,6 +507,13 @@ def _retract(state: CompetitionState, request: QueuedRequest) -> None:
     retract(state, request.payload["reason"])
 
 
+def _verification(state: CompetitionState, request: QueuedRequest) -> None:
+    from arena.competition.verification import verify_winner
+
+    payload = request.payload
+    verify_winner(state, payload["submission"], payload["state"], payload["note"])
+
+
 def _pause(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.pause(state, request.payload["reason"])
 
@@ -543,6 +552,7 @@ _ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
     "pause": _pause,
     "resume": _resume,
     "exempt": _exempt,
+    "verification": _verification,
 }
 """Kind of a request -> what carries it out.
 

@@ -18,6 +18,7 @@ from arena.competition.finalize import (
 from arena.competition.rebuild import Rebuilding
 from arena.competition.state import CompetitionState
 from arena.competition.teams import RENAMED, Teams
+from arena.competition.verification import not_verified, verifications, with_verifications
 from arena.errors import UsageError
 from arena.evaluation.multi_target import metric_of_each_target, target_column
 from arena.interfaces.faults import plural
@@ -238,7 +239,8 @@ def next_result(
 ) -> dict[str, Any] | None:
     """Return what :func:`publish` would publish, for the organiser; None: it would refuse.
 
-    ``board`` is the public board.
+    ``unverified`` and ``failed`` name the teams of :func:`not_verified`. ``board`` is the public
+    board.
     """
     try:
         version, document, digest = _publishable(state)
@@ -253,7 +255,8 @@ def next_result(
         replaced=None,
         find_mark=lambda: None,
     )
-    return for_participants(state, result, board)
+    shown = for_participants(state, result, board)
+    return {**shown, **not_verified(shown["leaderboard"])}
 
 
 def for_participants(
@@ -280,7 +283,9 @@ def for_participants(
             "public_score": released.get(row["submission"]),
             "public_rank": ranks.get(row["team"]),
         }
-        for row in private_standings(result.document, state.ledger.sent())
+        for row in with_verifications(
+            private_standings(result.document, state.ledger.sent()), verifications(state)
+        )
     ]
     public = for_everybody(result.document, rows, also=published_scores(state))
     return {**public, **result.about()}

@@ -393,7 +393,9 @@ class CompetitionView:
     def private_leaderboard(self) -> list[dict[str, Any]]:
         """Return the private standings, best first, with the columns of ``arena score``.
 
-        Teams that are not ranked, such as the baselines, stand where their scores are.
+        Teams that are not ranked, such as the baselines, stand where their scores are. Once a
+        submission was verified, ``verification`` (``verified``, ``failed`` or None) and
+        ``verification_note`` follow.
 
         Raises
         ------
@@ -401,8 +403,24 @@ class CompetitionView:
             If the competition was not finalized.
         """
         from arena.competition import finalize
+        from arena.competition.verification import verifications, with_verifications
 
-        return finalize.private_standings(self.final_result(), self._state.ledger.sent())
+        rows = finalize.private_standings(self.final_result(), self._state.ledger.sent())
+        return with_verifications(rows, verifications(self._state))
+
+    def publication_warnings(self) -> tuple[str, ...]:
+        """Return what to know before the private board is published; empty if nothing is.
+
+        Teams that may be first and are not verified, and ranked teams whose verification failed.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        """
+        from arena.competition.verification import warnings_of
+
+        return warnings_of(self.private_leaderboard())
 
     def replay(
         self,

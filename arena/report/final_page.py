@@ -5,6 +5,7 @@ It holds nothing of faults and of similar submissions, no software, and no hash 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +50,7 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
     facts = [
         ("Metric", settings.metric.specification),
         ("Teams ranked", f"{len(result.standings):,}"),
+        *_verified(competition),
         *facts_for_participants(competition),
     ]
     verdicts = [finding.verdict for finding in result.findings if finding.analysis == "ranks"]
@@ -68,6 +70,15 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
         sections=(*board_sections(result), _rules(settings), how_to_submit(competition)),
         summary=board_summary(result),
     )
+
+
+def _verified(competition: CompetitionView) -> Iterator[tuple[str, str]]:
+    """Yield the teams whose submission was verified, and those whose verification failed."""
+    rows = competition.private_leaderboard()
+    for state, title in (("verified", "Verified"), ("failed", "Verification failed")):
+        teams = [row["team"] for row in rows if row.get("verification") == state]
+        if teams:
+            yield title, ", ".join(teams)
 
 
 def _rules(settings: Settings) -> Section:

@@ -69,6 +69,7 @@ class Fact:
     result_mark: str | None = None
     """The cause on the published result."""
     retracted: bool = False
+    verified: bool = False
 
 
 BEFORE = {"Ants": 0.9, "Bees": 0.81, "Cats": 0.7, "base": 0.5}
@@ -167,6 +168,10 @@ FACTS: dict[str, Fact] = {
     "the result is retracted": Fact(
         "result retracted", lambda c, _: c.retract("Wrong labels.") and None, BEFORE,
         retracted=True,
+    ),
+    "a winner is verified": Fact(
+        "verification", lambda c, _: c.verify_winner(2, "verified", note="Trained again."), BEFORE,
+        verified=True,
     ),
 }  # fmt: skip
 
@@ -276,6 +281,7 @@ OTHER_COMMANDS = {
     "publish", "retract", "withdraw", "finalize", "import", "init", "masks", "mechanisms",
     "metrics", "plan", "plugins", "repair", "rank", "replay", "reproduce", "rescore", "score",
     "select", "serve", "simulate", "sota", "submit", "team", "upgrade", "validate", "verify",
+    "winners",
 }  # fmt: skip
 REFUSES = {"report": ("report", "--out", "x.html"), "export": ("export", "x")}
 """A command that makes files of the last result -> its arguments: it refuses one that is marked."""
@@ -385,6 +391,7 @@ def check(place: str, text: str, fact: Fact) -> None:
         assert marks == {cause: cause == fact.result_mark for cause in marks}, (place, text)
         assert ("Wrong labels." in text) == fact.retracted, (place, text)
         if place != "GET /results":
+            assert ("Trained again." in text) == fact.verified, (place, text)
             assert ("Bees" in text) != fact.retracted, (place, text)
     else:
         for status, kinds in {

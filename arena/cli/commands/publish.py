@@ -6,6 +6,7 @@ import typer
 
 from arena.cli.console import console
 from arena.cli.folder import Directory, Wait, open_competition
+from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)
 
@@ -17,5 +18,8 @@ def publish(directory: Directory = None, wait: Wait = 0.0) -> None:
     Each time is a new version of the result; earlier ones stay as they were, marked.
     """
     with open_competition(directory, wait) as competition:
+        warnings = competition.publication_warnings()
         version = competition.publish()
+    for warning in warnings:
+        console().print(printable(f"Warning: {warning}"), soft_wrap=True)
     console().print(f"The private board is published, as result {version}.")

@@ -31,6 +31,7 @@ Kind = Literal[
     "pause",
     "resume",
     "exempt",
+    "verification",
 ]
 """The kind of a request. Its payload:
 
@@ -57,6 +58,8 @@ Kind = Literal[
     ``{"reason": TEXT}``: files are refused, uncounted, until ``resume``, whose payload is ``{}``.
 ``exempt``
     ``{"team": NAME, "until": TIME, "extra": N, "reason": TEXT}``, without ``until`` or ``extra``.
+``verification``
+    ``{"submission": N, "state": "verified", "failed" or "open", "note": TEXT}``.
 ``withdraw``
     ``{"submission": N}``: a submission of the request's team leaves every board.
 

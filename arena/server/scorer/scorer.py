@@ -51,7 +51,7 @@ _NOT_CHECKED = Fault(
     "This file could not be checked because of a fault of the server. Tell the organiser.",
 )
 _CHANGES_TEAMS = {"disqualify", "undo", "rename", "merge", "rescore", "exempt"}
-_CHANGES_RESULTS = {"finalize", "publish", "retract", "withdraw"}
+_CHANGES_RESULTS = {"finalize", "publish", "retract", "withdraw", "verification"}
 
 
 class Scorer:

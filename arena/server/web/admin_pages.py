@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 from starlette.responses import RedirectResponse, Response
 
 from arena.server.records.accounts import Account, team_key
 from arena.server.records.announcements import LONGEST
-from arena.server.web import actions, api
+from arena.server.web import actions, api, models
 from arena.server.web.body import check_confirmed, read_fields, whole_number
 from arena.server.web.call import Call
 from arena.server.web.invitations import read_invitations
@@ -203,6 +203,16 @@ async def _retract(call: Call, fields: dict[str, str]) -> None:
     actions.retract(call, _needed(fields, "reason")[:500])
 
 
+async def _verify_winner(call: Call, fields: dict[str, str]) -> None:
+    submission, state = whole_number(fields.get("submission", "")), fields.get("state", "")
+    note = fields.get("note", "").strip()[:500]
+    if submission is None or state not in get_args(models.VerificationState):
+        raise Problem(422, _("Fill in all fields of the form."))
+    if state == "failed" and not note:
+        raise Problem(422, _("Say in the note why the verification failed."))
+    actions.admin(call, "verification", {"submission": submission, "state": state, "note": note})
+
+
 async def _step(call: Call, fields: dict[str, str]) -> None:
     kind = fields.get("kind", "")
     if kind not in {"finalize", "publish"}:
@@ -299,6 +309,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/admin/pause", "organiser", "admin", _form(_pause, _overview, _EVENTS)),
     ("POST", "/admin/exempt", "organiser", "admin", _form(_exempt, _overview, _EVENTS)),
     ("POST", "/admin/retract", "organiser", "admin", _form(_retract, _overview, _EVENTS)),
+    ("POST", "/admin/winners", "organiser", "admin", _form(_verify_winner, _overview, _EVENTS)),
     ("POST", "/admin/step", "organiser", "admin", _form(_step, _overview, _EVENTS)),
     ("GET", _TEAMS, "organiser", "admin", _show_teams),
     ("POST", "/admin/teams/invite", "organiser", "admin", _form(_invite, _teams, _TEAMS)),

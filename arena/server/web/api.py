@@ -773,6 +773,10 @@ async def _exempt(call: Call, sent: models.NewExemption) -> models.RequestState:
     return _answer(call, actions.admin(call, "exempt", payload).request)
 
 
+async def _verify_winner(call: Call, sent: models.NewVerification) -> models.RequestState:
+    return _answer(call, actions.admin(call, "verification", sent.model_dump()).request)
+
+
 async def _rescore(call: Call, sent: models.Rescore) -> models.RequestState:
     return _answer(call, actions.rescore(call, sent.preview).request)
 
@@ -987,6 +991,9 @@ ENDPOINTS = (
     Endpoint("POST", "/admin/exempt", "organiser", "admin", _exempt,
              "Let a team submit after the deadline or more often.", 202, models.NewExemption,
              models.RequestState, (409, 415, 422)),
+    Endpoint("POST", "/admin/verifications", "organiser", "admin", _verify_winner,
+             "Record what the verification of a final submission found; boards mark it.", 202,
+             models.NewVerification, models.RequestState, (409, 415, 422)),
     Endpoint("POST", "/admin/retract", "organiser", "admin", _retract,
              "Retract the published result: its rows are no longer shown.", 202,
              models.Reason, models.RequestState, (409, 415, 422)),

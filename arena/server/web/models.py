@@ -10,6 +10,7 @@ from arena.server.records.announcements import LONGEST
 from arena.server.records.messages import LONGEST as LONGEST_MESSAGE
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+VerificationState = Literal["verified", "failed", "open"]
 Time = Annotated[str, Field(description="ISO 8601, UTC.")]
 
 
@@ -161,6 +162,14 @@ class Decision(Sending):
     submission: Annotated[int, Field(ge=1, le=2**53)] | None = None
     team: Name | None = None
     reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class NewVerification(Sending):
+    """What the verification of a final submission found."""
+
+    submission: Annotated[int, Field(ge=1, le=2**53)]
+    state: VerificationState = Field(description="open: nothing yet.")
+    note: str = Field("", max_length=500, description="Everybody can see it; failed needs one.")
 
 
 class Rescore(Sending):

@@ -25,7 +25,7 @@ from arena.server.web import (
     provider_pages,
 )
 from arena.server.web.body import check_confirmed, read_fields, read_many, receive, whole_number
-from arena.server.web.call import Call
+from arena.server.web.call import Call, may_download
 from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
@@ -178,9 +178,11 @@ FINAL_COLUMNS: dict[str, tuple[str, str]] = {
     "n_submissions": ("whole", "Submissions"),
 }
 """Further columns of the final result -> kind and title, in their order."""
+REPORT = "report.html"
+"""A file for download that the page of the result links."""
 _FIXED_COLUMNS = {
     "rank", "rank_low", "rank_high", "team", "score", "score_low", "score_high", "submission",
-    "baseline", "possible_winner",
+    "baseline", "possible_winner", "verification", "verification_note",
 }  # fmt: skip
 
 
@@ -232,6 +234,8 @@ def _result_page(
         results=results,
         seen=seen,
         corrected=document.get("best_score_corrected"),
+        has_report=may_download(call)
+        and any(one.name == REPORT for one in call.competition.folder().files),
         shown=score_format(with_interval, BoardDisplay(facts.decimals, facts.unit)),
         columns=[*columns, *((key, "number", key) for key in chosen)],
         rows=rows[(page - 1) * ROWS : page * ROWS],

@@ -1,0 +1,47 @@
+"""The verification of winners: what was found, and a new finding on record."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from arena.cli.console import console
+from arena.cli.folder import Directory, Wait, open_competition
+from arena.competition.verification import VerificationState
+from arena.errors import UsageError
+from arena.utils.text import printable
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def winners(
+    submission: Annotated[
+        int | None, typer.Argument(help="A submission of the private board.", metavar="SUBMISSION")
+    ] = None,
+    state: Annotated[
+        VerificationState | None, typer.Option(help="What was found; open: nothing yet.")
+    ] = None,
+    note: Annotated[str, typer.Option(help="What was done; everybody can see it.")] = "",
+    directory: Directory = None,
+    wait: Wait = 0.0,
+) -> None:
+    """Show who may be first and is verified, or record what the verification of a file found."""
+    if (submission is None) != (state is None):
+        raise UsageError("Name both the submission and --state, or neither to see the winners.")
+    with open_competition(directory, wait) as competition:
+        if submission is not None and state is not None:
+            competition.verify_winner(submission, state, note=note)
+            console().print(f"Submission {submission}: {state}.")
+            return
+        rows = competition.private_leaderboard()
+        warnings = competition.publication_warnings()
+    for row in rows:
+        if row.get("possible_winner", row["rank"] == 1) or row.get("verification"):
+            found = row.get("verification") or "not verified"
+            text = f"{row['rank']}  {row['team']}  submission {row['submission']}  {found}"
+            about = row.get("verification_note")
+            console().print(printable(f"{text}: {about}" if about else text), soft_wrap=True)
+    for warning in warnings:
+        console().print(printable(warning), soft_wrap=True)

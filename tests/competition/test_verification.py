@@ -1,0 +1,62 @@
+"""Winners are verified between the private board and its publication."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arena.errors import UsageError
+from labelled_competition import create, file_right_on
+from program import run_here
+
+
+def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> None:
+    with create(tmp_path, analysis={"resamples": 20}) as competition:
+        for team, right in (("Ants", 90), ("Bees", 40)):
+            assert competition.submit(file_right_on(tmp_path, right), team).status == "accepted"
+        competition.finalize()
+        first = competition.private_leaderboard()
+        assert "verification" not in first[0]
+        assert competition.publication_warnings() == (
+            "2 teams may be first and are not verified: Ants, Bees.",
+        )
+        with pytest.raises(UsageError, match="needs a note"):
+            competition.verify_winner(1, "failed")
+        for wrong in ((9, "verified"), (1, "perhaps")):
+            with pytest.raises(UsageError):
+                competition.verify_winner(*wrong)
+        competition.verify_winner(1, "failed", note="Other predictions.")
+        failed, unverified = competition.publication_warnings()
+        assert failed.startswith("Ants failed the verification")
+        assert unverified == "1 team may be first and is not verified: Bees."
+        competition.verify_winner(1, "verified", note="The same file came out.")
+        competition.verify_winner(2, "verified")
+        assert competition.publication_warnings() == ()
+        following = competition.next_result()
+        assert following is not None
+        assert (following["unverified"], following["failed"]) == ([], [])
+        competition.publish()
+        shown = competition.published_private_leaderboard()
+        assert shown is not None
+        assert [row["verification"] for row in shown["leaderboard"]] == ["verified", "verified"]
+        for submission in (1, 2):
+            competition.verify_winner(submission, "open")
+        assert competition.private_leaderboard() == first
+        assert competition.audit() == ()
+
+
+@pytest.mark.slow
+def test_the_command_records_and_lists(tmp_path: Path) -> None:
+    with create(tmp_path, analysis={"resamples": 20}) as competition:
+        competition.submit(file_right_on(tmp_path, 90), "Ants")
+        competition.finalize()
+    folder = tmp_path / "c"
+    listed = run_here("winners", "-C", folder, cwd=tmp_path)
+    assert "Ants  submission 1  not verified" in listed.stdout
+    assert run_here("winners", "1", "-C", folder, cwd=tmp_path).returncode == 2
+    published = run_here("publish", "-C", folder, cwd=tmp_path)
+    assert "Warning: 1 team may be first and is not verified: Ants." in published.stdout
+    run_here("winners", "1", "--state", "verified", "--note", "ok", "-C", folder, cwd=tmp_path)
+    assert "verified: ok" in run_here("winners", "-C", folder, cwd=tmp_path).stdout
+    assert "not verified" not in run_here("winners", "-C", folder, cwd=tmp_path).stdout
