@@ -281,6 +281,69 @@ class LimitsSection(ConfigSection):
     )
 
 
+class ProgramsSection(ConfigSection):
+    """Programs as submissions: they are run on inputs that no team has seen."""
+
+    sandbox: str = Field(
+        "",
+        description='What runs a program apart from everything else, e.g. "bwrap". List: arena '
+        "programs sandboxes. Empty: teams submit predictions, not programs.",
+    )
+    environment: str = Field(
+        "",
+        description="What programs may import: the digest that arena programs environment prints. "
+        "Empty: the Python of this machine.",
+    )
+    command: str = Field("python3 main.py", description="What runs a program, in its folder.")
+    inputs: str = Field(
+        "programs/inputs",
+        description="The folder of the hidden inputs, relative to this one. Only runners read it.",
+    )
+    sample: str = Field(
+        "programs/sample",
+        description="The folder of the inputs of the trial, relative to this one. Publish them.",
+    )
+    outputs: tuple[str, ...] = Field(
+        ("predictions.csv", "predictions.parquet"),
+        description="What a program writes to /output: the first of these names that exists is "
+        "taken. A name that ends with / is a folder.",
+        min_length=1,
+    )
+    trial_seconds: Annotated[float, Field(gt=0)] = Field(
+        120.0, description="Seconds of a trial, whose whole log the team sees."
+    )
+    seconds: Annotated[float, Field(gt=0)] = Field(
+        600.0, description="Seconds of a run on the hidden inputs, of which the team sees no log."
+    )
+    memory_mb: Count = Field(4_096, description="Megabytes of memory of a run.")
+    disk_mb: Count = Field(
+        1_024, description="Megabytes of files that a run may write; they are in memory too."
+    )
+    cores: Count = Field(2, description="Processor cores of a run.")
+    processes: Count = Field(256, description="Processes and threads of a run.")
+    gpus: Annotated[int, Field(ge=0)] = Field(0, description="Graphics processors of a run.")
+    trials_per_day: Count = Field(
+        20,
+        description="Trials per team and day. [limits] count runs on the hidden inputs.",
+    )
+    count_failed: bool = Field(
+        True,
+        description="Whether a run that fails by a fault of the program counts towards [limits]: "
+        "true or false. One that fails by a fault of the machine never counts.",
+    )
+    show: tuple[Literal["seconds", "memory"], ...] = Field(
+        ("seconds", "memory"),
+        description="Figures of a team's best run that the board shows, to two digits: seconds, "
+        "memory, both or none.",
+    )
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of a run on the hidden inputs, which the record of a run names."""
+        names = ("seconds", "memory_mb", "disk_mb", "cores", "processes", "gpus")
+        return {name: getattr(self, name) for name in names}
+
+
 class FinalSection(ConfigSection):
     """Final submissions and ties."""
 
@@ -365,14 +428,16 @@ class Settings(ConfigSection):
     analysis: AnalysisSection = Field(default_factory=AnalysisSection)
     store: StoreSection = Field(default_factory=StoreSection)
     plugins: PluginsSection = Field(default_factory=PluginsSection)
+    programs: ProgramsSection = Field(default_factory=ProgramsSection)
     server: ServerSection = Field(default_factory=ServerSection, exclude=True)
 
     @classmethod
     def of(cls, *, metric: str, **keys: Any) -> Settings:
         """Return settings from keys of ``competition.toml``, without their sections.
 
-        Two keys have longer names here: ``final_rule`` is ``rule`` and ``final_count`` is ``count``
-        of the section ``[final]``.
+        Some keys have longer names here: ``final_rule`` is ``rule`` and ``final_count`` is
+        ``count`` of the section ``[final]``, and every key of ``[programs]`` begins with
+        ``programs_``.
 
         Raises
         ------
@@ -452,8 +517,10 @@ class Settings(ConfigSection):
         ]
 
 
+_PREFIXED = {"final", "programs"}
+"""Sections whose keys say little without their name."""
 _PLACES = {
-    f"final_{key}" if section == "final" and key != "ties" else key: (section, key)
+    f"{section}_{key}" if section in _PREFIXED and key != "ties" else key: (section, key)
     for section, field in Settings.model_fields.items()
     for key in field.annotation.model_fields  # type: ignore[union-attr]
     if (section, key) != ("metric", "name")
@@ -467,7 +534,13 @@ _LISTS = {
     "submission_columns",
     "required",
     "no_header",
+    "show",
+    "outputs",
 }
+
+
+_LEFT_OUT = {"programs", "server"}
+"""Sections that most competitions do not need: without a changed key, a new file lacks them."""
 
 
 def read_settings(path: Path) -> Settings:
@@ -553,10 +626,10 @@ def settings_as_toml(settings: Settings, remarks: Mapping[str, Sequence[str]] | 
         "# Settings of this competition. Labels, seeds and scores are in the database only.",
         "",
     ]
-    for name, own in Settings.model_fields.items():
+    for name in Settings.model_fields:
         section = getattr(settings, name)
-        if own.exclude and section == type(section)():
-            continue  # the defaults of a server would be half of the file
+        if name in _LEFT_OUT and section == type(section)():
+            continue
         lines += [f"# {(type(section).__doc__ or '').strip()}", f"[{name}]"]
         lines += [
             f"# {line}" for remark in (remarks or {}).get(name, ()) for line in remark.split("\n")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arena.competition.submit import Submitted
+from arena.interfaces import End, Outcome
 from arena.interfaces.faults import fault_lines
 from arena.utils.formatting import BoardDisplay, released_format
 from arena.utils.text import printable
@@ -39,6 +40,31 @@ def print_answer(
     if most is not None and len(lines) > most:
         hidden = len(lines) - most
         out.print(f"  … and {hidden:,} more: --json prints every one.", soft_wrap=True)
+
+
+def print_trial(trial: Outcome, out: Console | Lines) -> None:
+    """Print how the trial of a program ended; of one that failed also its log."""
+    well = trial.end is End.OK
+    ended = "ended well" if well else f"failed ({trial.end}), and nothing was counted"
+    line = (
+        f"The trial on the sample inputs {ended}: {trial.seconds:.1f} s, {trial.peak_mb:,.0f} MB."
+    )
+    out.print(line, soft_wrap=True)
+    if not well:
+        for line in trial.log.decode(errors="replace").splitlines():
+            out.print(f"  {printable(line)}", soft_wrap=True)
+
+
+def trial_document(trial: Outcome) -> dict[str, Any]:
+    """Return the trial of a program as JSON, with its whole log."""
+    return {
+        "schema": "arena/trial/1",
+        "end": str(trial.end),
+        "seconds": trial.seconds,
+        "cpu_seconds": trial.cpu_seconds,
+        "peak_mb": trial.peak_mb,
+        "log": trial.log.decode(errors="replace"),
+    }
 
 
 def count_answers(answers: Sequence[Submitted]) -> str:

@@ -39,6 +39,8 @@ from arena.utils.progress import shown, stage
 # Modules that only the start or the end of a competition or a server needs are imported there:
 # ranking loads scipy, which would take a third of the time of a submission.
 if TYPE_CHECKING:
+    from arena.competition.local_runs import SubmittedProgram
+    from arena.competition.programs import ProgramRecord
     from arena.competition.queued_requests import QueuedRequest, RequestAnswer
     from arena.competition.rescore import RankChange
     from arena.scoring.result import ScoreResult
@@ -172,6 +174,32 @@ class Competition(CompetitionView):
         with stage("Checking and scoring the submission"):
             (answer,) = self._submit([submitted], limited=True, key=key)
         return answer
+
+    def submit_program(self, file: str | Path, team: str) -> SubmittedProgram:
+        """Submit a program of a team: run its trial, then run it on the hidden inputs and score it.
+
+        A program that a team sent before is not run again; one whose run was interrupted is run
+        without another trial. It is received when this is called: the deadline and the limits of a
+        day follow that time.
+
+        Raises
+        ------
+        UsageError
+            If the competition takes no programs, or a limit or the dates refuse it.
+        InputError
+            If the file or the inputs cannot be read.
+        SandboxError
+            If this machine could not run it. Nothing is counted then.
+        """
+        from arena.competition.local_runs import submit_program
+
+        return submit_program(self._state, self._open_handler(), Path(file), team)
+
+    def waiting_programs(self) -> list[ProgramRecord]:
+        """Return the programs whose run on the hidden inputs is not on record, in their order."""
+        from arena.competition.program_runs import waiting
+
+        return waiting(self._state)
 
     def import_folder(
         self,

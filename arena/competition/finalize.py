@@ -13,6 +13,7 @@ import numpy as np
 from arena.competition.final_selection import board_ranks, choose_finals
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
+from arena.competition.program_runs import require_no_waiting
 from arena.competition.rebuild import CAUSES
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import CompetitionState
@@ -74,6 +75,7 @@ def finalize(
         If a plugin that the settings require could not be loaded.
     """
     state.manager.require_plugins()
+    require_no_waiting(state)
     record_plugins(state)
     counted = _counted(state)
     result = _evaluate(state, counted, progress, workers, intervals)

@@ -88,6 +88,11 @@ class Quota:
         """Count one submission of the team."""
         transaction.take_places(self.team, [day for day, _, _ in self._limits])
 
+    def give_back(self, transaction: Transaction) -> None:
+        """Undo :meth:`use`."""
+        for day, _, _ in self._limits:
+            transaction.return_place(self.team, day)
+
 
 def count_interrupted(store: Store, settings: Settings, actor: str, now: datetime) -> list[str]:
     """Count the submission that was being scored when the last process was killed.

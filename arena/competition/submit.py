@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from arena.competition.admission import Admission
 from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
 from arena.competition.judging_plugins import record_plugins
+from arena.competition.programs import ProgramRecord, ProgramRun, concealed
 from arena.competition.quota import Quota
 from arena.competition.release_log import PublicRowReader, StoredLog
 from arena.competition.state import CompetitionState
@@ -49,6 +50,10 @@ class SubmissionRequest:
     """Whether the deadline and the limits apply."""
     event_fields: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of its event."""
+    program: ProgramRecord | None = None
+    """The program that wrote the file. It took its place in the limits when it was received."""
+    run: ProgramRun | None = None
+    """The program's run on the hidden inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,25 @@ def submit_files(
 
 _OPTIONAL = {"source", "late"}
 """The fields of an answer that its event has only where they say something."""
+
+
+def _payload(
+    answer: Submitted, record: SubmissionRecord, request: SubmissionRequest, detail: str
+) -> dict[str, Any]:
+    """Return the payload of the event that stores a submission."""
+    answered = answer.to_dict()
+    del answered["receipt"]  # it is the hash of this event
+    payload = {
+        **{key: value for key, value in answered.items() if value or key not in _OPTIONAL},
+        **request.event_fields,
+        "file": record.file,
+        "sha256": record.sha256,
+    }
+    if record.team != answer.team:
+        payload["stored_as"] = record.team
+    if detail:
+        payload["for_organiser"] = detail
+    return payload
 
 
 class _Stored(NamedTuple):
@@ -230,10 +254,7 @@ class SubmissionHandler:
         incoming = self._incoming(request)
         first = self._find(transaction, incoming)
         if first is not None:
-            recorded = state.store.first_release(first.submission, self.mechanism_epoch)
-            answer = self._answer(first, None if recorded is None else recorded.release)
-            receipt = state.store.receipt(first.submission)
-            return _Stored(replace(answer, receipt=receipt, known=True), None, None)
+            return _Stored(self._first_answer(first), None, None)
         quota = self._quota(request) if request.limited else None
         refusal = None if quota is None else quota.refusal(transaction)
         judgement = Judgement()
@@ -255,6 +276,7 @@ class SubmissionHandler:
                     transaction.announce_scoring(incoming)
                 judgement = self.judge.judge(values, f"{request.file.name} of {request.file.team}")
                 incoming = self._with_judgement(incoming, judgement)
+        incoming, judgement = self._concealed(transaction, request, incoming, judgement)
         record = transaction.add_submission(incoming)
         release = None
         if judgement.public is not None:
@@ -270,23 +292,29 @@ class SubmissionHandler:
             released = self.releaser.release(scored, log)
             release = None if released is None else released.release
         answer = self._answer(record, release)
-        answered = answer.to_dict()
-        del answered["receipt"]  # it is the hash of this event
-        payload = {
-            **{key: value for key, value in answered.items() if value or key not in _OPTIONAL},
-            **request.event_fields,
-            "file": record.file,
-            "sha256": record.sha256,
-        }
-        if incoming.team != team_name:
-            payload["stored_as"] = incoming.team
-        if judgement.detail:
-            payload["for_organiser"] = judgement.detail
+        payload = _payload(answer, record, request, judgement.detail)
         event = transaction.append_event(
             "submission", request.actor, payload, time=request.received
         )
         answer = replace(answer, receipt=event.hash)
         return _Stored(answer, replace(record, team=team_name), release)
+
+    def _concealed(
+        self,
+        transaction: Transaction,
+        request: SubmissionRequest,
+        incoming: Incoming,
+        judgement: Judgement,
+    ) -> tuple[Incoming, Judgement]:
+        """Remove what faults quote of a run's output, and return the place of one that is free."""
+        settings, program, run = self.state.settings, request.program, request.run
+        if program is None or run is None or not incoming.faults:
+            return incoming, judgement
+        faults, detail = concealed(incoming.faults, run, settings)
+        if not settings.programs.count_failed:
+            Quota(settings, program.team, program.received, ()).give_back(transaction)
+        detail = " ".join(filter(None, (judgement.detail, detail)))
+        return replace(incoming, faults=faults), replace(judgement, detail=detail)
 
     def _incoming(self, request: SubmissionRequest) -> Incoming:
         read = request.read
@@ -299,6 +327,7 @@ class SubmissionHandler:
             key=request.key,
             received=request.received,
             refused=any(fault.kind == RULE_FAILED for fault in read.faults),
+            late=request.program is not None and request.program.late,
         )
 
     def _quota(self, request: SubmissionRequest) -> Quota:
@@ -310,6 +339,18 @@ class SubmissionHandler:
             members=self.teams.members(team_name),
             admission=Admission.read(self.state.store),
         )
+
+    def answer_to_program(self, program: ProgramRecord) -> Submitted | None:
+        """Return the first answer to a program; None: it has not been run."""
+        with self.state.store.transaction() as transaction:
+            record = transaction.find_submission(program.team, program.program)
+        return None if record is None else self._first_answer(record)
+
+    def _first_answer(self, record: SubmissionRecord) -> Submitted:
+        store = self.state.store
+        recorded = store.first_release(record.submission, self.mechanism_epoch)
+        answer = self._answer(record, None if recorded is None else recorded.release)
+        return replace(answer, receipt=store.receipt(record.submission), known=True)
 
     def _announce(self, stored: _Stored) -> None:
         """Announce a stored submission to the plugins."""

@@ -23,7 +23,7 @@ from arena.store.digests import (
     predictions_digest,
     row_line,
 )
-from arena.store.events import Event, each_event
+from arena.store.events import PROGRAM_RECEIVED, Event, each_event
 from arena.store.facts import (
     NUMBERED_BY,
     RECORD_KEY,
@@ -156,10 +156,14 @@ class Recorded:
                         by_row[row] = (*_bounds(by_row[row]), bound) if row in by_row else bound
 
     def _add_count(self, event: Event, team: str, day: str, used: int) -> None:
-        """Add a count of submissions, which grows by one for each."""
+        """Add a count of submissions, which grows by one for each.
+
+        A program is counted when it is received; what is recorded of it later can only return that.
+        """
         before, counted = self.places.get((team, day), (0, 0))
+        returns = "program" in event.payload and event.kind != PROGRAM_RECEIVED
         if event.kind not in RECORDS_AGAIN:
-            if used != counted + 1:
+            if used != counted + (-1 if returns else 1):
                 self.jumps.append(
                     f"The count of submissions of {_of(team, day)} was changed before event "
                     f"{event.sequence} ({shorten(event.kind)}, {event.time[:19]}): that event "

@@ -35,6 +35,9 @@ DATED = "dated_by"
 INEXACT = timedelta(minutes=1)
 """Clocks of machines that wrote to one record differ by less, and so does one that is corrected."""
 
+PROGRAM_RECEIVED = "program received"
+"""The kind of the event of a program, whose submission is recorded later with the same time."""
+
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _COLUMNS = "sequence, time, actor, kind, payload, previous, hash"
 _PAYLOAD = _COLUMNS.split(", ").index("payload")
@@ -308,7 +311,8 @@ class TimeCheck:
 
     A request of a queue has the time at which it came in. It is recorded later, so it may be before
     other events, but not before an earlier request. An event whose time the organiser gave
-    (:data:`DATED`) is not compared. Differences up to :data:`INEXACT` are none.
+    (:data:`DATED`) is not compared. A submission that a program wrote has the time at which the
+    program was received. Differences up to :data:`INEXACT` are none.
     """
 
     def __init__(self) -> None:
@@ -316,10 +320,23 @@ class TimeCheck:
         """A sentence on each event at which time runs backwards."""
         self._latest: dict[bool, Event] = {}
         """Whether events are of the queue -> the one that time has reached."""
+        self._programs: dict[str, str] = {}
+        """The id of a program -> when it was received."""
 
     def add(self, event: Event) -> None:
         """Compare the next event with those before it."""
         if event.payload.get(DATED):
+            return
+        program = str(event.payload.get("program"))
+        if event.kind == PROGRAM_RECEIVED:
+            self._programs[program] = event.time
+        elif event.kind == "submission" and "program" in event.payload:
+            if self._programs.get(program) != event.time:
+                self.problems.append(
+                    f"Event {event.sequence} has the submission of a program with the time "
+                    f"{shorten(event.time)}, at which no such program was received: the record "
+                    f"was changed, or the queue."
+                )
             return
         of_queue = is_of_queue(event)
         compared = [self._latest[key] for key in {True, of_queue} if key in self._latest]

@@ -12,7 +12,7 @@ from arena.cli.console import Lines, console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.options import AsJson
 from arena.cli.program import has_read_nothing
-from arena.cli.submission_output import print_answer
+from arena.cli.submission_output import print_answer, print_trial, trial_document
 from arena.errors import UsageError
 from arena.intake import prepare_reader
 from arena.interfaces.faults import describe
@@ -23,6 +23,8 @@ from arena.utils.text import printable
 
 if TYPE_CHECKING:
     from arena.client import Client
+    from arena.competition.competition import Competition
+    from arena.competition.submit import Submitted
 
 app = typer.Typer(add_completion=False)
 
@@ -30,7 +32,12 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def submit(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="CSV or Parquet, as sample_submission.csv.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV or Parquet, as sample_submission.csv; a program (.py or ZIP) if the "
+            "competition runs programs.",
+        ),
     ],
     team: Annotated[
         str | None,
@@ -63,6 +70,9 @@ def submit(
     Exits with 1 if it is rejected for faults, or refused because of a limit or the deadline. When a
     team submits the same file again, it gets the first answer and the limits do not count it.
 
+    A program is tried on the sample inputs first, which counts for nothing, and then run on the
+    hidden inputs. Of that run only the kind of a failure is shown.
+
     With --to the file goes to a server (arena serve). The command waits for the score and can be
     repeated after any interruption.
     """
@@ -84,14 +94,33 @@ def submit(
     with open_competition(directory, wait) as competition:
         if competition.settings.public.mechanism == "full" and not competition.has_submissions():
             say_note(FULL_WARNING)
+        if competition.settings.programs.sandbox:
+            _submit_program(competition, file, team, as_json=as_json)
+            return
         answer = competition.submit(file, team, key=key)
-        display = competition.settings.display(public=True)
+        _print_submitted(competition, answer, as_json=as_json)
+    if answer.status != "accepted":
+        raise typer.Exit(1)
+
+
+def _submit_program(competition: Competition, file: Path, team: str, *, as_json: bool) -> None:
+    sent = competition.submit_program(file, team)
+    trial, answer = sent.trial, sent.submitted
+    if trial is not None and not as_json:
+        print_trial(trial, Lines())
+    elif trial is not None and answer is None:
+        print_document(trial_document(trial))
+    if answer is not None:
+        _print_submitted(competition, answer, as_json=as_json)
+    if answer is None or answer.status != "accepted":
+        raise typer.Exit(1)
+
+
+def _print_submitted(competition: Competition, answer: Submitted, *, as_json: bool) -> None:
     if as_json:
         print_document({"schema": "arena/submit/1", **answer.to_dict()})
     else:
-        print_answer(answer, Lines(), display)
-    if answer.status != "accepted":
-        raise typer.Exit(1)
+        print_answer(answer, Lines(), competition.settings.display(public=True))
 
 
 def _token(path: Path) -> str:

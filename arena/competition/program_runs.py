@@ -1,0 +1,228 @@
+"""Receives programs, and makes submissions of their runs on the hidden inputs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from arena.competition.admission import Admission
+from arena.competition.programs import (
+    SET_ASIDE,
+    ProgramRecord,
+    ProgramRun,
+    failure_of,
+    programs_in,
+)
+from arena.competition.quota import Quota
+from arena.competition.state import CompetitionState
+from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submitted
+from arena.errors import InputError, SandboxError, UsageError
+from arena.intake import ReadSubmission, named_file
+from arena.store.events import PROGRAM_RECEIVED
+from arena.types import RULE_FAILED
+from arena.utils.atomic_write import atomic_write
+
+RECEIVED_FOLDER = "programs/received"
+"""In the competition's folder: the programs that were received, each under its digest."""
+
+
+def receive(
+    state: CompetitionState,
+    path: Path,
+    *,
+    team: str,
+    program: str | None = None,
+    file: str | None = None,
+    received: datetime,
+) -> ProgramRecord:
+    """Store a program and take its team's place in the limits; a known one is not stored again.
+
+    Parameters
+    ----------
+    path
+        The file as it was sent.
+    program
+        Its id; None: the digest of the file, so that the same file of a team is one program.
+    file
+        The name to show; None: that of the path.
+    received
+        The time of its last byte.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    UsageError
+        If a limit or the dates refuse it; nothing is stored then.
+    """
+    sha256 = _digest(path)
+    teams = state.ledger.teams()
+    current = _team(state, path, team)
+    known = _find(state, program or sha256, teams.members(current))
+    if known is not None:
+        return known
+    _keep(state.folder / RECEIVED_FOLDER / sha256, path)
+    quota = Quota(
+        settings=state.settings,
+        team=teams.stored(current),
+        now=received,
+        members=teams.members(current),
+        admission=Admission.read(state.store),
+    )
+    with state.store.transaction() as transaction:
+        refusal = quota.refusal(transaction)
+        if refusal is not None:
+            raise UsageError(refusal.message)
+        quota.use(transaction)
+        record = ProgramRecord(
+            program=program or sha256,
+            team=quota.team,
+            file=named_file(Path(file or path.name), team).name,
+            sha256=sha256,
+            received=received,
+            late=quota.is_late,
+        )
+        payload = {**record.to_dict(), "bytes": path.stat().st_size, **state.event_fields}
+        transaction.append_event(PROGRAM_RECEIVED, state.actor, payload, time=received)
+    return record
+
+
+def known(state: CompetitionState, path: Path, team: str) -> ProgramRecord | None:
+    """Return the program that a team sent before with the content of a file, or None."""
+    return _find(state, _digest(path), state.ledger.teams().members(_team(state, path, team)))
+
+
+def _team(state: CompetitionState, path: Path, team: str) -> str:
+    """Return the current name of a team; refuse a name that no team may have."""
+    named = named_file(path, team)
+    for fault in named.faults:
+        raise UsageError(fault.message)
+    return state.ledger.teams().current(named.team)
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"The program {path} cannot be read: {error.strerror}.") from error
+
+
+def _keep(kept: Path, path: Path) -> None:
+    """Copy a program for later runs; only the owner of the competition may read it."""
+    if not kept.exists():
+        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic_write(kept, path.read_bytes())
+
+
+def kept_program(state: CompetitionState, program: ProgramRecord) -> Path:
+    """Return the stored file of a program.
+
+    Raises
+    ------
+    InputError
+        If it is missing or was changed.
+    """
+    path = state.folder / RECEIVED_FOLDER / program.sha256
+    if _digest(path) != program.sha256:
+        raise InputError(f"The program {path} was changed: restore a backup.")
+    return path
+
+
+def programs(state: CompetitionState) -> dict[str, ProgramRecord]:
+    """Return every program that was received, by its id; without those set aside."""
+    return programs_in(state.store.each_event(PROGRAM_RECEIVED, SET_ASIDE))
+
+
+def _find(state: CompetitionState, program: str, members: tuple[str, ...]) -> ProgramRecord | None:
+    """Return the program with an id of a team with these names, or None."""
+    record = programs(state).get(program)
+    return record if record is not None and record.team in members else None
+
+
+def waiting(state: CompetitionState) -> list[ProgramRecord]:
+    """Return the programs that have no submission yet, in the order in which they came."""
+    ran = {event.payload.get("program") for event in state.store.each_event("submission")}
+    return [record for program, record in programs(state).items() if program not in ran]
+
+
+def require_no_waiting(state: CompetitionState) -> None:
+    """Raise UsageError while programs wait for their run: the board would lack them."""
+    if not state.settings.programs.sandbox:
+        return
+    left = waiting(state)
+    if left:
+        raise UsageError(
+            f"{len(left):,} {'program waits' if len(left) == 1 else 'programs wait'} for a run on "
+            f"the hidden inputs, the first one of {left[0].team}: run arena programs run, or start "
+            f"a runner."
+        )
+
+
+# -- after a run -----------------------------------------------------------------------------------
+
+
+def record_run(
+    state: CompetitionState, handler: SubmissionHandler, program: ProgramRecord, run: ProgramRun
+) -> Submitted:
+    """Store the submission that a run makes of a program, and release its score.
+
+    Raises
+    ------
+    SandboxError
+        If the machine is at fault; the program is set aside, and its place is returned.
+    """
+    request = submission_of(state, program, run)
+    if request is None:
+        reason = str(run.about.get("reason", "The process that reads files failed twice."))
+        set_aside(state, program, reason)
+        raise SandboxError(f"{reason} The program was set aside, and counts against no limit.")
+    return handler.submit(request)
+
+
+def submission_of(
+    state: CompetitionState, program: ProgramRecord, run: ProgramRun
+) -> SubmissionRequest | None:
+    """Return the submission that a run makes of a program; None: the machine is at fault."""
+    if not run.is_of_the_program:
+        return None
+    file = named_file(Path("predictions"), state.ledger.teams().current(program.team))
+    if run.end != "ok" or run.output is None:
+        ended = run if run.end != "ok" else replace(run, end="no output")
+        fault = failure_of(ended, state.settings)
+        read = ReadSubmission(values=None, faults=(fault,), sha256=program.sha256)
+        run = ended
+    else:
+        _, read = next(state.examine([replace(file, path=run.output)]))
+        if read.crashed or any(fault.kind == RULE_FAILED for fault in read.faults):
+            return None
+    return SubmissionRequest(
+        file=replace(file, name=program.file),
+        read=read,
+        received=program.received,
+        actor=state.actor,
+        key=program.program,
+        limited=False,
+        program=program,
+        run=run,
+        event_fields={**state.event_fields, "program": program.program, "run": run.to_dict()},
+    )
+
+
+def set_aside(state: CompetitionState, program: ProgramRecord, reason: str) -> None:
+    """Record that a program could not be run, and return its team's place in the limits.
+
+    ``reason`` is for the organiser only.
+    """
+    teams = state.ledger.teams()
+    with state.store.transaction() as transaction:
+        Quota(state.settings, program.team, program.received, ()).give_back(transaction)
+        payload = {
+            "program": program.program,
+            "team": teams.current(program.team),
+            "for_organiser": reason,
+            **state.event_fields,
+        }
+        transaction.append_event(SET_ASIDE, state.actor, payload, time=state.clock())

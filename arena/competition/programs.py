@@ -1,0 +1,145 @@
+"""Programs as submissions: what is on record of a program and of its run on the hidden inputs.
+
+A program is received by an event of its own, which takes the place of its team in the limits at
+the time of its last byte. Its run on the hidden inputs becomes an ordinary submission, whose
+idempotency key is the id of the program and whose event has the figures of the run. A run that
+failed by a fault of the machine is set aside: the place is returned.
+
+A program could print hidden inputs into its output, and a fault of a file quotes cells, ids and
+columns. So a fault of such a submission has the kind of failure and rounded figures only, in
+the database as well: whatever shows faults cannot show more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from arena.config import Settings
+from arena.interfaces.faults import describe
+from arena.store import Event
+from arena.store.events import PROGRAM_RECEIVED
+from arena.types import Fault
+
+SET_ASIDE = "program set aside"
+RERUN = "program rerun"
+INVALID = "output invalid"
+_ENDS: Mapping[str, str] = {
+    "time": "It did not end within {seconds:g} seconds.",
+    "memory": "It needed more than {memory_mb:,} MB of memory.",
+    "disk": "It wrote more than {disk_mb:,} MB of files.",
+    "crash": "It ended with an error.",
+    "no output": "It wrote no predictions to the folder /output.",
+    "output too large": "Its output is larger than a submission may be: {max_bytes:,} bytes.",
+    INVALID: "Its output is not a valid submission.",
+}
+"""How a run can fail by a fault of the program -> the sentence for its team."""
+_MOST_DETAIL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRecord:
+    """A program that was received, and has its place in the limits of its team."""
+
+    program: str
+    """Its id: the idempotency key of its submission."""
+    team: str
+    """The name under which its submission is stored."""
+    file: str
+    """The name of its file."""
+    sha256: str
+    """The digest of its file."""
+    received: datetime
+    """When the last byte arrived."""
+    late: bool = False
+    """Whether it came after the deadline: its submission is listed apart."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as the payload of its event, which has the time."""
+        keys = ("program", "team", "file", "sha256", "late")
+        return {key: getattr(self, key) for key in keys}
+
+    @classmethod
+    def of(cls, event: Event) -> Self:
+        """Return the program that an event received."""
+        keys = ("program", "team", "file", "sha256", "late")
+        received = datetime.fromisoformat(event.time)
+        return cls(received=received, **{key: event.payload[key] for key in keys})
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """A run on the hidden inputs, as the runner reports it."""
+
+    end: str
+    """``ok``, a kind of failure, or anything else: a fault of the machine."""
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float
+    output: Path | None = None
+    """What it wrote, of a run that ended well."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What the record keeps beside the figures: ``runner``, ``sandbox``, ``versions``, ``inputs``,
+    ``environment``, ``limits``, ``started`` and ``output_sha256``."""
+
+    @property
+    def is_of_the_program(self) -> bool:
+        """Whether it ended well, or failed by a fault of the program."""
+        return self.end == "ok" or self.end in _ENDS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the record keeps of it, at full precision: for the organiser."""
+        figures = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds}
+        return {"end": self.end, **figures, "peak_mb": self.peak_mb, **self.about}
+
+
+def two_digits(number: float) -> float:
+    """Return a figure of a hidden run as it is shown: rounded to two digits.
+
+    >>> [two_digits(number) for number in (0.0347, 12.71, 1849.0, 0.0)]
+    [0.035, 13.0, 1800.0, 0.0]
+    """
+    return float(f"{number:.2g}")
+
+
+def failure_of(run: ProgramRun, settings: Settings) -> Fault:
+    """Return the fault that the team of a failed run is shown; it says nothing of the output.
+
+    >>> failure_of(ProgramRun("time", 601.3, 590.0, 211.0), Settings.of(metric="auc")).message[:75]
+    'It did not end within 600 seconds. It ran for 600 seconds and used 210 MB o'
+    """
+    limits = {**settings.programs.model_dump(), "max_bytes": settings.limits.max_bytes}
+    return Fault(
+        run.end,
+        f"{_ENDS[run.end].format_map(limits)} It ran for {two_digits(run.seconds):g} seconds and "
+        f"used {two_digits(run.peak_mb):,g} MB of memory. Nothing else is shown of a run on the "
+        f"hidden inputs: try the program on the sample inputs.",
+    )
+
+
+def concealed(
+    faults: tuple[Fault, ...], run: ProgramRun, settings: Settings
+) -> tuple[tuple[Fault, ...], str]:
+    """Return the faults that a team is shown of a run's output, and the details for the organiser.
+
+    The faults of the output, whatever found them, become a single one without any detail.
+    """
+    if not faults or faults[0].kind == run.end:
+        return faults, ""
+    detail = " ".join(map(describe, faults[:_MOST_DETAIL]))
+    return (failure_of(replace(run, end=INVALID), settings),), detail
+
+
+def programs_in(events: Iterable[Event]) -> dict[str, ProgramRecord]:
+    """Return the programs that these events receive and do not set aside, by their ids."""
+    records: dict[str, ProgramRecord] = {}
+    for event in events:
+        if event.kind == PROGRAM_RECEIVED:
+            record = ProgramRecord.of(event)
+            records[record.program] = record
+        elif event.kind == SET_ASIDE:
+            records.pop(str(event.payload["program"]), None)
+    return records

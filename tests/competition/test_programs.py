@@ -1,0 +1,237 @@
+"""Programs as submissions: states, limits, times, and what is shown of a hidden run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.program_runs import RECEIVED_FOLDER
+from arena.config import Settings
+from arena.errors import SandboxError, UsageError
+from arena.hookspecs import hookimpl
+from arena.interfaces import End
+from arena.plugin.manager import PluginManager
+from arena.store import Store
+from arena.types import Fault
+from program import write_csv
+from scripted_sandbox import ScriptedSandbox, manager_with, write_program
+from small_competition import N_ROWS, Clock
+
+HIDDEN = "HIDDEN-57;age"
+GOOD = "id,y\n" + "".join(f"r{i},{i / N_ROWS}\n" for i in range(N_ROWS))
+
+Make = Callable[..., Competition]
+
+
+@pytest.fixture
+def sandbox() -> ScriptedSandbox:
+    return ScriptedSandbox()
+
+
+@pytest.fixture
+def manager(sandbox: ScriptedSandbox) -> PluginManager:
+    return manager_with(sandbox)
+
+
+@pytest.fixture
+def make(tmp_path: Path, solution: Path, clock: Clock, manager: PluginManager) -> Make:
+    def made(*, metric: str = "roc_auc", **sections: Any) -> Competition:
+        programs = {"sandbox": "scripted", **sections.pop("programs", {})}
+        settings = Settings.model_validate(
+            {"metric": {"name": metric}, "programs": programs, **sections}
+        )
+        competition = Competition.create(
+            tmp_path / "c",
+            solution,
+            settings,
+            public_share=0.5,
+            seed=1,
+            clock=clock,
+            manager=manager,
+        )
+        for name in ("inputs", "sample"):
+            (tmp_path / "c" / "programs" / name).mkdir(parents=True)
+        return competition
+
+    return made
+
+
+def test_a_program_is_an_ordinary_submission(
+    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock
+) -> None:
+    path = write_program(tmp_path / "main.py", output=GOOD)
+    write_csv(tmp_path / "same.csv", ["id", "y"], [(f"r{i}", i / N_ROWS) for i in range(N_ROWS)])
+    with make() as competition:
+        first = competition.submit_program(path, "ants")
+        clock.now += timedelta(days=1)
+        again = competition.submit_program(path, "ants")
+        by_file = competition.submit(tmp_path / "same.csv", "bees")
+        (event,) = [
+            one for one in competition.events("submission") if one.payload["team"] == "ants"
+        ]
+        assert first.trial is not None
+        assert first.trial.end is End.OK
+        assert first.submitted is not None
+        assert first.submitted.status == "accepted"
+        assert first.submitted.released == by_file.released
+        assert sandbox.runs == ["sample", "inputs"]
+        assert again.submitted == first.submitted
+        assert event.payload["run"]["seconds"] == 12.34
+        assert event.payload["run"]["inputs"].startswith("sha256:")
+        assert (tmp_path / "c" / RECEIVED_FOLDER).joinpath(
+            competition.events("program received")[0].payload["sha256"]
+        ).read_bytes() == path.read_bytes()
+        assert competition.audit() == ()
+        competition.finalize(intervals=False)
+        competition.export(tmp_path / "export")
+
+
+def test_a_failed_trial_counts_for_nothing(
+    tmp_path: Path, make: Make, sandbox: ScriptedSandbox
+) -> None:
+    path = write_program(tmp_path / "main.py", trial="crash")
+    with make(limits={"per_day": 1}) as competition:
+        answer = competition.submit_program(path, "ants")
+        assert answer.submitted is None
+        assert answer.trial is not None
+        assert answer.trial.log == b"a line of the log"
+        assert competition.quota_used("ants") == 0
+        assert [one.kind for one in competition.events()] == ["created"]
+    assert sandbox.runs == ["sample"]
+
+
+@pytest.mark.parametrize("count_failed", [True, False])
+def test_a_failed_run_shows_its_kind_and_two_digits(
+    tmp_path: Path, make: Make, count_failed: bool
+) -> None:
+    with make(programs={"count_failed": count_failed}) as competition:
+        for end in sorted(set(End) - {End.OK}):
+            path = write_program(tmp_path / "main.py", end=end)
+            submitted = competition.submit_program(path, "ants").submitted
+            assert submitted is not None
+            assert submitted.status == "rejected"
+            (fault,) = submitted.faults
+            assert fault.kind == end
+            assert "12 seconds" in fault.message
+            assert "350 MB" in fault.message
+            assert "12.3" not in fault.message
+        assert competition.quota_used("ants") == (len(End) - 1 if count_failed else 0)
+        assert competition.waiting_programs() == []
+        assert competition.audit() == ()
+
+
+def test_a_fault_of_the_machine_is_set_aside(tmp_path: Path, make: Make) -> None:
+    path = write_program(tmp_path / "main.py", end="machine")
+    with make(limits={"per_day": 1}) as competition:
+        with pytest.raises(SandboxError, match="No memory is left"):
+            competition.submit_program(path, "ants")
+        assert competition.quota_used("ants") == 0
+        assert competition.waiting_programs() == []
+        assert competition.audit() == ()
+        write_program(path, output=GOOD)
+        submitted = competition.submit_program(path, "ants").submitted
+        assert submitted is not None
+        assert submitted.status == "accepted"
+
+
+def test_an_interrupted_run_waits_and_is_run_once_more(
+    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock
+) -> None:
+    deadline = (clock.now + timedelta(hours=1)).isoformat()
+    path = write_program(tmp_path / "main.py", end="killed")
+    with make(competition={"deadline": deadline}) as competition:
+        with pytest.raises(KeyboardInterrupt):
+            competition.submit_program(path, "ants")
+        (waiting,) = competition.waiting_programs()
+        assert (waiting.team, competition.quota_used("ants")) == ("ants", 1)
+        clock.now += timedelta(hours=2)
+        with pytest.raises(UsageError, match="1 program waits"):
+            competition.finalize()
+        sandbox.run = _ends_well(tmp_path, sandbox)  # type: ignore[method-assign]
+        submitted = competition.submit_program(path, "ants").submitted
+        assert submitted is not None
+        assert (submitted.status, submitted.late) == ("accepted", False)
+        assert competition.quota_used("ants") == 1
+        assert sandbox.runs == ["sample", "inputs"]
+        event = competition.events("submission")[0]
+        assert event.time == competition.events("program received")[0].time
+        competition.finalize(intervals=False)
+
+
+def _ends_well(tmp_path: Path, sandbox: ScriptedSandbox) -> Any:
+    other = tmp_path / "other"
+    other.mkdir()
+    write_program(other / "main.py", output=GOOD)
+    run = type(sandbox).run
+
+    def runs(job: Any, box: Any) -> Any:
+        (job.program / "main.py").write_bytes((other / "main.py").read_bytes())
+        return run(ScriptedSandbox(), job, box)
+
+    return runs
+
+
+def test_limits_and_dates_refuse_a_program(tmp_path: Path, make: Make, clock: Clock) -> None:
+    deadline = (clock.now + timedelta(days=2)).isoformat()
+    with make(limits={"per_day": 1}, competition={"deadline": deadline}) as competition:
+        paths = [
+            write_program(tmp_path / f"{name}.py", output=GOOD + " " * name) for name in range(3)
+        ]
+        competition.submit_program(paths[0], "ants")
+        with pytest.raises(UsageError, match="may send 1 submissions a day"):
+            competition.submit_program(paths[1], "ants")
+        clock.now += timedelta(days=3)
+        with pytest.raises(UsageError, match="The competition ended"):
+            competition.submit_program(paths[2], "ants")
+        assert len(competition.events("program received")) == 1
+
+
+HOSTILE: Mapping[str, str] = {
+    "a cell that is no number": GOOD.replace("r0,0.0", f"r0,{HIDDEN}"),
+    "an unknown id": f"{GOOD}{HIDDEN},0.5\n",
+    "a repeated id": f"{GOOD}r0,0.5\n",
+    "a missing id": GOOD.replace("r0,0.0\n", ""),
+    "another column": GOOD.replace("id,y", f"id,{HIDDEN}"),
+    "an additional column": GOOD.replace("\n", f",{HIDDEN}\n"),
+    "no table": HIDDEN,
+    "nothing": "",
+    "a number out of range": GOOD.replace("r0,0.0", "r0,1e999"),
+    "a rule of the organiser": GOOD.replace("r0,0.0", "r0,0.123"),
+}
+"""What a program writes in order to read the hidden inputs from the faults."""
+
+
+class _QuotingRule:
+    """A rule of the organiser that quotes what it refuses."""
+
+    @hookimpl
+    def check_submission(self, predictions: Any, competition: Any) -> list[Fault]:
+        return [Fault("rule", f"{HIDDEN} is not allowed.")] if 0.123 in predictions else []
+
+
+def test_no_fault_of_an_output_is_kept_or_shown(
+    tmp_path: Path, make: Make, manager: PluginManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    with make() as competition:
+        manager.register(_QuotingRule(), "quotes")
+        for name, output in HOSTILE.items():
+            path = write_program(tmp_path / "main.py", output=output)
+            submitted = competition.submit_program(path, name).submitted
+            assert submitted is not None
+            (fault,) = submitted.faults
+            assert fault == Fault("output invalid", fault.message), name
+        assert len({record.faults for record in competition.records()}) == 1
+        assert HIDDEN not in str(competition.submissions())
+    assert HIDDEN not in caplog.text
+    with Store.open(tmp_path / "c" / "arena.duckdb", read_only=True) as store:
+        payloads = [dict(event.payload) for event in store.events()]
+    # No participant reads what is for the organiser.
+    detailed = [payload.pop("for_organiser", "") for payload in payloads]
+    assert sum(HIDDEN in detail for detail in detailed) >= 4
+    assert HIDDEN not in json.dumps(payloads)
