@@ -329,6 +329,7 @@ _NAMES: Mapping[str, Mapping[str, Any]] = {
     "lower_is_better": {"name": "--lower-is-better/--greater-is-better"},
     "like": {"metavar": "BOARD.csv|FOLDER"},
     "rehearsal": {"metavar": "FOLDER"},
+    "attack": {"metavar": "ATTACK.json"},
     "stratify": {"name": "--stratify/--no-stratify"},
     "table": {"name": "--from", "metavar": "TABLE", "readable": False, "kind": list[Path]},
 }

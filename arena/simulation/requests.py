@@ -310,6 +310,10 @@ class PlanRequest:
             "its first one is the pilot."
         ),
     ] = None
+    attack: Annotated[
+        Path | None,
+        Choice("What 'arena attack --json' printed: the bias of each mechanism joins the plan."),
+    ] = None
     where: EngineChoice = HERE
     """Where the work is done."""
 

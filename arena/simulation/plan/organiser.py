@@ -20,6 +20,7 @@ from arena.simulation.plan.drawn import (
     populations_of,
     sweep_designs,
 )
+from arena.simulation.plan.mechanisms import Attacked, attack_bias
 from arena.simulation.plan.metric_choice import MetricSeparation
 from arena.simulation.plan.plan import NeededRows, Plan
 from arena.simulation.requests import PlanRequest
@@ -38,8 +39,6 @@ SWEEPS = {
 _MOST_OUTSIDE = 0.01
 _WIDEST_RATIO = 10
 """The ends of an interval of needed rows, from which on it answers nothing."""
-_BONUS = 2 / np.pi
-"""Of the boosting attack: see :attr:`Mechanics.attack_bias`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +141,14 @@ class Mechanics:
     """Number of public rows."""
     submissions: int
     """Of a team over the competition."""
-    attack_bias: float
-    """By how much a team that submits random predictions can improve its public score on a board
-    that shows every score: ``(2 / pi) s sqrt(k / (2 n))``, s the standard deviation of a row's
-    value (Blum and Hardt 2015, section 5, where s is 1/2). At most s, and the range of the
-    scores."""
+    attack_bias: float | None
+    """See :func:`~arena.simulation.plan.mechanisms.attack_bias`."""
     minimum_step: float
     """Standard error on the public rows of the difference between two submissions of a team."""
-    mechanism: str | None
-    """``ladder-free`` with that step; None: the metric's scores have no bounds."""
+    mechanism: str
+    """That which ``arena init`` chooses for such rows and this metric."""
+    attacked: tuple[Attacked, ...] = ()
+    """What ``arena attack`` measured of each mechanism; empty: it is not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +225,7 @@ class Advice:
 
     def decisions(self) -> list[Decision]:
         """Return what the organiser can decide, for a competition of all teams."""
-        base, mechanics = self.questions.design, self.mechanics
+        base = self.questions.design
         drawn = f"drawn competitions of {base.teams:,} teams"
         decisions = [
             Decision(
@@ -250,16 +248,28 @@ class Advice:
             effect += "teams" + ("; the other choices are not shown to be worse" if alike else "")
             choice = show(sweep.best.setting) + (f", or {alike}" if alike else "")
             decisions.append(Decision(what, choice, effect, drawn))
-        decisions.append(
-            Decision(
-                "mechanism",
-                mechanics.mechanism or "a Ladder with a clip",
-                f"limits what random submissions gain: {mechanics.attack_bias:.2g} for "
-                f"{mechanics.submissions:,} of them on a board that shows every score",
-                "a formula; arena attack measures it",
+        return decisions + self._mechanism_decisions()
+
+    def _mechanism_decisions(self) -> list[Decision]:
+        """Return the recommended mechanism, or those that were attacked, with their bias."""
+        own = self.mechanics
+        if own.attacked:
+            return [
+                Decision(
+                    "mechanism" + (", the default" if one.mechanism == own.mechanism else ""),
+                    one.mechanism,
+                    f"largest bias of the public score {_measured_bias(one)}; {_shown_gain(one)}",
+                    f"arena attack: {one.submissions:,} submissions on {one.public_rows:,} rows",
+                )
+                for one in own.attacked
+            ]
+        effect = "limits what random submissions gain from the public score"
+        if own.attack_bias is not None:
+            effect += (
+                f": about {own.attack_bias:.2g} for {own.submissions:,} of them if every score is "
+                "shown"
             )
-        )
-        return decisions
+        return [Decision("mechanism", own.mechanism, effect, "a formula; arena attack measures it")]
 
     def _nearest(self, name: str, value: float) -> DesignFigures:
         return min(self.sweep(name).designs, key=lambda design: abs(design.setting - value))
@@ -312,23 +322,34 @@ class Advice:
 
     def _mechanism(self) -> str:
         own = self.mechanics
-        text = (
-            f"On a board that shows every score, one team with {own.submissions:,} submissions of "
-            f"random predictions can improve its score on {own.public_rows:,} public rows by about "
-            f"{own.attack_bias:.2g}. "
-        )
+        text = ""
         if own.submissions >= own.public_rows:
             text = (
                 f"On a board that shows every score, one team with {own.submissions:,} submissions "
                 f"can find out nearly every label of {own.public_rows:,} public rows: use more "
                 f"public rows or fewer submissions. "
             )
-        if own.mechanism is None:
-            return text + "The metric has no bounds, so a Ladder needs a clip; see arena attack."
+        elif own.attack_bias is not None and not own.attacked:
+            text = (
+                f"On a board that shows every score, one team with {own.submissions:,} submissions "
+                f"of random labels can improve its score on {own.public_rows:,} public rows by "
+                f"about {own.attack_bias:.2g}. "
+            )
+        text += f"For {self.metric} arena init chooses {own.mechanism}. "
+        if not own.attacked:
+            return (
+                f"{text}The standard error of the difference of two submissions of a team is about "
+                f"{own.minimum_step:.2g}. arena attack --json measures the bias of each mechanism, "
+                f"and --attack adds it to the plan."
+            )
         return (
-            f"{text}{own.mechanism} releases only gains above about {own.minimum_step:.2g}, one "
-            f"standard error of the difference of two submissions of a team. Compare mechanisms "
-            f"with arena simulate competition --seeds 20: a pilot does not show their effect."
+            text
+            + "Measured: "
+            + "; ".join(
+                f"{one.mechanism}, largest bias {_measured_bias(one)}, {_shown_gain(one)}"
+                for one in own.attacked
+            )
+            + "."
         )
 
     def _metric(self) -> str:
@@ -432,6 +453,17 @@ class Advice:
         return document
 
 
+def _measured_bias(one: Attacked) -> str:
+    bound = "" if one.bias_high is None else f" (at most {one.bias_high:.2g}, 95%)"
+    return f"{one.bias:.2g}{bound} by {one.worst_attack}"
+
+
+def _shown_gain(one: Attacked) -> str:
+    if one.smallest_gain is None:
+        return "no honest gain that was tried is shown in nine of ten trials"
+    return f"honest gains from {one.smallest_gain:.2g} are shown in nine of ten trials"
+
+
 def _tau(one: MetricSeparation) -> str:
     return f"{one.tau:.2f}, interval {one.tau_low:.2f} to {one.tau_high:.2f}"
 
@@ -480,6 +512,8 @@ def advise_organiser(
     metric: str,
     greater_is_better: bool,
     score_range: tuple[float, float] | None,
+    mechanism: str,
+    attacked: tuple[Attacked, ...] = (),
     groups: int | None = None,
     metrics: tuple[MetricSeparation, ...] = (),
     notes: tuple[str, ...] = (),
@@ -497,7 +531,11 @@ def advise_organiser(
         ``(m,)`` and ``(m, B)`` of the pilot, as :func:`~arena.simulation.plan.plan.plan_rows` takes
         them.
     score_range
-        The range of the metric's scores, which a Ladder needs; None: they have none.
+        The range of the metric's scores; None: they have none.
+    mechanism
+        The recommended one.
+    attacked
+        The mechanisms that were attacked.
     groups
         Groups of private rows; None: every row is its own.
     metrics
@@ -528,13 +566,7 @@ def advise_organiser(
     swept = {name: questions.swept(name) for name in SWEEPS}
     sweeps = sweep_designs(swept, populations, questions.within, level, seed, progress)
     base = questions.design
-    row = float(np.median(errors.std(axis=1, ddof=1))) * float(np.sqrt(plan.pilot_rows))
     shared = questions.within * plan.standard_error
-    step = shared * float(np.sqrt(plan.pilot_rows / base.public_rows))
-    bias = float(_BONUS) * row * float(np.sqrt(base.submissions / (2 * base.public_rows)))
-    bias = min(bias, row, high - low)
-    has_range = score_range is not None
-    mechanism = f"ladder-free(minimum_step={step:.2g})" if has_range and step > 0 else None
     return Advice(
         plan=plan,
         metric=metric,
@@ -545,9 +577,10 @@ def advise_organiser(
         mechanics=Mechanics(
             public_rows=base.public_rows,
             submissions=base.submissions,
-            attack_bias=bias,
-            minimum_step=step,
+            attack_bias=attack_bias(score_range, base.submissions, base.public_rows),
+            minimum_step=shared * float(np.sqrt(plan.pilot_rows / base.public_rows)),
             mechanism=mechanism,
+            attacked=attacked,
         ),
         metrics=metrics,
         notes=notes,

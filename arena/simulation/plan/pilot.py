@@ -29,6 +29,7 @@ from arena.scoring.result import RejectedFile
 from arena.scoring.score import admitted
 from arena.scoring.settings import BoardSettings, ScoreSettings
 from arena.simulation.degenerate import best_constant_score, degenerate_board
+from arena.simulation.plan.mechanisms import read_attacks, recommended_mechanism
 from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
 from arena.simulation.plan.organiser import Advice, Questions, advise_organiser
 from arena.simulation.plan.plan import MOST_SUBMISSIONS, plan_rows
@@ -46,6 +47,7 @@ from arena.types import (
     DEFAULT_RESAMPLES,
     FloatArray,
     IntArray,
+    Solution,
     SolutionColumns,
 )
 from arena.utils.arguments import several
@@ -74,6 +76,8 @@ class Pilot:
     """The specification of the metric."""
     degrees: float | None
     """Degrees of freedom of the standard error of a difference; None: not known."""
+    mechanism: str
+    """The recommended mechanism of the public board."""
     agreements: Mapping[str, FloatArray]
     """Of each metric, the agreement of rankings by two halves of the rows; empty: only one."""
     notes: tuple[str, ...]
@@ -104,6 +108,7 @@ def plan(
     top: int = 10,
     metrics: str | Sequence[str] = (),
     rehearsal: str | Path | None = None,
+    attack: str | Path | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     level: float = DEFAULT_LEVEL,
     seed: int = 0,
@@ -149,6 +154,8 @@ def plan(
         Other metrics to compare on the pilot.
     rehearsal
         A folder of simulations with several seeds, whose comparison of mechanisms joins the plan.
+    attack
+        The document that ``arena attack --json`` prints, whose biases join the plan.
     resamples, level, seed
         Of the bootstrap, of all intervals, and of all random draws.
     workers, engine, address
@@ -193,6 +200,7 @@ def plan(
         "top": top,
         "metrics": ", ".join(several(metrics)),
         "rehearsal": None if rehearsal is None else Path(rehearsal),
+        "attack": None if attack is None else Path(attack),
         "where": EngineChoice(engine, address, workers),
     }
     of_files: dict[str, Any] = {
@@ -266,7 +274,14 @@ def read_competition(
     """Return the private board of a stored competition as a pilot."""
     ranked = competition.study(workers=workers, progress=progress)
     name = competition.settings.metric.specification
-    return _read(ranked, name, metrics, competition.manager, np.random.default_rng(seed))
+    manager = competition.manager
+    mechanism = _mechanism(name, competition.solution, "private", manager)
+    return _read(ranked, name, mechanism, metrics, manager, np.random.default_rng(seed))
+
+
+def _mechanism(metric: str, solution: Solution, split: str, manager: PluginManager) -> str:
+    single: Metric = manager.metrics.resolve(metric)
+    return recommended_mechanism(single, solution, split, manager)
 
 
 def read_pilot(
@@ -281,8 +296,9 @@ def read_pilot(
     manager = PluginManager() if manager is None else manager
     with admitted(solution, submissions, settings, manager, progress) as folder:
         ranked = folder.run.study(folder.counting, rejected=folder.rejected, notes=folder.notes)
+        mechanism = _mechanism(settings.metric, folder.run.solution, settings.split, manager)
         rng = analysis_generator(settings.board.seed, 0)
-        return _read(ranked, settings.metric, metrics, manager, rng)
+        return _read(ranked, settings.metric, mechanism, metrics, manager, rng)
 
 
 def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
@@ -323,6 +339,8 @@ def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
         metric=pilot.metric,
         greater_is_better=study.metric.greater_is_better,
         score_range=conceivable_scores(study.metric),
+        mechanism=pilot.mechanism,
+        attacked=() if request.attack is None else read_attacks(request.attack, pilot.metric),
         groups=groups,
         metrics=(
             compare_metrics(pilot.agreements, request.level, len(study.scores))
@@ -426,6 +444,7 @@ def _without_copies(resampled: FloatArray) -> IntArray:
 def _read(
     ranked: BoardStudy,
     metric: str,
+    mechanism: str,
     others: Sequence[str],
     manager: PluginManager,
     rng: np.random.Generator,
@@ -442,6 +461,7 @@ def _read(
         study=study,
         metric=metric,
         degrees=degrees,
+        mechanism=mechanism,
         agreements=agreements,
         notes=tuple(notes),
         in_rarest_class=rarest,

@@ -201,12 +201,13 @@ def test_answers_name_every_question():
         metric="accuracy",
         greater_is_better=True,
         score_range=(0.0, 1.0),
+        mechanism="ladder-free(noise=2)",
         groups=100,
         metrics=compare_metrics({"accuracy": np.full(25, 0.5), "f1": np.full(25, 0.4)}, 0.95, 12),
     )
     answers = dict(advice.answers())
     assert "set of the top 5" in answers["How many private rows?"]
-    assert "ladder-free(minimum_step=" in answers["Which mechanism?"]
+    assert "arena init chooses ladder-free(noise=2)" in answers["Which mechanism?"]
     assert "Shown to be lower: f1" in answers["Which metric?"]
     assert "the pilot's 1,000 rows are 100 groups" in " ".join(advice.assumptions())
     assert "1,400 private and 600 public rows" in advice.paragraph()
@@ -379,7 +380,7 @@ def test_rows_of_one_group_say_nothing_about_others():
         [np.where(np.arange(40) < right, truth, 1 - truth) for right in (38, 30)]
     )
     study = make_study(Accuracy(), truth, predictions, clusters=np.zeros(40, int))
-    pilot = Pilot(study, "accuracy", None, {}, ())
+    pilot = Pilot(study, "accuracy", None, "full", {}, ())
     with pytest.raises(InputError, match="in one group"):
         advise(pilot, CompetitionPlanRequest(), NoProgress())
 

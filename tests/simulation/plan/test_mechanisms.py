@@ -1,0 +1,31 @@
+"""What a plan says about the public board: the figure of an attack, and its measured results."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from arena.errors import InputError, UsageError
+from arena.simulation.plan.mechanisms import attack_bias, read_attacks
+from arena_competitors.functions import attack
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc", "balanced_accuracy", "f1"])
+def test_the_formula_is_what_the_attack_measures(metric):
+    found = attack(mechanisms="full", metric=metric, rows=1_714, submissions=150, repeats=40)
+    assert found.verdicts[0].bias == pytest.approx(attack_bias((0.0, 1.0), 150, 1_714), rel=0.15)
+
+
+def test_attacks_are_read_as_they_are_printed(tmp_path):
+    path = tmp_path / "attack.json"
+    measured = attack(mechanisms="full", rows=200, submissions=5, repeats=1)
+    path.write_text(json.dumps(measured.to_dict()))
+    (full,) = read_attacks(path, "accuracy")
+    assert (full.mechanism, full.submissions, full.public_rows) == ("full", 5, 200)
+    with pytest.raises(UsageError, match="attacks on accuracy"):
+        read_attacks(path, "roc_auc")
+    path.write_text("{}")
+    with pytest.raises(InputError, match="is not what arena attack --json prints"):
+        read_attacks(path, "accuracy")
