@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,11 @@ _ZEROS = (
     "leading zeros were lost or added, e.g. by opening the CSV file in a spreadsheet: write the "
     "ids as the sample submission has them, as text"
 )
+_SPACES = "differs only in case or spaces"
 _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     (
         "there are spaces around it",
-        "differs only in case or spaces",
+        _SPACES,
         lambda ids: pc.utf8_trim_whitespace(ids),  # noqa: PLW0108 - imported late
     ),
     (
@@ -35,8 +36,8 @@ _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
         lambda ids: pc.replace_substring_regex(ids, r"^0+([0-9])", r"\1"),
     ),
     (
-        "it is written as a decimal number: write 1 and not 1.0",
-        "ids are written as decimal numbers: write 1 and not 1.0",
+        "it is a decimal number here or in the solution: write 1 or 1.0, as the sample submission",
+        "ids are decimal numbers here or in the solution: write 1 or 1.0, as the sample submission",
         lambda ids: pc.replace_substring_regex(ids, r"^(-?[0-9]+)\.0+$", r"\1"),
     ),
     (
@@ -47,12 +48,12 @@ _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ),
     (
         "ids are case-sensitive",
-        "differs only in case or spaces",
+        _SPACES,
         lambda ids: pc.utf8_lower(ids),  # noqa: PLW0108 - imported late
     ),
     (
         "there are spaces around it, and ids are case-sensitive",
-        "differs only in case or spaces",
+        _SPACES,
         lambda ids: pc.utf8_lower(pc.utf8_trim_whitespace(ids)),
     ),
     (
@@ -60,9 +61,26 @@ _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
         'ids are formulas of a spreadsheet: write 001 and not ="001"',
         lambda ids: pc.replace_substring_regex(ids, r'^="(.*)"$', r"\1"),
     ),
+    (
+        "only one of both has an offset from UTC: write times as the sample submission",
+        "times have an offset from UTC here or in the solution only: write them as the sample "
+        "submission",
+        lambda ids: _without_offset(ids),  # noqa: PLW0108 - defined below
+    ),
 )
 """Possible alterations of ids: the text for one id, the text for a whole file, and a function that
 maps an altered id and its original to the same text."""
+
+
+def _without_offset(ids: Any) -> Any:
+    """Return points in time without their offset from UTC; other texts unchanged."""
+    for form, kept in (
+        (r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:[0-9.]+)?(Z|[+-]\d\d:?\d\d)?$", r"\1 \2\3"),
+        (r"^(\d{4}-\d\d-\d\d \d\d:\d\d):00(\.0+)?$", r"\1"),
+        (r"^(\d{4}-\d\d-\d\d) 00:00$", r"\1"),
+    ):
+        ids = pc.replace_substring_regex(ids, form, kept)
+    return ids
 
 
 _DAMAGES = (
@@ -249,6 +267,24 @@ def _common_cause(reasons: npt.NDArray[np.int8]) -> str | None:
     counts = Counter(_ALTERATIONS[reason][1] for reason in reasons[reasons >= 0].tolist())
     cause, count = counts.most_common(1)[0] if counts else ("", 0)
     return cause if 2 * count > len(reasons) else None
+
+
+def alike(names: Sequence[str], differ: Callable[[int, int], bool]) -> tuple[str, str] | None:
+    """Return two names that seem to be one, written in two ways; None: there are none.
+
+    ``differ`` says of two positions whether something shows that the names are different.
+
+    >>> alike(["1", "2", "1.0"], lambda a, b: False), alike(["a", "A"], lambda a, b: True)
+    (('1', '1.0'), None)
+    """
+    texts = pa.array(names, pa.string())
+    for _, _, same in _ALTERATIONS:
+        codes = same(texts).dictionary_encode().indices.to_numpy()
+        repeated, first = find_duplicates(codes)
+        for a, b in zip(first.tolist(), repeated.tolist(), strict=True):
+            if not differ(a, b):
+                return names[a], names[b]
+    return None
 
 
 def _damage(ids: Any) -> str | None:

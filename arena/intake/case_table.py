@@ -12,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from arena.errors import InputError, UsageError
-from arena.intake.cells import Place, numbers, points_for_commas, to_text
+from arena.intake.cells import NOT_A_NUMBER, Place, numbers, points_for_commas, to_text
 from arena.intake.content import read_content
 from arena.intake.equal_texts import composed, composed_fields
 from arena.intake.folder import file_stem
 from arena.intake.header import data_in_header
 from arena.intake.joined_columns import with_joined
-from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
+from arena.intake.memory import arrow_table
+from arena.intake.parquet_file import table_of_arrow
 from arena.intake.submission import READING_ERRORS, read_table
-from arena.intake.table import count_from_one
+from arena.intake.table import MAX_SOLUTION_BYTES, ROW_NUMBERS, SOLUTION_BOUNDS
 from arena.intake.times import read_times
 from arena.interfaces import CaseScores
 from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, show, show_all
@@ -51,16 +52,17 @@ _ALGORITHM_WORDS = _ALGORITHM_NAMES | {
 }
 """Words in the name of the column of algorithms of a table with three columns."""
 AUTO = "auto"
-"""The repeats are numbered in the order of the rows."""
+"""The repeats, or the cases of a wide table, are numbered in the order of the rows."""
 FROM_NAME, FROM_FOLDER = "name", "folder"
 """Where the name of an algorithm is, if each file holds the values of one."""
 _ROLES = ("algorithm", "case", "task", "cluster", "repeat", "time")
 """A column that has one of these names has this role, unless another role is given to it."""
 _USUAL_CASES = _CASE_NAMES | _FURTHER_CASE_NAMES | {"case"}
-_ROW_NAMES = ("", "Unnamed: 0")
-"""What R and pandas call the column of row numbers that they write."""
+_MELTED = ("variable", "value")
+"""What pandas calls the columns of names and values of a table that it made long."""
 _INFINITE = r"^[+-]?inf(inity)?$"
-_MISSING = ("", "na", "n/a", "nan", "null", "none")
+_MISSING = ("", *NOT_A_NUMBER, "n.a.", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".")
+_RIGHT_OR_WRONG = ("0", "1", "true", "false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ class CaseColumns:
     """The algorithms; with this column the table is long. Without a column ``algorithm``, one that
     has another usual name (``method``, ``model``, ``system``, ``alg_name``, …) and holds texts."""
     case: str | None = None
-    """The default for a wide table without a column ``case`` is the first column."""
+    """The default for a wide table without a column ``case`` is the first column, unless it could
+    hold values. ``auto``: each row of a wide table is a case, and they are numbered."""
     value: str | None = None
     """Of a long table; None: the column ``value``, or the only column left."""
     task: str | None = None
@@ -121,10 +124,11 @@ def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseSco
     faults = FaultList()
     try:
         data = read_content(path, MAX_SOLUTION_BYTES, faults).data
-        named = (one for one in (columns.algorithm, columns.case, columns.value) if one)
+        given = (columns.case, columns.algorithm, columns.value)
+        named = [name for name in given if name is not None]
         table = read_table(
             data,
-            (*columns.no_header, *named),
+            (columns.case or "case", *columns.no_header, *named),
             SOLUTION_BOUNDS,
             faults,
             header=columns.no_header,
@@ -133,6 +137,7 @@ def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseSco
         )
         if columns.algorithm_from is not None:
             table, columns = _of_one_algorithm(table, columns, path)
+        _stop(path, faults)
         if table.header_row is not None and set(named).isdisjoint(table.names):
             _check_header(table, faults)
         _stop(path, faults)
@@ -179,21 +184,30 @@ def _of_one_algorithm(
     )
 
 
-def case_scores_of(frame: Any, columns: CaseColumns = CaseColumns()) -> CaseScores:
-    """Return the values of a data frame, or of a mapping of names to columns; see above.
+def case_scores_of(data: Any, columns: CaseColumns = CaseColumns()) -> CaseScores:
+    """Return the values of a data frame, a mapping of names to columns, or nested mappings.
+
+    The labels of the rows of a wide data frame are the cases if they are texts.
 
     >>> table = case_scores_of({"algorithm": ["a", "b"], "case": [1, 1], "dice": [0.5, 0.25]})
     >>> table.metric, table.values.tolist()
     ('dice', [0.5, 0.25])
+    >>> case_scores_of({"a": {"x": 1.0, "y": 0.5}, "b": {"x": 0.75, "y": 0.25}}).values.tolist()
+    [1.0, 0.5, 0.75, 0.25]
     """
-    names = tuple(str(name) for name in frame)
-    arrays = tuple(pa.array(np.asarray(frame[name]), from_pandas=True) for name in frame)
-    if not arrays or len({len(one) for one in arrays}) > 1 or not len(arrays[0]):
-        raise InputError("The table has no rows, or its columns differ in length.")
-    return _interpret(RawTable(names, arrays, count_from_one), columns, "the table")
+    name, faults = "The table", FaultList()
+    try:
+        table = arrow_table(name, data, index=columns.case or "case", flat=True)
+        raw = table_of_arrow(table, SOLUTION_BOUNDS, faults)
+    except Refused:
+        _stop(name, faults)
+        raise
+    _stop(name, faults)
+    return _interpret(raw, columns, name)
 
 
 def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
+    table = replace(table, names=tuple(column.strip() for column in table.names))
     repeated = sorted({one for one in table.names if table.names.count(one) > 1})
     if repeated:
         raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
@@ -202,13 +216,16 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     for wanted in filter(None, given):
         table = with_joined(table, wanted, given)
     columns, notes = _recognised(table, columns)
+    if columns.case == AUTO and AUTO not in table.names:
+        table = _with_numbered_rows(table)
+        columns = replace(columns, case=None)
     is_numbered = columns.repeat == AUTO and AUTO not in table.names
     if is_numbered:
         columns = replace(columns, repeat=None)
-    roles = _roles(table.names, columns, name)
+    roles = _roles(table, columns, name)
     long = "algorithm" in roles
     taken = set(roles.values())
-    left = [one for one in table.names if one not in taken and one not in _ROW_NAMES]
+    left = [one for one in table.names if one not in taken and one not in ROW_NUMBERS]
     cells = dict(zip(table.names, table.columns, strict=True))
     faults = FaultList()
     place = Place(table.row_number, None)
@@ -219,6 +236,8 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         times, metric = 1, value
     else:
         names = left
+        if columns.value is None and table.header_row is None:
+            columns = replace(columns, value=_nested_value(left, name))
         if columns.value is not None:
             names = [column for column in left if column.endswith(f".{columns.value}")]
             left = [column.removesuffix(f".{columns.value}") for column in names]
@@ -256,6 +275,30 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     )
 
 
+def _with_numbered_rows(table: RawTable) -> RawTable:
+    """Return the table with a column ``case`` of the numbers of its rows."""
+    rows = pa.array([str(row) for row in range(1, table.n_rows + 1)], pa.string())
+    return replace(table, names=("case", *table.names), columns=(rows, *table.columns))
+
+
+def _nested_value(names: Sequence[str], name: str) -> str | None:
+    """Return the value in the columns ``algorithm.value`` of nested cells; None: no such columns.
+
+    Several values for each algorithm are an error.
+    """
+    parts = [column.rpartition(".")[::2] for column in names]
+    algorithms, values = ({part[at]: None for part in parts} for at in (0, 1))
+    is_nested = len(parts) == len(algorithms) * len(values) and "" not in algorithms
+    if not parts or not is_nested or any(value.isdecimal() for value in values):
+        return None
+    if len(values) > 1 < len(algorithms):
+        raise UsageError(
+            f"{name} has several values for each algorithm and case ({show_all(values)}): name "
+            "one with --value."
+        )
+    return next(iter(values)) if len(values) == 1 else None
+
+
 def _numbered(*columns: Any) -> Any:
     """Return the number of each row among those with the same texts, as text."""
     codes = [
@@ -279,10 +322,13 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
     given = {getattr(columns, role) for role in (*_ROLES, "value")}
     if columns.algorithm is not None or "algorithm" in {*table.names} - given:
         return columns, ()
+    is_long = {"case", "value"} <= {*table.names}
     algorithms = [
         name
         for name, cells in zip(table.names, table.columns, strict=True)
-        if name.casefold() in _ALGORITHM_NAMES and name not in given and _holds_texts(cells)
+        if name.casefold() in _ALGORITHM_NAMES
+        and name not in given
+        and (is_long or _holds_texts(cells))
     ]
     if len(algorithms) != 1:
         return _recognised_three(table, columns)
@@ -306,8 +352,12 @@ def _recognised_three(table: RawTable, columns: CaseColumns) -> tuple[CaseColumn
     listed = [
         (name, cells)
         for name, cells in zip(table.names, table.columns, strict=True)
-        if name not in _ROW_NAMES
+        if name not in ROW_NUMBERS
     ]
+    names = [name for name, _ in listed]
+    if len(names) == 3 and {*_MELTED} <= {*names} and columns == _PLAIN:
+        case = next(name for name in names if name not in _MELTED)
+        return replace(columns, algorithm=_MELTED[0], case=case, value=_MELTED[1]), ()
     texts = [name for name, cells in listed if _holds_texts(cells)]
     named = [name for name in texts if _ALGORITHM_WORDS & set(_words(name))]
     if len(listed) != 3 or len(texts) != 2 or len(named) != 1 or columns != _PLAIN:
@@ -335,8 +385,9 @@ def _holds_texts(cells: Any) -> bool:
     return any(word not in _MISSING and not is_number(word.replace(",", ".")) for word in words)
 
 
-def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, str]:
+def _roles(table: RawTable, columns: CaseColumns, name: str) -> dict[str, str]:
     """Return role -> column, for the roles that the table has, but the value."""
+    names = table.names
     roles: dict[str, str] = {}
     given = {role: getattr(columns, role) for role in (*_ROLES, "value")}
     named = {wanted for wanted in given.values() if wanted is not None}
@@ -361,12 +412,32 @@ def _roles(names: Sequence[str], columns: CaseColumns, name: str) -> dict[str, s
         if "algorithm" in roles:
             raise UsageError(
                 f"{name} has no column 'case': name the column of the cases with --case. The "
-                f"columns are {show_all(names)}. One number for each team has no cases: see "
+                f"columns are {show_all(names)}. If each column is a case, write a row for each "
+                "case and a column for each algorithm. One number for each team has no cases: see "
                 "arena sota."
             )
         taken = {*roles.values(), *named}
-        roles["case"] = next((column for column in names if column not in taken), names[0])
+        case = next((column for column in names if column not in taken), names[0])
+        if case.casefold() not in (*_USUAL_CASES, *ROW_NUMBERS) and _may_be_values(
+            table.columns[names.index(case)]
+        ):
+            raise UsageError(
+                f"{name} has no column 'case', and its first column, {show(case)}, could hold the "
+                f"cases or values. Name the column of the cases, such as --case {case}, or number "
+                "the rows with --case auto."
+            )
+        roles["case"] = case
     return roles
+
+
+def _may_be_values(cells: Any) -> bool:
+    """Return whether a column holds fractions, or right and wrong answers, and nothing else."""
+    text = pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(to_text(cells))))
+    words = [word for word in text.to_pylist() if word not in _MISSING]
+    if len(cells) > len(text) and {*words} <= {*_RIGHT_OR_WRONG}:
+        return True
+    numeric = all(is_number(word.replace(",", ".")) for word in words)
+    return numeric and any(not re.fullmatch("[+-]?[0-9]+([.]0+)?", word) for word in words)
 
 
 def _value_column(roles: Mapping[str, str], left: Sequence[str], name: str) -> str:

@@ -24,20 +24,25 @@ from arena.types import Fault, FloatArray, RowNumber
 from arena.utils.lazy import pc
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_NOT_A_NUMBER = (
+NOT_A_NUMBER = (
     *("nan", "+nan", "-nan", "na", "n/a", "#n/a", "#na", "<na>", "nat", "null", "none", "nil", "?"),
 )
+"""What programs write, in lower case, where a number is missing."""
 _BOOLEANS = {"true": "1", "false": "0"}
 """What programs write for truth values. They are numbers, and labels equal to 1 and 0."""
 _INFINITE = r"^[+-]?inf(inity)?$"
 
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
+_THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$"
+_NUMBER_FORMS = r"^0*([0-9]+?)(\.0+)?$", r"\1"
+"""A pattern, and what it is replaced by, that makes 01, 1.0 and 1 the same text."""
+_MINUS = "\N{MINUS SIGN}"
 
 _BAD_CELLS = (
     ("empty cell", "The cell is empty: write a number."),
     ("NaN", "{} is not a number: write a finite number."),
     ("infinite value", "{} is infinite or too large: write a finite number."),
-    ("decimal comma", "{} has a decimal comma: write a decimal point."),
+    ("decimal comma", "{} has a comma: write a decimal point, and no thousands separators."),
     ("not a number", "{} is not a number: write a number."),
 )
 _EMPTY, _NAN, _INFINITY, _COMMA, _NO_NUMBER, _REPORTED = range(6)
@@ -138,11 +143,21 @@ def report_cells(
 def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -> tuple[Any, ...]:
     """Return text columns with decimal points, if the whole file uses decimal commas.
 
-    Both commas and points in one file are a fault, because either could be thousands separators.
+    Both commas and points in one file are a fault, because either could be thousands separators;
+    so are commas of which each has three digits behind it and more than a zero before it.
     """
     commas = [pc.match_substring(column, ",") for column in columns]
     if not any(pc.any(mask).as_py() for mask in commas):
         return tuple(columns)
+    if all(_may_be_thousands(column, mask) for column, mask in zip(columns, commas, strict=True)):
+        kind = "unclear comma"
+        message = (
+            "The comma may be a decimal comma or a thousands separator: write a decimal point, "
+            "and no thousands separators."
+        )
+        for mask in commas:
+            positions = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+            faults.add_each(kind, positions, lambda p: place.fault(kind, message, p, None))
     points = [pc.match_substring(column, ".") for column in columns]
     if any(pc.any(mask).as_py() for mask in points):
         first = min(_first(mask) for mask in points)
@@ -157,6 +172,12 @@ def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -
             lambda p: place.fault("mixed decimal marks", message, p, None),
         )
     return tuple(pc.replace_substring(column, ",", ".") for column in columns)
+
+
+def _may_be_thousands(column: Any, has_comma: Any) -> bool:
+    """Return whether every comma of a column could separate thousands."""
+    cells = pc.utf8_trim_whitespace(column.filter(has_comma))
+    return pc.all(pc.match_substring_regex(cells, _THOUSANDS)).as_py() is not False
 
 
 def _first(mask: Any) -> int:
@@ -210,7 +231,7 @@ def _cast(column: Any) -> FloatArray:
     try:
         cast = _as_float64(column, safe=is_text(column))
     except pa.ArrowInvalid:
-        text = pc.utf8_trim_whitespace(column)
+        text = pc.replace_substring(pc.utf8_trim_whitespace(column), _MINUS, "-")
         numeric = _digits_for_booleans(text)
         if pc.all(pc.is_in(numeric, value_set=pa.array(_BOOLEANS.values()))).as_py():
             text = numeric
@@ -273,7 +294,7 @@ def _reasons(cells: Any, faults: FaultList) -> npt.NDArray[np.int8]:
     text = pc.utf8_lower(pc.utf8_trim_whitespace(cells))
     masks = (
         pc.equal(text, ""),
-        pc.is_in(text, value_set=pa.array(_NOT_A_NUMBER)),
+        pc.is_in(text, value_set=pa.array(NOT_A_NUMBER)),
         pc.or_(pc.match_substring_regex(text, _INFINITE), is_number(text)),
         pc.match_substring_regex(text, _DECIMAL_COMMA),
     )
@@ -351,6 +372,9 @@ def _cause_of_labels(unknown: Any, classes: Sequence[str]) -> str | None:
     folded = pa.array([label.strip().lower() for label in classes], pa.string())
     if pc.mean(pc.is_in(pc.utf8_lower(text), value_set=folded)).as_py() > 0.5:
         return "differs only in case or spaces"
+    unlike = pc.replace_substring_regex(text, *_NUMBER_FORMS)
+    if pc.mean(pc.is_in(unlike, pc.replace_substring_regex(folded, *_NUMBER_FORMS))).as_py() > 0.5:
+        return "numbers are written in another way, such as 1 for 01 or 1.0: write them as texts"
     cells = text.filter(is_number(text))
     values = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
     probabilities = (values >= 0) & (values <= 1)

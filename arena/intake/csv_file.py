@@ -1,12 +1,11 @@
 """Parses CSV to a table of text columns and reports rows with too many or too few fields.
 
-The header is read separately, so that repeated and unknown names are preserved. Then pyarrow parses
-everything as text: types and missing values are not inferred.
+The header is read separately (:mod:`arena.intake.csv_header`), so that repeated and unknown names
+are preserved. Then pyarrow parses everything as text: types and missing values are not inferred.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,16 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from arena.intake.encoding import line_of
+from arena.intake.csv_header import end_of_blank_lines, find_header
 from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, RowNumbers
-from arena.interfaces.faults import FaultList, plural, show_all
-from arena.types import RawTable
+from arena.interfaces.faults import FaultList, plural
+from arena.types import Fault, RawTable
+from arena.utils.lazy import pc
 
-_DELIMITERS = (",", ";", "\t")
-_LINE_END = re.compile(rb"\r\n|\r|\n")
-_BLANK_LINES = re.compile(rb"[\r\n]*")
-_MAX_HEADER = 2**22
 _PIECE = 2**16
 """Bytes that are counted at once: arrays of this size are not allocated from the system."""
 _MAX_BLOCK = 2**30
@@ -33,8 +29,6 @@ _MAX_BROKEN_ROWS = 10_000
 _BYTES_PER_ROW = 6
 """Of the most rows that are read. Parsing a smaller file takes little memory whatever is in it, so
 its rows are not counted before, which takes a tenth of the time."""
-_SEPARATOR = re.compile(rb'"?sep=([,;\t|])"?')
-"""The first line of a file that names the delimiter for Excel."""
 _COMMA_DECIMAL = re.compile(r"(^|,)[+-]?\d+,\d+(,|$)")
 _DECIMAL_COMMAS = (
     "decimal commas may split the fields: write decimal points, or semicolons between the columns"
@@ -72,7 +66,10 @@ def read_csv(
     ----------
     data
         Valid UTF-8 without a byte order mark. Lines end in LF, CRLF or CR; fields are separated by
-        comma, semicolon or tab. Parsing takes about three times its size in memory.
+        comma, semicolon, tab or ``|``, or by blanks if the first line has none of these. First
+        lines that begin with ``#`` and have another number of fields than the line below are
+        comments. Rows at the end without any content are ignored. Parsing takes about three times
+        its size in memory.
     expected
         Names by which the delimiter is recognised; empty: the delimiter with the most fields.
     bounds
@@ -88,86 +85,45 @@ def read_csv(
     Refused
         If the text contains no table; the fault has been added.
     """
-    start = _end_of_blank_lines(data, 0)
-    if start == len(data):
-        faults.refuse("empty file", "The file is empty: send a header line and one row per id.")
-    end = _end_of_record(data, start)
-    stated = _SEPARATOR.fullmatch(data[start:end].rstrip(b"\r\n"))
-    n_leading = int(stated is not None)
-    if stated is not None:
-        start = _end_of_blank_lines(data, end)
-        end = _end_of_record(data, start)
-    header_row = line_of(data, start)
-    if end - start > _MAX_HEADER:
-        message = f"The first line has {end - start:,} bytes: write a header line, then the rows."
-        faults.refuse("unreadable header", message, row=header_row)
-    line = data[start:end].decode("utf-8").strip("\r\n")
-    delimiters = _DELIMITERS if stated is None else (stated[1].decode("ascii"),)
-    delimiter, names = _split_header(line, frozenset(expected), delimiters)
-    has_header = not header or not set(header).isdisjoint(names)
-    if not has_header:
-        if len(names) != len(header):
-            message = (
-                f"The first line has {plural(len(names), 'field')}, but without a header line "
-                f"there must be {len(header):,}: {show_all(header)}."
-            )
-            faults.refuse("wrong number of columns", message, row=header_row)
-        names, end = list(header), start
-    if not names:
-        faults.refuse(
-            "unreadable header", "The first line is not a list of column names.", row=header_row
-        )
+    first = find_header(data, expected, header, faults)
+    data, names = first.data, first.names
     if len(names) > bounds.columns:
         message = f"The first line has {len(names):,} column names: keep only the required ones."
-        faults.refuse("unreadable header", message, row=header_row)
+        faults.refuse("unreadable header", message, row=first.row)
     if len(data) > _BYTES_PER_ROW * bounds.rows:
-        _refuse_more_rows(_count_records(data, end), bounds, faults)
-    body = pa.py_buffer(data).slice(end)
-    if _end_of_blank_lines(data, end) == len(data):
+        _refuse_more_rows(_count_records(data, first.end), bounds, faults)
+    if end_of_blank_lines(data, first.end) == len(data):
         message = "The file contains only a header line: add one row per id."
-        faults.refuse("no rows", message, row=header_row)
+        faults.refuse("no rows", message, row=first.row)
     broken = _BrokenRows()
-    columns = _parse(body, delimiter, len(names), b'"' in data, broken)
+    body = pa.py_buffer(data).slice(first.end)
+    columns = _parse(body, first.delimiter, len(names), b'"' in data, broken)
     numbers = RowNumbers(
-        data, delimiter, frozenset(broken.numbers), n_leading=n_leading + has_header
+        data, first.delimiter, frozenset(broken.numbers), n_leading=first.n_leading
     )
     _report(broken, len(names), data, numbers, faults)
     if columns is None:
         message = f"{_MAX_BROKEN_ROWS:,} rows do not match the header; reading was stopped."
         faults.refuse("too many broken rows", message)
+    columns = _without_empty_end(columns)
+    if not len(columns[0]) and not broken.numbers:
+        faults.refuse("no rows", "All rows of the file are empty: add one row per id.")
     _refuse_more_rows(len(columns[0]), bounds, faults)
+    # Most files are read without the import of pyarrow.compute, which takes long.
+    if first.line is not None and data.find(first.line, first.end) >= 0:
+        _report_repeated_header(names, columns, numbers, faults)
     return RawTable(
         composed_names(names),
         columns,
         numbers,
-        header_row if has_header else None,
-        decimal_comma=delimiter != ",",
+        None if first.line is None else first.row,
+        decimal_comma=first.delimiter != ",",
     )
 
 
 def _refuse_more_rows(n_rows: int, bounds: Bounds, faults: FaultList) -> None:
     if n_rows > bounds.rows:
         faults.refuse("too many rows", f"The file has {n_rows:,} rows: send one row per id.")
-
-
-def _end_of_blank_lines(data: bytes, start: int) -> int:
-    found = _BLANK_LINES.match(data, start)
-    return found.end() if found else start
-
-
-def _end_of_record(data: bytes, start: int) -> int:
-    """Return the end of the record at ``start``; quoted fields may contain line ends."""
-    quotes, at = 0, start
-    while at < min(len(data), start + _MAX_HEADER):
-        found = _LINE_END.search(data, at)
-        if found is None:
-            return len(data)
-        quotes += data.count(b'"', at, found.start())
-        at = found.end()
-        if quotes % 2 == 0:
-            return at
-    first = _LINE_END.search(data, start)
-    return first.end() if first else len(data)
 
 
 def _count_records(data: bytes, start: int) -> int:
@@ -186,20 +142,33 @@ def _count_records(data: bytes, start: int) -> int:
     return int(ends.max()) + (not data.endswith((b"\n", b"\r")))
 
 
-def _split_header(
-    header: str, expected: frozenset[str], delimiters: Sequence[str]
-) -> tuple[str, list[str]]:
-    """Return the delimiter that yields most expected names, then most names; and the names."""
+def _without_empty_end(columns: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the columns without the last rows if all their cells are empty: spreadsheets'."""
+    if not len(columns[0]) or any(column[-1].as_py().strip() for column in columns):
+        return columns
+    has_content = np.zeros(len(columns[0]), dtype=np.bool_)
+    for column in columns:
+        blank = pc.equal(pc.utf8_trim_whitespace(column), "")
+        has_content |= ~blank.to_numpy(zero_copy_only=False)
+    n_rows = int(np.flatnonzero(has_content).max(initial=-1)) + 1
+    return tuple(column.slice(0, n_rows) for column in columns)
 
-    def fields(delimiter: str) -> list[str]:
-        try:
-            return next(csv.reader([header], delimiter=delimiter), [])
-        except csv.Error:
-            return []
 
-    split = {delimiter: fields(delimiter) for delimiter in delimiters}
-    best = max(split, key=lambda d: (len(expected.intersection(split[d])), len(split[d])))
-    return best, split[best]
+def _report_repeated_header(
+    names: Sequence[str], columns: Sequence[Any], numbers: RowNumbers, faults: FaultList
+) -> None:
+    """Add a fault for each row that repeats the header: files were joined."""
+    repeated = np.ones(len(columns[0]), dtype=np.bool_)
+    for name, column in zip(names, columns, strict=True):
+        repeated &= pc.equal(column, name).to_numpy(zero_copy_only=False)
+        if not repeated.any():
+            return
+    kind, message = "repeated header", "The row repeats the header line: remove it."
+    faults.add_each(
+        kind,
+        np.flatnonzero(repeated).tolist(),
+        lambda position: Fault(kind, message, row=numbers(position)),
+    )
 
 
 def _parse(

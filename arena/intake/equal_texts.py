@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -59,6 +60,23 @@ def written_time(column: Any) -> Any:
     text = pc.cast(column, pa.string())
     text = pc.replace_substring_regex(text, pattern=r"(\.[0-9]*?)0+($|[Z+-])", replacement=r"\1\2")
     return pc.replace_substring_regex(text, pattern=r"\.($|[Z+-])", replacement=r"\1")
+
+
+def first_written(texts: Sequence[str]) -> list[str]:
+    """Return different texts, with the first one of each point in time in place of its others.
+
+    >>> first_written(["2024-01-01T00:00Z", "x", "2024-01-01 01:00+01:00"])
+    ['2024-01-01T00:00Z', 'x', '2024-01-01T00:00Z']
+    """
+    if not any(re.match(r"[0-9]{4}-[0-9]{2}-", text) for text in texts):
+        return list(texts)
+    first = np.arange(len(texts))
+    for form in (_without_offset, _with_offset):
+        encoded = form(pa.array(texts, pa.string())).dictionary_encode().indices
+        codes = pc.fill_null(encoded, -1).to_numpy()
+        _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        first = np.where(codes < 0, first, firsts[inverse])
+    return [texts[at] for at in first.tolist()]
 
 
 def locate_equal(texts: Any, expected: Any) -> IntArray:

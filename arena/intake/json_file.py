@@ -31,6 +31,7 @@ from arena.types import RawTable
 from arena.utils.strict_json import unique_keys
 
 _START = re.compile(rb'\{\s*["}]|\[\s*[\[{]')
+_LIST = re.compile(rb'\[\s*["0-9-]')
 _PROBE = 4096
 _MOST_DIGITS = 4_000
 """Of a whole number. Python converts no more than 4,300 by default."""
@@ -51,10 +52,15 @@ class _Real(float):
 def is_json(data: bytes) -> bool:
     r"""Return whether a file starts as JSON does: no CSV header starts with ``{"`` or ``[{``.
 
-    >>> is_json(b'{"id": 1}'), is_json(b'\n [ {"id": 1}]'), is_json(b"[id],y")
-    (True, True, False)
+    A list of values ends as JSON does, too.
+
+    >>> is_json(b'{"id": 1}'), is_json(b'\n [ {"id": 1}]'), is_json(b"[id],y"), is_json(b"[1, 2]")
+    (True, True, False, True)
     """
-    return _START.match(data[:_PROBE].removeprefix(codecs.BOM_UTF8).lstrip()) is not None
+    start = data[:_PROBE].removeprefix(codecs.BOM_UTF8).lstrip()
+    if _START.match(start):
+        return True
+    return _LIST.match(start) is not None and data[-_PROBE:].rstrip().endswith(b"]")
 
 
 def read_json(

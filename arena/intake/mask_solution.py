@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from arena.intake.cells import to_text
 from arena.intake.mask_files import LABEL_SEPARATOR, MaskTable, mask_columns, read_masks
-from arena.intake.solution import SOLUTION_BOUNDS
 from arena.intake.submission import read_table
-from arena.intake.table import count_from_one
+from arena.intake.table import SOLUTION_BOUNDS, count_from_one
 from arena.interfaces import ReadFile
 from arena.interfaces.faults import FaultList, show
 from arena.types import RawTable, SolutionColumns

@@ -1,15 +1,25 @@
 """Data in memory as Arrow tables, which are then checked like the table of a Parquet file.
 
-A solution or a submission may be a path, a data frame (pandas, polars, pyarrow and every other
-object with the Arrow PyCapsule interface), a dictionary of columns, or an array in the order of the
-solution's rows.
+============================================== ==================================================
+data                                           what becomes of them
+============================================== ==================================================
+a data frame                                   as it is; also with the Arrow PyCapsule interface
+a dictionary of columns, a structured array    columns
+dictionaries and lists nested otherwise        what a JSON document of this form becomes
+a pandas series with labels of its own         two columns: its labels are the ids
+another array, series or list of values        a column, in the order of the solution's rows
+============================================== ==================================================
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,10 +29,13 @@ import pyarrow as pa
 
 from arena.errors import InputError, UsageError
 from arena.intake.folder import SubmissionFile, find_submissions, named_file
-from arena.interfaces.faults import plural, show, show_all
+from arena.intake.json_file import read_json
+from arena.intake.table import SOLUTION_BOUNDS
+from arena.interfaces.faults import FaultList, Refused, fault_lines, plural, show, show_all
 from arena.types import Solution
 
 _FORMS = "a path, a data frame, a dictionary of columns"
+_SCALARS = (str, int, float, date, Decimal, np.generic, type(None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +66,8 @@ def solution_source(data: Any) -> SolutionSource:
     ----------
     data
         A path, a data frame, a dictionary of columns, or an array ``(n,)`` of the truth: its ids
-        are then the row numbers from 0, and its column is called ``target``.
+        are then the labels of a pandas series, or else the row numbers from 0, and its column is
+        called ``target``, or as the series is.
 
     Raises
     ------
@@ -75,7 +89,10 @@ def solution_source(data: Any) -> SolutionSource:
     if isinstance(data, MemoryTable):
         return data
     name = f"({describe_data(data)})"
-    if _is_array(data):
+    if _has_labels(data):
+        labels = [str(label) for label in data.index]
+        data = {"id": labels, str(data.name or "target"): data.to_numpy()}
+    elif _is_array(data):
         values = np.asarray(data)
         if values.ndim != 1:
             raise UsageError(
@@ -83,7 +100,7 @@ def solution_source(data: Any) -> SolutionSource:
                 "several targets as columns of a data frame."
             )
         data = {"id": np.arange(len(values)).astype(str), "target": values}
-    return MemoryTable(name, _table("The solution", data))
+    return MemoryTable(name, arrow_table("The solution", data))
 
 
 def submission_files(submissions: Any, solution: Solution) -> tuple[SubmissionFile, ...]:
@@ -130,7 +147,8 @@ def submission_file(data: Any, team: str, solution: Solution) -> SubmissionFile:
     ----------
     data
         A path, a data frame, a dictionary of columns, or an array ``(n,)`` or ``(n, n_columns)``
-        in the order of the solution's rows and of the columns of a submission.
+        in the order of the solution's rows and of the columns of a submission. The labels of a
+        pandas series that are not only counted are ids.
 
     Raises
     ------
@@ -145,10 +163,13 @@ def submission_file(data: Any, team: str, solution: Solution) -> SubmissionFile:
             raise InputError(f"There is no file {path}.")
         return named_file(path, team)
     what = f"The submission of {show(team)}"
-    if _is_array(data):
+    if _has_labels(data) and len(solution.columns) == 1:
+        data = data.rename_axis(solution.id_column).to_frame(solution.columns[0])
+    elif _is_array(data):
         data = _with_ids(np.asarray(data), what, solution)
     file = named_file(Path(team), team)
-    table = MemoryTable(file.team, _table(what, data))
+    names = (solution.id_column, *solution.columns)
+    table = MemoryTable(file.team, arrow_table(what, data, names))
     return replace(file, name=file.team, table=table)
 
 
@@ -173,6 +194,8 @@ def describe_data(data: Any) -> str:
 
 def _is_array(data: Any) -> bool:
     """Return whether data are values without names: arrays, lists and series."""
+    if (_is_series(data) and data.index.nlevels > 1) or _is_structured(data):
+        return False
     if isinstance(data, Mapping) or hasattr(data, "columns") or hasattr(data, "column_names"):
         return False
     if isinstance(data, list | tuple):
@@ -194,14 +217,48 @@ def _with_ids(values: Any, what: str, solution: Solution) -> dict[str, Any]:
     return {solution.id_column: solution.ids, **dict(zip(columns, parts, strict=True))}
 
 
-def _table(what: str, data: Any) -> Any:
-    """Return data as a ``pyarrow.Table``."""
+def arrow_table(
+    what: str,
+    data: Any,
+    expected: Sequence[str] = (),
+    *,
+    index: str | None = None,
+    flat: bool = False,
+) -> Any:
+    """Return data in memory as a ``pyarrow.Table``.
+
+    Parameters
+    ----------
+    what
+        What the data are, for messages.
+    expected
+        The names of columns that may occur, the id column first. Labels of the rows of a data
+        frame without a name are ids if it has no id column.
+    index
+        The name of a column of such labels otherwise; None: they are left out.
+    flat
+        As for :func:`~arena.intake.json_file.read_json`.
+
+    Raises
+    ------
+    UsageError
+        If it is something else; the message says what was given.
+    InputError
+        If a column cannot be converted.
+    """
     try:
+        if _is_structured(data):
+            data = {name: np.ascontiguousarray(data[name]) for name in data.dtype.names}
+        if _is_series(data):
+            data = data.reset_index(name="value" if data.name is None else data.name)
+        if isinstance(data, Mapping) and data and all(map(_is_series, data.values())):
+            data = _aligned(data)
+        if _is_document(data):
+            return _table_of_document(what, data, expected, flat=flat)
         if isinstance(data, Mapping):
             return _table_of_columns(what, data)
-        if _is_pandas(data):
-            named = any(name is not None for name in data.index.names)
-            return pa.Table.from_pandas(data.reset_index() if named else data, preserve_index=False)
+        if _is_of_pandas(data, "DataFrame"):
+            return _table_of_pandas(what, data, expected[0] if expected else index)
         if hasattr(data, "__arrow_c_stream__"):
             return pa.table(data)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
@@ -214,9 +271,89 @@ def _table(what: str, data: Any) -> Any:
     raise UsageError(f"{what} is {describe_data(data)}: give {_FORMS}, or an array.")
 
 
-def _is_pandas(data: Any) -> bool:
+def _is_document(data: Any) -> bool:
+    """Return whether data are nested as JSON documents are, and not a dictionary of columns."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(one, Mapping) for one in data)
+    if not isinstance(data, Mapping) or not data:
+        return False
+    return all(isinstance(cell, _SCALARS) for cell in data.values()) or any(
+        isinstance(cell, Mapping)
+        or (isinstance(cell, list | tuple) and bool(cell) and isinstance(cell[0], Mapping))
+        for cell in data.values()
+    )
+
+
+def _table_of_document(what: str, data: Any, expected: Sequence[str], *, flat: bool) -> Any:
+    text = json.dumps(data, default=_plain).encode()
+    faults = FaultList()
+    try:
+        table = read_json(text, SOLUTION_BOUNDS, faults, expected=expected, flat=flat)
+    except Refused:
+        raise InputError("\n".join([f"{what}:", *fault_lines(faults.to_tuple())])) from None
+    return pa.Table.from_arrays(list(table.columns), names=list(table.names))
+
+
+def _plain(value: Any) -> Any:
+    """Return what :mod:`json` can write."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, date | Decimal):
+        return str(value)
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(type(value).__name__)
+
+
+def _is_structured(data: Any) -> bool:
+    return isinstance(data, np.ndarray) and data.dtype.names is not None
+
+
+def _is_series(data: Any) -> bool:
+    return _is_of_pandas(data, "Series")
+
+
+def _is_counted(index: Any) -> bool:
+    """Return whether the labels of pandas are positions only."""
+    return type(index).__name__ == "RangeIndex"
+
+
+def _has_labels(data: Any) -> bool:
+    """Return whether data are a pandas series whose labels say what its values belong to."""
+    return _is_series(data) and not _is_counted(data.index) and data.index.nlevels == 1
+
+
+def _aligned(columns: Mapping[Any, Any]) -> Any:
+    """Return series as a data frame if they have labels, which pandas aligns."""
+    first = next(iter(columns.values())).index
+    counted = all(_is_counted(column.index) for column in columns.values())
+    if counted and all(len(column) == len(first) for column in columns.values()):
+        return columns
+    return sys.modules["pandas"].DataFrame(columns)
+
+
+def _table_of_pandas(what: str, data: Any, index: str | None) -> Any:
+    """Return a data frame; labels of its rows are a column if they have names, or are texts."""
+    if data.columns.nlevels > 1:
+        raise UsageError(
+            f"{what} has columns of {data.columns.nlevels} levels: select one, such as "
+            "frame['value'], or join their names."
+        )
+    names = data.index.names
+    if any(name is not None for name in names):
+        data = data.reset_index()
+    elif index not in (None, *data.columns) and data.index.inferred_type != "integer":
+        data = data.rename_axis(index).reset_index()
+    try:
+        return pa.Table.from_pandas(data, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError):
+        columns = [_column(data.iloc[:, at]) for at in range(data.shape[1])]
+        return pa.Table.from_arrays(columns, names=[str(name) for name in data.columns])
+
+
+def _is_of_pandas(data: Any, name: str) -> bool:
     kind = type(data)
-    return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+    return kind.__name__ == name and kind.__module__.partition(".")[0] == "pandas"
 
 
 def _table_of_columns(what: str, columns: Mapping[Any, Any]) -> Any:
@@ -237,4 +374,15 @@ def _column(values: Any) -> Any:
         )
     if isinstance(values, Iterable) and not hasattr(values, "__array__"):
         values = list(values)
-    return pa.array(values, from_pandas=True)
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        # Numbers beside texts are texts, as in a file.
+        if not all(isinstance(value, _SCALARS) for value in values):
+            raise
+        texts = [None if _is_missing(value) else str(value) for value in values]
+        return pa.array(texts, pa.string())
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))

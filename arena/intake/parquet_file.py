@@ -156,6 +156,13 @@ def _unfold(column: Any, max_bytes: int) -> Any:
     """
     type_ = column.type
     if pa.types.is_dictionary(type_):
+        if pa.types.is_string_view(type_.value_type):
+            chunks = [
+                pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+                for chunk in column.chunks
+            ]
+            type_ = pa.dictionary(type_.index_type, pa.string())
+            column = pa.chunked_array(chunks, type_)
         if any(_unfolded_bytes(chunk) > max_bytes for chunk in column.chunks):
             return None
         type_ = type_.value_type

@@ -22,7 +22,7 @@ from arena.intake.joined_columns import with_joined
 from arena.intake.memory import MemoryTable, SolutionSource
 from arena.intake.parquet_file import table_of_arrow
 from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
-from arena.intake.table import Bounds
+from arena.intake.table import MAX_SOLUTION_BYTES, ROW_NUMBERS, SOLUTION_BOUNDS
 from arena.intake.targets import TargetReading, read_extra, read_targets
 from arena.intake.times import read_times
 from arena.interfaces import TABLE, Modality, ReadFile
@@ -43,12 +43,6 @@ from arena.types import (
     Usage,
 )
 from arena.utils.lazy import pc
-
-MAX_SOLUTION_BYTES = 2**31 - 2**20
-"""Maximum size of a solution file, compressed and decompressed."""
-
-SOLUTION_BOUNDS = Bounds(2**31 - 1, 20_000, MAX_SOLUTION_BYTES)
-"""Maximum size of the table in a solution or another file of the organiser."""
 
 _ID = "id"
 _WEIGHTS_AS_GIVEN = (1e-100, 1e100)
@@ -221,6 +215,8 @@ def _assign(
     declared = (*traits.extra_columns, *modality.public_columns)
     extra = tuple(name for name in declared if name in names and name not in taken)
     left = tuple(name for name in dict.fromkeys(names) if name not in {*taken, *extra})
+    if len(left) > 1:
+        left = tuple(name for name in left if name not in ROW_NUMBERS) or left
     by_ids = traits.joint_targets and not left and bool(columns.submission)
     if not (columns.targets or by_ids) and len(left) != 1 and not (traits.joint_targets and left):
         message = f"{len(left):,} columns could be the target: name it with --target"

@@ -23,6 +23,16 @@ class Bounds:
     unpacked_bytes: int
 
 
+MAX_SOLUTION_BYTES = 2**31 - 2**20
+"""Maximum size of a solution file, compressed and decompressed."""
+
+SOLUTION_BOUNDS = Bounds(2**31 - 1, 20_000, MAX_SOLUTION_BYTES)
+"""Maximum size of the table in a solution or another file of the organiser."""
+
+ROW_NUMBERS = ("", "Unnamed: 0", "__index_level_0__")
+"""What R and pandas call the column of row numbers that they write."""
+
+
 def count_from_one(position: int) -> int:
     """Return the row number in a file without lines.
 

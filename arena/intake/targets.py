@@ -191,6 +191,9 @@ def _read_labels(
     indices = encoded.indices.to_numpy().astype(np.intp)
     labels = encoded.dictionary.to_pylist()
     present = sorted({labels[i] for i in np.unique(indices[used])})
+    if len({label.strip() for label in present}) < len(present):
+        message = "Labels differ only in the spaces around them: write each label in one way."
+        faults.add("spaces around labels", message, column=name)
     if reading.classes:
         classes, code_of = _declared(present, name, reading, faults)
     else:

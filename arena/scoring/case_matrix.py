@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from arena.errors import InputError, UsageError
 from arena.evaluation.clusters import time_blocks
+from arena.intake.alignment import alike
+from arena.intake.equal_texts import first_written
 from arena.interfaces import CaseScores
 from arena.interfaces.faults import first_of_each_kind, show, show_all
 from arena.types import Fault, FloatArray, IntArray
@@ -145,8 +147,8 @@ def case_matrix(
     Raises
     ------
     InputError
-        If an algorithm has two values for a case (and repeat), a value is infinite, or a case is in
-        two clusters.
+        If an algorithm has two values for a case (and repeat), a value is infinite, a case is in
+        two clusters, or two cases or algorithms seem to be one that is written in two ways.
 
     Examples
     --------
@@ -165,7 +167,7 @@ def case_matrix(
             "each case with --aggregate rank-then-mean."
         )
     algorithms, names = _codes(scores.algorithms)
-    case_codes, case_names = _codes(scores.cases)
+    case_codes, case_names = _with_equal_times(*_codes(scores.cases))
     several = scores.tasks is not None
     task_codes, task_names = _codes(scores.tasks) if several else (np.zeros_like(case_codes), [""])
     keys = task_codes * len(case_names) + case_codes
@@ -184,6 +186,11 @@ def case_matrix(
         else case_names[case_codes[at]]
         for at in first
     ]
+    known = cells[~np.isnan(scores.values)]
+    present = np.bincount(known, minlength=m * n).reshape(m, n) > 0
+    if not present.all():
+        _refuse_alike("algorithms", names, present)
+        _refuse_alike("cases", labels, present.T)
     if len(set(labels)) < n:
         labels = [f"{label} ({i})" for i, label in enumerate(labels, start=1)]
     if worst is not None:
@@ -214,6 +221,31 @@ def _codes(column: Any) -> tuple[IntArray, list[str]]:
     """Return codes in the order of first appearance, and the texts."""
     encoded = _text(column).dictionary_encode()
     return encoded.indices.to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
+
+
+def _with_equal_times(codes: IntArray, names: list[str]) -> tuple[IntArray, list[str]]:
+    """Return codes and names in which each point in time is one, as it is written first."""
+    written = first_written(names)
+    if written == names:
+        return codes, names
+    code_of, different = _codes(written)
+    return code_of[codes], different
+
+
+def _refuse_alike(what: str, names: Sequence[str], present: npt.NDArray[np.bool_]) -> None:
+    """Refuse names of which two seem to be one: none of the others has values of both.
+
+    Parameters
+    ----------
+    present
+        ``(n_names, n_others)`` whether there is a value.
+    """
+    found = alike(names, lambda a, b: bool((present[a] & present[b]).any()))
+    if found is not None:
+        raise InputError(
+            f"The {what} {show(found[0])} and {show(found[1])} seem to be one, written in two "
+            "ways: write it in one way everywhere, or rename one if they are different."
+        )
 
 
 def _refuse_duplicates(scores: CaseScores, cells: IntArray) -> None:

@@ -65,6 +65,11 @@ TABLE = "table"
 """The format of CSV and Parquet files."""
 _SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq")
 _TABLE_ROWS = 50
+_SUMMARIES = {
+    *("mean", "average", "avg", "avg.", "median", "std", "sd", "total", "sum", "overall", "rank"),
+    *("avg rank", "avg. rank", "average rank", "mean rank", "summary", "macro avg"),
+}
+"""What tables call a row or a column that sums up the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +197,8 @@ def rank(
     ----------
     table
         A path or several of them (CSV, Parquet, or what a plugin reads: files and folders of
-        evaluation tools), a data frame, or a mapping of names to columns.
+        evaluation tools), a data frame, a mapping of names to columns, or what a JSON file can
+        hold, such as algorithm -> case -> value.
     greater_is_better
         None: as the files state, else assumed to be True, with a note.
     aggregate
@@ -278,7 +284,7 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     inputs: tuple[tuple[str, str], ...] = ()
     if isinstance(table, str | Path):
         table = [table]
-    if isinstance(table, Sequence):
+    if isinstance(table, Sequence) and all(isinstance(one, str | Path) for one in table):
         paths = [Path(one) for one in table]
         if settings.columns.algorithm_from is not None:
             paths = [one for path in paths for one in _files(path)]
@@ -301,6 +307,7 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     by_rank = "-then-" in settings.aggregate
     filled = _filled_with(scores, settings, greater, ends)
     matrix = case_matrix(scores, filled, infinite=by_rank)
+    notes.extend(_summaries(matrix))
     empty = int(np.isnan(scores.values).sum()) + int((matrix.repeats == 0).sum())
     if filled is not None and empty:
         notes.append(f"Missing values count as {filled:.10g}: {empty:,} of them.")
@@ -344,6 +351,17 @@ def _read(path: Path, settings: CaseSettings, manager: PluginManager) -> list[Ca
     reader: CaseReader = readers.resolve(str(chosen))
     with attributed(readers.plugin_of(str(chosen)), f"reading {path}"):
         return [checked(one, CaseScores) for one in reader.read(path, settings.columns.value)]
+
+
+def _summaries(matrix: CaseMatrix) -> list[str]:
+    """Return a note about cases and algorithms whose names are those of summaries."""
+    listed = {"a case": matrix.cases, "an algorithm": matrix.algorithms}
+    return [
+        f"{show(name)} counts as {what}: remove it if it sums up the others."
+        for what, names in listed.items()
+        for name in names
+        if name.strip().casefold() in _SUMMARIES
+    ]
 
 
 def _files(path: Path) -> list[Path]:

@@ -81,7 +81,7 @@ def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -
         if not isinstance(path, Path):
             raise UsageError(f"{metric.name} reads files itself: give the solution as a file.")
         from arena.intake import read_whole_solution
-        from arena.intake.solution import MAX_SOLUTION_BYTES
+        from arena.intake.table import MAX_SOLUTION_BYTES
 
         return read_whole_solution(path, MAX_SOLUTION_BYTES)
     solution = _read_as(metric, path, columns)

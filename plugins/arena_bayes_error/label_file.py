@@ -26,9 +26,8 @@ from arena.intake.cells import (
 from arena.intake.content import read_content
 from arena.intake.encoding import to_utf8
 from arena.intake.parquet_file import MAGIC
-from arena.intake.solution import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS
 from arena.intake.submission import READING_ERRORS, read_table
-from arena.intake.table import count_from_one
+from arena.intake.table import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS, count_from_one
 from arena.interfaces.faults import FaultList, Refused, clean, describe, show, show_all
 from arena.types import RawTable, RowNumber
 

@@ -117,7 +117,7 @@ def test_ids_that_differ_for_different_reasons_have_their_own_hints(
     expected = {
         "AB": "ids are case-sensitive",
         "7": "leading zeros were lost or added, e.g.",
-        "8.0": "a decimal number: write 1",
+        "8.0": "a decimal number here or in the solution",
         "cd ": "there are spaces around it.",
         "9.0": "lost or added and it is written as a decimal",
         " EF": "spaces around it, and ids are case-sensitive",

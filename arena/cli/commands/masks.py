@@ -52,7 +52,7 @@ def masks(
         mask_columns,
         read_masks,
     )
-    from arena.intake.solution import MAX_SOLUTION_BYTES
+    from arena.intake.table import MAX_SOLUTION_BYTES
     from arena.interfaces.faults import FaultList, Refused, fault_lines
     from arena.utils.atomic_write import atomic_write
 

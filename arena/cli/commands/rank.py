@@ -105,8 +105,8 @@ def rank(
     case: Annotated[
         str | None,
         typer.Option(
-            help="The column of cases, or several separated by commas.  [default: case; in a wide "
-            "table the first]"
+            help="The column of cases, or several separated by commas; auto numbers the rows of a "
+            "wide table.  [default: case; in a wide table the first]"
         ),
     ] = None,
     value: Annotated[

@@ -1,0 +1,188 @@
+"""Finds the header of a CSV text: what stands before it, what separates fields, and the names."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from arena.intake.encoding import line_of
+from arena.interfaces.faults import FaultList, plural, show_all
+
+_DELIMITERS = (",", ";", "\t", "|")
+_BLANKS = re.compile(rb"[ \t]+")
+_BLANKS_AROUND_LINES = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r|$)")
+_QUOTED_OR_BLANKS = re.compile(rb'("[^"]*")|[ \t]+')
+_COMMENT = b"#"
+_MOST_COMMENTS = 1_000
+_SEPARATOR = re.compile(rb'"?sep=([,;\t|])"?')
+"""The first line of a file that names the delimiter for Excel."""
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_BLANK_LINES = re.compile(rb"[\r\n]*")
+_MAX_HEADER = 2**22
+
+
+@dataclass(frozen=True, slots=True)
+class CsvHeader:
+    """The columns of a CSV text, and where its rows begin."""
+
+    data: bytes
+    """The text; with tabs in the place of blanks if these separate its fields."""
+    names: tuple[str, ...]
+    delimiter: str
+    end: int
+    """Where the rows begin in the text."""
+    row: int
+    """The line of the header, or of the first row if there is none."""
+    n_leading: int
+    """The number of records before the rows."""
+    line: bytes | None
+    """The header line; None: the text has none."""
+
+
+def find_header(
+    data: bytes, expected: Iterable[str], header: Sequence[str], faults: FaultList
+) -> CsvHeader:
+    """Return the header of a CSV text; the parameters are those of :func:`read_csv`.
+
+    Raises
+    ------
+    Refused
+        If there is none; the fault has been added.
+    """
+    start = end_of_blank_lines(data, 0)
+    if start == len(data):
+        faults.refuse("empty file", "The file is empty: send a header line and one row per id.")
+    start, n_leading = _skip_comments(data, start)
+    end = _end_of_record(data, start)
+    stated = _SEPARATOR.fullmatch(data[start:end].rstrip(b"\r\n"))
+    if stated is not None:
+        n_leading += 1
+        start = end_of_blank_lines(data, end)
+        end = _end_of_record(data, start)
+    elif _is_separated_by_blanks(data, start, end):
+        data = data[:start] + _with_tabs(data[start:])
+        end = _end_of_record(data, start)
+    row = line_of(data, start)
+    if end - start > _MAX_HEADER:
+        message = f"The first line has {end - start:,} bytes: write a header line, then the rows."
+        faults.refuse("unreadable header", message, row=row)
+    delimiters = _DELIMITERS if stated is None else (stated[1].decode("ascii"),)
+    delimiter, names = _split_header(_line(data, start, end), frozenset(expected), delimiters)
+    is_written = not header or not set(header).isdisjoint(names)
+    if not is_written:
+        if len(names) != len(header):
+            message = (
+                f"The first line has {plural(len(names), 'field')}, but without a header line "
+                f"there must be {len(header):,}: {show_all(header)}."
+            )
+            faults.refuse("wrong number of columns", message, row=row)
+        names, end = list(header), start
+    elif delimiter != "," and _names_rows(data, end, delimiter, len(names)):
+        names.insert(0, "")
+    if not names:
+        faults.refuse("unreadable header", "The first line is not a list of column names.", row=row)
+    line = data[start:end].strip(b"\r\n") if is_written else None
+    return CsvHeader(data, tuple(names), delimiter, end, row, n_leading + is_written, line)
+
+
+def end_of_blank_lines(data: bytes, start: int) -> int:
+    """Return where the first line at or after ``start`` begins that is not blank."""
+    found = _BLANK_LINES.match(data, start)
+    return found.end() if found else start
+
+
+def _end_of_record(data: bytes, start: int) -> int:
+    """Return the end of the record at ``start``; quoted fields may contain line ends."""
+    quotes, at = 0, start
+    while at < min(len(data), start + _MAX_HEADER):
+        found = _LINE_END.search(data, at)
+        if found is None:
+            return len(data)
+        quotes += data.count(b'"', at, found.start())
+        at = found.end()
+        if quotes % 2 == 0:
+            return at
+    first = _LINE_END.search(data, start)
+    return first.end() if first else len(data)
+
+
+def _split_header(
+    header: str, expected: frozenset[str], delimiters: Sequence[str]
+) -> tuple[str, list[str]]:
+    """Return the delimiter that yields most expected names, then most names; and the names."""
+    split = {delimiter: _fields(header, delimiter) for delimiter in delimiters}
+    best = max(split, key=lambda d: (len(expected.intersection(split[d])), len(split[d])))
+    return best, split[best]
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def _line(data: bytes, start: int, end: int) -> str:
+    return data[start : min(end, start + _MAX_HEADER)].decode(errors="replace").strip("\r\n")
+
+
+def _n_fields(line: str) -> int:
+    """Return the number of fields of a line, whatever separates them."""
+    n_fields = len(_split_header(line, frozenset(), _DELIMITERS)[1])
+    return n_fields if n_fields > 1 else len(line.split())
+
+
+def _skip_comments(data: bytes, start: int) -> tuple[int, int]:
+    """Return the start of the first line that is no comment, and the number of comments.
+
+    A line that begins with ``#`` may be the header: it then has as many fields as the first line
+    that does not.
+    """
+    starts: list[int] = []
+    at = start
+    while data.startswith(_COMMENT, at) and len(starts) < _MOST_COMMENTS:
+        starts.append(at)
+        line_end = _LINE_END.search(data, at)
+        at = end_of_blank_lines(data, len(data) if line_end is None else line_end.end())
+    if not starts or at == len(data):
+        return start, 0
+    n_fields = _n_fields(_line(data, at, _end_of_record(data, at)))
+    for number, (begin, end) in enumerate(itertools.pairwise([*starts, at])):
+        if _n_fields(_line(data, begin, end)) == n_fields:
+            return begin, number
+    return at, len(starts)
+
+
+def _is_separated_by_blanks(data: bytes, start: int, end: int) -> bool:
+    """Return whether the first lines have several fields only if blanks separate them."""
+    first = data[start:end]
+    if end - start > _MAX_HEADER or any(mark.encode() in first for mark in _DELIMITERS):
+        return False
+    second = end_of_blank_lines(data, end)
+    n_first, n_second = (
+        _with_tabs(line).rstrip(b"\r\n").count(b"\t") + 1
+        for line in (first, data[second : _end_of_record(data, second)])
+    )
+    return n_first > 1 and n_second - n_first in (0, 1)
+
+
+def _with_tabs(text: bytes) -> bytes:
+    r"""Return a text with a tab between fields that blanks separate.
+
+    >>> _with_tabs(b' "a b"  1')
+    b'"a b"\t1'
+    """
+    text = _BLANKS_AROUND_LINES.sub(b"", text)
+    if b'"' not in text:
+        return _BLANKS.sub(b"\t", text)
+    return _QUOTED_OR_BLANKS.sub(lambda part: part[1] or b"\t", text)
+
+
+def _names_rows(data: bytes, end: int, delimiter: str, n_names: int) -> bool:
+    """Return whether rows begin with a name that the header lacks, as R writes them."""
+    start = end_of_blank_lines(data, end)
+    fields = _fields(_line(data, start, _end_of_record(data, start)), delimiter)
+    return len(fields) == n_names + 1 and bool(fields[-1])
