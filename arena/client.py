@@ -95,12 +95,13 @@ class Client:
         """Return the competition: title, metric, deadline, limits, columns, phase."""
         return self._json("GET", "")
 
-    def board(self) -> list[dict[str, Any]]:
-        """Return all rows of the public board, best first."""
+    def board(self, *, bracket: str = "") -> list[dict[str, Any]]:
+        """Return all rows of the public board, best first; of one bracket only, if it is named."""
         rows: list[dict[str, Any]] = []
         after: int | None = 0
         while after is not None:
-            page = self._json("GET", f"/board?{urlencode({'after': after, 'limit': 500})}")
+            asked = {"after": after, "limit": 500} | ({"bracket": bracket} if bracket else {})
+            page = self._json("GET", f"/board?{urlencode(asked)}")
             rows += page["rows"]
             after = page["next"]
         return rows

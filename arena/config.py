@@ -7,13 +7,15 @@ The description of each setting is also its comment in the file and its text in 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     Field,
     ValidationError,
     field_validator,
@@ -416,6 +418,27 @@ class PluginsSection(ConfigSection):
     )
 
 
+class BracketSection(ConfigSection):
+    """A named set of teams."""
+
+    ranked: bool = Field(
+        default=True,
+        description="Whether its teams are ranked, also among themselves: true or false.",
+    )
+
+
+def _bracket_name(name: str) -> str:
+    if not 0 < len(name) <= _MOST_OF_A_NAME or not name.isprintable() or name != name.strip():
+        raise ValueError(f"a name has 1 to {_MOST_OF_A_NAME} printable characters")
+    if set(name) & set(",;/"):
+        raise ValueError("a name has no comma, semicolon or slash, since lists of names have them")
+    return name
+
+
+BracketName = Annotated[str, AfterValidator(_bracket_name)]
+_MOST_OF_A_NAME = 60
+
+
 class Settings(ConfigSection):
     """All settings of a competition: the content of ``competition.toml``."""
 
@@ -429,6 +452,9 @@ class Settings(ConfigSection):
     store: StoreSection = Field(default_factory=StoreSection)
     plugins: PluginsSection = Field(default_factory=PluginsSection)
     programs: ProgramsSection = Field(default_factory=ProgramsSection)
+    bracket: dict[BracketName, BracketSection] = Field(
+        default_factory=dict, description="Named sets of teams: [bracket.NAME]."
+    )
     server: ServerSection = Field(default_factory=ServerSection, exclude=True)
 
     @classmethod
@@ -452,6 +478,9 @@ class Settings(ConfigSection):
         """
         document: dict[str, dict[str, Any]] = {"metric": {"name": metric}}
         for key, value in keys.items():
+            if key in _NAMED:
+                document[key] = value
+                continue
             if key not in _PLACES:
                 guess = nearest(key, list(_PLACES))
                 hint = f"Did you mean {guess}?" if guess else f"There are: {', '.join(_PLACES)}."
@@ -472,6 +501,16 @@ class Settings(ConfigSection):
             raise ValueError("[public] freeze must be before [competition] deadline")
         if freeze is not None and dates.start is not None and freeze <= dates.start:
             raise ValueError("[public] freeze must be after [competition] start")
+        return self
+
+    @model_validator(mode="after")
+    def _with_ranks_of_ranked_teams(self) -> Self:
+        unranked = [name for name, bracket in self.bracket.items() if not bracket.ranked]
+        if unranked and self.public.scope == "rank":
+            raise ValueError(
+                f"[bracket.{unranked[0]}] ranked = false needs another [public] scope than "
+                f'"rank": its teams hold no rank'
+            )
         return self
 
     @model_validator(mode="after")
@@ -507,13 +546,16 @@ class Settings(ConfigSection):
         return self.model_dump(mode="json")
 
     def changes_to(self, other: Settings) -> list[list[Any]]:
-        """Return ``[section.key, old, new]`` for each setting that differs in ``other``."""
+        """Return ``[section.key, old, new]`` for each setting that differs in ``other``.
+
+        ``key`` may be the name of a section such as ``[bracket.NAME]``; None: there is none.
+        """
         old, new = self.to_document(), other.to_document()
         return [
-            [f"{section}.{key}", old[section][key], value]
+            [f"{section}.{key}", old[section].get(key), keys.get(key)]
             for section, keys in new.items()
-            for key, value in keys.items()
-            if old[section][key] != value
+            for key in {**keys, **old[section]}
+            if old[section].get(key) != keys.get(key)
         ]
 
 
@@ -522,10 +564,16 @@ _PREFIXED = {"final", "programs"}
 _PLACES = {
     f"{section}_{key}" if section in _PREFIXED and key != "ties" else key: (section, key)
     for section, field in Settings.model_fields.items()
-    for key in field.annotation.model_fields  # type: ignore[union-attr]
+    for key in getattr(field.annotation, "model_fields", ())
     if (section, key) != ("metric", "name")
 }
 """Keyword of :meth:`Settings.of` -> section and key."""
+_NAMED = {
+    name
+    for name, field in Settings.model_fields.items()
+    if not hasattr(field.annotation, "model_fields")
+}
+"""The keys that hold any number of sections by name, such as ``[bracket.NAME]``."""
 _LISTS = {
     "target",
     "classes",
@@ -574,6 +622,7 @@ _WANTED = {
     "string_too_short": "a text that is not empty",
     "tuple": 'a list of texts, such as ["a", "b"]',
     "model": "a section of keys",
+    "dict": "sections with names, such as [bracket.NAME]",
     "literal_error": "one of {expected}",
     "greater_than_equal": "{ge} or more",
     "greater_than": "more than {gt}",
@@ -584,8 +633,10 @@ _MAX_SHOWN_CHARACTERS = 60
 
 
 def _problem(problem: Mapping[str, Any]) -> str:
-    place = [str(part) for part in problem["loc"]]
-    where = f"[{place[0]}] {'.'.join(place[1:])}".strip() if place else "the file"
+    place = [str(part) for part in problem["loc"] if part != "[key]"]
+    depth = 2 if place[0:1] and place[0] in _NAMED else 1
+    section, key = ".".join(place[:depth]), ".".join(place[depth:])
+    where = f"[{section}] {key}".strip() if place else "the file"
     if problem["type"] == "missing":
         return f"{where} is missing."
     if problem["type"] == "extra_forbidden":
@@ -606,6 +657,8 @@ def _problem(problem: Mapping[str, Any]) -> str:
 def _known_keys(sections: list[str]) -> list[str]:
     model: Any = Settings
     for section in sections:
+        if section not in model.model_fields:
+            continue  # the name of a section such as [bracket.NAME]
         annotation = model.model_fields[section].annotation
         model = next(
             kind for kind in (annotation, *get_args(annotation)) if hasattr(kind, "model_fields")
@@ -626,10 +679,7 @@ def settings_as_toml(settings: Settings, remarks: Mapping[str, Sequence[str]] | 
         "# Settings of this competition. Labels, seeds and scores are in the database only.",
         "",
     ]
-    for name in Settings.model_fields:
-        section = getattr(settings, name)
-        if name in _LEFT_OUT and section == type(section)():
-            continue
+    for name, section in _sections(settings):
         lines += [f"# {(type(section).__doc__ or '').strip()}", f"[{name}]"]
         lines += [
             f"# {line}" for remark in (remarks or {}).get(name, ()) for line in remark.split("\n")
@@ -640,6 +690,20 @@ def settings_as_toml(settings: Settings, remarks: Mapping[str, Sequence[str]] | 
             lines.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
         lines.append("")
     return "\n".join(lines)
+
+
+def _sections(settings: Settings) -> Iterator[tuple[str, ConfigSection]]:
+    """Yield each section with its name, but no section of :data:`_LEFT_OUT` with only defaults."""
+    for name in Settings.model_fields:
+        section = getattr(settings, name)
+        if name in _NAMED:
+            for key, named in section.items():
+                yield f"{name}.{key if _BARE_KEY.fullmatch(key) else _toml(key)}", named
+        elif name not in _LEFT_OUT or section != type(section)():
+            yield name, section
+
+
+_BARE_KEY = re.compile("[A-Za-z0-9_-]+")
 
 
 def _toml(value: Any) -> str:

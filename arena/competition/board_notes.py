@@ -24,7 +24,7 @@ def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]])
     A check that fails is named in a warning: the board can be shown without it.
     """
     notes = [FULL_WARNING] if state.settings.public.mechanism == "full" else []
-    ranked = [row for row in standings if not row["baseline"]]
+    ranked = [row for row in standings if row["rank"] is not None]
     if not ranked:
         return tuple(notes)
     checks: dict[str, Callable[[], str | None]] = {

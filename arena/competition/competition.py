@@ -428,6 +428,19 @@ class Competition(CompetitionView):
         """
         decisions.exempt(self._state, team_name(team), until, extra, reason)
 
+    def assign_bracket(self, team: str, bracket: str, *, member: bool = True) -> None:
+        """Record that a team is in a bracket, ``[bracket.NAME]`` of ``competition.toml``, or not.
+
+        A team may be in several. No released score changes; a private board that is stored is out
+        of date.
+
+        Raises
+        ------
+        UsageError
+            If there is no such bracket, the team is a baseline, or nothing would change.
+        """
+        decisions.assign_bracket(self._state, team_name(team), bracket, member=member)
+
     def disqualify_team(self, team: str, reason: str) -> None:
         """Disqualify a team: none of its submissions counts, present or future. Record why.
 

@@ -15,8 +15,10 @@ from arena.competition.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Ad
 from arena.competition.final_selection import check_choice
 from arena.competition.ledger import WITHDRAWAL
 from arena.competition.rebuild import board_facts, rebuilding
+from arena.competition.roster import BRACKET
 from arena.competition.state import CompetitionState
 from arena.competition.teams import MERGED, RENAMED
+from arena.config import CONFIG_NAME
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
 from arena.store import Event
@@ -234,6 +236,31 @@ def _record_admission(
         transaction.put_meta(ADMISSION, admission.to_text())
         now = state.clock()
         transaction.append_event(kind, state.actor, {**payload, **state.event_fields}, time=now)
+
+
+def assign_bracket(state: CompetitionState, team: str, bracket: str, *, member: bool) -> None:
+    """Record that a team is in a bracket of the settings, or that it no longer is.
+
+    Raises
+    ------
+    UsageError
+        If there is no such bracket, the team is a baseline, or nothing would change.
+    """
+    if bracket not in state.settings.bracket:
+        names = ", ".join(state.settings.bracket) or "none"
+        raise UsageError(
+            f"There is no bracket {bracket!r}. There are: {names}. Add [bracket.NAME] to "
+            f"{CONFIG_NAME} for another one."
+        )
+    team = state.ledger.teams().current(team)
+    if team in state.settings.competition.baselines:
+        raise UsageError(f"{team!r} is a baseline of {CONFIG_NAME}, which is in no bracket.")
+    if (team in state.roster.brackets[bracket]) == member:
+        where = "in" if member else "not in"
+        raise UsageError(
+            f"The team {team!r} is {where} the bracket {bracket!r} already. Nothing was changed."
+        )
+    _record_decision(state, BRACKET, {"team": team, "bracket": bracket, "member": member})
 
 
 def pause(state: CompetitionState, reason: str) -> None:

@@ -35,6 +35,7 @@ from arena.scoring.result import unranked_rows
 from arena.store import Event, Store
 from arena.types import PredictionKind, Solution, Usage
 from arena.utils.atomic_write import atomic_folder
+from arena.utils.bracket_rows import with_names_of_brackets
 from arena.utils.tabular import csv_cells, write_csv
 from arena.utils.text import csv_cell, printable
 
@@ -134,12 +135,13 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
 
 
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:
-    text = json.dumps(document, indent=2, sort_keys=True, allow_nan=False)
+    text = json.dumps(document, indent=2, allow_nan=False)  # brackets keep their order
     path.write_text(text + "\n", encoding="utf-8")
 
 
 def table_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as CSV in which a spreadsheet reads no cell as a formula."""
+    rows = with_names_of_brackets(rows)
     columns = list(rows[0]) if rows else []
     out = io.StringIO()
     header = [table_cell(column) for column in columns]

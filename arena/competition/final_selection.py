@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arena.competition.roster import Roster
 from arena.config import FinalRule, Ties
 from arena.errors import UsageError
+from arena.utils.bracket_rows import with_brackets
 
 _IDS_SHOWN = 20
 """How many of a team's submissions a message lists."""
@@ -149,15 +151,18 @@ def public_board(
     *,
     greater_is_better: bool,
     ties: Ties,
-    baselines: Collection[str] = (),
+    roster: Roster = Roster(),  # noqa: B008 - frozen
     sent: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """Return the public standings, best first, computed from released scores only.
 
-    A team is listed with its best release. The row of a baseline has no rank and is marked.
+    A team is listed with its best release. The row of a team that is not ranked has no rank, and
+    that of a baseline is marked.
 
     Parameters
     ----------
+    roster
+        The baselines and the brackets; with brackets, the rows have the key ``brackets``.
     sent
         The number of submissions of each team.
     """
@@ -167,20 +172,22 @@ def public_board(
             by_team.setdefault(candidate.team, []).append(candidate)
     bests = [_best_first(own, _shown, greater_is_better)[0] for own in by_team.values()]
     best = _best_first(bests, _shown, greater_is_better)
-    ranked = [one for one in best if one.team not in baselines]
+    unranked = set(roster.unranked)
+    ranked = [one for one in best if one.team not in unranked]
     ranks = board_ranks([one.ranked_by for one in ranked], ties)
     rank_of = dict(zip((one.team for one in ranked), ranks, strict=True))
-    return [
+    rows = [
         {
             "rank": rank_of.get(one.team),
             "team": one.team,
             "score": one.shown,
             "submission": one.submission,
             "n_submissions": sent[one.team],
-            "baseline": one.team in baselines,
+            "baseline": one.team in roster.baselines,
         }
         for one in best
     ]
+    return with_brackets(rows, roster.brackets) if roster.brackets else rows
 
 
 def board_ranks(scores: Sequence[Any], ties: Ties) -> list[int]:

@@ -15,8 +15,10 @@ from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
 from arena.competition.program_runs import require_no_waiting
 from arena.competition.rebuild import CAUSES
+from arena.competition.roster import BRACKET, Roster
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import CompetitionState
+from arena.competition.teams import Teams
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, notes_of
@@ -28,19 +30,21 @@ from arena.store import Event, Store
 from arena.store.digests import document_digest, text_digest
 from arena.store.events import DATED
 from arena.types import Mark, SubmissionRecord
+from arena.utils.bracket_rows import COLUMNS_IN_BRACKETS, with_brackets
 from arena.utils.parallel import Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable
 
 _ANALYSIS_STREAM = (2**32 - 1, 3)
 
-_SECTIONS_OF_THE_BOARD = {"final", "analysis"}
+_SECTIONS_OF_THE_BOARD = {"final", "analysis", "bracket"}
 
 FINAL_CAUSES: Mapping[str, str] = {
     **CAUSES,
     "configuration": "a setting of the final board was changed",
     "selection": "other submissions count",
     "withdrawal": "a team withdrew a submission",
+    BRACKET: "a team is in another bracket",
 }
 """The kind of an event after which a stored result can change -> what happened, for everybody."""
 
@@ -121,12 +125,15 @@ class _Counted:
     """The final submissions of each team."""
     unranked: Sequence[SubmissionRecord]
     """Of each team that is not ranked its best submission on public, the reference first."""
+    roster: Roster
+    """The brackets, with the teams that have a submission that counts."""
     notes: Sequence[str]
     """On selections above the limit."""
 
 
 def _counted(state: CompetitionState) -> _Counted:
-    unranked, final = state.settings.competition.baselines, state.settings.final
+    roster, final = state.roster, state.settings.final
+    unranked = roster.unranked
     better = state.metric.greater_is_better
     every = state.ledger.candidates()
     candidates = [one for one in every if one.team not in unranked]
@@ -152,6 +159,7 @@ def _counted(state: CompetitionState) -> _Counted:
         [one for number, one in records.items() if number in final_ones],
         finals,
         [records[number] for number in shown],
+        roster.among({*finals, *best}),
         notes,
     )
 
@@ -165,7 +173,7 @@ def _evaluate(
 ) -> ScoreResult:
     run = _run(state, counted, progress, workers, intervals)
     result = evaluate_finals(run, counted.finals, counted.records, state.settings)
-    result = with_unranked(run, result, counted.unranked, state.settings)
+    result = with_roster(run, result, counted.unranked, counted.roster)
     asked: Metric = state.manager.metrics.resolve(run.specification)
     return replace(result, notes=(*notes_of(asked), *result.notes, *counted.notes))
 
@@ -192,6 +200,7 @@ def _run(
         manager=state.manager,
         progress=progress,
         secondary=secondary_metrics(state.settings, state.solution, state.manager),
+        brackets=counted.roster.boards,
     )
 
 
@@ -314,8 +323,10 @@ def _outdated(
         return what, Mark(time, FINAL_CAUSES["configuration"])
     counted = count()
     finals = _listed(counted.finals)
-    kept_rows = unranked_rows(final_document(state.store) if document is None else document)
-    if [row["submission"] for row in kept_rows] == [one.submission for one in counted.unranked]:
+    board = final_document(state.store) if document is None else document
+    same_brackets = _brackets_of(board, state.ledger.teams()) == counted.roster.brackets
+    unranked = [row["submission"] for row in unranked_rows(board)]
+    if same_brackets and unranked == [one.submission for one in counted.unranked]:
         if kept.payload["finals"] == finals:
             return None
         if sorted(kept.payload["finals"].values()) == sorted(finals.values()):
@@ -325,7 +336,16 @@ def _outdated(
         state.clock().isoformat() if decision is None else decision.time,
         FINAL_CAUSES["selection" if decision is None else decision.kind],
     )
-    return "a change of the submissions that count", mark
+    what = "submissions that count" if same_brackets else "teams in the brackets"
+    return f"a change of the {what}", mark
+
+
+def _brackets_of(document: Mapping[str, Any], names: Teams) -> dict[str, tuple[str, ...]]:
+    """Return the brackets of a board, with the current names of their teams."""
+    return {
+        bracket: tuple(sorted({names.current(team) for team in teams}))
+        for bracket, teams in document.get("brackets", {}).items()
+    }
 
 
 def _can_change_finals(event: Event) -> bool:
@@ -341,8 +361,8 @@ def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> l
     return sorted(
         key
         for key, value in before.items()
-        if ((names := key.split("."))[0] in _SECTIONS_OF_THE_BOARD or key == "metric.secondary")
-        and now[names[0]][names[1]] != value
+        if ((names := key.split(".", 1))[0] in _SECTIONS_OF_THE_BOARD or key == "metric.secondary")
+        and now[names[0]].get(names[1]) != value
     )
 
 
@@ -366,12 +386,27 @@ def private_standings(document: Mapping[str, Any], sent: Mapping[str, int]) -> l
     rows = [{**row, "baseline": False} for row in document["standings"]]
     columns = rows[0] if rows else STANDING_COLUMNS
     rows += [{**dict.fromkeys(columns), **row} for row in unranked_rows(document)]
+    if "brackets" in document:
+        rows = with_brackets(rows, document["brackets"], columns_in_brackets(document))
     sign = -1 if document["greater_is_better"] else 1
 
     def place(row: Mapping[str, Any]) -> tuple[bool, float]:
         return row["score"] is None, sign * (row["score"] or 0.0)
 
     return [{**row, "n_submissions": sent.get(row["team"], 0)} for row in sorted(rows, key=place)]
+
+
+def columns_in_brackets(document: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return bracket -> team -> the columns that the analysis of the brackets computed."""
+    found = [one["document"] for one in document["findings"] if one["analysis"] == "brackets"]
+    return {
+        name: {
+            row["team"]: {key: row[key] for key in COLUMNS_IN_BRACKETS if key in row}
+            for row in rows
+        }
+        for boards in found
+        for name, rows in boards.items()
+    }
 
 
 def evaluate_finals(
@@ -400,16 +435,20 @@ def evaluate_finals(
     return _break_ties(result, settings, run.secondary)
 
 
-def with_unranked(
-    run: BoardRun, result: ScoreResult, records: Sequence[SubmissionRecord], settings: Settings
+def with_roster(
+    run: BoardRun, result: ScoreResult, records: Sequence[SubmissionRecord], roster: Roster
 ) -> ScoreResult:
-    """Return the board with the scores of the submissions of teams that are not ranked."""
+    """Return the board with its brackets, and the scores of teams that are not ranked.
+
+    ``records`` are the submissions of these teams.
+    """
     rows = {one.team: run.unranked(one) for one in records}
-    baselines = settings.competition.baselines
+    reference = rows.pop(roster.baselines[0], None) if roster.baselines else None
     return replace(
         result,
-        baseline=rows.pop(settings.competition.reference or "", None),
-        unranked=tuple({**row, "baseline": team in baselines} for team, row in rows.items()),
+        baseline=reference,
+        unranked=tuple({**row, "baseline": team in roster.baselines} for team, row in rows.items()),
+        brackets=roster.brackets,
     )
 
 
@@ -457,7 +496,7 @@ _PUBLIC_KEYS = ("metric", "greater_is_better", "level", "resamples")
 _PUBLIC_COLUMNS = (
     "rank", "team", "submission", "score", "score_low", "score_high", "rank_low", "rank_high",
     "tier", "possible_winner", "rank_median", "win_rate", "public_score", "public_rank",
-    "n_submissions", "baseline", "verification", "verification_note",
+    "n_submissions", "baseline", "brackets", "verification", "verification_note",
 )  # fmt: skip
 
 
@@ -477,6 +516,7 @@ def for_everybody(
     return {
         **{key: document[key] for key in _PUBLIC_KEYS},
         "verdicts": [one["verdict"] for one in document["findings"] if one["analysis"] == "ranks"],
+        **({"brackets": list(document["brackets"])} if "brackets" in document else {}),
         "best_score_corrected": corrected
         and {key: corrected[key] for key in ("estimate", "low", "high")},
         "leaderboard": [

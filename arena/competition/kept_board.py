@@ -90,6 +90,7 @@ def restored(
         notes=tuple(document["notes"]),
         baseline=document["baseline"],
         unranked=tuple(document.get("unranked", ())),
+        brackets={name: tuple(teams) for name, teams in document.get("brackets", {}).items()},
         inputs=tuple((name, sha256) for name, sha256 in kept["inputs"]),
         plugins=state.manager,
         display=state.settings.display(public=False),

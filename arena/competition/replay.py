@@ -173,7 +173,7 @@ def _board(
         [_as_released(one, releases.get(one.submission)) for one in state.ledger.candidates()],
         greater_is_better=state.metric.greater_is_better,
         ties=state.settings.final.ties,
-        baselines=state.settings.competition.baselines,
+        roster=state.roster,
         sent=state.ledger.sent(),
     )
     return ReplayedBoard(public.mechanism, public.scope, releases, standings)

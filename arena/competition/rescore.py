@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -130,6 +130,7 @@ def rescore(
         after,
         (state.settings, settings),
         (state.metric.greater_is_better, metric.greater_is_better),
+        state.roster.unranked,
     )
     facts = board_facts(state.ledger, state.manager, settings, corrected, after.public_scores)
     consequences = Consequences(rebuilding(facts), unmarked_versions(state))
@@ -219,10 +220,11 @@ def _compare(
     after: Scored,
     settings: tuple[Settings, Settings],
     greater_is_better: tuple[bool, bool],
+    unranked: Collection[str],
 ) -> list[RankChange]:
     """Return every team's rank on the private board before and after, sorted by rank after."""
     boards = [
-        _board(ledger, scored, own, better)
+        _board(ledger, scored, own, better, unranked)
         for scored, own, better in zip((before, after), settings, greater_is_better, strict=True)
     ]
     teams = [*boards[1], *(team for team in boards[0] if team not in boards[1])]
@@ -237,7 +239,7 @@ def _compare(
 
 
 def _board(
-    ledger: Ledger, scored: Scored, settings: Settings, better: bool
+    ledger: Ledger, scored: Scored, settings: Settings, better: bool, unranked: Collection[str]
 ) -> Mapping[str, tuple[int, float]]:
     """Return rank and private score by team, best first."""
     public = dict(zip(scored.submissions, scored.public.tolist(), strict=True))
@@ -246,8 +248,7 @@ def _board(
     candidates = [
         Candidate(record.submission, record.team, _known(public[record.submission]))
         for record in ledger.counting()
-        if record.team not in settings.competition.baselines
-        and np.isfinite(private[record.submission])
+        if record.team not in unranked and np.isfinite(private[record.submission])
     ]
     finals = choose_finals(
         candidates,

@@ -14,6 +14,7 @@ from arena.competition.epochs import adopt_settings, current_epoch, view_setting
 from arena.competition.final_selection import public_board
 from arena.competition.ledger import Ledger
 from arena.competition.quota import count_interrupted
+from arena.competition.roster import ROSTER_EVENTS, Roster
 from arena.config import SAMPLE_NAME, Settings
 from arena.errors import ArenaError
 from arena.evaluation.solution_metric import metric_of_solution
@@ -92,6 +93,13 @@ class CompetitionState:
         """The ledger of the current revision and epoch."""
         return Ledger(self.store, self.revision, self.epoch, self.later)
 
+    @property
+    def roster(self) -> Roster:
+        """The baselines, the brackets and who is not ranked."""
+        return Roster.of(
+            self.settings, self.events(*ROSTER_EVENTS) if self.settings.bracket else ()
+        )
+
     def events(self, *kinds: str) -> tuple[Event, ...]:
         """Return the events of some kinds, in order, and those that are not stored."""
         return (*self.store.events(*kinds), *(one for one in self.later if one.kind in kinds))
@@ -167,7 +175,7 @@ def public_standings(state: CompetitionState, *, live: bool = False) -> list[dic
         ledger.standings(greater_is_better=better, until=until),
         greater_is_better=better,
         ties=state.settings.final.ties,
-        baselines=state.settings.competition.baselines,
+        roster=state.roster,
         sent=ledger.sent(until),
     )
 

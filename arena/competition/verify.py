@@ -25,9 +25,15 @@ from pydantic import ValidationError
 
 from arena.competition.create import read_settings_solution
 from arena.competition.export import table_cell, table_text
-from arena.competition.finalize import evaluate_finals, final_board_settings, with_unranked
+from arena.competition.finalize import (
+    columns_in_brackets,
+    evaluate_finals,
+    final_board_settings,
+    with_roster,
+)
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.rebuild import REBUILT
+from arena.competition.roster import Roster
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import metric_code
 from arena.competition.teams import Teams
@@ -65,7 +71,9 @@ _FILES = frozenset(
 )  # fmt: skip
 
 
-_BOARD_COLUMNS = ("rank", "team", "score", "submission", "n_submissions", "baseline")
+_BOARD_COLUMNS = (
+    "rank", "team", "score", "submission", "n_submissions", "baseline", "brackets",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +94,15 @@ class Claims:
         """The submissions with predictions in the export, by team."""
         unranked = {row["team"]: [row["submission"]] for row in unranked_rows(self.result)}
         return {**self.finals, **unranked}
+
+    def roster(self, *, finalized: bool) -> Roster:
+        """Return the baselines and brackets after all events, or when the board was finalized."""
+        kinds = [one.kind for one in self.events]
+        last = len(kinds) - kinds[::-1].index("finalized") if "finalized" in kinds else 0
+        try:
+            return Roster.of(self.settings, self.events[:last] if finalized else self.events)
+        except (KeyError, TypeError) as error:
+            raise _no_content(self.folder / "events.jsonl") from error
 
 
 def read_claims(folder: Path) -> Claims:
@@ -123,9 +140,13 @@ def _no_export(path: Path, what: str) -> InputError:
     return InputError(f"{name} {shorten(what, 200)}: use the export as arena wrote it.")
 
 
+def _no_content(path: Path) -> InputError:
+    return _no_export(path, "does not have the content of an export")
+
+
 def _require(fulfilled: bool, path: Path) -> None:
     if not fulfilled:
-        raise _no_export(path, "does not have the content of an export")
+        raise _no_content(path)
 
 
 def _read(path: Path, parse: Callable[[str], Any]) -> Any:
@@ -157,12 +178,13 @@ def _is_result(value: Any) -> bool:
     best, rows, reference = (
         value.get(name) for name in ("best_score_corrected", "standings", "baseline")
     )
-    unranked = value.get("unranked", [])
+    unranked, brackets = value.get("unranked", []), value.get("brackets", {})
     return (
         isinstance(best, dict)
         and "estimate" in best
         and isinstance(rows, list)
         and all(isinstance(row, dict) and isinstance(row.get("team"), str) for row in rows)
+        and isinstance(brackets, dict)
         and isinstance(unranked, list)
         and all(_is_unranked(row) and type(row.get("baseline")) is bool for row in unranked)
         and (reference is None or _is_unranked(reference))
@@ -212,6 +234,7 @@ def verify_bundle(
     with Store.open() as store:
         store.put_solution(solution)
         records, renumbered, changed = _take_finals(store, claims, solution, metric)
+        roster = claims.roster(finalized=True).among({one.team for one in records})
         problems += changed
         run = BoardRun(
             specification=name,
@@ -226,12 +249,13 @@ def verify_bundle(
             manager=manager,
             progress=progress,
             secondary=secondary_metrics(settings, solution, manager),
+            brackets=roster.boards,
         )
         unranked = {row["team"] for row in unranked_rows(claims.result)}
         marked = [one for one in records if one.team in unranked]
         ranked = {team: own for team, own in renumbered.items() if team in claims.finals}
         result = evaluate_finals(run, ranked, records, settings)
-        found = with_unranked(run, result, marked, settings).to_dict()
+        found = with_roster(run, result, marked, roster).to_dict()
     return (*problems, *_differences(claims.result, found))
 
 
@@ -329,9 +353,7 @@ def _contradictions(claims: Claims) -> Iterator[str]:
     try:
         yield from _of_submissions(claims, _recorded_submissions(events))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _no_export(
-            folder / "events.jsonl", "does not have the content of an export"
-        ) from error
+        raise _no_content(folder / "events.jsonl") from error
     known = _FILES | {f"finals/{one}.csv" for own in claims.written.values() for one in own}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -455,7 +477,8 @@ def _of_public_board(
     # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
     shown = list(_read(claims.folder / "public.csv", _rows))
     yield from _unknown_columns("public.csv", shown, _BOARD_COLUMNS)
-    baselines = claims.settings.competition.baselines
+    roster = claims.roster(finalized=False)
+    unranked = set(roster.unranked)
     sign = -1 if claims.result.get("greater_is_better") else 1
     ranked: dict[str, tuple[float, str]] = {}
     for team in dict.fromkeys(row["team"] for row in counting if row["released"] is not None):
@@ -473,8 +496,11 @@ def _of_public_board(
         expected = {
             "score": stands["released"],
             "n_submissions": sent[team],
-            "baseline": team in baselines,
+            "baseline": team in roster.baselines,
         }
+        if roster.brackets:
+            expected["brackets"] = "; ".join(roster.brackets_of(team))
+            row.setdefault("brackets", "")
         yield from _cells(f"public.csv: submission {stands['submission']}", row, expected)
         if stands["released"] is None:
             continue
@@ -482,10 +508,11 @@ def _of_public_board(
         if any(one["released"] is not None and sign * one["released"] < loss
                for one in own.values()):  # fmt: skip
             yield f"public.csv: {printable(team)} is not listed with its best released score."
-        if team not in baselines:
+        if team not in unranked:
             ranked[team] = (loss, row["rank"])
         elif row["rank"]:
-            yield f"public.csv: the baseline {printable(team)} has a rank."
+            what = "baseline" if team in roster.baselines else "unranked team"
+            yield f"public.csv: the {what} {printable(team)} has a rank."
     for team, (loss, rank) in ranked.items():
         # Ties of released scores may be broken by scores that the mechanism did not release.
         better = sum(other < loss for other, _ in ranked.values())
@@ -584,11 +611,27 @@ def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
         for column in ("score", "public_score", "baseline"):
             if not _agree(row.get(column), again.get(row["team"], {}).get(column)):
                 yield f"{column} of {what} differs."
+    yield from _differences_in_brackets(claimed, found)
     for team in mine:
         yield f"The team {printable(team)} is missing from the exported board."
     if not _agree(claimed["best_score_corrected"]["estimate"],
                   found["best_score_corrected"]["estimate"]):  # fmt: skip
         yield "The corrected best score differs."
+
+
+def _differences_in_brackets(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on each bracket whose teams, or columns among them, differ."""
+    brackets, again = claimed.get("brackets", {}), found.get("brackets", {})
+    try:
+        boards = columns_in_brackets(claimed)
+    except (KeyError, TypeError, AttributeError):
+        boards = {}
+    boards_again = columns_in_brackets(found)
+    for name in sorted({*brackets, *again}):
+        if brackets.get(name) != again.get(name):
+            yield f"The teams of the bracket {printable(name)} differ."
+        elif boards.get(name) != boards_again.get(name):
+            yield f"The ranks in the bracket {printable(name)} differ."
 
 
 def _agree(claimed: Any, found: Any) -> bool:

@@ -206,6 +206,10 @@ class CompetitionView:
         teams = self._state.ledger.teams()
         return [{"team": teams.current(team), **own} for team, own in exempted.items()]
 
+    def brackets(self) -> dict[str, tuple[str, ...]]:
+        """Return the teams of each bracket of the settings, by their current names."""
+        return dict(self._state.roster.brackets)
+
     def disqualified_teams(self) -> dict[str, str]:
         """Return the disqualified teams, each with the reason."""
         return self._state.ledger.disqualified_teams()

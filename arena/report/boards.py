@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arena.report.columns import PUBLIC_COLUMNS, StandingColumn, ranked_columns
 from arena.report.model import Board, Column
 from arena.types import TEAMS, Vocabulary
+from arena.utils.bracket_rows import with_names_of_brackets
 from arena.utils.formatting import BoardDisplay, Show, level_text, released_format, score_format
 
 if TYPE_CHECKING:
@@ -142,9 +143,13 @@ def competition_board(
     score = released_format([row["score"] for row in standings], display)
     named = [
         {**row, "team": f"{row['team']}{' (baseline)' if row['baseline'] else ''}"}
-        for row in standings
+        for row in with_names_of_brackets(standings)
     ]
-    kinds = [kind for kind in PUBLIC_COLUMNS if submissions or kind.keys != ("submission",)]
+    left_out = {
+        *(() if submissions else ("submission",)),
+        *(() if any(row.get("brackets") for row in named) else ("brackets",)),
+    }
+    kinds = [kind for kind in PUBLIC_COLUMNS if kind.keys[0] not in left_out]
     columns = [_column(kind, named, score) for kind in kinds]
     notes = (display.ties,) if display.ties else ()
     return Board(name, title, caption, tuple(columns), notes=notes)

@@ -142,5 +142,6 @@ PUBLIC_COLUMNS = (
     StandingColumn(
         "sent", ("n_submissions",), plain, "How many accepted submissions the team has.", 4
     ),
+    StandingColumn("brackets", ("brackets",), str, "The brackets of the team.", 4),
 )
 """The columns of the public board, in order."""

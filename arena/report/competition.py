@@ -26,6 +26,7 @@ from arena.report.for_participants import (
 from arena.report.history import DESCRIBED, history_section
 from arena.report.model import Rejection, Report
 from arena.scoring.result import ScoreResult
+from arena.utils.bracket_rows import rows_of_bracket
 from arena.utils.parallel import NoProgress, Progress
 
 
@@ -82,9 +83,17 @@ def final_board(competition: CompetitionView, *, progress: Progress | None = Non
     return result
 
 
-def public_competition_report(competition: CompetitionView, *, sections: bool = True) -> Report:
-    """Return the report that participants may see before the end; see :func:`public_report`."""
+def public_competition_report(
+    competition: CompetitionView, *, sections: bool = True, bracket: str | None = None
+) -> Report:
+    """Return the report that participants may see before the end; see :func:`public_report`.
+
+    ``bracket``: of the teams of a bracket only, ranked among themselves.
+    """
     public = _public_board(competition)
+    if bracket is not None:
+        title = f"{public.title}: {bracket}" if public.title else bracket
+        public = replace(public, title=title, standings=rows_of_bracket(public.standings, bracket))
     made = public_report(public, competition.manager, sections=sections)
     teams = [row["team"] for row in public.standings]
     (board,) = made.boards

@@ -177,7 +177,7 @@ class BoardRun:
                 weights = resampling.weights
                 board = analyse(study, self.settings, self.manager, weights, self.progress)
             result = self._assemble(ranked, board)
-            if board is None or not self.brackets:
+            if board is None or not any(self.brackets.values()):
                 return result
             of_brackets = finding_of_brackets(
                 board.study, self.brackets, self.settings, self.manager

@@ -85,6 +85,8 @@ class ScoreResult:
     """The organiser's baseline: ``team``, ``submission``, ``file``, ``score``, ``public_score``."""
     unranked: tuple[Mapping[str, Any], ...] = ()
     """Further teams that are not ranked: the same, and ``baseline``, whether each is one."""
+    brackets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The brackets of a competition -> their teams."""
     study: Study | None = None
     """Teams, scores and resampled scores of the board, for reports; not in the document."""
     inputs: tuple[tuple[str, str], ...] = ()
@@ -155,6 +157,7 @@ class ScoreResult:
             ],
             "baseline": self.baseline,
             **({"unranked": list(self.unranked)} if self.unranked else {}),
+            **({"brackets": dict(self.brackets)} if self.brackets else {}),
             "notes": list(self.notes),
         }
         cleaned: dict[str, Any] = as_json(document)

@@ -52,8 +52,8 @@ def open_study(
 
 
 def _study(state: CompetitionState, every: bool) -> Study:
-    baselines = state.settings.competition.baselines
-    records = [one for one in state.ledger.counting() if one.team not in baselines]
+    unranked = state.roster.unranked
+    records = [one for one in state.ledger.counting() if one.team not in unranked]
     if not every:
         board = {row["submission"] for row in final_document(state.store)["standings"]}
         records = [record for record in records if record.submission in board]

@@ -15,9 +15,22 @@ from hypothesis import strategies as st
 
 from arena.config import Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
+from arena.server_section import ConfigSection
 from thinned import examples
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "competition-1.json"
+
+
+def sections() -> dict[str, type[ConfigSection]]:
+    """Return the model of each section; of those with any name, such as ``bracket.NAME``."""
+    found: dict[str, type[ConfigSection]] = {}
+    for name, field in Settings.model_fields.items():
+        kinds: tuple[Any, ...] = get_args(field.annotation)
+        found[f"{name}.NAME" if kinds else name] = kinds[-1] if kinds else field.annotation
+    return found
+
+
+SECTIONS = sections()
 
 
 def given_settings(**sections: Any) -> Settings:
@@ -46,13 +59,15 @@ def test_any_title_survives(title: str, total: int | None) -> None:
 def test_every_key_has_a_comment() -> None:
     lines = settings_as_toml(given_settings()).splitlines()
     assert not {"[programs]", "[server]"} & set(lines)
-    changed = given_settings(server={"team_size": 3}, programs={"cores": 3})
+    named = {name.partition(".")[0]: {"x y": {}} for name in SECTIONS if "." in name}
+    changed = given_settings(server={"team_size": 3}, programs={"cores": 3}, **named)
     lines = settings_as_toml(changed).splitlines()
-    for name, field in Settings.model_fields.items():
-        about = (field.annotation.__doc__ or "").strip()  # type: ignore[union-attr]
+    for name, model in SECTIONS.items():
+        about = (model.__doc__ or "").strip()
         assert about
-        assert lines[lines.index(f"[{name}]") - 1] == f"# {about}"
-        for key, described in field.annotation.model_fields.items():  # type: ignore[union-attr]
+        head = f"[{name}]".replace(".NAME", '."x y"')
+        assert lines[lines.index(head) - 1] == f"# {about}"
+        for key, described in model.model_fields.items():
             (at,) = [
                 number
                 for number, line in enumerate(lines)
@@ -70,8 +85,8 @@ def test_letters_of_any_alphabet_are_written_as_they_are() -> None:
 
 def test_the_comment_of_a_key_lists_its_choices() -> None:
     listed = 0
-    for section in Settings.model_fields.values():
-        for field in section.annotation.model_fields.values():  # type: ignore[union-attr]
+    for section in SECTIONS.values():
+        for field in section.model_fields.values():
             for choice in get_args(field.annotation):
                 if get_origin(field.annotation) is Literal:
                     assert choice in (field.description or ""), field

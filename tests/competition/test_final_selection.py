@@ -15,6 +15,7 @@ from arena.competition.final_selection import (
     choose_finals,
     public_board,
 )
+from arena.competition.roster import Roster
 from arena.config import FinalRule
 from arena.errors import UsageError
 from thinned import examples
@@ -106,7 +107,7 @@ def test_the_public_board_ranks_by_what_the_mechanism_says() -> None:
         candidates,
         greater_is_better=True,
         ties="shared",
-        baselines=["base"],
+        roster=Roster(("base",)),
         sent={"a": 2, "b": 1, "base": 1},
     )
     assert [(row["rank"], row["team"], row["score"]) for row in board] == [

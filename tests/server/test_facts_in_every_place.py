@@ -24,6 +24,7 @@ from starlette.testclient import TestClient
 from arena.competition.competition import Competition
 from arena.competition.finalize import FINAL_CAUSES
 from arena.competition.rebuild import CAUSES
+from arena.competition.roster import BRACKET
 from arena.config import CONFIG_NAME, ServerSection, settings_as_toml
 from arena.server.records.layout import Layout, WebSettings
 from arena.server.scorer.scorer import Scorer
@@ -50,6 +51,7 @@ SECTIONS: dict[str, Any] = {
     "analysis": {"resamples": 20},
     "competition": {"title": "Race", "baseline": "base"},
     "final": {"rule": "chosen"},
+    "bracket": {"students": {}},
 }
 SENT = [("base", 50), ("Ants", 90), ("Ants", 61), ("Bees", 81), ("Cats", 70)]
 """Team, and on how many of the 100 public rows its file is right; submissions 1 to 5."""
@@ -70,6 +72,8 @@ class Fact:
     """The cause on the published result."""
     retracted: bool = False
     verified: bool = False
+    bracket: bool = False
+    """Whether the team Cats is in the bracket students on the public board."""
 
 
 BEFORE = {"Ants": 0.9, "Bees": 0.81, "Cats": 0.7, "base": 0.5}
@@ -152,6 +156,14 @@ FACTS: dict[str, Fact] = {
     ),
     "the baseline is another": Fact(
         "configuration", configured(competition={"baseline": "Cats"}), BEFORE,
+        None, FINAL_CAUSES["configuration"],
+    ),
+    "a team is in a bracket": Fact(
+        BRACKET, lambda c, _: c.assign_bracket("Cats", "students"), BEFORE,
+        None, FINAL_CAUSES[BRACKET], bracket=True,
+    ),
+    "a bracket is added": Fact(
+        "configuration", configured(bracket={"staff": {"ranked": False}}), BEFORE,
         None, FINAL_CAUSES["configuration"],
     ),
     "a second baseline is named": Fact(
@@ -276,7 +288,7 @@ SHOWS_NEITHER = {
 READS = {"leaderboard", "submissions", "report", "export"}
 """The commands that show boards, results or submissions of a stored competition."""
 OTHER_COMMANDS = {
-    "exempt", "pause", "resume", "attack", "analyses", "audit", "backup", "bayes-error",
+    "bracket", "exempt", "pause", "resume", "attack", "analyses", "audit", "backup", "bayes-error",
     "competitors", "demo", "disqualify",
     "publish", "retract", "withdraw", "finalize", "import", "init", "masks", "mechanisms",
     "metrics", "plan", "plugins", "repair", "rank", "replay", "reproduce", "rescore", "score",
@@ -386,6 +398,9 @@ def check(place: str, text: str, fact: Fact) -> None:
         assert not any(shows(text, team, BEFORE[team]) for team in gone), (place, text)
         marks = {cause: cause in text for cause in CAUSES.values()}
         assert marks == {cause: cause == fact.public_mark for cause in marks}, (place, text)
+        in_bracket = re.search("Cats.{0,160}?students", rows_of(text)) is not None
+        if place != "GET page /":  # which has every bracket as a link
+            assert in_bracket == fact.bracket, (place, text)
     elif place in RESULT:
         marks = {cause: cause in text for cause in FINAL_CAUSES.values()}
         assert marks == {cause: cause == fact.result_mark for cause in marks}, (place, text)
@@ -399,6 +414,39 @@ def check(place: str, text: str, fact: Fact) -> None:
             "disqualified": {"disqualification"},
         }.items():
             assert (status in text) == (fact.kind in kinds), (place, text)
+
+
+@pytest.mark.slow
+def test_the_board_of_a_bracket_has_its_teams_only(published: Path, tmp_path: Path) -> None:
+    texts = {}
+    with seen_after(published, tmp_path, FACTS["a team is in a bracket"]) as seen:
+        for place in (f"{API}/board", f"{API}/board.csv", "/c/", "/c/board.csv"):
+            texts[place] = seen.get(f"{place}?bracket=students")
+            assert "no such bracket" in seen.get(f"{place}?bracket=x", status=404)
+    for option in ("--json", "--csv", "--live"):
+        texts[option] = seen.command("leaderboard", "--bracket", "students", option)
+    texts["--html"] = written(seen, "leaderboard", "--bracket", "students", "--html")
+    for place, text in texts.items():
+        assert shows(text, "Cats", 0.7), (place, text)
+        assert not re.search("Ants|Bees", text), (place, text)
+        if place not in ("/c/", "--json", f"{API}/board"):
+            assert re.search(r"\b1\b\W+Cats", rows_of(text)), (place, text)
+    assert json.loads(texts[f"{API}/board"])["rows"][0]["rank"] == 1
+    assert json.loads(texts["--json"])["standings"][0]["rank"] == 1
+    with reopen(tmp_path) as competition:
+        competition.finalize()
+        competition.publish()
+    with seen_after(tmp_path, tmp_path / "x", None) as seen:
+        page = seen.get("/c/private?bracket=students")
+        assert "Cats" in page
+        assert not re.search("Ants|Bees", page)
+        assert "no such bracket" in seen.get("/c/private?bracket=x", status=404)
+        (row,) = [
+            one for one in json.loads(seen.get(f"{API}/results/2"))["leaderboard"]
+            if one["brackets"]
+        ]  # fmt: skip
+        assert row["brackets"]["students"]["rank"] == 1
+        assert row["brackets"]["students"]["possible_winner"]
 
 
 @pytest.mark.slow

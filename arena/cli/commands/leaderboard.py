@@ -20,6 +20,7 @@ from arena.errors import UsageError
 from arena.report.boards import Row, competition_board
 from arena.report.terminal import print_columns
 from arena.types import Mark
+from arena.utils.bracket_rows import BRACKETS, rows_of_bracket, with_names_of_brackets
 from arena.utils.formatting import BoardDisplay, released_format
 from arena.utils.text import csv_cell, printable, shorten
 
@@ -40,6 +41,10 @@ def leaderboard(
         bool,
         typer.Option("--live", help="Also while it is frozen or hidden; for the organiser only."),
     ] = False,
+    bracket: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only the teams of a bracket, ranked among themselves."),
+    ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for a spreadsheet.")] = False,
     as_json: options.AsJson = False,
     wide: options.Wide = False,
@@ -59,9 +64,9 @@ def leaderboard(
         raise UsageError("--live is for the public board in the terminal, as CSV or as JSON.")
     check_outputs(html, None)
     with look_at_competition(directory, wait) as competition:
-        document = _document(competition, private=private, live=live)
-        page = _page(competition) if html else None
-        result = competition.final_result() if private else None
+        document = _document(competition, private=private, live=live, bracket=bracket)
+        page = _page(competition, bracket) if html else None
+        result = _private_result(competition, document, bracket) if private else None
         if private and (old := competition.outdated()):
             say_note(old)
         metric = competition.board_metric
@@ -88,14 +93,40 @@ def leaderboard(
     write_outputs(page, html, None)
 
 
-def _page(competition: CompetitionView) -> Report:
+def _page(competition: CompetitionView, bracket: str | None) -> Report:
     from arena.report.competition import public_competition_report
 
-    return public_competition_report(competition, sections=False)
+    return public_competition_report(competition, sections=False, bracket=bracket)
 
 
-def _document(competition: CompetitionView, *, private: bool, live: bool) -> dict[str, Any]:
+def _private_result(
+    competition: CompetitionView, document: Row, bracket: str | None
+) -> dict[str, Any]:
+    """Return the private board to print; of a bracket without what belongs to all teams."""
+    result = competition.final_result()
+    if bracket is None:
+        return result
+    verdicts = [one for one in result["findings"] if one["analysis"] == "brackets"]
+    apart = {"baseline", BRACKETS, "n_submissions"}
+    ranked = [
+        {key: value for key, value in row.items() if key not in apart}
+        for row in document["standings"]
+        if row["rank"] is not None
+    ]
+    own = {"standings": ranked, "findings": verdicts, "best_score_corrected": {"estimate": None}}
+    return {**result, **own, "baseline": None, "unranked": []}
+
+
+def _document(
+    competition: CompetitionView, *, private: bool, live: bool, bracket: str | None
+) -> dict[str, Any]:
     metric = competition.settings.metric
+    standings = competition.private_leaderboard() if private else competition.leaderboard(live=live)
+    if bracket is not None:
+        if bracket not in competition.brackets():
+            known = ", ".join(competition.brackets()) or "none"
+            raise UsageError(f"There is no bracket {bracket!r}. There are: {known}.")
+        standings = rows_of_bracket(standings, bracket)
     return {
         "schema": "arena/leaderboard/2",
         "title": competition.settings.competition.title,
@@ -104,10 +135,9 @@ def _document(competition: CompetitionView, *, private: bool, live: bool) -> dic
             metric.specification
         ).greater_is_better,
         "split": "private" if private else "public",
-        "standings": (
-            competition.private_leaderboard() if private else competition.leaderboard(live=live)
-        ),
-        "late": [] if private else competition.late_files(),
+        **({} if bracket is None else {"bracket": bracket}),
+        "standings": standings,
+        "late": [] if private or bracket is not None else competition.late_files(),
         "mark": None if (mark := competition.mark(private=private)) is None else asdict(mark),
         "head": competition.head(),
     }
@@ -120,6 +150,8 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
         return
     direction = "larger" if document["greater_is_better"] else "smaller"
     title = f"public board, {metric} ({direction} is better)"
+    if "bracket" in document:
+        title = f"{document['bracket']}, {title}"
     if document["title"]:
         title = f"{shorten(document['title'])}: {title}"
     board = competition_board(
@@ -162,6 +194,7 @@ def _mark_sentence(mark: Mapping[str, str] | None, *, private: bool) -> str:
 def _print_csv(standings: Sequence[Row], mark: str) -> None:
     if mark:
         standings = [{**row, "mark": mark} for row in standings]
+    standings = with_names_of_brackets(standings)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(standings[0] if standings else _COLUMNS)
     writer.writerows([_cell(value) for value in row.values()] for row in standings)

@@ -187,6 +187,8 @@ class CompetitionFacts:
     """The last published version of the private board; 0: there is none."""
     baselines: tuple[str, ...] = ()
     """The organiser's own teams."""
+    brackets: tuple[str, ...] = ()
+    """The named sets of teams whose boards can be shown."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:
@@ -194,7 +196,7 @@ class CompetitionFacts:
         # Another arena may have published it: keys are read if they are there.
         known = {one.name: document[one.name] for one in fields(cls) if one.name in document}
         server = ServerSection.of(document.get("server", {}))
-        lists = {key: tuple(known.get(key, ())) for key in ("columns", "baselines")}
+        lists = {key: tuple(known.get(key, ())) for key in ("columns", "baselines", "brackets")}
         return cls(**{**known, **lists, "server": server})
 
 

@@ -45,6 +45,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         final_rule=settings.final.rule,
         final_count=settings.final.count,
         baselines=settings.competition.baselines,
+        brackets=tuple(settings.bracket),
         server=server,
         decimals=display.decimals,
         unit=display.unit,

@@ -32,6 +32,7 @@ from arena.server.web.language import _
 from arena.server.web.mail import address_of, announcement_mails, invitation_mail
 from arena.server.web.problems import Problem
 from arena.server.web.shared import share
+from arena.utils.bracket_rows import with_names_of_brackets
 from arena.utils.formatting import minute
 from arena.utils.text import csv_cell
 
@@ -101,31 +102,40 @@ async def _info(call: Call) -> models.Info:
     return info(call)
 
 
+def asked_bracket(call: Call) -> str:
+    """Return the bracket that a request names; empty: the board of all teams."""
+    bracket = call.request.query_params.get("bracket", "")
+    if bracket and bracket not in call.competition.facts.brackets:
+        raise Problem(404, _("There is no such bracket."))
+    return bracket
+
+
 async def _board(call: Call) -> Response | models.BoardPage:
     after, limit = _number(call, "after", 0) or 0, _number(call, "limit", 100, MOST_ROWS) or 100
+    bracket = asked_bracket(call)
     share(call)
-    rows, etag = call.competition.board()
+    rows, etag = call.competition.board(bracket)
     headers = {"ETag": f'"{etag}"', "Cache-Control": "no-cache"}
     asked = call.request.headers.get("if-none-match", "")
     if etag and f'"{etag}"' in asked:
         return Response(status_code=304, headers=headers)
-    body = call.competition.kept(etag, (after, limit))
+    body = call.competition.kept(etag, (bracket, after, limit))
     if body is None:
         page = models.BoardPage(
             rows=rows[after : after + limit],
-            late=call.competition.late() if not after else [],
+            late=call.competition.late() if not after and not bracket else [],
             total=len(rows),
             after=after,
             next=after + limit if after + limit < len(rows) else None,
             etag=etag,
         )
-        body = call.competition.keep(etag, (after, limit), page.model_dump_json().encode())
+        body = call.competition.keep(etag, (bracket, after, limit), page.model_dump_json().encode())
     return Response(body, media_type="application/json", headers=headers)
 
 
 def table_csv(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] = ()) -> str:
     """Return rows as CSV that a spreadsheet opens without running a cell as a formula."""
-    rows = list(rows)
+    rows = with_names_of_brackets(rows)
     names = list(columns) or list(dict.fromkeys(key for row in rows for key in row))
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
@@ -153,7 +163,7 @@ def _csv(text: str, name: str) -> Response:
 
 async def board_csv(call: Call) -> Response:
     """Return the public board as CSV."""
-    rows, _etag = call.competition.board()
+    rows, _etag = call.competition.board(asked_bracket(call))
     mark = call.competition.facts.mark
     if mark is not None:
         when = minute(mark["time"])
@@ -820,15 +830,16 @@ async def export(call: Call) -> Response:
 
 
 _BEFORE = {"before": "Continue after the last seq of the previous page.", "limit": "Rows a page."}
+_BRACKET = {"bracket": "The teams of this bracket only, ranked among themselves."}
 
 ENDPOINTS = (
     Endpoint("GET", "", "anyone", "read", _info,
              "Rules, deadline, limits, server time and phase.", answer=models.Info),
     Endpoint("GET", "/board", "reader", "read", _board, "A page of the public board.",
-             answer=models.BoardPage, errors=(422,),
-             query={"after": "Rows to skip.", "limit": "Rows a page, at most 500."}),
+             answer=models.BoardPage, errors=(404, 422),
+             query={"after": "Rows to skip.", "limit": "Rows a page, at most 500.", **_BRACKET}),
     Endpoint("GET", "/board.csv", "reader", "read", board_csv, "The public board as CSV.",
-             answer="text/csv"),
+             answer="text/csv", errors=(404,), query=_BRACKET),
     Endpoint("GET", "/events", "reader", "read", _events,
              "Server-sent events: board and results with their ETag, answer and announcement with "
              "a number.",

@@ -258,6 +258,9 @@ class Info(BaseModel):
     paused: dict[str, str] | None = Field(
         None, description="Since when (time) and why (reason) files are refused for a while."
     )
+    brackets: list[str] = Field(
+        [], description="Named sets of teams; GET /board?bracket=NAME is the board of one."
+    )
     exemptions: list[dict[str, Any]] = Field(
         [], description="Teams that may submit later (until) or more often (extra), and the reason."
     )

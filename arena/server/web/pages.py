@@ -46,6 +46,7 @@ from arena.server.web.score_chart import score_chart
 from arena.server.web.shared import share
 from arena.server.web.site import Site
 from arena.server_section import ServerSection
+from arena.utils.bracket_rows import rows_of_bracket
 from arena.utils.formatting import BoardDisplay, score_format
 
 ROWS = 100
@@ -117,7 +118,8 @@ def _form(
 
 async def _board(call: Call) -> Response:
     share(call)
-    rows, etag = call.competition.board()
+    bracket = api.asked_bracket(call)
+    rows, etag = call.competition.board(bracket)
     own = call.own_team
     own_name = actions.record_name(call, own) if own else None
     search = call.request.query_params.get("search", "")[:100].strip()
@@ -138,7 +140,8 @@ async def _board(call: Call) -> Response:
         own_name=own_name,
         received=call.competition.received(listed),
         difference=call.competition.chance(),
-        late=call.competition.late(),
+        late=[] if bracket else call.competition.late(),
+        bracket=bracket,
         total=len(rows),
         found=len(found),
         search=search,
@@ -182,7 +185,7 @@ REPORT = "report.html"
 """A file for download that the page of the result links."""
 _FIXED_COLUMNS = {
     "rank", "rank_low", "rank_high", "team", "score", "score_low", "score_high", "submission",
-    "baseline", "possible_winner", "verification", "verification_note",
+    "baseline", "brackets", "possible_winner", "verification", "verification_note",
 }  # fmt: skip
 
 
@@ -219,6 +222,10 @@ def _result_page(
 ) -> Response:
     """Show a result; ``seen``: one that only the organiser sees, with the step to publish it."""
     rows: Sequence[Mapping[str, Any]] = document.get("leaderboard", [])
+    brackets, bracket = document.get("brackets", ()), call.request.query_params.get("bracket", "")
+    if bracket and bracket not in brackets:
+        raise Problem(404, _("There is no such bracket."))
+    rows = rows_of_bracket(rows, bracket) if bracket else rows
     page = _page_number(call, len(rows))
     own = call.own_team
     facts = call.competition.facts
@@ -229,11 +236,13 @@ def _result_page(
     return _page(
         call,
         "private.html",
-        verdicts=document.get("verdicts", []),
+        verdicts=[] if bracket else document.get("verdicts", []),
+        brackets=brackets,
+        bracket=bracket,
         result=document,
         results=results,
         seen=seen,
-        corrected=document.get("best_score_corrected"),
+        corrected=None if bracket else document.get("best_score_corrected"),
         has_report=may_download(call)
         and any(one.name == REPORT for one in call.competition.folder().files),
         shown=score_format(with_interval, BoardDisplay(facts.decimals, facts.unit)),

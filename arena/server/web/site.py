@@ -23,6 +23,7 @@ from arena.server.records.uploads import Uploads
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Seals
 from arena.server_section import ServerSection
+from arena.utils.bracket_rows import rows_of_bracket
 
 _LOGGER = logging.getLogger("arena.server.web")
 SILENT_AFTER = 60.0
@@ -54,7 +55,7 @@ class CompetitionSite:
         self._path = settings.layout.public(name)
         self._published: Published | None = None
         self._held: dict[str, _Held] = {}
-        self._kept: dict[tuple[int, int], bytes] = {}
+        self._kept: dict[tuple[str, int, int], bytes] = {}
         self._kept_of = ""
         self._received: dict[int, str] = {}
         self.changes: list[Request] | None = None
@@ -112,10 +113,10 @@ class CompetitionSite:
         """The limits of the competition."""
         return self.facts.server
 
-    def board(self) -> tuple[list[dict[str, Any]], str]:
-        """Return the rows of the public board and its etag."""
+    def board(self, bracket: str = "") -> tuple[list[dict[str, Any]], str]:
+        """Return the rows of the public board, or of that of a bracket, and its etag."""
         rows, etag = self.held("board", lambda one: one.json())
-        return rows or [], etag
+        return rows_of_bracket(rows or [], bracket) if bracket else rows or [], etag
 
     def received(self, rows: Iterable[Mapping[str, Any]]) -> dict[int, str]:
         """Return when the submissions of some rows of the board were received, by number."""
@@ -130,11 +131,11 @@ class CompetitionSite:
         content, _etag = self.held("chance", lambda one: one.json())
         return None if content is None else content.get("difference")
 
-    def kept(self, etag: str, page: tuple[int, int]) -> bytes | None:
+    def kept(self, etag: str, page: tuple[str, int, int]) -> bytes | None:
         """Return the bytes of a page of the board if they were kept for this version of it."""
         return self._kept.get(page) if etag == self._kept_of else None
 
-    def keep(self, etag: str, page: tuple[int, int], body: bytes) -> bytes:
+    def keep(self, etag: str, page: tuple[str, int, int], body: bytes) -> bytes:
         """Keep and return the bytes of a page of the board, for the pages that are read most."""
         if etag != self._kept_of or len(self._kept) >= _KEPT_PAGES:
             self._kept_of, self._kept = etag, {}
