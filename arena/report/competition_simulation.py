@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from arena.competition.competition import Competition
@@ -22,14 +22,22 @@ from arena.simulation.competition.summary import (
     about_winner,
     summarize,
 )
+from arena.simulation.competition.true_scores import TruthKind
 from arena.types import Section, Table
 
 _SIMULATED = "Everything on this page is simulated: no person submitted anything."
-_EXACT = (
-    "This simulation knows the probability of every label. The true score of a submission is its "
-    "expected score over new draws of all labels. It is exact, and knowledge of the labels that "
-    "were drawn does not raise it."
-)
+_TRUTH: Mapping[TruthKind, str] = {
+    "exact": (
+        "This simulation knows the probability of every label. The true score of a submission is "
+        "its expected score over new draws of all labels. It is exact, and knowledge of the labels "
+        "that were drawn does not raise it."
+    ),
+    "held_out": (
+        "The true score of a submission is its score on rows that count on no board. It is "
+        "estimated: other rows would order teams of nearly equal scores differently."
+    ),
+    "private": "",
+}
 _ERROR = (
     "The leaderboard error is the largest difference, over all submissions in their order, between "
     "the score at the top of the public leaderboard and the true score of the best submission so "
@@ -84,7 +92,7 @@ def truth_section(outcome: CompetitionOutcome, metric: str) -> Section:
     """Return the section on the truth, which only a simulation knows."""
     parts = (
         about_winner(outcome),
-        _EXACT if outcome.truth == "exact" else "",
+        _TRUTH[outcome.truth],
         f"{about_time(outcome)} {_ERROR}",
         _about_ranks(outcome),
         about_intervals(outcome),
@@ -133,7 +141,7 @@ def _kinds_table(outcome: CompetitionOutcome) -> Table:
             sum(team.submissions for team in own),
             min(team.rank for team in own),
             _mean([team.score for team in own]),
-            _mean([team.true_score for team in own]) if outcome.truth == "exact" else None,
+            None if outcome.truth == "private" else _mean([team.true_score for team in own]),
             _flattery(own, outcome.greater_is_better),
             sum(team.team in flagged for team in own),
         )
@@ -227,7 +235,7 @@ def _comparison_table(outcomes: Sequence[CompetitionOutcome]) -> Table:
 
 
 def _board(outcome: CompetitionOutcome, number: int) -> Board:
-    known = outcome.truth == "exact"
+    known = outcome.truth != "private"
     columns = [
         _ranks("rank", [team.rank for team in outcome.teams]),
         Column("team", "", tuple(team.team for team in outcome.teams)),

@@ -12,6 +12,7 @@ from arena.simulation.competition.folder import folder_name
 from arena.simulation.competition.outcome import CompetitionOutcome
 from arena.simulation.competition.true_scores import TruthKind
 from arena.types import Chart
+from arena.utils.formatting import level_text
 
 _HEIGHT = 320
 _MOST_LINES = 40
@@ -31,6 +32,11 @@ _LABELS: Mapping[TruthKind, tuple[str, str, str]] = {
         "shown at the top of the board",
         "truly best submission so far",
         "truth of the one at the top",
+    ),
+    "held_out": (
+        "shown at the top of the board",
+        "best so far on the held-out rows",
+        "the one at the top on the held-out rows",
     ),
     "private": (
         "shown at the top of the board",
@@ -73,7 +79,7 @@ def over_time_chart(outcome: CompetitionOutcome, metric: str) -> Chart:
 
 def ranks_chart(outcome: CompetitionOutcome) -> Chart:
     """Draw every team's rank on the public board, on the private one, and in truth."""
-    stages = _STAGES if outcome.truth == "exact" else _STAGES[:2]
+    stages = _STAGES if outcome.truth != "private" else _STAGES[:2]
     step = -(-len(outcome.teams) // _MOST_LINES)
     shown = outcome.teams[::step]
     which = "per team" if step == 1 else f"for one team of {step:,}"
@@ -89,7 +95,7 @@ def ranks_chart(outcome: CompetitionOutcome) -> Chart:
     colors, dashes = [_CONDUCTS[one][0] for one in known], [_CONDUCTS[one][1] for one in known]
     last = max(2, len(outcome.teams))
     scale = {"reverse": True, "domain": [1, last], "nice": False, "padding": 6}
-    encoding = {
+    encoding: Specification = {
         "x": {
             "field": "stage",
             "type": "ordinal",
@@ -104,13 +110,38 @@ def ranks_chart(outcome: CompetitionOutcome) -> Chart:
         "tooltip": [{"field": name} for name in ("team", "stage", "rank")],
     }
     line = {"type": "line", "strokeWidth": 1.5, "opacity": 0.7, "point": {"opacity": 0.9}}
+    intervals: Specification = {
+        "data": {
+            "values": [
+                {
+                    "team": team.team,
+                    "conduct": team.conduct,
+                    "stage": stages[1],
+                    "low": team.rank_low,
+                    "high": team.rank_high,
+                }
+                for team in shown
+                if team.rank_low is not None and team.rank_high is not None
+            ]
+        },
+        "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.25},
+        "encoding": {
+            "x": encoding["x"],
+            "y": {**encoding["y"], "field": "low"},
+            "y2": {"field": "high"},
+            "xOffset": {"field": "team", "type": "nominal"},
+            "color": encoding["color"],
+            "tooltip": [{"field": name} for name in ("team", "low", "high")],
+        },
+    }
     return Chart(
         _name("ranks", outcome.mechanism),
         f"From public to private{' to true' if len(stages) == 3 else ''} ranks, under "
         f"{outcome.mechanism}",
         f"One line {which} through its ranks: {', '.join(stages)}; colour and dashes tell who is "
-        f"honest, copies or attacks.",
-        layered([{"mark": line, "encoding": encoding}], height=420, rows=values),
+        f"honest, copies or attacks. Wide bars at the private board are the rank intervals "
+        f"({level_text(outcome.level)}, all at once).",
+        layered([{"mark": line, "encoding": encoding}, intervals], height=420, rows=values),
     )
 
 
@@ -123,7 +154,7 @@ def comparison_chart(outcomes: Sequence[CompetitionOutcome], metric: str) -> Cha
         for day in outcome.days
     ]
     mechanism = named("mechanism", names, legend={"orient": "top"})
-    what = "the truth" if outcomes[0].truth == "exact" else "the private rows"
+    what = "the private rows" if outcomes[0].truth == "private" else "the truth"
     encoding: Specification = {
         "x": _days(day.day for outcome in outcomes for day in outcome.days),
         "y": _axis("error", f"leaderboard error ({metric})", zero=True),
@@ -142,14 +173,14 @@ def comparison_chart(outcomes: Sequence[CompetitionOutcome], metric: str) -> Cha
 
 
 def errors_by_day_chart(found: MechanismComparison, metric: str) -> Chart:
-    """Draw the leaderboard error by day: means over the seeds, and bands of the standard error."""
+    """Draw the leaderboard error by day: means over the seeds, with bands of their intervals."""
     values = [
         {
             "mechanism": day.mechanism,
             "day": day.day,
             "error": day.error,
-            "low": day.error - (day.standard_error or 0),
-            "high": day.error + (day.standard_error or 0),
+            "low": day.error if day.low is None else day.low,
+            "high": day.error if day.high is None else day.high,
         }
         for day in found.days
     ]
@@ -179,8 +210,8 @@ def errors_by_day_chart(found: MechanismComparison, metric: str) -> Chart:
         "leaderboard-error-by-day",
         f"Leaderboard error so far, mean over {len(found.stories) - len(found.degenerate):,} seeds",
         "By day, one line per mechanism: the largest difference so far between the score at the "
-        "top of the public leaderboard and the best true score, mean over the seeds. Bands: one "
-        "standard error.",
+        "top of the public leaderboard and the best true score, mean over the seeds. Bands: the "
+        f"interval of the mean, {level_text(found.level)}.",
         layered([band, line], height=_HEIGHT, rows=values),
     )
 
@@ -200,12 +231,23 @@ def seeds_chart(found: MechanismComparison, measure: Measure) -> Chart:
         "detail": {"field": "seed", "type": "nominal"},
         "tooltip": [{"field": name} for name in ("seed", "mechanism", "value")],
     }
+    summaries = [found.summary_of(name, measure.name) for name in found.mechanisms]
     means: Specification = {
-        "mark": {"type": "tick", "color": ORANGE, "thickness": 3, "size": 60},
-        "encoding": {
-            "x": encoding["x"],
-            "y": {**_axis("value", measure.label), "aggregate": "mean"},
+        "data": {
+            "values": [
+                {"mechanism": one.mechanism, "value": one.mean, "low": one.low, "high": one.high}
+                for one in summaries
+                if one is not None
+            ]
         },
+        "encoding": {"x": encoding["x"], "y": encoding["y"]},
+        "layer": [
+            {"mark": {"type": "tick", "color": ORANGE, "thickness": 3, "size": 60}},
+            {
+                "mark": {"type": "rule", "color": ORANGE, "strokeWidth": 3},
+                "encoding": {"y": {**encoding["y"], "field": "low"}, "y2": {"field": "high"}},
+            },
+        ],
     }
     line = {
         "type": "line",
@@ -217,8 +259,8 @@ def seeds_chart(found: MechanismComparison, measure: Measure) -> Chart:
     return Chart(
         f"seeds-{measure.name}".replace("_", "-"),
         f"{measure.label[0].upper()}{measure.label[1:]}, by seed",
-        f"A point per seed and mechanism, a line per seed, and an orange bar at the mean: "
-        f"{measure.label}.",
+        f"A point per seed and mechanism, a line per seed, and in orange the mean with its "
+        f"{level_text(found.level)} interval: {measure.label}.",
         layered([{"mark": line, "encoding": encoding}, means], height=_HEIGHT, rows=values),
     )
 

@@ -36,6 +36,8 @@ class Measure:
     """The path of the value that is subtracted; empty: none."""
     is_share: bool = False
     """Whether it is yes or no, so that its mean is a share."""
+    within: tuple[float, float] = (-np.inf, np.inf)
+    """The values that it can have."""
 
     def of(self, outcome: Document) -> float | None:
         """Return it for one outcome; None: not known."""
@@ -53,12 +55,21 @@ def _at(document: Any, path: Sequence[str | int]) -> Any:
     return document
 
 
+_DISTANCE, _CORRELATION = (0.0, np.inf), (-1.0, 1.0)
 MEASURES = (
     Measure("best_won", "truly best team won", ("best_won",), is_share=True),
-    Measure("loss", "loss in true score", ("loss",)),
-    Measure("leaderboard_error", "leaderboard error, maximum over days", ("leaderboard_error",)),
+    Measure("loss", "loss in true score", ("loss",), within=_DISTANCE),
     Measure(
-        "leaderboard_error_mean", "leaderboard error, mean over days", ("leaderboard_error_mean",)
+        "leaderboard_error",
+        "leaderboard error, maximum over days",
+        ("leaderboard_error",),
+        within=_DISTANCE,
+    ),
+    Measure(
+        "leaderboard_error_mean",
+        "leaderboard error, mean over days",
+        ("leaderboard_error_mean",),
+        within=_DISTANCE,
     ),
     Measure(
         "top_less_true",
@@ -66,8 +77,18 @@ MEASURES = (
         ("days", -1, "shown_best"),
         minus=("days", -1, "true_of_leader"),
     ),
-    Measure("public_private", "tau of public and private ranks", ("agreement", "public_private")),
-    Measure("private_true", "tau of private and true ranks", ("agreement", "private_true")),
+    Measure(
+        "public_private",
+        "tau of public and private ranks",
+        ("agreement", "public_private"),
+        within=_CORRELATION,
+    ),
+    Measure(
+        "private_true",
+        "tau of private and true ranks",
+        ("agreement", "private_true"),
+        within=_CORRELATION,
+    ),
 )
 """The compared outcomes, in the order of tables."""
 
@@ -156,6 +177,10 @@ class DayError:
     """The mean over seeds of the error of the public board, in the metric's unit."""
     standard_error: float | None
     """The standard error of that mean."""
+    low: float | None
+    """Lower end of the interval of the mean, by Student's t, from 0; None: a single seed."""
+    high: float | None
+    """Its upper end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,9 +321,11 @@ def compare_mechanisms(
             for one, other, measure in tested
         ),
         days=tuple(
-            day for position, name in enumerate(mechanisms) for day in _days(name, kept, position)
+            day
+            for position, name in enumerate(mechanisms)
+            for day in _days(name, kept, position, level)
         ),
-    )  # fmt: skip
+    )
 
 
 def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> MeasureSummary:
@@ -314,7 +341,7 @@ def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> M
         low, high = float(ends.low), float(ends.high)
     elif error is not None:
         reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
-        low, high = mean - reach, mean + reach
+        low, high = np.clip([mean - reach, mean + reach], *measure.within).tolist()
     least, most = float(values.min()), float(values.max())
     return MeasureSummary(
         mechanism=name,
@@ -409,17 +436,20 @@ def _sign_test(differences: FloatArray) -> float:
     return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
-def _days(name: str, stories: Sequence[Story], at: int) -> list[DayError]:
+def _days(name: str, stories: Sequence[Story], at: int, level: float) -> list[DayError]:
+    from scipy import special
+
     by_day: dict[int, list[float]] = {}
     for story in stories:
         for day in story.outcomes[at]["days"]:
             by_day.setdefault(day["day"], []).append(day["error"])
-    return [
-        DayError(
-            name,
-            day,
-            float(np.mean(errors)),
-            float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else None,
-        )
-        for day, errors in sorted(by_day.items())
-    ]
+    found = []
+    for day, errors in sorted(by_day.items()):
+        n, mean = len(errors), float(np.mean(errors))
+        error = low = high = None
+        if n > 1:
+            error = float(np.std(errors, ddof=1) / np.sqrt(n))
+            reach = float(special.stdtrit(n - 1, (1 + level) / 2)) * error
+            low, high = max(mean - reach, 0.0), mean + reach
+        found.append(DayError(name, day, mean, error, low, high))
+    return found

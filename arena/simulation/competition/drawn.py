@@ -339,7 +339,7 @@ def _outcome(
         teams=teams,
         days=by_day,
         leaderboard_error=error,
-        agreement=agreement_of(teams),
+        agreement=agreement_of(teams, kind),
         flags=(),
         floor_checked=False,
         level=settings.analysis.level,

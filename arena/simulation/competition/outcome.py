@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.competition.state import CompetitionState
 from arena.evaluation.binding import bind
@@ -69,7 +70,8 @@ class CompetitionOutcome:
     leaderboard_error: float | None
     """Blum and Hardt (2015), Equation 3; None: nothing was released."""
     agreement: Mapping[str, float | None]
-    """Kendall's tau-b of the ranks: ``public_private``, ``private_true``, ``public_true``."""
+    """Kendall's tau-b of the ranks: ``public_private``, ``private_true``, ``public_true``; None:
+    the ranks are all equal, or the truth is not known."""
     flags: tuple[Flag, ...]
     floor_checked: bool
     """Whether an analysis compared error rates with the Bayes error."""
@@ -124,9 +126,12 @@ class CompetitionOutcome:
 
     @property
     def rank_intervals(self) -> dict[str, Any] | None:
-        """How many rank intervals hold the true rank; None: no intervals, or no truth."""
+        """How many rank intervals hold the true rank; None: no intervals, or no exact truth.
+
+        Ranks on held-out rows have an error of their own, which the intervals do not cover.
+        """
         ranged = [team for team in self.teams if team.rank_low and team.rank_high]
-        if self.truth == "private" or not ranged:
+        if self.truth != "exact" or not ranged:
             return None
         held = sum((one.rank_low or 0) <= one.true_rank <= (one.rank_high or 0) for one in ranged)
         return {"level": self.level, "teams": len(ranged), "held": held}
@@ -135,13 +140,13 @@ class CompetitionOutcome:
     def best_score_held(self) -> bool | None:
         """Whether the interval of the best true score holds it; None as above."""
         low, high = self.best_score["low"], self.best_score["high"]
-        if self.truth == "private" or low is None or high is None:
+        if self.truth != "exact" or low is None or high is None:
             return None
         return low <= self.best.true_score <= high
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
-        known = self.truth == "exact"
+        known = self.truth != "private"
         document: dict[str, Any] = as_json(
             {
                 "mechanism": self.mechanism,
@@ -183,6 +188,7 @@ def outcome_of(
     participants: Sequence[Participant],
     days: int,
     start: datetime,
+    held_out: npt.NDArray[np.generic] | None = None,
 ) -> CompetitionOutcome:
     """Compare the results of a finalized competition with the truth.
 
@@ -194,10 +200,12 @@ def outcome_of(
         As ``Competition.leaderboard`` returns it.
     start
         The first day's midnight.
+    held_out
+        See :func:`~arena.simulation.competition.true_scores.scores_of_submissions`.
     """
     counting = state.ledger.counting()
     numbers = np.array([record.submission for record in counting], dtype=np.intp)
-    scores = scores_of_submissions(state, numbers)
+    scores = scores_of_submissions(state, numbers, held_out)
     place = {int(number): position for position, number in enumerate(numbers)}
     known = {team: participant for participant in participants for team in _accounts(participant)}
     teams = _teams(state, result, public, scores, place, known)
@@ -226,7 +234,7 @@ def outcome_of(
         teams=teams,
         days=by_day,
         leaderboard_error=error,
-        agreement=agreement_of(teams),
+        agreement=agreement_of(teams, scores.kind),
         flags=flags_of(result.findings, result.standings, known, state.ledger.similar()),
         floor_checked=floor_was_checked(result.findings),
         level=result.level,
@@ -295,8 +303,11 @@ def _or_none(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def agreement_of(teams: Sequence[TeamOutcome]) -> dict[str, float | None]:
-    """Return how far the rankings agree, over the teams on the public leaderboard."""
+def agreement_of(teams: Sequence[TeamOutcome], truth: TruthKind) -> dict[str, float | None]:
+    """Return how far the rankings agree, over the teams on the public leaderboard.
+
+    None for the true ranks if the truth is not known: private ranks would agree with themselves.
+    """
     both = [team for team in teams if team.public_rank is not None]
     ranks = {
         "public": np.array([team.public_rank for team in both], dtype=np.float64),
@@ -304,7 +315,12 @@ def agreement_of(teams: Sequence[TeamOutcome]) -> dict[str, float | None]:
         "true": np.array([team.true_rank for team in both], dtype=np.float64),
     }
     pairs = (("public", "private"), ("private", "true"), ("public", "true"))
-    return {f"{one}_{other}": _tau(ranks[one], ranks[other]) for one, other in pairs}
+    return {
+        f"{one}_{other}": None
+        if "true" in (one, other) and truth == "private"
+        else _tau(ranks[one], ranks[other])
+        for one, other in pairs
+    }
 
 
 def _tau(one: FloatArray, other: FloatArray) -> float | None:

@@ -32,7 +32,12 @@ from arena.simulation.competition.run import (
     published,
     sample_prediction,
 )
-from arena.simulation.competition.setup import CompetitionData, data_from_world, with_drift
+from arena.simulation.competition.setup import (
+    CompetitionData,
+    data_from_world,
+    with_drift,
+    with_held_out_rows,
+)
 from arena.simulation.competition.teams import CompetitorKind, baseline_of, read_kinds
 from arena.simulation.data import Sizes, synthetic_world
 from arena.simulation.past.boards import read_boards
@@ -151,9 +156,11 @@ def _new(
         )
         shape_for(metric, world.rows.n_classes)
         data = data_from_world(world, target)
+    share = _PUBLIC_SHARE if request.public_share is None else request.public_share
     if request.drift:
-        share = _PUBLIC_SHARE if request.public_share is None else request.public_share
         data = with_drift(data, share, request.drift, request.seed)
+    if request.data is not None and not request.drawn:
+        data = with_held_out_rows(data, share, request.seed)
     is_bounded = conceivable_scores(metric) is not None
     document: dict[str, Any] = {
         "competition": {

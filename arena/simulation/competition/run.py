@@ -208,12 +208,50 @@ def run_competition(
         finally:
             shutil.rmtree(files, ignore_errors=True)
         start = first_day(state.settings, simulation.request.days)
+        unaccepted = kinds_without_accepted(state, participants)
         competition = Competition(state)
         result = competition.finalize(progress=progress)
         outcome = outcome_of(
-            state, result, competition.leaderboard(), participants, simulation.request.days, start
+            state,
+            result,
+            competition.leaderboard(),
+            participants,
+            simulation.request.days,
+            start,
+            simulation.data.truth if simulation.data.holds_out else None,
         )
+        outcome = replace(outcome, notes=(*outcome.notes, *unaccepted))
         return CompetitionRun(state.folder, result, outcome)
+
+
+def kinds_without_accepted(
+    state: CompetitionState, participants: Sequence[Participant]
+) -> list[str]:
+    """Return a sentence for each kind of teams that has no accepted submission, with its fault.
+
+    Raises
+    ------
+    InputError
+        If that is so of every kind.
+    """
+    kind_of = {
+        one.team(account): one.kind for one in participants for account in range(one.kind.accounts)
+    }
+    sent = [record for record in state.store.submissions() if record.team in kind_of]
+    accepted = {kind_of[record.team] for record in sent if record.status == "accepted"}
+    faults: dict[CompetitorKind, str] = {}
+    for record in sent:
+        kind = kind_of[record.team]
+        if kind not in accepted and record.faults:
+            faults.setdefault(kind, record.faults[0].message)
+    sentences = [
+        f"No submission of {kind.specification} ({kind.plugin}) was accepted. The first fault: "
+        f"{fault}"
+        for kind, fault in faults.items()
+    ]
+    if sentences and not accepted:
+        raise InputError(" ".join(sentences))
+    return sentences
 
 
 def _drawn_teams(simulation: PreparedSimulation, like: LikePast) -> tuple[PastTeams, Defaults]:

@@ -21,6 +21,7 @@ from arena.utils.text import is_number
 CHANCE = "chance_of_positive"
 _ID = "id"
 _DRIFT_STREAM = 2**32 - 16
+_HELD_OUT_STREAM = 2**32 - 17
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +45,11 @@ class CompetitionData:
     """The labels in the order of the codes in ``training``; None: numbers, or no training."""
     notes: tuple[str, ...] = ()
     """For the organiser, in sentences."""
+    truth: npt.NDArray[np.generic] | None = None
+    """``(n,)`` codes or numbers, also of ignored rows, which a competition does not store; None:
+    not known."""
+    holds_out: bool = False
+    """Whether the ignored rows are held out, so that true scores are those on them."""
     identity: str = field(init=False)
     """A hash of everything."""
 
@@ -113,6 +119,7 @@ def data_from_world(world: World, target: str = "y") -> CompetitionData:
         test=population.features,
         classes=world.classes,
         notes=world.notes,
+        truth=population.target,
     )
 
 
@@ -137,6 +144,37 @@ def with_drift(
     usage = np.full(len(data.test), "Private")
     usage[public] = "Public"
     return replace(data, solution=data.solution.append_column(USAGE_COLUMN, [usage.tolist()]))
+
+
+def with_held_out_rows(data: CompetitionData, public_share: float, seed: int) -> CompetitionData:
+    """Return the data with half of the rows held out for the truth: they count on no board.
+
+    Parameters
+    ----------
+    data
+        Whose label probabilities are not known.
+    public_share
+        Of the rows that are left, in [0, 1), unless the data have a usage column.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_HELD_OUT_STREAM,)))
+    solution, n = data.solution, data.solution.num_rows
+    order = rng.permutation(n)
+    if USAGE_COLUMN in solution.column_names:
+        usage = np.array(solution[USAGE_COLUMN].to_pylist())
+        solution = solution.drop_columns(USAGE_COLUMN)
+        private = order[usage[order] == "Private"]
+        held_out = private[: len(private) // 2]
+    else:
+        held_out, left = order[: n // 2], order[n // 2 :]
+        usage = np.full(n, "Private")
+        usage[left[: round(public_share * len(left))]] = "Public"
+    usage[held_out] = "Ignored"
+    solution = solution.append_column(USAGE_COLUMN, [usage.tolist()])
+    note = (
+        f"{len(held_out):,} of the {n:,} rows to predict are held out: they count on no board, and "
+        f"true scores are those on them, so a true score has an error of its own."
+    )
+    return replace(data, solution=solution, holds_out=True, notes=(*data.notes, note))
 
 
 def _in_order_of_value(world: World) -> World:

@@ -58,9 +58,9 @@ def about_time(outcome: CompetitionOutcome) -> str:
     top, leader, error = _shown(
         outcome, last.shown_best, last.true_of_leader, outcome.leaderboard_error
     )
-    exact = outcome.truth == "exact"
-    worth = f"true score is {leader}" if exact else f"score on the private rows is {leader}"
-    best = "true score" if exact else "private score"
+    known = outcome.truth != "private"
+    worth = f"true score is {leader}" if known else f"score on the private rows is {leader}"
+    best = "true score" if known else "private score"
     day = next(day.day for day in outcome.days if day.error >= outcome.leaderboard_error)
     return (
         f"At the end the top of the public leaderboard showed {top} for a submission whose "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +16,9 @@ from arena.scoring.splits import rows_of
 from arena.simulation.data import HUNDRED
 from arena.types import FloatArray, Solution
 
-TruthKind = Literal["exact", "private"]
-"""``exact``: label probabilities are known. ``private``: scores on private rows are used."""
+TruthKind = Literal["exact", "held_out", "private"]
+"""``exact``: label probabilities are known. ``held_out``: scores on rows that are neither public
+nor private. ``private``: the truth is not known, and the private scores stand in its place."""
 
 _BLOCK = 16
 
@@ -29,35 +30,51 @@ class Scores:
     public: FloatArray
     private: FloatArray
     true: FloatArray
-    """See :func:`true_scores`; the private scores if label probabilities are not known."""
+    """By :func:`true_scores`, on held-out rows, or the private scores: as ``kind`` says."""
     kind: TruthKind
 
 
-def truth_kind(solution: Solution, metric: Metric) -> TruthKind:
-    """Return whether true scores are exact: with soft labels and a metric that takes weights."""
+def truth_kind(solution: Solution, metric: Metric, *, held_out: bool = False) -> TruthKind:
+    """Return what true scores are: exact with soft labels and a metric that takes weights.
+
+    ``held_out`` tells whether the ignored rows of the solution were held out for the truth.
+    """
     known = solution.soft_labels is not None and len(solution.targets) == 1
-    return "exact" if known and not isinstance(metric, NeedsRowContext) else "private"
+    if known and not isinstance(metric, NeedsRowContext):
+        return "exact"
+    return "held_out" if held_out else "private"
 
 
-def scores_of_submissions(state: CompetitionState, submissions: npt.NDArray[np.intp]) -> Scores:
+def scores_of_submissions(
+    state: CompetitionState,
+    submissions: npt.NDArray[np.intp],
+    held_out: npt.NDArray[np.generic] | None = None,
+) -> Scores:
     """Return the scores of stored submissions on both splits, and their true scores.
 
     Holds 16 submissions at a time.
+
+    Parameters
+    ----------
+    held_out
+        ``(n,)`` truth of all rows of the solution, whose ignored rows were held out; None: none
+        were.
     """
     solution, metric = state.solution, state.metric
-    stored = state.store.predictions(submissions)
-    by_split = []
-    for split in ("public", "private"):
-        rows = rows_of(solution, split)
-        own = state.store.predictions(submissions, rows=rows)
-        scores = np.full(len(submissions), np.nan)
-        if rows.any() and len(submissions):
-            scores = full_scores(bind(metric, solution, rows), solution.truth[rows], own)
-        by_split.append(scores)
-    public, private = by_split
-    kind = truth_kind(solution, metric)
-    true = true_scores(metric, solution, stored) if kind == "exact" else private
-    return Scores(public, private, true, kind)
+
+    def scores_on(rows: npt.NDArray[np.bool_], known: Solution = solution) -> FloatArray:
+        if not (rows.any() and len(submissions)):
+            return np.full(len(submissions), np.nan)
+        predictions = state.store.predictions(submissions, rows=rows)
+        return full_scores(bind(metric, known, rows), known.truth[rows], predictions)
+
+    private = scores_on(rows_of(solution, "private"))
+    kind, true = truth_kind(solution, metric, held_out=held_out is not None), private
+    if kind == "exact":
+        true = true_scores(metric, solution, state.store.predictions(submissions))
+    elif held_out is not None:
+        true = scores_on(~rows_of(solution, "all"), replace(solution, truth=held_out))
+    return Scores(scores_on(rows_of(solution, "public")), private, true, kind)
 
 
 def true_scores(metric: Metric, solution: Solution, predictions: PredictionBlocks) -> FloatArray:

@@ -90,6 +90,8 @@ def test_a_small_file_makes_the_default_sizes_smaller(tmp_path):
     said = " ".join(called.stderr.split())
     assert "300 rows for training, 57 for validation and 342 to predict" in said
     assert "predictions of the kind label" in said
+    assert "171 of the 342 rows to predict are held out" in said
+    assert under["truth"] == "held_out"
     assert len((tmp_path / "s" / "solution.csv").read_text().splitlines()) == 1 + 342
     # Random labels are no better than a constant prediction.
     assert "constant prediction" in under["degenerate"]
