@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from arena.errors import InputError, UsageError
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Evaluation, Mechanism, PublicBoard
 from arena.plugin.manager import PluginManager
+from arena_mechanisms.bounds import best_step, leaderboard_error_bound
 from arena_mechanisms.ladder import Ladder, LadderFree, default_eta
 from arena_mechanisms.noisy import NoisyLadder, Thresholdout
 from run_mechanism import evaluation, run_mechanism
@@ -192,8 +195,8 @@ def test_the_step_is_a_share_of_the_metrics_range() -> None:
     assert run_mechanism(LadderFree(), [5.234], **wide)[0].score == pytest.approx(5.2)
     gains = run_mechanism(LadderFree(minimum_step=0.1), [5.0, 4.1, 3.9], **wide)
     assert [one.improved for one in gains] == [True, False, True]
-    assert default_eta(4_000, 400) == pytest.approx(0.153, abs=5e-4)
-    assert default_eta(2, 5) == 1.0
+    assert default_eta(4_000, 400) == 0.069
+    assert default_eta(1, 1) == 0.68
 
 
 def test_a_gain_that_rounding_hides_changes_nothing() -> None:
@@ -393,8 +396,8 @@ def test_scores_without_bounds_ask_for_a_clip(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("budget", "said"),
-    [(400, "0.153, from 4,000 public rows for at most 400 submissions"),
-     (None, "0.161, from 4,000 public rows with no limit on submissions")],
+    [(400, "0.069, from 4,000 public rows for at most 400 submissions"),
+     (None, "0.073, from 4,000 public rows with no limit on submissions")],
 )  # fmt: skip
 def test_a_ladder_without_a_step_says_what_its_step_costs(budget: int | None, said: str) -> None:
     board = PublicBoard(
@@ -420,7 +423,7 @@ def test_a_step_that_nothing_can_pass_is_said() -> None:
         score_range=(0.0, 1.0),
         budget=400,
         has_baseline=True,
-        baseline=0.85,
+        baseline=0.94,
     )
     far = PublicBoard(
         metric="accuracy",
@@ -487,3 +490,19 @@ def test_a_step_that_nothing_can_pass_is_said() -> None:
 def test_the_default_threshold_is_four_over_the_root_of_the_rows() -> None:
     assert [Thresholdout()._threshold(rows) for rows in (4, 10_000)] == [1.0, 0.04]
     assert Thresholdout(threshold=0.2)._threshold(10_000) == 0.2
+
+
+def test_the_table_of_steps_in_the_docs_is_calculated() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "explanation" / "public-board.md").read_text()
+    rows = re.findall(r"\| ([\d,]+) \| ([\d,]+) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|", text)
+    assert len(rows) == 3
+    for row in rows:
+        n, k, *told = (float(cell.replace(",", "")) for cell in row)
+        order = np.cbrt(np.log(n * k) / n)
+        own = best_step(int(n), int(k))
+        found = [
+            end
+            for step in (own, order)
+            for end in (step, float(leaderboard_error_bound(int(n), int(k), step)))
+        ]
+        assert found == pytest.approx(told, abs=6e-4)
