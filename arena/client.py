@@ -513,6 +513,28 @@ class OrganiserClient(Client):
         """Publish the private board."""
         return self._once("POST", "/admin/publish", {"seen": self.health()["seen"]})
 
+    def settings(self) -> dict[str, Any]:
+        """Return the ``settings`` and ``texts`` that can be changed here."""
+        return self._json("GET", "/admin/settings")
+
+    def preview_settings(
+        self, settings: Mapping[str, Any], texts: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """Return what :meth:`change_settings` would change, in lines."""
+        body = {"settings": settings, "texts": texts or {}}
+        changes: list[str] = self._once("POST", "/admin/settings/preview", body)["changes"]
+        return changes
+
+    def change_settings(
+        self, settings: Mapping[str, Any], texts: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Change settings, such as ``{"limits.per_day": 5}``, and texts, such as ``{"rules": …}``.
+
+        ``competition.toml`` is written, and its comments stay.
+        """
+        body = {"settings": settings, "texts": texts or {}}
+        return self._once("PATCH", "/admin/settings", body)
+
     def verify_winner(self, submission: int, state: str, *, note: str = "") -> dict[str, Any]:
         """Record what the verification of a submission found: verified, failed or open."""
         body = {"submission": submission, "state": state, "note": note}

@@ -606,6 +606,17 @@ def read_settings(path: Path) -> Settings:
         raise InputError(f"There is no {path}. Create a competition with arena init.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
+    return settings_of_document(document, path)
+
+
+def settings_of_document(document: Mapping[str, Any], path: Path) -> Settings:
+    """Return the settings of a parsed ``competition.toml``; ``path`` is named in the error.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_settings`.
+    """
     try:
         return Settings.model_validate(document)
     except ValidationError as error:

@@ -29,7 +29,7 @@ class ConfigSection(BaseModel):
 
 
 class ServerSection(ConfigSection):
-    """The web server, arena serve, which records these settings when it starts."""
+    """The web server, arena serve, which records these settings."""
 
     url: str = Field("", description="The address that participants use, if a proxy is in front.")
     board: Literal["anyone", "members"] = Field(

@@ -268,6 +268,18 @@ class Competition(CompetitionView):
         """Whether to close and open it again: the log of its database grows since an error."""
         return self._state.store.must_be_reopened
 
+    def has_new_settings(self) -> bool:
+        """Return whether ``competition.toml`` says something else than what was read from it."""
+        from arena.competition.configure import has_new_settings
+
+        return has_new_settings(self._state)
+
+    def settings_fault(self) -> str:
+        """Return why ``competition.toml``, as it is now, cannot be adopted; empty if it can be."""
+        from arena.competition.configure import settings_fault
+
+        return settings_fault(self._state)
+
     def missing_predictions(self) -> int:
         """Return how many files of predictions outside the database are missing; none is read."""
         return len(self._state.store.lacking_objects())

@@ -50,7 +50,7 @@ class QueuedRequest:
     kind: str
     """``submit``, ``select``, ``withdraw``, or a decision of the organiser: ``disqualify``,
     ``undo``, ``rename``, ``merge``, ``rescore``, ``finalize``, ``publish``, ``retract``,
-    ``pause``, ``resume``, ``exempt``, ``verification``."""
+    ``pause``, ``resume``, ``exempt``, ``verification``, ``configure``."""
     team: str
     """The name of the team that sent it; empty for the organiser."""
     actor: str
@@ -61,7 +61,9 @@ class QueuedRequest:
     """Of ``submit``: ``file``, the name to show, and ``sha256``, the digest of the received file;
     an upload that differs from it is set aside. Of ``select``: ``submissions``. Of ``withdraw``:
     ``submission``. Of ``retract`` and ``pause``: ``reason``. Of ``exempt``: ``team``, ``until``,
-    ``extra``, ``reason``. Of ``verification``: ``submission``,
+    ``extra``, ``reason``. Of ``configure``:
+    ``changes`` and ``texts``, as :func:`~arena.competition.configure.configure` takes them. Of
+    ``verification``: ``submission``,
     ``state`` and ``note``. Of ``disqualify`` and ``undo``: ``submission`` or
     ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of ``merge``: ``team``, ``into``. Of
     ``rescore``: ``preview``, the code of the preview to apply; without it nothing is changed."""
@@ -365,7 +367,7 @@ def _check_deadline(state: CompetitionState, request: QueuedRequest) -> None:
     if request.kind == "publish" and deadline is None:
         raise UsageError(
             f"There is no deadline, so the board of a running competition could be published: set "
-            f"[competition] deadline in {CONFIG_NAME}, restart the server, and publish after it."
+            f"[competition] deadline in {CONFIG_NAME}, and publish after it."
         )
     ends = request.kind in {"finalize", "publish"}  # no upload is received after either
     if ends and deadline is not None and state.clock() <= deadline:
@@ -451,8 +453,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
     if not path.exists() and state.wanted.metric == state.settings.metric:
         raise UsageError(
             f"There is nothing to rescore: put the corrected solution into the competition's "
-            f"folder as {CORRECTED_NAME}, or change [metric] in {CONFIG_NAME} and restart the "
-            f"server."
+            f"folder as {CORRECTED_NAME}, or change [metric] in {CONFIG_NAME}."
         )
     progress = _Said()
     with _without_quotes("arena rescore"):
@@ -514,6 +515,13 @@ def _verification(state: CompetitionState, request: QueuedRequest) -> None:
     verify_winner(state, payload["submission"], payload["state"], payload["note"])
 
 
+def _configure(state: CompetitionState, request: QueuedRequest) -> None:
+    from arena.competition.configure import configure
+
+    answer = configure(state, request.payload["changes"], request.payload["texts"])
+    state.record(ANSWERED, {"team": request.team, "answer": answer})
+
+
 def _pause(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.pause(state, request.payload["reason"])
 
@@ -553,6 +561,7 @@ _ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
     "resume": _resume,
     "exempt": _exempt,
     "verification": _verification,
+    "configure": _configure,
 }
 """Kind of a request -> what carries it out.
 

@@ -37,6 +37,8 @@ SENT: dict[str, Any] = {
     "POST /admin/announcements": {"text": "x"},
     "POST /admin/messages": {"answers": 99, "text": "x"},
     "/messages": {"text": "x"},
+    "/admin/settings": {"settings": {"competition.title": "x"}},
+    "/admin/settings/preview": {"settings": {"competition.title": "x"}},
     "/admin/verifications": {"submission": 1, "state": "verified"},
     "/result-mail": {"wanted": True},
     "DELETE /admin/announcements": {"announcement": 2},

@@ -190,7 +190,8 @@ FACTS: dict[str, Fact] = {
 NO_FACT = {
     "created", "submission", "submission failed", "submission interrupted", "finalized", "repair",
     "upgrade", "board rebuilt", "private board published", "request answered",
-    "request set aside", "program set aside", "server settings", "plugins", "objects", "paused", "resumed", "exempted",
+    "request set aside", "program set aside", "server settings", "plugins", "objects", "paused",
+    "resumed", "exempted",
 }  # fmt: skip
 """Kinds of events that add to what boards follow from, or follow from it, and change no board."""
 
@@ -276,11 +277,11 @@ ELSEWHERE = {
 """A place that shows a consequence -> where it is tested, or of what it is a part."""
 SHOWS_NEITHER = {
     *(f"GET {path}" for path in ("/team", "/tokens", "/files", "/files/{file}", "/announcements",
-                                 "/messages", "/answers", "/admin/messages",
+                                 "/messages", "/answers", "/admin/messages", "/admin/settings",
                                  "/admin/queue", "/admin/health", "/admin/invitations",
                                  "/requests/{request}/file")),
     *(f"GET page {path}" for path in ("/announcements", "/messages", "/admin/messages",
-                                      "/submit", "/sample_submission.csv",
+                                      "/admin/settings", "/submit", "/sample_submission.csv",
                                       "/team", "/rules", "/join", "/colours.css", "/files",
                                       "/pages/{page}", "/files/{file}",
                                       "/submissions/{request}/file")),

@@ -19,6 +19,7 @@ from arena.plugin.manager import PluginManager
 from arena.server.web.language import LANGUAGES, LOCALE
 from arena.server.web.pages import FINAL_COLUMNS
 from arena.server.web.problems import TITLES
+from arena.server.web.settings_pages import GROUPS
 from arena_mechanisms.ladder import LadderFree
 from web_site import NAME, WebSite
 
@@ -38,6 +39,9 @@ def marked() -> Iterator[Any]:
     for table in (TITLES, CAUSES, FINAL_CAUSES):
         yield from table.values()
     yield from (title for _kind, title in FINAL_COLUMNS.values())
+    for group, keys in GROUPS:
+        yield group
+        yield from (label for _key, label in keys)
     mechanisms = [entry.item for entry in PluginManager().mechanisms]
     for mechanism in (*mechanisms, LadderFree(noise=1.0)):  # noise changes its text
         if isinstance(mechanism, ExplainsScores):

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow  # a browser takes long to start
 
 PAGES = ("/overview", "/pages/prizes", "/files", "/", "/submit", "/submissions", "/team", "/rules",
          "/private", "/join", "/nothing", "/announcements", "/messages", "/admin",
-         "/admin/messages", "/admin/teams", "/admin/submissions")  # fmt: skip
+         "/admin/messages", "/admin/settings", "/admin/teams", "/admin/submissions")  # fmt: skip
 
 
 OVERVIEW = r"""Forecast **churn**: the loss is $\frac{1}{n}\sum_i |y_i - \hat y_i|$.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,50 @@ def decide(intake: Intake, kind: Kind, sender: str = "", **payload: Any) -> str:
         competition="race", team=sender, member="7", kind=kind, payload=payload
     )
     return request.request
+
+
+def test_settings_apply_while_the_server_runs(folder: Path, layout: Layout) -> None:
+    """By the web or by hand; what cannot be adopted leaves the former ones, and is said."""
+    stop, config = threading.Event(), folder / CONFIG_NAME
+    thread = threading.Thread(target=run, args=(folder, "race", layout, stop))
+    intake = Intake(layout.intake)
+    thread.start()
+    try:
+        decide(intake, "configure", changes={"competition.title": ["", "Race"]}, texts={})
+        published = _published(layout)
+        title = partial(_published_title, published)
+        _wait_until(lambda: title() == "Race")
+        valid = config.read_text()
+        config.write_text(valid.replace('"Race"', "Race"))
+        _wait_until(lambda: "cannot be adopted" in (published.state().problem or ""))
+        config.write_text(valid.replace('"Race"', '"Great race"'))
+        (folder / "rules.md").write_text("# Other rules\n")
+        _wait_until(lambda: title() == "Great race" and published.state().problem is None)
+        rules = published.document("rules")
+        assert rules is not None
+        assert rules.body == b"# Other rules\n"
+        published.close()
+    finally:
+        stop.set()
+        thread.join(60)
+        intake.close()
+
+
+def _published(layout: Layout) -> Published:
+    _wait_until(lambda: layout.public("race").exists())
+    return Published(layout.public("race"))
+
+
+def _published_title(published: Published) -> str:
+    document = published.document("competition")
+    return "" if document is None else str(document.json()["title"])
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def settle(scorer: Scorer) -> None:

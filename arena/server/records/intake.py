@@ -32,6 +32,7 @@ Kind = Literal[
     "resume",
     "exempt",
     "verification",
+    "configure",
 ]
 """The kind of a request. Its payload:
 
@@ -60,6 +61,8 @@ Kind = Literal[
     ``{"team": NAME, "until": TIME, "extra": N, "reason": TEXT}``, without ``until`` or ``extra``.
 ``verification``
     ``{"submission": N, "state": "verified", "failed" or "open", "note": TEXT}``.
+``configure``
+    ``{"changes": {KEY: [BEFORE, AFTER]}, "texts": {NAME: TEXT}}``: settings and texts that change.
 ``withdraw``
     ``{"submission": N}``: a submission of the request's team leaves every board.
 

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from arena.competition.competition import Competition
 from arena.competition.queued_requests import QueuedRequest, RequestAnswer
+from arena.config import CONFIG_NAME
 from arena.errors import StoreError
 from arena.server.compare import RecordedRequests
 from arena.server.records.intake import Intake, Request
@@ -49,6 +50,10 @@ _ENDED = (
 _NOT_CHECKED = Fault(
     "could not be checked",
     "This file could not be checked because of a fault of the server. Tell the organiser.",
+)
+_NOT_ADOPTED = (
+    "competition.toml was changed and cannot be adopted, so the former settings stay. The log of "
+    "the scorer says why, and so does arena leaderboard in the competition's folder."
 )
 _CHANGES_TEAMS = {"disqualify", "undo", "rename", "merge", "rescore", "exempt"}
 _CHANGES_RESULTS = {"finalize", "publish", "retract", "withdraw", "verification"}
@@ -94,6 +99,10 @@ class Scorer:
         self._swept_at = 0.0
         self._end: str | None = None
         """The phase, if the competition is finalized."""
+        self._rules = rules_of(competition, server)
+        self._stamps: tuple[tuple[int, int, int], ...] = ()
+        self._fault: str | None = None
+        """Why the settings that the folder has now cannot be adopted."""
         self._checked: set[str] = set()
         self._names: dict[str, str] = {}
         """The current names of teams, by their former names."""
@@ -101,7 +110,7 @@ class Scorer:
         try:
             self._check_queue()
             competition.keep_little_in_memory()
-            competition.record_server(server, rules_of(competition, server))
+            competition.record_server(server, self._rules)
             self._publish_everything()
             self.sweep()
         except BaseException:
@@ -122,6 +131,8 @@ class Scorer:
 
     def run(self, ended: Callable[[], bool]) -> None:
         """Judge requests as they come until ``ended()``; a group under way is finished.
+
+        It also returns once ``competition.toml`` or the rules were changed, to be read again.
 
         Raises
         ------
@@ -145,7 +156,7 @@ class Scorer:
 
     def _judge_until(self, ended: Callable[[], bool]) -> None:
         seen, failures = -1, 0
-        while not ended():
+        while not ended() and not self._has_new_settings():
             self._publisher.check_place()
             now = self._intake.version()
             if now == seen and not self._board_due:
@@ -166,6 +177,30 @@ class Scorer:
                 self._publisher.publish(state=self._state)
                 seen = -1
                 time.sleep(_RETRY_SECONDS)
+
+    def _has_new_settings(self) -> bool:
+        """Return whether the folder has other settings or rules by now that can be adopted.
+
+        Otherwise the former ones stay, and the organiser is told.
+        """
+        folder = self._competition.folder
+        stamps = tuple(map(_stamp, (folder / CONFIG_NAME, folder / self._server.rules)))
+        if stamps == self._stamps:
+            return False
+        self._stamps = stamps
+        fault = None
+        if self._competition.has_new_settings():
+            fault = self._competition.settings_fault()
+            if not fault:
+                return True
+            _LOGGER.warning("The former settings stay: %s", fault)
+        elif rules_of(self._competition, self._server) != self._rules:
+            return True
+        if (fault is None) != (self._fault is None):
+            self._fault = None if fault is None else _NOT_ADOPTED
+            self._set_state(problem=self._fault)
+            self._publisher.publish(state=self._state)
+        return False
 
     # -- judging -------------------------------------------------------------------------------
 
@@ -362,7 +397,7 @@ class Scorer:
             judged=self._state.judged + len(judged),
             set_aside=self._state.set_aside + _set_aside(answers),
             busy_since=None,
-            problem=None,
+            problem=self._fault,
         )
         if kinds & _CHANGES_TEAMS:
             self._publish_everything()
@@ -527,6 +562,14 @@ class Scorer:
                 self._publisher.publish(state=self._state)
             except sqlite3.Error as error:  # the disk is full; the next beat tries again
                 _LOGGER.warning("The state cannot be published: %s.", error)
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _upload_of(request: Request) -> str | None:

@@ -588,7 +588,7 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
             409,
             _(
                 "The private board can be published after the deadline only. Set [competition] "
-                "deadline in competition.toml and restart the server to end the competition."
+                "deadline in competition.toml to end the competition."
             ),
         )
     if kind == "finalize" and deadline is not None and call.site.clock() <= deadline:
@@ -596,8 +596,7 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
             409,
             _(
                 "Finalizing ends the competition, and the deadline is {deadline} UTC: finalize "
-                "after it, or set an earlier [competition] deadline in competition.toml and "
-                "restart the server."
+                "after it, or set an earlier [competition] deadline in competition.toml."
             ).format(deadline=deadline.strftime("%Y-%m-%d %H:%M")),
         )
     if kind == "publish" and call.competition.state().phase not in {"finalized", "published"}:

@@ -22,7 +22,14 @@ from starlette.responses import Response, StreamingResponse
 
 from arena.server.records.accounts import Account, Invite
 from arena.server.records.published import ORDERS
-from arena.server.web import actions, conversations, folder_pages, manager, models
+from arena.server.web import (
+    actions,
+    conversations,
+    folder_pages,
+    manager,
+    models,
+    settings_pages,
+)
 from arena.server.web.body import announces_more, receive, whole_number
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line, info, request_state, shown, token_state
@@ -1002,6 +1009,14 @@ ENDPOINTS = (
     Endpoint("POST", "/admin/exempt", "organiser", "admin", _exempt,
              "Let a team submit after the deadline or more often.", 202, models.NewExemption,
              models.RequestState, (409, 415, 422)),
+    Endpoint("GET", "/admin/settings", "organiser", "admin", settings_pages.show_settings,
+             "The settings and texts that can be changed here.", answer=models.SettingsState),
+    Endpoint("POST", "/admin/settings/preview", "organiser", "admin",
+             settings_pages.preview_settings, "What a change of settings and texts would change.",
+             200, models.SettingsChange, models.SettingsPreview, (415, 422)),
+    Endpoint("PATCH", "/admin/settings", "organiser", "admin", settings_pages.change_settings,
+             "Change settings and texts; competition.toml is written, and its comments stay.", 202,
+             models.SettingsChange, models.RequestState, (409, 415, 422)),
     Endpoint("POST", "/admin/verifications", "organiser", "admin", _verify_winner,
              "Record what the verification of a final submission found; boards mark it.", 202,
              models.NewVerification, models.RequestState, (409, 415, 422)),

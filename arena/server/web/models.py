@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from arena.changeable_settings import LONGEST_TEXT
 from arena.server.records.announcements import LONGEST
 from arena.server.records.messages import LONGEST as LONGEST_MESSAGE
 
@@ -210,6 +211,32 @@ class AnnouncementList(BaseModel):
     """The announcements, newest first."""
 
     announcements: list[AnnouncementState]
+
+
+class SettingsChange(Sending):
+    """New values of settings, and new texts; what is not named stays."""
+
+    settings: dict[str, bool | int | float | str | list[str] | None] = Field(
+        {}, max_length=50, description="The key with its section, such as limits.per_day -> value."
+    )
+    texts: dict[str, Annotated[str, Field(max_length=LONGEST_TEXT)]] = Field(
+        {}, max_length=50, description="rules or pages/NAME.md -> Markdown."
+    )
+
+
+class SettingsState(BaseModel):
+    """The settings and texts that can be changed by the web."""
+
+    settings: dict[str, Any]
+    texts: dict[str, str]
+
+
+class SettingsPreview(BaseModel):
+    """What a change would change."""
+
+    changes: list[str] = Field(
+        description="A line for each setting; texts as the lines that differ."
+    )
 
 
 class MessageState(BaseModel):

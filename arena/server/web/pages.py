@@ -23,6 +23,7 @@ from arena.server.web import (
     language,
     manager,
     provider_pages,
+    settings_pages,
 )
 from arena.server.web.body import check_confirmed, read_fields, read_many, receive, whole_number
 from arena.server.web.call import Call, may_download
@@ -846,6 +847,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/join", "anyone", "read", _join_page),
     ("POST", "/join", "anyone", "read", _form(_show_join, _join)),
     *conversations.PAGES,
+    *settings_pages.PAGES,
     *folder_pages.PAGES,
     *manager.PAGES,
     *admin_pages.PAGES,

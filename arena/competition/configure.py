@@ -1,0 +1,161 @@
+"""Changes of the settings and texts of a served competition, asked for in the browser.
+
+``competition.toml`` stays the truth: the change is written into it, with its comments kept, and
+applies because the scorer reads the file again. What may be changed is in
+:mod:`arena.changeable_settings`; the web process is not trusted with anything else.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from arena.changeable_settings import CHANGEABLE, LONGEST_TEXT
+from arena.competition.epochs import view_settings
+from arena.competition.state import CompetitionState
+from arena.config import CONFIG_NAME, Settings, read_settings, settings_of_document
+from arena.errors import ArenaError, InputError, UsageError
+from arena.public_board.mechanism import find_mechanism
+from arena.utils.atomic_write import atomic_write
+
+_PAGE = re.compile(r"pages/[A-Za-z0-9_][A-Za-z0-9_-]{0,79}\.md")
+
+
+def has_new_settings(state: CompetitionState) -> bool:
+    """Return whether ``competition.toml`` says something else than what was read from it."""
+    try:
+        return read_settings(state.folder / CONFIG_NAME) != state.wanted
+    except InputError:
+        return True
+
+
+def settings_fault(state: CompetitionState) -> str:
+    """Return why ``competition.toml``, as it is now, cannot be adopted; empty if it can be."""
+    try:
+        _check(state, read_settings(state.folder / CONFIG_NAME))
+    except (ArenaError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def _check(state: CompetitionState, wanted: Settings) -> None:
+    """Raise an error if opening the competition with these settings would."""
+    state.manager.metrics.resolve(wanted.metric.specification)
+    find_mechanism(wanted, state.manager)
+    view_settings(state.store, state.manager, wanted)
+
+
+def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mapping[str, Any]) -> str:
+    """Write changed settings and texts into the competition's folder, and return what changed.
+
+    Parameters
+    ----------
+    changes
+        The key with its section -> ``[before, after]``, as JSON; None: not set.
+    texts
+        ``rules`` or ``pages/NAME.md`` -> the new text.
+
+    Raises
+    ------
+    UsageError
+        If a key may not be changed, has another value by now, or a deadline is not moved later.
+    InputError
+        If the settings would not be valid.
+    """
+    path = state.folder / CONFIG_NAME
+    content = path.read_text(encoding="utf-8")
+    written, said = _with_changes(content, changes, is_final=bool(state.events("finalized")))
+    wanted = settings_of_document(tomllib.loads(written), path)
+    try:
+        _check(state, wanted)
+    except (ArenaError, ValueError) as error:  # its text could quote a label
+        raise UsageError("These settings do not suit the competition. Nothing changed.") from error
+    files = {_place(state, name): _text(text) for name, text in texts.items()}
+    for file, text in files.items():
+        file.parent.mkdir(exist_ok=True)
+        atomic_write(file, text.encode(), 0o644)
+        said.append(f"{file.relative_to(state.folder).as_posix()} was written")
+    if written != content:
+        atomic_write(path, written.encode(), path.stat().st_mode & 0o777)
+    return f"{'. '.join(said)}." if said else "Nothing was changed."
+
+
+def _with_changes(
+    content: str, changes: Mapping[str, Any], *, is_final: bool
+) -> tuple[str, list[str]]:
+    """Return the text of ``competition.toml`` with the changes, and a clause on each of them."""
+    import tomlkit
+
+    said: list[str] = []
+    document: Any = tomlkit.parse(content)
+    current = Settings.model_validate(tomllib.loads(content))
+    for key, (before, asked) in changes.items():
+        if key not in CHANGEABLE:
+            raise UsageError(f"{key} is changed in {CONFIG_NAME} only.")
+        section, _, name = key.partition(".")
+        now = _json(getattr(getattr(current, section), name))
+        after = _as_time(asked) if CHANGEABLE[key] == "time" else asked
+        if now == _json(after):  # it was written before an interruption
+            continue
+        if now != before:
+            raise UsageError(
+                f"{key} is {_shown(now)} by now, not {_shown(before)}: load the page again."
+            )
+        if key == "competition.deadline":
+            _check_deadline(current.competition.deadline, after, is_final=is_final)
+        if section not in document:
+            document[section] = tomlkit.table()
+        if after is None:
+            document[section].pop(name, None)
+        else:
+            document[section][name] = after
+        said.append(f"{key}: {_shown(now)} -> {_shown(_json(after))}")
+    return tomlkit.dumps(document), said
+
+
+def _check_deadline(before: datetime | None, after: datetime | None, *, is_final: bool) -> None:
+    # Else a web process that is taken over could end the competition and show private scores.
+    if before is None:
+        raise UsageError(f"The first deadline is set in {CONFIG_NAME} only.")
+    if after is None or after <= before:
+        raise UsageError(f"A deadline is moved later here; {CONFIG_NAME} can set an earlier one.")
+    if is_final:
+        raise UsageError("The private board is computed, so the deadline can no longer be moved.")
+
+
+def _as_time(value: Any) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(value).astimezone(UTC)
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value in (None, "", []) else str(value)
+
+
+def _text(text: Any) -> str:
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise UsageError(f"A text has at most {LONGEST_TEXT:,} characters.")
+    return text.replace("\r\n", "\n").rstrip() + "\n"
+
+
+def _place(state: CompetitionState, name: str) -> Path:
+    """Return the file of a text; UsageError if it may not be written."""
+    if name == "rules":
+        rules = state.wanted.server.rules
+        if not re.fullmatch(r"[A-Za-z0-9_-]+\.md", rules):
+            raise UsageError(f"The rules are in {rules}, which is written by hand only.")
+        return state.folder / rules
+    if not _PAGE.fullmatch(name):
+        raise UsageError("A page is called pages/NAME.md, with letters, digits, - and _.")
+    if (state.folder / "pages").is_symlink():
+        raise InputError("pages is a link, so pages are written by hand only.")
+    return state.folder / name

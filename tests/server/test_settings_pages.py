@@ -1,0 +1,95 @@
+"""Settings and texts in the browser: previewed, then asked for; the scorer decides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from arena import OrganiserClient
+from web_site import NAME, RULES, WebSite, listening
+
+API = f"/api/v1/{NAME}/admin/settings"
+PAGE = f"/{NAME}/admin/settings"
+DEADLINE = "2030-01-01T00:00:00+00:00"
+
+
+@pytest.fixture
+def site(web: WebSite) -> WebSite:
+    folder = {"pages": [("prizes", "# Prizes\n\nNone.")], "images": [], "files": []}
+    web.scorer.publish(replace(web.facts, deadline=DEADLINE), rules=RULES, folder=folder)
+    return web
+
+
+def asked(web: WebSite) -> list[dict[str, Any]]:
+    return [dict(one.payload) for one in web.site.intake.of_kind(NAME, "configure")]
+
+
+def test_a_change_is_previewed_and_asked_for(site: WebSite) -> None:
+    host = site.browser(site.person("Org", organiser=True))
+    page = host.get(PAGE).text
+    assert "Changed in competition.toml only" in page
+    fields = {"limits.per_day": "7", "competition.deadline": "2030-01-02 12:00",
+              "server.join": "invite", "server.approve": "no"}  # fmt: skip
+    page = host.post(PAGE, data={**fields, "kind": "preview"}).text
+    assert "limits.per_day: 5 → 7" in page
+    assert "server.join: open → invite" in page
+    assert "server.approve" not in page.partition('id="preview"')[2].partition("</pre>")[0]
+    assert asked(site) == []
+    assert host.post(PAGE, data={**fields, "kind": "apply"}).status_code == 303
+    text = "# Prizes\r\n\r\nTwo.\r\n"
+    page = host.post(PAGE, data={"pages/prizes.md": text, "kind": "preview"}).text
+    assert ("-None." in page, "+Two." in page) == (True, True)
+    assert host.post(PAGE, data={"pages/prizes.md": text, "kind": "apply"}).status_code == 303
+    assert asked(site) == [
+        {
+            "changes": {
+                "competition.deadline": [DEADLINE, "2030-01-02T12:00:00+00:00"],
+                "limits.per_day": [5, 7],
+                "server.join": ["open", "invite"],
+            },
+            "texts": {},
+        },
+        {"changes": {}, "texts": {"pages/prizes.md": "# Prizes\n\nTwo."}},
+    ]
+    assert "pages/terms.md" in host.post(PAGE, data={"new-page": "terms", "kind": "new page"}).text
+    site.offset += timedelta(hours=2)  # a change needs a recent sign-in
+    assert host.post(PAGE, data={**fields, "kind": "apply"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"limits.per_day": "many"},
+        {"competition.deadline": "2029-12-31"},
+        {"competition.deadline": ""},
+        {"competition.start": "tomorrow"},
+        {"server.join": "everybody"},
+        {},
+    ],
+)
+@pytest.mark.few(2)
+def test_what_cannot_be_set_is_refused_on_the_page(site: WebSite, fields: dict[str, str]) -> None:
+    host = site.browser(site.person("Org", organiser=True))
+    answer = host.post(PAGE, data={**fields, "kind": "apply"})
+    assert (answer.status_code, 'role="alert"' in answer.text) == (422, True)
+    assert asked(site) == []
+
+
+@pytest.mark.slow
+def test_settings_by_the_client(site: WebSite) -> None:
+    token = site.token(site.person("Org", organiser=True), "admin")
+    member = site.program(site.token(site.person("Ada", "Ants")))
+    assert member.get(API).status_code == 404
+    host = site.program(token)
+    assert host.patch(API, json={"settings": {"metric.name": "x"}}).status_code == 422
+    with listening(site.app) as port:
+        client = OrganiserClient(f"http://127.0.0.1:{port}/{NAME}", token, attempts=1)
+        state = client.settings()
+        assert (state["settings"]["limits.per_day"], state["texts"]["rules"]) == (5, RULES)
+        assert client.preview_settings({"limits.per_day": 6}) == ["limits.per_day: 5 → 6"]
+        request = client.change_settings({}, {"rules": "# New rules"})
+        assert request["kind"] == "configure"
+    assert asked(site) == [{"changes": {}, "texts": {"rules": "# New rules"}}]
