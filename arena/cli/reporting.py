@@ -12,6 +12,7 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.errors import UsageError
+from arena.report.heading import NO_HEADING, Heading, picture_of
 from arena.utils.formatting import size
 from arena.utils.text import printable
 
@@ -43,31 +44,69 @@ ChartFolder = Annotated[
 ]
 
 
+Title = Annotated[str, typer.Option(help="The title of the report.")]
+Organiser = Annotated[str, typer.Option(help="Who organises, at the head of the report.")]
+Date = Annotated[str, typer.Option(help="The date at the head of the report, as it shall be read.")]
+Logo = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A picture at the head of the report.")
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the result of a command goes."""
+    """How the result of a command is printed, and which files it is written to."""
 
     report: Path | None = None
     charts: Path | None = None
+    table: Path | None = None
     as_json: bool = False
+    wide: bool = False
+    heading: Heading = NO_HEADING
+
+    @property
+    def needs_report(self) -> bool:
+        """Whether a report is written, or charts, which are drawn from it."""
+        return self.report is not None or self.charts is not None
 
 
 _OUTPUT: dict[str, tuple[Any, Any]] = {
+    "as_json": (options.AsJson, False),
     "report": (ReportFile, None),
     "charts": (ChartFolder, None),
-    "as_json": (options.AsJson, False),
 }
+_HEADING: dict[str, tuple[Any, Any]] = {
+    "title": (Title, ""),
+    "organiser": (Organiser, ""),
+    "date": (Date, ""),
+    "logo": (Logo, None),
+}
+_OF_BOARDS: dict[str, tuple[Any, Any]] = {"table": (TableFile, None), "wide": (options.Wide, False)}
 
 
-def output_options() -> Callable[[Callable[..., None]], Callable[..., None]]:
+def output_options(
+    *, of_board: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take ``output: Output``; it is checked before anything is computed."""
 
     def made(**given: Any) -> Output:
-        chosen = Output(**given)
-        check_outputs(chosen.report, chosen.charts)
-        return chosen
+        heading = _heading(**{name: given.pop(name) for name in _HEADING})
+        output = Output(**given, heading=heading)
+        if output.report is None and output.heading != NO_HEADING:
+            raise UsageError("--title, --organiser, --date and --logo need --report FILE.")
+        check_outputs(output.report, output.charts, output.table)
+        return output
 
-    return options.filled("output", _OUTPUT, made)
+    chosen = _OUTPUT | (_OF_BOARDS if of_board else {}) | _HEADING
+    return options.filled("output", chosen, made)
+
+
+def heading_options() -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command that only writes a report take ``heading: Heading``."""
+    return options.filled("heading", _HEADING, _heading)
+
+
+def _heading(title: str, organiser: str, date: str, logo: Path | None) -> Heading:
+    return Heading(title, organiser, date, "" if logo is None else picture_of(logo))
 
 
 def check_outputs(file: Path | None, charts: Path | None, table: Path | None = None) -> None:
@@ -91,33 +130,8 @@ def check_outputs(file: Path | None, charts: Path | None, table: Path | None = N
         check_folder(charts)
 
 
-def board_report_if(
-    wanted: bool,
-    result: ScoreResult,
-    manager: PluginManager,
-    progress: Progress,
-    title: str = "",
-) -> Report | None:
-    """Return the report of a result; None if it is not wanted."""
-    if not wanted:
-        return None
-    from arena.report.contents import ASSEMBLING, board_report
-
-    progress.start(ASSEMBLING, 1)
-    return board_report(result, manager, title=title)
-
-
-def show_result(
-    result: ScoreResult,
-    *,
-    as_json: bool,
-    made: Report | None,
-    report: Path | None,
-    charts: Path | None,
-    wide: bool = False,
-    table: Path | None = None,
-) -> None:
-    """Print a result with its notes, and write the requested report and charts.
+def show_result(result: ScoreResult, output: Output, report: Report | None) -> None:
+    """Print a result with its notes, and write the requested report, charts and table.
 
     Raises
     ------
@@ -126,19 +140,31 @@ def show_result(
     """
     for note in result.notes:
         say_note(note)
-    if as_json:
+    if output.as_json:
         print_document(result.to_dict())
     else:
         from arena.cli.board import print_result
 
-        print_result(result, console(wide=wide))
-    if table is not None:
+        print_result(result, console(wide=output.wide))
+    if output.table is not None:
         from arena.report import write_file
         from arena.report.text_tables import board_table
 
-        write_file(table, board_table(result, table))
-        say_note(f"The table is {printable(str(table))}.")
-    write_outputs(made, report, charts)
+        write_file(output.table, board_table(result, output.table))
+        say_note(f"The table is {printable(str(output.table))}.")
+    write_outputs(report, output.report, output.charts, output.heading)
+
+
+def board_report_if(
+    wanted: bool, result: ScoreResult, manager: PluginManager, *, progress: Progress
+) -> Report | None:
+    """Return the report of a result; None if it is not wanted."""
+    if not wanted:
+        return None
+    from arena.report.contents import ASSEMBLING, board_report
+
+    progress.start(ASSEMBLING, 1)
+    return board_report(result, manager)
 
 
 def show_report(
@@ -161,7 +187,7 @@ def show_report(
     InputError
         If something cannot be drawn or written.
     """
-    made = report() if output.report or output.charts else None
+    made = report() if output.needs_report else None
     if output.charts and made is not None and not any(one.charts for one in made.sections):
         raise UsageError("This result has no charts: omit --charts.")
     if output.as_json:
@@ -170,10 +196,12 @@ def show_report(
         from arena.report.terminal import print_report
 
         print_report(printed() if printed else made or report(), console())
-    write_outputs(made, output.report, output.charts)
+    write_outputs(made, output.report, output.charts, output.heading)
 
 
-def write_outputs(report: Report | None, file: Path | None, charts: Path | None) -> None:
+def write_outputs(
+    report: Report | None, file: Path | None, charts: Path | None, heading: Heading = NO_HEADING
+) -> None:
     """Write a report and its charts, and print on stderr where they are.
 
     Raises
@@ -186,7 +214,7 @@ def write_outputs(report: Report | None, file: Path | None, charts: Path | None)
     from arena.report import page, write_charts, write_file
 
     if file is not None:
-        text = page(report)
+        text = page(report.under(heading))
         write_file(file, text)
         say_note(f"The report is {printable(str(file))}, {size(len(text.encode()))}.")
     if charts is not None:

@@ -38,6 +38,8 @@ _UNFOLDED = 5
 
 _FIRST_ROWS = 200
 """So many rows of a table are drawn when the page opens; the others as the reader scrolls."""
+_PRINTED_ROWS = 10
+"""So many rows of a table are printed, and all of a board. The style sheet holds the number too."""
 
 
 def page(report: Report) -> str:
@@ -59,6 +61,7 @@ def page(report: Report) -> str:
             technical=technical,
             unfolded=_UNFOLDED,
             first_rows=_FIRST_ROWS,
+            printed_rows=_PRINTED_ROWS,
             drawable={chart.name for chart in charts if not fetches(chart.specification)},
             stills=_stills(charts),
             data={chart.name: Markup(as_script_data(chart.specification)) for chart in charts},  # noqa: S704

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from arena.report.heading import NO_HEADING, Heading
 from arena.types import TEAMS, Section, Vocabulary
 
 
@@ -102,3 +103,9 @@ class Report:
     """The first places, at the head."""
     words: Vocabulary = TEAMS
     """The nouns for teams and rows in the page's own sentences."""
+    heading: Heading = NO_HEADING
+    """Who organises and when, above the title; its own title is not shown."""
+
+    def under(self, heading: Heading) -> Report:
+        """Return the report with this heading; an empty title leaves that of the report."""
+        return replace(self, title=heading.title or self.title, heading=heading)

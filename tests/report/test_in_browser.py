@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,14 @@ def test_all_rows_are_printed(browser: Any, crowded_file: Path) -> None:
     assert len(visit.teams()) == MANY
     visit.page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
     assert len(visit.teams()) == 200
+    visit.context.close()
+
+
+def test_a_printed_board_takes_a_page_for_85_teams(browser: Any, crowded_file: Path) -> None:
+    """The summary is a page by itself, and what stands below the board takes at most four."""
+    visit = Visit(browser, crowded_file)
+    printed = visit.page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 1 + -(-MANY // 85) + 4
     visit.context.close()
 
 

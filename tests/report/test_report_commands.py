@@ -159,3 +159,34 @@ def test_a_bad_target_is_refused_before_anything_is_computed(
         assert "folder" in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
         assert not refused.stdout
+
+
+def test_a_report_has_the_heading_that_the_organiser_gives(run: Run, folder: Path) -> None:
+    score = ("score", "solution.csv", "0.csv", "--metric", "roc_auc", "--resamples", 20)
+    (folder / "logo.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    heading = ("--title", "Churn <2027>", "--organiser", "A & B", "--date", "1 May 2027")
+    made = run(*score, *heading, "--logo", "logo.svg", "--report", "page.html")
+    assert made.returncode == 0, made.stderr
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "<title>Churn &lt;2027&gt;</title>" in page
+    assert "<bdi>A &amp; B</bdi><bdi>1 May 2027</bdi>" in page
+    assert 'src="data:image/svg+xml;base64,PHN2ZyB4' in page
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--title", "Churn"), "--title, --organiser, --date and --logo need --report FILE."),
+        (
+            ("--logo", "0.csv", "--report", "page.html"),
+            "0.csv must be one of .svg, .png, .webp, .jpg, .jpeg.",
+        ),
+        (("--logo", "none.png", "--report", "page.html"), "none.png cannot be read: "),
+    ],
+)
+def test_a_heading_that_cannot_be_shown_is_refused(
+    run: Run, given: tuple[str, ...], message: str
+) -> None:
+    refused = run("score", "solution.csv", "0.csv", "--metric", "roc_auc", *given)
+    assert refused.returncode in (1, 2)
+    assert message in refused.stderr

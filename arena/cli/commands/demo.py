@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import shlex
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from arena.cli import options
 from arena.cli.commands.demo_teams import DEMO_METRIC, N_TEAMS, write_competition
 from arena.cli.console import console, say_note
-from arena.cli.reporting import (
-    ChartFolder,
-    ReportFile,
-    board_report_if,
-    check_outputs,
-    show_result,
-)
+from arena.cli.reporting import Output, board_report_if, output_options, show_result
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.scoring.score import score
@@ -29,17 +23,17 @@ app = typer.Typer(add_completion=False)
 
 _DATABASE = "arena-demo.duckdb"
 _REPORT = "report.html"
+_TITLE = "Thirty-two models read digits"
 
 
 @app.command()
+@output_options()
 def demo(
+    output: Output,
     folder: Annotated[
         Path, typer.Option("--out", help="Folder for the files of the competition.")
     ] = Path("arena-demo"),
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    as_json: options.AsJson = False,
-    report: ReportFile = None,
-    charts: ChartFolder = None,
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
 ) -> None:
     """Run a demo competition of 32 models and print the board with the uncertainty of every rank.
@@ -48,8 +42,9 @@ def demo(
     and scored like those of any competition.
     """
     _prepare(folder)
-    report = report or folder / _REPORT
-    check_outputs(report, charts)
+    file = output.report or folder / _REPORT
+    title = output.heading.title or _TITLE
+    output = replace(output, report=file, heading=replace(output.heading, title=title))
     manager = PluginManager()
     settings = ScoreSettings(
         metric=DEMO_METRIC, database=folder / _DATABASE, board=BoardSettings(seed=seed)
@@ -65,13 +60,12 @@ def demo(
             manager=manager,
             progress=progress,
         )
-        title = "Thirty-two models read digits"
-        made = board_report_if(True, result, manager, progress, title)
-    show_result(result, as_json=as_json, made=made, report=report, charts=charts)
-    if not as_json:
-        _say_what_next(folder, seed, report)
-    if show and not webbrowser.open(report.resolve().as_uri()):
-        say_note(f"No browser could be started: open {report} yourself.")
+        report = board_report_if(True, result, manager, progress=progress)
+    show_result(result, output, report)
+    if not output.as_json:
+        _say_what_next(folder, seed, file)
+    if show and not webbrowser.open(file.resolve().as_uri()):
+        say_note(f"No browser could be started: open {file} yourself.")
 
 
 def _prepare(folder: Path) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.cli.reporting import ChartFolder, ReportFile, TableFile, check_outputs, show_result
+from arena.cli.reporting import Output, output_options, show_result
 from arena.cli.similar import say_similar
 from arena.utils.progress import ProgressDisplay
 from arena.utils.requests import HERE, EngineChoice
@@ -24,24 +24,20 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 @options.engine()
+@output_options(of_board=True)
 def finalize(
+    output: Output,
     directory: Directory = None,
     wait: Wait = 0.0,
     intervals: options.Intervals = True,
     where: EngineChoice = HERE,
-    as_json: options.AsJson = False,
-    wide: options.Wide = False,
-    report: ReportFile = None,
-    charts: ChartFolder = None,
-    table: TableFile = None,
 ) -> None:
     """Rank each team's final submissions on the private rows and store the board.
 
     Can be run again: if nothing changed, the board is identical to the last digit. Identical
     and nearly identical submissions of different teams are listed on stderr.
     """
-    options.check_intervals(intervals, report, charts)
-    check_outputs(report, charts, table)
+    options.check_intervals(intervals, output.report, output.charts)
     with (
         open_competition(directory, wait) as competition,
         where.open(),
@@ -50,18 +46,10 @@ def finalize(
         result = competition.finalize(
             workers=where.workers, progress=progress, intervals=None if intervals else False
         )
-        made = _report(competition, result, progress) if report or charts else None
+        report = _report(competition, result, progress) if output.needs_report else None
         similar = competition.similar_submissions()
     say_similar(similar)
-    show_result(
-        result,
-        as_json=as_json,
-        made=made,
-        report=report,
-        charts=charts,
-        wide=wide,
-        table=table,
-    )
+    show_result(result, output, report)
 
 
 def _report(competition: Competition, result: ScoreResult, progress: Progress) -> Report:

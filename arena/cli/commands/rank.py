@@ -10,13 +10,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import say_error
-from arena.cli.reporting import (
-    ChartFolder,
-    ReportFile,
-    board_report_if,
-    check_outputs,
-    show_result,
-)
+from arena.cli.reporting import Output, board_report_if, output_options, show_result
 from arena.errors import UsageError
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
@@ -38,6 +32,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@output_options(of_board=True)
 def rank(
     tables: Annotated[
         list[Path],
@@ -48,6 +43,7 @@ def rank(
             readable=False,
         ),
     ],
+    output: Output,
     lower_is_better: Annotated[
         bool | None,
         typer.Option(
@@ -164,7 +160,6 @@ def rank(
     ] = DEFAULT_LEVEL,
     ranker: options.Ranker = DEFAULT_RANKER,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    as_json: options.AsJson = False,
     decimals: options.Decimals = None,
     unit: options.Unit = "",
     workers: Annotated[
@@ -173,11 +168,8 @@ def rank(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if any algorithm is not ranked.")
     ] = False,
-    report: ReportFile = None,
-    charts: ChartFolder = None,
 ) -> None:
     """Rank algorithms by their values on the same cases, with the uncertainty of every rank."""
-    check_outputs(report, charts)
     settings = CaseSettings(
         greater_is_better=None if lower_is_better is None else not lower_is_better,
         aggregate=aggregate,
@@ -207,8 +199,8 @@ def rank(
         read = read_cases(tables, settings, manager)
         result = rank_table(read, settings, manager, progress)
         result = replace(result, display=BoardDisplay(decimals, unit))
-        made = board_report_if(bool(report or charts), result, manager, progress)
-    show_result(result, as_json=as_json, made=made, report=report, charts=charts)
+        report = board_report_if(output.needs_report, result, manager, progress=progress)
+    show_result(result, output, report)
     if not result.standings:
         say_error("No algorithm could be ranked: each lacks values. See --missing.")
     if not result.standings or (strict and result.rejected):

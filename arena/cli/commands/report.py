@@ -8,15 +8,18 @@ from typing import Annotated
 import typer
 
 from arena.cli.folder import Directory, Wait, look_at_competition
-from arena.cli.reporting import ChartFolder, check_outputs, write_outputs
+from arena.cli.reporting import ChartFolder, check_outputs, heading_options, write_outputs
 from arena.errors import UsageError
+from arena.report.heading import Heading
 from arena.utils.progress import ProgressDisplay
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@heading_options()
 def report(
+    heading: Heading,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
     public: Annotated[
         bool, typer.Option("--public", help="Only what participants may see before the end.")
@@ -51,4 +54,4 @@ def report(
             with ProgressDisplay() as progress:
                 make = final_page if final else competition_report
                 made = make(competition, progress=progress)
-    write_outputs(made, out, charts)
+    write_outputs(made, out, charts, heading)

@@ -10,14 +10,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import say_error, say_note
-from arena.cli.reporting import (
-    ChartFolder,
-    ReportFile,
-    TableFile,
-    board_report_if,
-    check_outputs,
-    show_result,
-)
+from arena.cli.reporting import Output, board_report_if, output_options, show_result
 from arena.interfaces import traits_of
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import with_parameters
@@ -38,11 +31,13 @@ app = typer.Typer(add_completion=False)
 @app.command()
 @options.solution_columns()
 @options.engine()
+@output_options(of_board=True)
 def score(
     solution: options.SolutionFile,
     submissions: options.SubmissionFiles,
     metric: options.Metrics,
     columns: SolutionColumns,
+    output: Output,
     combine: options.Combine = None,
     weights: options.Weights = None,
     brackets: Annotated[
@@ -70,20 +65,14 @@ def score(
     full_bootstrap: options.FullBootstrap = False,
     stratify: options.Stratify = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    as_json: options.AsJson = False,
-    wide: options.Wide = False,
     decimals: options.Decimals = None,
     unit: options.Unit = "",
     where: EngineChoice = HERE,
     resume: options.Resume = None,
     strict: options.Strict = False,
-    report: ReportFile = None,
-    charts: ChartFolder = None,
-    table: TableFile = None,
 ) -> None:
     """Score submissions against a solution and rank them, with the uncertainty of every rank."""
-    options.check_intervals(intervals, report, charts)
-    check_outputs(report, charts, table)
+    options.check_intervals(intervals, output.report, output.charts)
     metrics = [with_parameters(name, lower_is_better=lower_is_better) for name in metric]
     settings = ScoreSettings(
         metric=metrics[0],
@@ -108,16 +97,8 @@ def score(
     with where.open(), ProgressDisplay() as progress, resumable(resume, progress):
         result = score_files(solution, submissions, settings, manager=manager, progress=progress)
         result = replace(result, display=BoardDisplay(decimals, unit))
-        made = board_report_if(bool(report or charts), result, manager, progress)
-    show_result(
-        result,
-        as_json=as_json,
-        made=made,
-        report=report,
-        charts=charts,
-        wide=wide,
-        table=table,
-    )
+        report = board_report_if(output.needs_report, result, manager, progress=progress)
+    show_result(result, output, report)
     if not result.standings:
         say_error("No submission could be ranked: every file was rejected.")
         _hint_at_columns(result, settings, manager)

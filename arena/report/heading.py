@@ -1,0 +1,55 @@
+"""What stands above a report: its title, who organises, when, and a logo."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.errors import InputError, UsageError
+
+_MEDIA_TYPES = {
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".webp": "image/webp",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+}
+_MOST_BYTES = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The organiser's own words at the head of a report; what is empty is not shown."""
+
+    title: str = ""
+    organiser: str = ""
+    date: str = ""
+    """As it shall be read: a report without it is the same on any day."""
+    logo: str = ""
+    """A picture as a ``data:`` address, so that the page stays one file."""
+
+
+NO_HEADING = Heading()
+
+
+def picture_of(file: Path) -> str:
+    """Return a picture as an address that holds it.
+
+    Raises
+    ------
+    UsageError
+        If the name of the file does not end as one of a picture that browsers show.
+    InputError
+        If the file cannot be read, or has more than 500 kB.
+    """
+    media_type = _MEDIA_TYPES.get(file.suffix.lower())
+    if media_type is None:
+        raise UsageError(f"{file} must be one of {', '.join(_MEDIA_TYPES)}.")
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}.") from error
+    if len(data) > _MOST_BYTES:
+        raise InputError(f"{file} has {len(data):,} bytes; a logo has at most {_MOST_BYTES:,}.")
+    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
