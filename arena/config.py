@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from arena.errors import InputError, UsageError
-from arena.interfaces import Scope
+from arena.interfaces import Box, Scope
 from arena.plugin.registry import nearest
 from arena.plugin.specification import with_parameters
 from arena.server_section import ConfigSection, Count, ServerSection
@@ -294,22 +294,20 @@ class ProgramsSection(ConfigSection):
     environment: str = Field(
         "",
         description="What programs may import: the digest that arena programs environment prints. "
-        "Empty: the Python of this machine.",
+        "Empty: what the machine's own Python has.",
     )
-    command: str = Field("python3 main.py", description="What runs a program, in its folder.")
+    command: Annotated[str, Field(min_length=1)] = Field(
+        "python3 main.py",
+        description="What starts a program. The last word is the file that a ZIP must contain.",
+    )
     inputs: str = Field(
         "programs/inputs",
         description="The folder of the hidden inputs, relative to this one. Only runners read it.",
     )
     sample: str = Field(
-        "programs/sample",
-        description="The folder of the inputs of the trial, relative to this one. Publish them.",
-    )
-    outputs: tuple[str, ...] = Field(
-        ("predictions.csv", "predictions.parquet"),
-        description="What a program writes to /output: the first of these names that exists is "
-        "taken. A name that ends with / is a folder.",
-        min_length=1,
+        "files/sample_inputs",
+        description="The folder of the inputs of the trial, relative to this one. Participants "
+        "download what is in files/.",
     )
     trial_seconds: Annotated[float, Field(gt=0)] = Field(
         120.0, description="Seconds of a trial, whose whole log the team sees."
@@ -339,11 +337,17 @@ class ProgramsSection(ConfigSection):
         "memory, both or none.",
     )
 
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The limits of a run on the hidden inputs, which the record of a run names."""
-        names = ("seconds", "memory_mb", "disk_mb", "cores", "processes", "gpus")
-        return {name: getattr(self, name) for name in names}
+    def box(self, *, trial: bool, max_bytes: int) -> Box:
+        """Return the limits of a run, whose output may have so many bytes."""
+        return Box(
+            seconds=self.trial_seconds if trial else self.seconds,
+            memory_mb=self.memory_mb,
+            disk_mb=self.disk_mb,
+            cores=self.cores,
+            processes=self.processes,
+            output_bytes=max_bytes,
+            gpus=self.gpus,
+        )
 
 
 class FinalSection(ConfigSection):
@@ -583,7 +587,6 @@ _LISTS = {
     "required",
     "no_header",
     "show",
-    "outputs",
 }
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.submit import Submitted
 from arena.interfaces import End, Outcome
 from arena.interfaces.faults import fault_lines
+from arena.types import Fault
 from arena.utils.formatting import BoardDisplay, released_format
 from arena.utils.text import printable
 
@@ -42,21 +44,26 @@ def print_answer(
         out.print(f"  … and {hidden:,} more: --json prints every one.", soft_wrap=True)
 
 
-def print_trial(trial: Outcome, out: Console | Lines) -> None:
-    """Print how the trial of a program ended; of one that failed also its log."""
-    well = trial.end is End.OK
-    ended = "ended well" if well else f"failed ({trial.end}), and nothing was counted"
-    line = (
-        f"The trial on the sample inputs {ended}: {trial.seconds:.1f} s, {trial.peak_mb:,.0f} MB."
-    )
-    out.print(line, soft_wrap=True)
-    if not well:
-        for line in trial.log.decode(errors="replace").splitlines():
-            out.print(f"  {printable(line)}", soft_wrap=True)
+def print_trial(trial: Outcome | tuple[Fault, ...], out: Console | Lines) -> None:
+    """Print how the trial of a program ended; of one that failed also its faults or its log."""
+    if isinstance(trial, tuple):
+        out.print("The program cannot be unpacked, and nothing was counted.", soft_wrap=True)
+        lines = fault_lines(trial)
+    else:
+        well = trial.end is End.OK
+        ended = "ended well" if well else f"failed ({trial.end}), and nothing was counted"
+        used = f"{trial.seconds:.1f} s, {trial.peak_mb:,.0f} MB"
+        out.print(f"The trial on the sample inputs {ended}: {used}.", soft_wrap=True)
+        lines = [] if well else trial.log.decode(errors="replace").splitlines()
+    for line in lines:
+        out.print(f"  {printable(line)}", soft_wrap=True)
 
 
-def trial_document(trial: Outcome) -> dict[str, Any]:
-    """Return the trial of a program as JSON, with its whole log."""
+def trial_document(trial: Outcome | tuple[Fault, ...]) -> dict[str, Any]:
+    """Return the trial of a program as JSON, with its whole log or why it cannot be unpacked."""
+    if isinstance(trial, tuple):
+        faults = [asdict(fault) for fault in trial]
+        return {"schema": "arena/trial/1", "end": "not unpacked", "faults": faults}
     return {
         "schema": "arena/trial/1",
         "end": str(trial.end),

@@ -1,12 +1,11 @@
-"""Runs programs on this machine: the trial on the sample inputs, then the hidden inputs."""
+"""Runs programs on this machine: the trial on the sample inputs, then on the hidden inputs."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
-import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,10 @@ from arena.competition.state import CompetitionState
 from arena.competition.submit import SubmissionHandler, Submitted
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, SandboxError, UsageError
-from arena.interfaces import Box, End, Job, Outcome, Sandbox
+from arena.interfaces import End, Outcome, Sandbox
+from arena.programs.digests import digest_of_folder
+from arena.programs.running import environment_of, run_program
+from arena.types import Fault
 from arena.utils.distribution import installed_version
 from arena.utils.progress import stage
 
@@ -26,33 +28,31 @@ from arena.utils.progress import stage
 class SubmittedProgram:
     """The answer to a program."""
 
-    trial: Outcome | None
-    """Of the sample inputs; None: the program was received before."""
+    trial: Outcome | tuple[Fault, ...] | None
+    """Of the sample inputs, or why it cannot be unpacked; None: it was received before."""
     submitted: Submitted | None
     """The submission of its output; None: the trial failed, and nothing was counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRuns:
-    """Runs programs of a competition on this machine, one at a time."""
+    """Runs programs of a competition on this machine."""
 
     settings: Settings
     folder: Path
     """Of the competition."""
     sandbox: Sandbox
     target: Path
-    """A folder for outputs."""
+    """A folder for outputs, each in a folder of its own."""
 
-    def trial(self, program: Path) -> Outcome:
-        """Run a program on the sample inputs."""
-        programs = self.settings.programs
-        return self._run(program, self.folder / programs.sample, programs.trial_seconds)
+    def trial(self, program: Path) -> Outcome | tuple[Fault, ...]:
+        """Run a program on the sample inputs; return its faults if it cannot be unpacked."""
+        return self._run(program, self.folder / self.settings.programs.sample, trial=True)
 
     def hidden(self, program: Path) -> ProgramRun:
         """Run a program on the hidden inputs."""
         programs = self.settings.programs
         inputs = self.folder / programs.inputs
-        started = datetime.now(UTC)
         about: dict[str, Any] = {
             "kind": "hidden",
             "runner": platform.node(),
@@ -60,15 +60,19 @@ class LocalRuns:
             "versions": {**self.sandbox.versions(), "arena": installed_version()},
             "inputs": digest_of_folder(inputs),
             "environment": programs.environment,
-            "limits": programs.limits,
-            "started": started.isoformat(timespec="seconds"),
+            "limits": asdict(programs.box(trial=False, max_bytes=self.settings.limits.max_bytes)),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }
+        reason = "The program could be unpacked for its trial, but not for its run."
         try:
-            outcome = self._run(program, inputs, programs.seconds)
+            outcome = self._run(program, inputs, trial=False)
         except SandboxError as error:
-            return ProgramRun("machine", 0.0, 0.0, 0.0, about={**about, "reason": str(error)})
+            outcome, reason = (), str(error)
+        if isinstance(outcome, tuple):
+            return ProgramRun("machine", 0.0, 0.0, 0.0, about={**about, "reason": reason})
         if outcome.output is not None:
-            about["output_sha256"] = _digest_of_file(outcome.output)
+            with outcome.output.open("rb") as output:
+                about["output_sha256"] = hashlib.file_digest(output, "sha256").hexdigest()
         return ProgramRun(
             str(outcome.end),
             outcome.seconds,
@@ -78,28 +82,22 @@ class LocalRuns:
             about,
         )
 
-    def _run(self, program: Path, inputs: Path, seconds: float) -> Outcome:
+    def _run(self, program: Path, inputs: Path, *, trial: bool) -> Outcome | tuple[Fault, ...]:
         programs = self.settings.programs
         if not inputs.is_dir():
             raise InputError(
                 f"There is no folder {inputs} with the inputs of programs: create it, or change "
                 f"[programs] in {CONFIG_NAME}."
             )
-        with tempfile.TemporaryDirectory() as unpacked:
-            shutil.copy(program, Path(unpacked) / "main.py")
-            job = Job(
-                program=Path(unpacked),
-                command=tuple(programs.command.split()),
-                inputs=inputs,
-                outputs=programs.outputs,
-                target=self.target,
-            )
-            box = Box(
-                seconds=seconds,
-                output_bytes=self.settings.limits.max_bytes,
-                **{key: value for key, value in programs.limits.items() if key != "seconds"},
-            )
-            return self.sandbox.run(job, box)
+        return run_program(
+            program,
+            inputs,
+            Path(tempfile.mkdtemp(dir=self.target)),
+            command=programs.command.split(),
+            environment=environment_of(programs.environment),
+            box=programs.box(trial=trial, max_bytes=self.settings.limits.max_bytes),
+            sandbox=self.sandbox,
+        )
 
 
 def submit_program(
@@ -120,7 +118,7 @@ def submit_program(
         if program is None:
             with stage("Trial on the sample inputs"):
                 trial = runs.trial(file)
-            if trial.end is not End.OK:
+            if isinstance(trial, tuple) or trial.end is not End.OK:
                 return SubmittedProgram(trial, None)
             program = program_runs.receive(state, file, team=team, received=received)
         answer = handler.answer_to_program(program)
@@ -129,17 +127,3 @@ def submit_program(
                 run = runs.hidden(program_runs.kept_program(state, program))
             answer = program_runs.record_run(state, handler, program, run)
     return SubmittedProgram(trial, answer)
-
-
-def digest_of_folder(folder: Path) -> str:
-    """Return the digest of the names and contents of all files of a folder."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = path.relative_to(folder).as_posix()
-        digest.update(f"{_digest_of_file(path)} {name}\n".encode())
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _digest_of_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

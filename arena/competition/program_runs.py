@@ -63,7 +63,6 @@ def receive(
     known = _find(state, program or sha256, teams.members(current))
     if known is not None:
         return known
-    _keep(state.folder / RECEIVED_FOLDER / sha256, path)
     quota = Quota(
         settings=state.settings,
         team=teams.stored(current),
@@ -71,19 +70,20 @@ def receive(
         members=teams.members(current),
         admission=Admission.read(state.store),
     )
+    record = ProgramRecord(
+        program=program or sha256,
+        team=quota.team,
+        file=named_file(Path(file or path.name), team).name,
+        sha256=sha256,
+        received=received,
+        late=quota.is_late,
+    )
     with state.store.transaction() as transaction:
         refusal = quota.refusal(transaction)
         if refusal is not None:
             raise UsageError(refusal.message)
         quota.use(transaction)
-        record = ProgramRecord(
-            program=program or sha256,
-            team=quota.team,
-            file=named_file(Path(file or path.name), team).name,
-            sha256=sha256,
-            received=received,
-            late=quota.is_late,
-        )
+        _keep(state.folder / RECEIVED_FOLDER / record.kept_name, path)
         payload = {**record.to_dict(), "bytes": path.stat().st_size, **state.event_fields}
         transaction.append_event(PROGRAM_RECEIVED, state.actor, payload, time=received)
     return record
@@ -125,7 +125,7 @@ def kept_program(state: CompetitionState, program: ProgramRecord) -> Path:
     InputError
         If it is missing or was changed.
     """
-    path = state.folder / RECEIVED_FOLDER / program.sha256
+    path = state.folder / RECEIVED_FOLDER / program.kept_name
     if _digest(path) != program.sha256:
         raise InputError(f"The program {path} was changed: restore a backup.")
     return path

@@ -57,6 +57,11 @@ class ProgramRecord:
     late: bool = False
     """Whether it came after the deadline: its submission is listed apart."""
 
+    @property
+    def kept_name(self) -> str:
+        """The name under which the competition keeps it: its digest, and what it is."""
+        return f"{self.sha256}{'.py' if self.file.endswith('.py') else '.zip'}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as the payload of its event, which has the time."""
         keys = ("program", "team", "file", "sha256", "late")

@@ -40,7 +40,15 @@ def manager(sandbox: ScriptedSandbox) -> PluginManager:
 
 
 @pytest.fixture
-def make(tmp_path: Path, solution: Path, clock: Clock, manager: PluginManager) -> Make:
+def make(
+    tmp_path: Path,
+    solution: Path,
+    clock: Clock,
+    manager: PluginManager,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Make:
+    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
+
     def made(*, metric: str = "roc_auc", **sections: Any) -> Competition:
         programs = {"sandbox": "scripted", **sections.pop("programs", {})}
         settings = Settings.model_validate(
@@ -55,8 +63,8 @@ def make(tmp_path: Path, solution: Path, clock: Clock, manager: PluginManager) -
             clock=clock,
             manager=manager,
         )
-        for name in ("inputs", "sample"):
-            (tmp_path / "c" / "programs" / name).mkdir(parents=True)
+        for name in ("programs/inputs", "files/sample_inputs"):
+            (tmp_path / "c" / name).mkdir(parents=True)
         return competition
 
     return made
@@ -80,12 +88,12 @@ def test_a_program_is_an_ordinary_submission(
         assert first.submitted is not None
         assert first.submitted.status == "accepted"
         assert first.submitted.released == by_file.released
-        assert sandbox.runs == ["sample", "inputs"]
+        assert sandbox.runs == ["sample_inputs", "inputs"]
         assert again.submitted == first.submitted
         assert event.payload["run"]["seconds"] == 12.34
         assert event.payload["run"]["inputs"].startswith("sha256:")
         assert (tmp_path / "c" / RECEIVED_FOLDER).joinpath(
-            competition.events("program received")[0].payload["sha256"]
+            competition.events("program received")[0].payload["sha256"] + ".py"
         ).read_bytes() == path.read_bytes()
         assert competition.audit() == ()
         competition.finalize(intervals=False)
@@ -103,7 +111,7 @@ def test_a_failed_trial_counts_for_nothing(
         assert answer.trial.log == b"a line of the log"
         assert competition.quota_used("ants") == 0
         assert [one.kind for one in competition.events()] == ["created"]
-    assert sandbox.runs == ["sample"]
+    assert sandbox.runs == ["sample_inputs"]
 
 
 @pytest.mark.parametrize("count_failed", [True, False])
@@ -158,7 +166,7 @@ def test_an_interrupted_run_waits_and_is_run_once_more(
         assert submitted is not None
         assert (submitted.status, submitted.late) == ("accepted", False)
         assert competition.quota_used("ants") == 1
-        assert sandbox.runs == ["sample", "inputs"]
+        assert sandbox.runs == ["sample_inputs", "inputs"]
         event = competition.events("submission")[0]
         assert event.time == competition.events("program received")[0].time
         competition.finalize(intervals=False)

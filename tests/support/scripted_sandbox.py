@@ -63,7 +63,7 @@ def manager_with(sandbox: Sandbox) -> PluginManager:
 def write_program(path: Path, *, end: str = "ok", output: str = "", trial: str = "ok") -> Path:
     """Write a program whose hidden run ends so; the trial too, but without an output."""
     script = {
-        "sample": {"end": trial, "output": "", "log": "a line of the log"},
+        "sample_inputs": {"end": trial, "output": "", "log": "a line of the log"},
         "inputs": {"end": end, "output": output},
     }
     path.write_text(json.dumps(script))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 import unicodedata
 from dataclasses import replace
@@ -32,6 +33,7 @@ from arena.utils.text import printable
 app = typer.Typer(add_completion=False)
 
 _PER_DAY = 5
+_SANDBOX = "bwrap"
 
 
 @app.command()
@@ -86,6 +88,20 @@ def init(
             metavar="FOLDER|URL",
         ),
     ] = None,
+    programs: Annotated[
+        Path | None,
+        typer.Option(
+            help="Teams submit programs, which run on the hidden inputs in this folder.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    sample_inputs: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --programs: the inputs of a trial, which participants see.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Random seed.  [default: a secret one]", min=0)
     ] = None,
@@ -96,6 +112,7 @@ def init(
     other settings, such as the final selection, are in competition.toml.
     """
     _check_predictions(predictions)
+    _check_inputs(programs, sample_inputs)
     manager = PluginManager()
     if folder is None or solution is None or metric is None:
         missing = [
@@ -132,6 +149,7 @@ def init(
         "public": {"mechanism": mechanism or "full"},
         "limits": {"per_day": (_PER_DAY if per_day is None else per_day) or None},
         "store": {"predictions": predictions},
+        "programs": {"sandbox": "" if programs is None else _SANDBOX},
     }
     settings = _settings(document)
     with Competition.create(
@@ -144,6 +162,10 @@ def init(
         protected=mechanism is None,
     ) as competition:
         write_pages(competition)
+        if programs is not None and sample_inputs is not None:
+            section = competition.settings.programs
+            for source, name in ((programs, section.inputs), (sample_inputs, section.sample)):
+                shutil.copytree(source, folder / name)
         _say_what_was_made(folder, competition)
         if (usage := competition.settings.data.usage) != columns.usage:
             say_note(usage_note(usage))
@@ -156,6 +178,17 @@ def _check_predictions(predictions: str | None) -> None:
         check_location(predictions)
     except ValueError as error:
         raise UsageError(f"--predictions: {error}.") from error
+
+
+def _check_inputs(programs: Path | None, sample_inputs: Path | None) -> None:
+    if (programs is None) != (sample_inputs is None):
+        raise UsageError(
+            "--programs and --sample-inputs need each other: a program is tried on inputs that "
+            "participants see before it runs on those that they do not see."
+        )
+    for name, path in (("--programs", programs), ("--sample-inputs", sample_inputs)):
+        if path is not None and not (path.is_dir() and any(path.iterdir())):
+            raise UsageError(f"{name}: {path} is no folder with files.")
 
 
 def _time(text: str | None) -> datetime | None:
@@ -204,6 +237,13 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
     deadline, now = competition.settings.competition.deadline, datetime.now(UTC)
     if deadline is not None and deadline >= now:
         lines.append(f"The deadline is {deadline:%Y-%m-%d %H:%M} UTC.")
+    if competition.settings.programs.sandbox:
+        example = "main.py"
+        lines.append(
+            f"Teams submit programs. They run on the files of {folder / 'programs'}, after a trial "
+            f"on {folder / competition.settings.programs.sample}; limits and the libraries that "
+            f"they may import are set under [programs]."
+        )
     lines += [
         *notes_of(asked),
         *meaning_of_columns(competition.solution, asked),

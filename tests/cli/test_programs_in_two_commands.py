@@ -1,0 +1,60 @@
+"""A code competition on one machine, in two commands, with a real sandbox."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from competition_folder import IDS, document, write_solution
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap"),
+]
+
+PREDICTS = """
+with open("/input/x.csv") as file, open("/output/predictions.csv", "w") as output:
+    print("id,y", file=output)
+    for line in file:
+        print(f"{line.strip()},0.{len(line)}", file=output)
+"""
+LEAKS = """
+text = open("/input/x.csv").read()
+print(text)
+open("/output/predictions.csv", "w").write(f"id,y\\n{text}")
+"""
+
+
+def test_init_and_submit(
+    tmp_path: Path, arena: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
+    write_solution(tmp_path)
+    for folder, ids in (("hidden", IDS), ("sample", ["a", "b"])):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.csv").write_text("".join(f"{one}\n" for one in ids))
+    (tmp_path / "main.py").write_text(PREDICTS)
+    (tmp_path / "leaks.py").write_text(LEAKS)
+    (tmp_path / "fails.py").write_text("raise SystemExit('no such column')\n")
+    inputs = ("--programs", "hidden", "--sample-inputs", "sample")
+    made = arena("init", "c", "--solution", "solution.csv", "--metric", "roc_auc", *inputs)
+    assert made.returncode == 0, made.stderr
+
+    sent = arena("submit", "main.py", "--team", "ants", "-C", "c")
+    assert sent.returncode == 0, sent.stderr
+    assert "The trial on the sample inputs ended well" in sent.stdout
+    assert "Submission 1 of ants: accepted." in sent.stdout
+    assert "ants" in arena("leaderboard", "-C", "c").stdout
+
+    failed = arena("submit", "fails.py", "--team", "ants", "-C", "c")
+    assert failed.returncode == 1
+    assert "no such column" in failed.stdout
+
+    leaked = arena("submit", "leaks.py", "--team", "ants", "-C", "c", "--json")
+    assert document(leaked, "submit", code=1)["faults"][0]["kind"] == "output invalid"
+    assert "r0" not in leaked.stdout + leaked.stderr
+    assert "r0" not in arena("submissions", "-C", "c", "--json").stdout
