@@ -28,6 +28,7 @@ from arena_bayes_error.estimators import (
     from_uncertainty_labels,
     refuse_single_labels,
 )
+from arena_bayes_error.isotonic import from_ordered_scores
 from arena_bayes_error.neighbours import CoverHartBounds, cover_hart
 from arena_bayes_error.platt import PlattFit, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
@@ -346,6 +347,13 @@ KINDS = (
         "Any numbers, with --label.",
         _scores,
         _estimate_scores,
+        frozenset({"label", "positive", "cluster"}),
+    ),
+    LabelKind(
+        "isotonic",
+        "Numbers of which larger ones make the positive label likelier, with --label.",
+        _scores,
+        _direct(from_ordered_scores),
         frozenset({"label", "positive", "cluster"}),
     ),
     LabelKind(
