@@ -1,8 +1,8 @@
 """The conformance suite for plugin authors: tests that what a plugin provides must pass.
 
 There is one for metrics, modalities, mechanisms, rankers, analyses, competitors, estimators of the
-Bayes error, papers and readers of cases, and one for a plugin as a whole, which calls each of its
-hooks.
+Bayes error, papers, readers of cases and sandboxes, and one for a plugin as a whole, which calls
+each of its hooks.
 
 In a plugin's own tests::
 
@@ -28,6 +28,7 @@ from arena.testing.plugins import (
     check_plugin,
 )
 from arena.testing.problems import MetricProblem, problem_for
+from arena.testing.sandboxes import check_sandbox
 
 __all__ = [
     "Check",
@@ -45,6 +46,7 @@ __all__ = [
     "check_paper",
     "check_plugin",
     "check_ranker",
+    "check_sandbox",
     "competitor_problem",
     "example_study",
     "problem_for",

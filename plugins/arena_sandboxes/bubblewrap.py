@@ -224,19 +224,19 @@ class _Started:
         doors = [str(door) for door in group.doors] if group else []
         most_data = "-" if group else str(box.memory_mb * 1024)
         launcher = ("/bin/sh", "-c", _LAUNCH, "sh", most_data, *doors, "--")
-        written = [pipe[1] for pipe in (self.log, self.status, self.outer_status)]
+        reported = [pipe[1] for pipe in (self.status, self.outer_status)]
         process = subprocess.Popen(  # noqa: S603 - the program that was found
             [*launcher, _program(), "--args", *arguments],
             stdin=self.orders[0],
             stdout=self.log[1],
             stderr=self.log[1],
-            pass_fds=(*self._passed, *(pipe.fileno() for pipe in written)),
+            pass_fds=(*self._passed, *(pipe.fileno() for pipe in reported)),
             start_new_session=True,
             cwd="/",
             env={},
         )
         try:
-            for end in (self.orders[0], *written):
+            for end in (self.orders[0], self.log[1], *reported):
                 end.close()
             yield
         finally:

@@ -19,7 +19,7 @@ _MOUNTS, _OWN = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 _CONTROLLERS = ("cpu", "memory", "pids")
 _PERIOD = 100_000
 """Microseconds in which the processor time of a group is counted."""
-_OF_SANDBOX = 8
+_OF_SANDBOX = 5
 """Processes of the sandbox itself, which its limit must admit too."""
 _SECONDS_TO_END = 10.0
 _numbers = itertools.count()

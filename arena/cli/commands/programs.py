@@ -1,4 +1,4 @@
-"""Run programs of participants: environments, trials, sandboxes."""
+"""Run programs of participants in a sandbox."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from arena.cli import options
-from arena.cli.console import console
+from arena.cli.console import console, print_document
 from arena.cli.items import show_items
 from arena.utils.text import printable, printable_lines
 
@@ -55,6 +55,44 @@ def environment(
     with stage("Installing the libraries"):
         made = make_environment(requirements, environments_folder())
     console().print(made.digest, soft_wrap=True)
+
+
+@app.command()
+def check(
+    sandbox: SandboxName = "bwrap",
+    environment: Annotated[
+        str, typer.Option(help="The digest that arena programs environment printed.")
+    ] = "",
+    as_json: options.AsJson = False,
+) -> None:
+    """Run hostile programs on this machine, and print what its sandbox does not hold.
+
+    The result is kept on this machine: a competition with programs is served only after a check.
+    The exit code is 1 if something is not held.
+    """
+    from arena.plugin.manager import PluginManager
+    from arena.programs.checked import record_check
+    from arena.programs.running import alone, environment_of
+    from arena.testing import check_sandbox
+    from arena.utils.progress import stage
+
+    item = PluginManager().sandboxes.resolve(sandbox)
+    with stage("Hostile programs run"), alone():
+        sentences = item.check()
+        conformance = check_sandbox(item, environment=environment_of(environment))
+    failed = [f"{one.name}: {one.message}" for one in conformance.failed]
+    checked = record_check(sandbox, item.versions(), (*sentences, *failed))
+    if as_json:
+        programs = [one.name for one in conformance.checks]
+        print_document({"schema": "arena/programs-check/1", **checked, "programs": programs})
+    else:
+        held = len(conformance.checks) - len(failed)
+        out = console()
+        out.print(f"{held} of {len(conformance.checks)} hostile programs were held.")
+        for sentence in checked["not_held"]:
+            out.print(f"Not held: {printable(sentence)}", soft_wrap=True)
+    if checked["not_held"]:
+        raise typer.Exit(1)
 
 
 @app.command("try")
