@@ -28,6 +28,8 @@ PAGES = [
 ]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 QUICK = {"docs/how-to/grouped-rows.md"}
+NEEDS = {"docs/how-to/code-competition.md": "bwrap"}
+"""Programs that a page needs; without them it is skipped."""
 LONG = {"README.md", "docs/tutorials/plan-and-rehearse.md"}
 INSTALLS = ("pip ", "uv ", "env/bin/pip ")
 """What these commands install is what the test run uses."""
@@ -127,8 +129,11 @@ def test_a_page_runs_from_top_to_bottom(
         folder, _ = request.getfixturevalue("demo")
     else:
         folder = request.getfixturevalue("small_demo")
+    if page in NEEDS and shutil.which(NEEDS[page]) is None:
+        pytest.skip(f"there is no {NEEDS[page]}")
     own = shutil.copytree(folder, tmp_path / "own")
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
     names: dict[str, object] = {}
     for language, text in blocks(page):
         if language == "python":

@@ -1,0 +1,137 @@
+"""Control groups of both versions, on files that imitate those of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.interfaces import Box
+from arena_sandboxes import groups
+
+BOX = Box(seconds=1, memory_mb=64, disk_mb=8, cores=1.5, processes=10, output_bytes=1)
+ALL = "cpuset cpu io memory pids"
+
+
+def write(folder: Path, **files: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name.replace("__", ".")).write_text(content)
+    return folder
+
+
+def level(folder: Path, controllers: str = ALL, handed_down: str = "", processes: str = "") -> Path:
+    """Write a group of version 2."""
+    return write(
+        folder,
+        cgroup__controllers=controllers,
+        cgroup__subtree_control=handed_down,
+        cgroup__procs=processes,
+    )
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Return a function that imitates what the kernel says of mounts and of this process."""
+
+    def imitate(mounts: str, own: str) -> None:
+        write(tmp_path, mountinfo=mounts.replace("{}", str(tmp_path)), own=own)
+        monkeypatch.setattr(groups, "_MOUNTS", tmp_path / "mountinfo")
+        monkeypatch.setattr(groups, "_OWN", tmp_path / "own")
+
+    return imitate
+
+
+def test_version_2_limits_a_group(tmp_path: Path, kernel: Callable[[str, str], None]) -> None:
+    kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/user/shell\n")
+    level(tmp_path / "v2", handed_down="memory")
+    level(tmp_path / "v2" / "user", handed_down="cpu memory pids")
+    level(tmp_path / "v2" / "user" / "shell")
+    group = groups._new_group()
+    assert group is not None
+    folder = write(group.folders["memory"], memory__swap__max="max")
+    # The highest one that hands its controllers down, or can be made to.
+    assert folder.parent == tmp_path / "v2"
+    group.limit(BOX)
+    wanted = {
+        "memory.max": str(64 * 2**20), "memory.swap.max": "0", "memory.oom.group": "1",
+        "pids.max": "15", "cpu.max": "150000 100000",
+    }  # fmt: skip
+    assert {name: (folder / name).read_text() for name in wanted} == wanted
+    write(
+        folder,
+        cpu__stat="usage_usec 2500000\nuser_usec 1\n",
+        memory__stat="anon 100\nfile 7000\nshmem 20\n",
+        memory__events="max 3\noom 1\noom_kill 0\n",
+        cgroup__procs="12\n13\n",
+    )
+    assert (group.cpu_seconds(), group.memory()) == (2.5, 120)
+    assert (group.is_out_of_memory(), group.processes()) == (False, {12, 13})
+    write(folder, memory__events="oom_kill 1\n")
+    assert group.is_out_of_memory()
+
+
+def test_version_2_without_controllers_is_none(
+    tmp_path: Path, kernel: Callable[[str, str], None]
+) -> None:
+    kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/user\n")
+    level(tmp_path / "v2", controllers="")
+    level(tmp_path / "v2" / "user", controllers="memory pids")
+    assert groups._new_group() is None
+
+
+def test_a_group_of_ones_own_is_vacated(
+    tmp_path: Path, kernel: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/service\n")
+    level(tmp_path / "v2", controllers="")
+    own = level(tmp_path / "v2" / "service", processes="12\n13\n")
+    tries = iter([False, True])  # the kernel refuses while the group holds processes
+    monkeypatch.setattr(groups, "_hands_down", lambda group: next(tries))
+    group = groups._new_group()
+    assert group is not None
+    assert group.folders["cpu"].parent == own
+    assert (own / "arena-own" / "cgroup.procs").read_text() == "13"
+
+
+def test_version_1_limits_each_controller(
+    tmp_path: Path, kernel: Callable[[str, str], None]
+) -> None:
+    mounts = "".join(
+        f"3{number} 20 0:{number} / {{}}/{name} rw - cgroup cgroup rw,{name}\n"
+        for number, name in enumerate(("memory", "pids", "cpu,cpuacct"))
+    )
+    kernel(mounts, "3:memory:/me\n2:pids:/\n1:cpu,cpuacct:/\n0::/\n")
+    write(tmp_path / "memory" / "me")
+    for name in ("pids", "cpu,cpuacct"):
+        write(tmp_path / name)
+    group = groups._new_group()
+    assert group is not None
+    assert len(group.doors) == 3
+    for folder in group.folders.values():
+        write(folder)
+    write(group.folders["memory"], memory__limit_in_bytes="-1", memory__memsw__limit_in_bytes="-1")
+    group.limit(BOX)
+    values = {
+        path.name: path.read_text()
+        for folder in group.folders.values()
+        for path in folder.iterdir()
+    }
+    assert values == {
+        "memory.limit_in_bytes": str(64 * 2**20),
+        "memory.memsw.limit_in_bytes": str(64 * 2**20),
+        "pids.max": "15",
+        "cpu.cfs_period_us": "100000",
+        "cpu.cfs_quota_us": "150000",
+    }
+    write(group.folders["memory"], memory__oom_control="oom_kill_disable 0\noom_kill 2\n")
+    write(group.folders["cpuacct"], cpuacct__usage="2500000000\n")
+    assert (group.is_out_of_memory(), group.cpu_seconds()) == (True, 2.5)
+
+
+def test_without_control_groups_there_is_none(kernel: Callable[[str, str], None]) -> None:
+    kernel("", "")
+    assert groups._new_group() is None
+    with groups.group_for(BOX) as group:
+        assert group is None
