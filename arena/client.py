@@ -107,12 +107,18 @@ class Client:
         return rows
 
     def submit(
-        self, file: str | Path, *, description: str = "", key: str | None = None
+        self,
+        file: str | Path,
+        *,
+        description: str = "",
+        key: str | None = None,
+        phase: str | None = None,
     ) -> dict[str, Any]:
         """Submit a file and return the request, which may still wait: see :meth:`wait`.
 
         ``key`` is the idempotency key; by default it is the file's digest, so that the same file
-        is counted once however often it is sent.
+        is counted once however often it is sent. ``phase``: the one for which it counts, where
+        several are open; None: the open one.
 
         Raises
         ------
@@ -126,12 +132,13 @@ class Client:
             digest = _digest_of(path)
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
-        query = {"file": path.name} | ({"description": description} if description else {})
+        optional = {"description": description, "phase": phase}
+        query = {"file": path.name} | {name: text for name, text in optional.items() if text}
         return self._json(
             "POST",
             f"/submissions?{urlencode(query)}",
             file=path,
-            headers={"Idempotency-Key": key or f"file-{digest}"},
+            headers={"Idempotency-Key": key or "-".join(filter(None, ["file", digest, phase]))},
         )
 
     def validate(self, file: str | Path) -> dict[str, Any]:

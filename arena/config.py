@@ -10,7 +10,8 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -24,6 +25,7 @@ from pydantic import (
 
 from arena.errors import InputError, UsageError
 from arena.interfaces import Box, Scope
+from arena.phase_section import PhaseName, PhaseSection, as_utc, check_phases, row_sets
 from arena.plugin.registry import nearest
 from arena.plugin.specification import with_parameters
 from arena.server_section import ConfigSection, Count, ServerSection
@@ -37,7 +39,6 @@ from arena.types import (
 from arena.utils.formatting import BoardDisplay
 from arena.utils.locations import check_location
 from arena.utils.text import shorten
-from arena.utils.times import with_offset
 
 CONFIG_NAME = "competition.toml"
 DATABASE_NAME = "arena.duckdb"
@@ -47,10 +48,6 @@ UNFINISHED_NAME = "unfinished"
 
 FinalRule = Literal["best_public", "last", "chosen", "best_private"]
 Ties = Literal["shared", "earliest", "secondary"]
-
-
-def _as_utc(time: datetime | None) -> datetime | None:
-    return None if time is None else with_offset(time).astimezone(UTC)
 
 
 class CompetitionSection(ConfigSection):
@@ -76,7 +73,7 @@ class CompetitionSection(ConfigSection):
         "not ranked. The first one is the reference of mechanisms that start from a baseline.",
     )
 
-    _in_utc = field_validator("start", "deadline", "late_until")(_as_utc)
+    _in_utc = field_validator("start", "deadline", "late_until")(as_utc)
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -251,7 +248,7 @@ class PublicSection(ConfigSection):
         1, description="To change the mechanism after scores were released, increase this by 1."
     )
 
-    _in_utc = field_validator("freeze")(_as_utc)
+    _in_utc = field_validator("freeze")(as_utc)
 
     @model_validator(mode="after")
     def _can_freeze(self) -> Self:
@@ -459,7 +456,38 @@ class Settings(ConfigSection):
     bracket: dict[BracketName, BracketSection] = Field(
         default_factory=dict, description="Named sets of teams: [bracket.NAME]."
     )
+    phase: dict[PhaseName, PhaseSection] = Field(
+        default_factory=dict, description="Phases of the competition: [phase.NAME]."
+    )
     server: ServerSection = Field(default_factory=ServerSection, exclude=True)
+
+    @property
+    def columns(self) -> SolutionColumns:
+        """The columns as the reader of a solution takes them, with the sets of rows of phases."""
+        return replace(self.data.columns, row_sets=row_sets(self.phase.values()))
+
+    def in_phase(self, name: str) -> Settings:
+        """Return the settings of a phase: the other sections with what differs in it.
+
+        >>> final = {"start": "2026-12-01", "limits": {"total": 3}}
+        >>> settings = Settings.of(metric="roc_auc", per_day=5, phase={"final": final})
+        >>> limits = settings.in_phase("final").limits
+        >>> limits.per_day, limits.total
+        (5, 3)
+        """
+        if not name:
+            return self
+        phase, dates = self.phase[name], self.competition
+        changed: dict[str, Mapping[str, Any]] = {
+            "competition": {
+                "start": phase.start or dates.start,
+                "deadline": phase.end or dates.deadline,
+            },
+            **{section: getattr(phase, section) for section in _OF_A_PHASE},
+        }
+        document = dict(self)
+        document |= {key: {**dict(getattr(self, key)), **changed[key]} for key in changed}
+        return Settings.model_validate({**document, "phase": {}, "server": self.server})
 
     @classmethod
     def of(cls, *, metric: str, **keys: Any) -> Settings:
@@ -467,7 +495,7 @@ class Settings(ConfigSection):
 
         Some keys have longer names here: ``final_rule`` is ``rule`` and ``final_count`` is
         ``count`` of the section ``[final]``, and every key of ``[programs]`` begins with
-        ``programs_``.
+        ``programs_``. ``phase`` has the keys of each section ``[phase.NAME]``, by its name.
 
         Raises
         ------
@@ -523,6 +551,40 @@ class Settings(ConfigSection):
             raise ValueError('[final] ties = "secondary" needs a metric in [metric] secondary')
         return self
 
+    @model_validator(mode="after")
+    def _with_phases_that_agree(self) -> Self:
+        if not self.phase:
+            return self
+        check_phases(self.phase)
+        if self.competition.late_until is not None:
+            raise ValueError("[competition] late_until is not possible beside phases")
+        if self.programs.sandbox:
+            raise ValueError("[programs] is not possible beside phases")
+        for name, phase in self.phase.items():
+            try:
+                settings = self.in_phase(name)
+            except ValidationError as error:
+                said = " ".join(_problem(problem) for problem in error.errors())
+                raise ValueError(f"[phase.{name}]: {said.rstrip('.')}") from error
+            if "epoch" in phase.public:
+                raise ValueError(f"[phase.{name}]: the epoch is that of the whole competition")
+            for section in _OF_A_PHASE:  # as they are read again from JSON: a time is a text
+                given = getattr(phase, section)
+                given |= getattr(settings, section).model_dump(mode="json", include=set(given))
+            if settings.public.scope == "rank":
+                raise ValueError(f'[phase.{name}]: scope = "rank" is not possible in a phase')
+        by_rows: dict[frozenset[str], tuple[str, PublicSection]] = {}
+        for name, phase in self.phase.items():
+            public = self.in_phase(name).public
+            first, shared = by_rows.setdefault(phase.public_usages, (name, public))
+            same = (public.mechanism, public.scope) == (shared.mechanism, shared.scope)
+            if phase.public_usages and not same:
+                raise ValueError(
+                    f"the phases {first} and {name} share their public rows, and must have the "
+                    f"same [public] mechanism and scope"
+                )
+        return self
+
     def display(self, *, public: bool) -> BoardDisplay:
         """Return how the public or the private board shows scores, and its wording for ties.
 
@@ -565,6 +627,8 @@ class Settings(ConfigSection):
 
 _PREFIXED = {"final", "programs"}
 """Sections whose keys say little without their name."""
+_OF_A_PHASE = ("public", "limits", "final")
+"""The sections whose keys a phase can change."""
 _PLACES = {
     f"{section}_{key}" if section in _PREFIXED and key != "ties" else key: (section, key)
     for section, field in Settings.model_fields.items()
@@ -654,7 +718,7 @@ def _problem(problem: Mapping[str, Any]) -> str:
     if problem["type"] == "missing":
         return f"{where} is missing."
     if problem["type"] == "extra_forbidden":
-        known = _known_keys(place[:-1])
+        known = _known_keys([*map(str, problem["loc"][:-1])])
         guess = nearest(place[-1], known)
         return f"{where} is unknown. " + (
             f"Did you mean {guess}?" if guess else f"There are: {', '.join(known)}."
@@ -723,6 +787,8 @@ _BARE_KEY = re.compile("[A-Za-z0-9_-]+")
 def _toml(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {_toml(item)}' for key, item in value.items())}}}"
     return json.dumps(value, ensure_ascii=False, default=str)

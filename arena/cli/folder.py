@@ -24,6 +24,14 @@ Directory = Annotated[
     Path | None,
     typer.Option("-C", metavar="DIR", help="The competition's folder.  [default: here or above]"),
 ]
+Phase = Annotated[
+    str | None,
+    typer.Option(
+        "--phase",
+        metavar="PHASE",
+        help="The phase (arena phases).  [default: the open one, or the last]",
+    ),
+]
 _PATIENCE = 30.0
 """Seconds in which the scorer of a served competition must finish its current requests."""
 _found: list[Path] = []

@@ -149,7 +149,9 @@ class Competition(CompetitionView):
 
     # -- submissions ---------------------------------------------------------------------------
 
-    def submit(self, file: Any, team: str, *, key: str | None = None) -> Submitted:
+    def submit(
+        self, file: Any, team: str, *, key: str | None = None, phase: str | None = None
+    ) -> Submitted:
         """Submit one file of a team: check, count, score, store and release it.
 
         Submitting the same file of the same team (or the same ``key``) again returns the first
@@ -160,19 +162,28 @@ class Competition(CompetitionView):
         file
             A path, a data frame, a dictionary of columns, or an array ``(n,)`` or
             ``(n, n_columns)`` in the order of the solution's rows.
+        phase
+            The phase for which it counts; None: the one that is open.
 
         Raises
         ------
         InputError
             If the file does not exist.
         UsageError
-            If it is something else; the message names the value.
+            If it is something else; the message names the value. If there is no such phase, or
+            several are open and none is named.
         StoreError
             If it cannot be stored; nothing is stored then.
         """
         submitted = submission_file(file, team, self._state.solution)
         with stage("Checking and scoring the submission"):
-            (answer,) = self._submit([submitted], limited=True, key=key)
+            (answer,) = submit_files(
+                self._open_handler(),
+                [submitted],
+                limited=True,
+                key=key,
+                phase=self._state.phase if phase is None else phase,
+            )
         return answer
 
     def submit_program(self, file: str | Path, team: str) -> SubmittedProgram:
@@ -238,12 +249,6 @@ class Competition(CompetitionView):
             for answer in submit_files(handler, files, limited=False, times=times):
                 display.advance()
                 yield answer
-
-    def _submit(
-        self, files: Sequence[SubmissionFile], *, limited: bool, key: str | None = None
-    ) -> Iterator[Submitted]:
-        """Submit files with one handler, whose caches are reused from file to file."""
-        return submit_files(self._open_handler(), files, limited=limited, key=key)
 
     def _open_handler(self) -> SubmissionHandler:
         if self._handler is None or self._handler.epoch != self._state.epoch:
@@ -530,7 +535,7 @@ class Competition(CompetitionView):
         """
         from arena.competition.results import publish
 
-        return publish(self._state, self.leaderboard(live=True))
+        return publish(self._board, self.leaderboard(live=True))
 
     def retract(self, reason: str) -> int:
         """Retract the last published result: its rows are no longer shown; return its version.
@@ -542,7 +547,7 @@ class Competition(CompetitionView):
         """
         from arena.competition.results import retract
 
-        return retract(self._state, reason)
+        return retract(self._board, reason)
 
     def verify_winner(self, submission: int, state: str, *, note: str = "") -> None:
         """Record what the verification of a final submission found; it changes no rank.
@@ -588,7 +593,7 @@ class Competition(CompetitionView):
         from arena.competition.finalize import finalize
 
         with shown(progress) as display, resumable(self._unfinished, display) as tasks:
-            result = finalize(self._state, display, workers=workers, intervals=intervals)
+            result = finalize(self._board, display, workers=workers, intervals=intervals)
             if tasks is not None:
                 tasks.remove()
             return result
@@ -612,13 +617,13 @@ class Competition(CompetitionView):
         if old := self.outdated():
             raise InputError(old)
         bundle = Bundle(
-            settings=self.settings.to_document(),
+            settings=self._state.with_phases.to_document(),
             result=result,
-            finals=self._state.store.events("finalized")[-1].payload["finals"],
+            finals=self._board.events("finalized")[-1].payload["finals"],
             public=self.leaderboard(live=True),
-            submissions=self.submissions(),
+            submissions=self._board.ledger.submissions(),
             events=self._state.store.each_event(),
-            solution=self.solution,
+            solution=self._state.stored_solution,
         )
         with stage("Exporting the competition"):
             return write_bundle(Path(folder), bundle, self._state.store)

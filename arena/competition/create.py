@@ -9,12 +9,13 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
+from arena.competition.phases import check_rows, instance_groups, solution_in
+from arena.competition.samples import sample_values
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, settings_as_toml
@@ -24,7 +25,7 @@ from arena.evaluation.domain import check_truth
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.intake import SolutionSource
-from arena.interfaces import Metric, modality_of, notes_of, traits_of
+from arena.interfaces import Metric, modality_of, notes_of
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import with_default_mechanism
@@ -32,7 +33,7 @@ from arena.public_board.mechanism import find_mechanism, review_mechanism
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.submissions import read_truth
 from arena.store import Store
-from arena.types import DEFAULT_RANKER, PredictionKind, Solution, Usage
+from arena.types import DEFAULT_RANKER, Solution, Usage
 from arena.utils.atomic_write import atomic_write
 from arena.utils.tabular import write_csv
 from arena.utils.text import printable
@@ -106,6 +107,7 @@ def create_competition(
         share = 0.0 if solution.names_usage else PUBLIC_SHARE
     if not (solution.usage == Usage.PUBLIC).any() and share > 0:
         solution = replace(solution, usage=draw_public_rows(solution, share, seed))
+    check_rows(solution, settings)
     settings = _reviewed(settings, solution, manager, protected=protected)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
     # Before the database: if it fails, nothing else was written.
@@ -158,13 +160,20 @@ def _reviewed(
 ) -> Settings:
     """Check the metrics on the rows and the mechanism; return the settings with the mechanism."""
     metric = metric_of_solution(manager.metrics.resolve(settings.metric.specification), solution)
-    check_truth(metric, solution)
-    for other in secondary_metrics(settings, solution, manager).values():
-        check_truth(other, solution)
+    for split in [solution_in(solution, [one]) for one in settings.phase.values()] or [solution]:
+        check_truth(metric, split)
+        for other in secondary_metrics(settings, split, manager).values():
+            check_truth(other, split)
     if protected:
-        settings = with_default_mechanism(settings, solution, manager)
-    review_mechanism(settings, solution.outline, lambda: solution, manager)
+        split = solution_in(solution, list(settings.phase.values()))
+        settings = with_default_mechanism(settings, split, manager)
+    for group in instance_groups(settings):
+        _review(group.settings, group.split(solution, settings), manager)
     return settings
+
+
+def _review(settings: Settings, split: Solution, manager: PluginManager) -> None:
+    review_mechanism(settings, split.outline, lambda: split, manager)
 
 
 def _prepare_place(place: str | None, folder: Path) -> None:
@@ -186,7 +195,7 @@ def read_settings_solution(
 ) -> Solution:
     """Read a solution file with the columns and the kind of prediction of the settings."""
     metric = manager.metrics.resolve(settings.metric.specification)
-    return read_truth(path, metric, settings.data.columns)
+    return read_truth(path, metric, settings.columns)
 
 
 def _check_ranker(settings: Settings, manager: PluginManager) -> None:
@@ -249,34 +258,6 @@ def soft_label_warnings(solution: Solution) -> tuple[str, ...]:
         f"not the most probable class of their row, but {doubt.mean():.1%} are expected. Check "
         f"whether the columns belong to the other class or to other rows.",
     )
-
-
-def _shown_rows(solution: Solution) -> npt.NDArray[np.bool_]:
-    """Return which rows the sample may follow: the public ones; if there is none, all ranked."""
-    public: npt.NDArray[np.bool_] = solution.usage == np.uint8(Usage.PUBLIC)
-    return public if public.any() else solution.usage != np.uint8(Usage.IGNORED)
-
-
-def sample_values(solution: Solution, metric: Metric) -> list[Any]:
-    """Return a valid value for each column of a submission, the same on every row."""
-    if solution.kind is PredictionKind.LABEL:
-        truth = solution.truth[_shown_rows(solution)].reshape(-1, len(solution.targets))
-        return [
-            target.classes[int(truth[:, at].min(initial=len(target.classes) - 1))]
-            for at, target in enumerate(solution.targets)
-            if target.classes
-        ]
-    if solution.kind is PredictionKind.CLASS_PROBABILITIES and len(solution.targets) == 1:
-        classes = solution.targets[0].classes or ()
-        return [1 / max(len(classes), 2)] * len(solution.columns)
-    if solution.kind is PredictionKind.TEXT:
-        # Whether sets of rows are empty does not matter: the sample does not depend on it.
-        shown = solution.truth[_shown_rows(solution)].reshape(-1, len(solution.targets))
-        cells = {target.name: shown[:, j].tolist() for j, target in enumerate(solution.targets)}
-        sample = modality_of(metric).sample_cell
-        return [sample(column, cells.get(column, ())) for column in solution.columns]
-    middle = 0.5 if solution.kind is PredictionKind.PROBABILITY else 0.0
-    return [float(np.clip(middle, *traits_of(metric).prediction_range))] * len(solution.columns)
 
 
 def _write_sample(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from arena.competition.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
 from arena.competition.final_selection import check_choice
 from arena.competition.ledger import WITHDRAWAL
+from arena.competition.phases import public_sections
 from arena.competition.rebuild import board_facts, rebuilding
 from arena.competition.roster import BRACKET
 from arena.competition.state import CompetitionState
@@ -59,13 +60,14 @@ def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, An
     )
     after = replace(state, later=(event,))
     before, facts = (
-        board_facts(side.ledger, state.manager, state.settings, state.solution)
+        board_facts(side.ledger, state.manager, state.with_phases, state.stored_solution)
         for side in (state, after)
     )
     changed = before.history().items() ^ facts.history().items()
     again = None
     if changed:
-        per_team = state.settings.public.scope == "team"
+        sections = public_sections(state.with_phases).values()
+        per_team = all(public.scope == "team" for public in sections)
         again = rebuilding(facts, {team for _, team in changed} if per_team else None)
     return Consequences(again, newly_marked(state, after))
 
@@ -87,7 +89,7 @@ def withdraw(state: CompetitionState, team: str, submission: int) -> None:
     The mechanism remembers it, and it stays counted by the limits: otherwise a team could see the
     scores of more files than it may send.
     """
-    deadline = state.settings.competition.deadline
+    deadline = _in_phase_of(state, [submission]).settings.competition.deadline
     if deadline is not None and state.clock() > deadline:
         raise UsageError(
             f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC: submissions can no longer "
@@ -109,6 +111,7 @@ def select(
     state: CompetitionState, team: str, submissions: Sequence[int], *, late: bool = False
 ) -> None:
     """Record which submissions a team selected as final; an empty list clears the selection."""
+    state = _in_phase_of(state, submissions)
     deadline = state.settings.competition.deadline
     passed = deadline is not None and state.clock() > deadline
     if passed and not late:
@@ -119,8 +122,19 @@ def select(
     team = _require_team(state, team)
     own = [one.submission for one in state.ledger.counting() if one.team == team]
     check_choice(submissions, own, state.settings.final.count)
-    payload = {"team": team, "submissions": sorted(set(submissions))}
+    payload = {"team": team, "submissions": sorted(set(submissions)), **state.phase_fields}
     state.record("selection", {**payload, "late": True} if passed else payload)
+
+
+def _in_phase_of(state: CompetitionState, submissions: Sequence[int]) -> CompetitionState:
+    """Return the state of the phase of some submissions; without any, of the current phase."""
+    phases = {record.phase for record in state.ledger.records(numbers=submissions)}
+    if len(phases) > 1:
+        raise UsageError(
+            f"These submissions belong to several phases ({', '.join(sorted(phases))}): select "
+            f"those of one phase at a time. Nothing was changed."
+        )
+    return state.in_phase(next(iter(phases), None))
 
 
 def disqualify(state: CompetitionState, submission: int, reason: str) -> str | None:
@@ -301,6 +315,11 @@ def exempt(
         reason is given.
     """
     deadline = state.settings.competition.deadline
+    if until is not None and state.with_phases.phase:
+        raise UsageError(
+            "A competition with phases has no exemption until a time: set a later end of the "
+            "phase for every team, or give more submissions. Nothing was changed."
+        )
     if not reason.strip():
         raise UsageError("An exemption needs a reason, which everybody can see: give one.")
     if extra < 0 or (until is None and not extra):

@@ -7,12 +7,19 @@ board, every team would have to submit its files again. The board shows the curr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.ledger import Ledger
+from arena.competition.phases import (
+    InstanceGroup,
+    check_changed_phases,
+    instance_groups,
+    public_sections,
+)
 from arena.competition.rebuild import (
     BoardFacts,
     board_facts,
@@ -29,6 +36,7 @@ from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
 from arena.public_board.mechanism import review_mechanism
 from arena.store import Store, Transaction
+from arena.types import Solution, SolutionOutline
 from arena.utils.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -51,7 +59,11 @@ class _Proposal:
     def changes_releases(self) -> bool:
         """Whether the baselines are others, or hidden scores are released from now on."""
         before, after = self.before, self.after
-        opened = before.public.scores == "hidden" != after.public.scores
+        sections = public_sections(before)
+        opened = any(
+            name in sections and sections[name].scores == "hidden" != public.scores
+            for name, public in public_sections(after).items()
+        )
         return opened or before.competition.baselines != after.competition.baselines
 
     @property
@@ -69,6 +81,7 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
             f"{CONFIG_NAME}: [competition] baseline names {baseline!r}, a team that was renamed or "
             f"merged. Submit the baseline under a new name, and set that name."
         )
+    check_changed_phases(store, kept, wanted)
     settings, notes, changes = _adopt(kept, wanted, store.has_releases(current_epoch(store, kept)))
     check_secondary(store, manager, settings, kept)
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
@@ -76,8 +89,28 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
     best = _baseline_score(store, settings, greater_is_better=better)
     for asked in dict.fromkeys((wanted.metric, settings.metric)):
         review = settings.model_copy(update={"metric": asked})
-        remarks = review_mechanism(review, store.solution_outline, store.solution, manager, best)
+        remarks = _review(store, manager, review, best)
     return _Proposal(kept, settings, tuple(notes), tuple(changes), tuple(remarks))
+
+
+def _review(
+    store: Store, manager: PluginManager, settings: Settings, baseline: float | None
+) -> list[str]:
+    """Review the mechanism of each group of phases; see :func:`review_mechanism`."""
+    remarks: list[str] = []
+    for group in instance_groups(settings):
+        solution = partial(_solution_of, store, group, settings)
+        outline = store.solution_outline if group.phases is None else partial(_outline, solution)
+        remarks += review_mechanism(group.settings, outline, solution, manager, baseline)
+    return [*dict.fromkeys(remarks)]
+
+
+def _solution_of(store: Store, group: InstanceGroup, settings: Settings) -> Solution:
+    return group.split(store.solution(), settings)
+
+
+def _outline(read: Callable[[], Solution]) -> SolutionOutline:
+    return read().outline()
 
 
 def view_settings(
@@ -194,7 +227,9 @@ def _adopt(
         )
     if wanted.data != current.data:
         notes.append(f"[data] of {CONFIG_NAME} changed; the solution is still read as before.")
-    _check_epoch(current.public, wanted.public, has_releases)
+    sections = public_sections(current)
+    for name, public in public_sections(wanted).items():
+        _check_epoch(sections.get(name, public), public, has_releases)
     adopted = wanted.model_copy(update={"metric": metric, "data": current.data})
     return adopted, notes, current.changes_to(adopted)
 

@@ -10,9 +10,11 @@
     submissions.csv     every submission, accepted or not
     events.jsonl        the record, one event a line, each bound to the one before by a hash
     key.txt             the key of the digests in the record
-    usage.csv           which row was public, private or ignored; no label
+    usage.csv           which row was public, private or ignored, or of which phase; no label
     finals.json         the final submissions of each team
     finals/ID.csv       the predictions of each of them, and of teams that are not ranked
+
+Where a competition has phases, an export has the boards and the submissions of one of them.
 
 With the solution file another person can compute the board again and compare:
 :func:`arena.competition.verify.verify_bundle`.
@@ -61,7 +63,7 @@ public.csv          the public board for a spreadsheet
 submissions.csv     every submission, accepted or not
 events.jsonl        the record, one event a line, each bound to the one before by a hash
 key.txt             the key of the digests in the record; without it they reveal nothing
-usage.csv           which row was public, private or ignored
+usage.csv           which row was public, private or ignored, or of which phase
 finals.json         the final submissions of each team
 finals/ID.csv       the predictions of each of them, and of teams that are not ranked
 
@@ -112,14 +114,15 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
         ("submissions.csv", bundle.submissions),
     ):
         (folder / name).write_text(table_text(rows), encoding="utf-8", newline="")
-    names = [field.name for field in dataclasses.fields(Event)]
+    keys = [field.name for field in dataclasses.fields(Event)]
     with (folder / "events.jsonl").open("w", encoding="utf-8", newline="") as file:
         for event in bundle.events:
-            document = {name: getattr(event, name) for name in names}
+            document = {key: getattr(event, key) for key in keys}
             file.write(json.dumps(document, sort_keys=True) + "\n")
     (folder / "key.txt").write_text(store.record_key().decode() + "\n", encoding="utf-8")
     # Ids are written unescaped: they must match the organiser's own file.
-    usage = [Usage(int(code)).name.capitalize() for code in bundle.solution.usage]
+    names = [*(one.name.capitalize() for one in Usage), *bundle.solution.row_sets]
+    usage = [names[code] for code in bundle.solution.usage]
     rows = zip(bundle.solution.ids.to_pylist(), usage, strict=True)
     _write_csv(folder / "usage.csv", [[bundle.solution.id_column, "Usage"], *rows])
     _write_json(folder / "finals.json", bundle.finals)

@@ -26,7 +26,7 @@ from arena.scoring.board import BoardRun, BoardStudy
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult, unranked_rows
 from arena.scoring.settings import BoardSettings
 from arena.scoring.submissions import competition_info
-from arena.store import Event, Store
+from arena.store import Event
 from arena.store.digests import document_digest, text_digest
 from arena.store.events import DATED
 from arena.types import Mark, SubmissionRecord
@@ -35,6 +35,8 @@ from arena.utils.parallel import Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable
 
+FINAL_RESULT = "final_result"
+"""The name in the store of the private board as it was last finalized."""
 _ANALYSIS_STREAM = (2**32 - 1, 3)
 
 _SECTIONS_OF_THE_BOARD = {"final", "analysis", "bracket"}
@@ -185,6 +187,11 @@ def _run(
     workers: int,
     intervals: bool | None,
 ) -> BoardRun:
+    if state.phase and not state.with_phases.phase[state.phase].private_usages:
+        raise UsageError(
+            f"The phase {state.phase} has no private rows, so that it has no final board: name "
+            f"another one by --phase."
+        )
     if not counted.finals:
         raise UsageError("There is no accepted submission to rank.")
     settings = final_board_settings(state.settings, analysis_seed(state.seed))
@@ -210,7 +217,7 @@ def _keep(
     """Store the board, and what its report needs; return it with the sections of the report."""
     document = result.to_dict()
     digest = document_digest(document)
-    earlier = state.store.events("finalized")
+    earlier = state.events("finalized")
     if (
         earlier
         and earlier[-1].payload["sha256"] == digest
@@ -225,15 +232,16 @@ def _keep(
         "sha256": digest,
         "rule": state.settings.final.rule,
         "finals": _listed(counted.finals),
+        **state.phase_fields,
         **({} if report is None else {"report": text_digest(report)}),
         # Its time is that of the request, which has an event of its own.
         **({DATED: "request"} if state.event_fields else {}),
     }
     with state.store.transaction() as transaction:
         kept = json.dumps(document, allow_nan=False)
-        transaction.put_meta("final_result", kept, computed=True)
+        transaction.put_meta(state.name_of(FINAL_RESULT), kept, computed=True)
         if report is not None:
-            transaction.put_meta(KEPT, report, computed=True)
+            transaction.put_meta(state.name_of(KEPT), report, computed=True)
         transaction.append_event("finalized", state.actor, payload, time=state.clock())
     return result
 
@@ -249,9 +257,9 @@ def as_finalized(state: CompetitionState) -> ScoreResult | None:
     UsageError
         If the competition was not finalized.
     """
-    document = final_document(state.store)
+    document = final_document(state)
     digest = document_digest(document)
-    recorded = state.store.events("finalized")
+    recorded = state.events("finalized")
     if not recorded or recorded[-1].payload["sha256"] != digest or outdated(state) is not None:
         return None
     return restored(state, document, recorded[-1].payload.get("report"))
@@ -316,14 +324,14 @@ def _outdated(
     rescores = [event for event in later if event.kind == "rescored"]
     if rescores:
         return "the last rescore", Mark(rescores[0].time, FINAL_CAUSES["rescored"])
-    if changed := _changed_settings(state.settings, [*recorded, *state.unrecorded]):
+    if changed := _changed_settings(state, [*recorded, *state.unrecorded]):
         settings = [event for event in later if event.kind == "configuration"]
         time = settings[0].time if settings else state.clock().isoformat()
         what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
         return what, Mark(time, FINAL_CAUSES["configuration"])
     counted = count()
     finals = _listed(counted.finals)
-    board = final_document(state.store) if document is None else document
+    board = final_document(state) if document is None else document
     same_brackets = _brackets_of(board, state.ledger.teams()) == counted.roster.brackets
     unranked = [row["submission"] for row in unranked_rows(board)]
     if same_brackets and unranked == [one.submission for one in counted.unranked]:
@@ -353,20 +361,28 @@ def _can_change_finals(event: Event) -> bool:
     return event.kind != "configuration" or "competition.baseline" in [key for key, *_ in changes]
 
 
-def _changed_settings(settings: Settings, changes: Sequence[Sequence[Any]]) -> list[str]:
+def _of_the_board(value: Any) -> Any:
+    """Return what the board follows from in the value of a setting: of a phase, its final rule."""
+    return value.get("final") if isinstance(value, dict) and "private_rows" in value else value
+
+
+def _changed_settings(state: CompetitionState, changes: Sequence[Sequence[Any]]) -> list[str]:
     """Return the settings of the board that differ from their values before these changes."""
     # If a key changed several times, the first change has the original value.
     before = {key: value for key, value, _ in reversed(changes)}
-    now = settings.to_document()
+    now = state.with_phases.to_document()
     return sorted(
         key
         for key, value in before.items()
-        if ((names := key.split(".", 1))[0] in _SECTIONS_OF_THE_BOARD or key == "metric.secondary")
-        and now[names[0]].get(names[1]) != value
+        if (
+            (names := key.split(".", 1))[0] in _SECTIONS_OF_THE_BOARD
+            or key in ("metric.secondary", f"phase.{state.phase}")
+        )
+        and _of_the_board(now[names[0]].get(names[1])) != _of_the_board(value)
     )
 
 
-def final_document(store: Store) -> dict[str, Any]:
+def final_document(state: CompetitionState) -> dict[str, Any]:
     """Return the document of the private board as it was last finalized.
 
     Raises
@@ -374,7 +390,7 @@ def final_document(store: Store) -> dict[str, Any]:
     UsageError
         If the competition was not finalized.
     """
-    kept = store.meta("final_result")
+    kept = state.store.meta(state.name_of(FINAL_RESULT))
     if kept is None:
         raise UsageError("There is no private board yet: run arena finalize first.")
     document: dict[str, Any] = parse_json(kept)

@@ -53,7 +53,7 @@ def restored(
 
     None if the kept data do not have this digest, or other software kept them.
     """
-    text = state.store.meta(KEPT)
+    text = state.store.meta(state.name_of(KEPT))
     if text is None or text_digest(text) != digest:
         return None
     kept = parse_json(text)

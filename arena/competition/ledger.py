@@ -24,21 +24,29 @@ WITHDRAWAL = "withdrawal"
 mechanism remembers it, so that withdrawing a file and sending others shows nothing new."""
 
 
-def selections_in(events: Iterable[Event]) -> dict[str, list[int]]:
-    """Return the last selection of each team, by its current name.
+def selections_in(events: Iterable[Event], phase: str | None = None) -> dict[str, list[int]]:
+    """Return the last selection of each team in a phase, or in all, by its current name.
 
     A merged team has the selections of both teams, until it selects again.
     """
-    chosen: dict[str, list[int]] = {}
+    by_phase: dict[str, dict[str, list[int]]] = {}
     for event in sorted(events, key=lambda event: event.sequence):
         payload = event.payload
         if event.kind == "selection":
-            chosen[payload["team"]] = payload["submissions"]
+            of_phase = by_phase.setdefault(payload.get("phase", ""), {})
+            of_phase[payload["team"]] = payload["submissions"]
         elif event.kind in TEAM_CHANGES:
-            own = [*chosen.pop(payload["team"], ()), *chosen.get(payload["to"], ())]
-            if own:
-                chosen[payload["to"]] = sorted(own)
-    return chosen
+            for chosen in by_phase.values():
+                both = [*chosen.pop(payload["team"], ()), *chosen.get(payload["to"], ())]
+                if both:
+                    chosen[payload["to"]] = sorted(both)
+    if phase is not None:
+        return by_phase.get(phase, {})
+    merged: dict[str, list[int]] = {}
+    for chosen in by_phase.values():
+        for team, submissions in chosen.items():
+            merged[team] = sorted([*merged.get(team, ()), *submissions])
+    return merged
 
 
 def disqualified_in(events: Sequence[Event], teams: Mapping[int, str]) -> dict[int, str]:
@@ -90,6 +98,8 @@ class Ledger:
     """The epoch of the releases; a change of the mechanism or of the facts starts a new one."""
     later: tuple[Event, ...] = ()
     """Events of a transaction that is not committed yet."""
+    phase: str | None = None
+    """Only what belongs to this phase is read; None: everything."""
 
     def _events(self, *kinds: str) -> tuple[Event, ...]:
         return (*self.store.events(*kinds), *(one for one in self.later if one.kind in kinds))
@@ -115,6 +125,7 @@ class Ledger:
                 "source": sources.get(record.submission),
                 "selected": record.submission in selected,
                 "late": record.late,
+                "phase": record.phase,
             }
             for record in self.records(team)
         ]
@@ -136,13 +147,13 @@ class Ledger:
             record
             if (name := teams.current(record.team)) == record.team
             else replace(record, team=name)
-            for record in self.store.submissions(numbers=numbers)
+            for record in self.store.submissions(numbers=numbers, phase=self.phase)
         )
         return [record for record in records if wanted in (None, record.team)]
 
     def selections(self) -> dict[str, list[int]]:
         """Return the last selection of each team, by its current name."""
-        return selections_in(self._events("selection", *TEAM_CHANGES))
+        return selections_in(self._events("selection", *TEAM_CHANGES), self.phase)
 
     def disqualified(self) -> dict[int, str]:
         """Return the disqualified submissions, each with the last reason given."""
@@ -168,7 +179,7 @@ class Ledger:
     def sent(self, until: datetime | None = None) -> Counter[str]:
         """Return the number of accepted submissions of each team, or of those until a time."""
         teams, counts = self.teams(), Counter[str]()
-        for name, accepted in self.store.accepted_counts(until).items():
+        for name, accepted in self.store.accepted_counts(until, self.phase).items():
             counts[teams.current(name)] += accepted
         return counts
 
@@ -186,6 +197,7 @@ class Ledger:
         found = self.store.standings(
             self.epoch,
             greater_is_better=greater_is_better,
+            phase=self.phase,
             excluded=_disqualified_by("submission", decided).keys() | withdrawn_in(events),
             until=until,
         )
@@ -233,7 +245,7 @@ class Ledger:
     def _accepted_teams(self) -> dict[int, str]:
         """Return the team of each accepted submission, in the order of ids."""
         teams = self.teams()
-        return {number: teams.current(team) for number, team in self.store.accepted()}
+        return {number: teams.current(team) for number, team in self.store.accepted(self.phase)}
 
     def similar_in(self, comparison: Comparison) -> tuple[SimilarSubmissions, ...]:
         """Return what :meth:`similar` does, from predictions that an audit has read."""
@@ -280,4 +292,4 @@ class Ledger:
     def _shown(
         self,
     ) -> list[tuple[int, float | None, float | None, float | None, int | None]]:
-        return self.store.shown(self.epoch, self.revision)
+        return self.store.shown(self.epoch, self.revision, self.phase)

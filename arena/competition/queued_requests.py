@@ -19,9 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from arena.competition import decisions
+from arena.competition.phases import phase_of_file
 from arena.competition.results import consequences_text
 from arena.competition.state import CompetitionState, public_standings
-from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submitted
+from arena.competition.submit import (
+    SubmissionHandler,
+    SubmissionRequest,
+    Submitted,
+    read_by_phase,
+)
 from arena.config import CONFIG_NAME
 from arena.errors import ArenaError, StoreError, UsageError
 from arena.intake import named_file
@@ -135,6 +141,7 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
                 receipt=event.hash,
                 source=payload.get("source"),
                 late=payload.get("late", False),
+                phase=payload.get("phase", ""),
             )
             answer = RequestAnswer(**common, status=submitted.status, submitted=submitted)
         elif event.kind == SET_ASIDE:
@@ -223,10 +230,18 @@ def _process_submissions(
     workers: int,
     before_each: Callable[[QueuedRequest], None],
 ) -> list[RequestAnswer]:
-    by_id = {one.request: one for one in _group(requests)}
-    if not by_id:
+    group = list(_group(requests))
+    if not group:
         return [set_aside(state, requests[0], "The uploaded file is missing.")]
-    queued, reason = _read(state, list(by_id.values()), workers)
+    phases: list[str] = []
+    try:
+        for one in group:
+            phases.append(phase_of_file(state.with_phases, one.payload.get("phase"), one.received))
+    except UsageError as error:
+        if not phases:
+            return [_refuse(state, group[0], str(error))]
+    by_id = {one.request: one for one in group[: len(phases)]}
+    queued, reason = _read(state, list(by_id.values()), phases, workers)
     if not queued:
         return [set_aside(state, requests[0], reason)]
     answers = handler().submit_group(
@@ -236,6 +251,14 @@ def _process_submissions(
         RequestAnswer(one.seq, one.request, one.kind, answer.team, answer.status, submitted=answer)
         for one, answer in zip(by_id.values(), answers, strict=False)
     ]
+
+
+def _refuse(state: CompetitionState, request: QueuedRequest, message: str) -> RequestAnswer:
+    """Record that a file counts for no phase; it is not read."""
+    own = _for(state, request)
+    team = state.ledger.teams().current(request.team)
+    own.record(ANSWERED, {"team": team, "refused": message})
+    return RequestAnswer(request.seq, request.request, request.kind, team, "refused", message)
 
 
 def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
@@ -251,7 +274,7 @@ def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
 
 
 def _read(
-    state: CompetitionState, group: Sequence[QueuedRequest], workers: int
+    state: CompetitionState, group: Sequence[QueuedRequest], phases: Sequence[str], workers: int
 ) -> tuple[list[SubmissionRequest], str]:
     """Read the files of a group up to the first that cannot be judged; also return why."""
     files = [
@@ -260,10 +283,11 @@ def _read(
         if one.path is not None
     ]
     queued: list[SubmissionRequest] = []
-    read_files = state.examine(files, workers=min(workers, len(files)))
-    for one, (file, first) in zip(group, read_files, strict=True):
+    read_files = read_by_phase(state, files, phases, workers)
+    for one, (file, first, phase) in zip(group, read_files, strict=True):
         # Its process may have been killed because of another file: alone again.
-        read = next(state.examine([file]))[1] if first.crashed else first
+        again = next(state.in_phase(phase).examine([file]))[1] if first.crashed else None
+        read = first if again is None else again
         if read.crashed:
             return queued, "The process that reads files crashed twice while it read this one."
         if read.sha256 and one.payload.get("sha256", read.sha256) != read.sha256:
@@ -276,6 +300,7 @@ def _read(
                 actor=one.actor,
                 key=one.request,
                 event_fields=one.event_fields,
+                phase=phase,
             )
         )
     return queued, ""
@@ -329,6 +354,8 @@ def _done(kind: str, payload: Mapping[str, Any]) -> str:
     return (text or plain) + (changed if "rebuilds" in payload else "")
 
 
+_OF_A_PHASE = {"finalize", "publish", "retract"}
+"""The requests of the organiser that concern the boards of a phase."""
 _TELLS_CONSEQUENCES = {"disqualify", "undo", "merge", "rescore"}
 """The requests of the organiser whose answer says what was released again and marked."""
 
@@ -338,7 +365,11 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     own = _for(state, request)
     refused: str | None = None
     try:
-        _check_deadline(state, request)
+        board = state
+        if request.kind in _OF_A_PHASE:
+            board = state.in_phase(request.payload.get("phase"))
+            own = _for(board, request)
+        _check_deadline(board, request)
         _ACTIONS[request.kind](own, request)
     except StoreError:
         raise

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from arena.competition.admission import Admission
 from arena.config import Settings
 from arena.store import Store, Transaction
-from arena.store.quotas import week_name
+from arena.store.quotas import count_name, week_name
 from arena.types import Fault
 from arena.utils.text import printable
 
@@ -28,10 +28,12 @@ class Quota:
     members: tuple[str, ...]
     """Every such name, more than one if the team was renamed or merged: they count together."""
     admission: Admission = field(default_factory=Admission)
+    phase: str = ""
+    """The phase for which the file counts; the settings are those of it, and so are the counts."""
 
     @property
-    def _limits(self) -> tuple[tuple[date | str | None, int | None, str], ...]:
-        """Day or week (None: total), number allowed (None: no limit), and the period in words."""
+    def _limits(self) -> tuple[tuple[str, int | None, str], ...]:
+        """Name of the count, number allowed (None: no limit), and the period in words."""
         limits = self.settings.limits
         today = self.now.astimezone(UTC).date()
         extra = self.admission.of(self.members).extra
@@ -42,7 +44,11 @@ class Quota:
         )
         free = self.team in self.settings.competition.baselines
         return tuple(
-            (day, None if free or allowed is None else allowed + extra, counted)
+            (
+                count_name(day, self.phase),
+                None if free or allowed is None else allowed + extra,
+                counted,
+            )
             for day, allowed, counted in periods
         )
 
@@ -67,11 +73,16 @@ class Quota:
         if paused is not None:
             return Fault("pause", f"The competition is paused: {paused['reason']}")
         if dates.start is not None and self.now < dates.start:
-            return Fault("start", f"The competition starts at {dates.start:%Y-%m-%d %H:%M} UTC.")
+            message = f"{self._subject} starts at {dates.start:%Y-%m-%d %H:%M} UTC."
+            return Fault("start", message)
         end = self._end
         if end is not None and self.now > end and not self.is_late:
-            return Fault("deadline", f"The competition ended at {end:%Y-%m-%d %H:%M} UTC.")
+            return Fault("deadline", f"{self._subject} ended at {end:%Y-%m-%d %H:%M} UTC.")
         return None
+
+    @property
+    def _subject(self) -> str:
+        return f"The phase {self.phase}" if self.phase else "The competition"
 
     @property
     def _end(self) -> datetime | None:
@@ -108,7 +119,8 @@ def count_interrupted(store: Store, settings: Settings, actor: str, now: datetim
         return []
     with store.transaction() as transaction:
         received = datetime.fromisoformat(found.received)
-        Quota(settings, found.team, received, (found.team,)).use(transaction)
+        quota = Quota(settings, found.team, received, (found.team,), phase=found.phase)
+        quota.use(transaction)
         transaction.append_event("submission interrupted", actor, asdict(found), time=now)
     return [
         f"The last process was killed, or ended by the metric {settings.metric.specification}, "

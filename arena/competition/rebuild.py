@@ -14,14 +14,15 @@ fresh noise, since a difference of two scores with the same noise would reveal t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.ledger import Ledger
+from arena.competition.phases import instance_groups
 from arena.config import Settings
 from arena.plugin.manager import PluginManager
 from arena.public_board.mechanism import public_rows
@@ -66,6 +67,21 @@ class BoardFacts:
     """Public scores of submissions at full precision; others are computed."""
     score_changes: Mapping[int, int] = field(default_factory=dict)
     """How often the score of a submission changed; 0 where it is missing."""
+    phases: tuple[str, ...] | None = None
+    """Only the submissions of these phases count; None: those of all."""
+    prefix: str = ""
+    """How the names of the mechanism's instances begin."""
+
+    def per_instances(self) -> Iterator[BoardFacts]:
+        """Yield the facts of each group of phases; the solution must be the stored one."""
+        for group in instance_groups(self.settings):
+            yield replace(
+                self,
+                settings=group.settings,
+                solution=group.split(self.solution, self.settings),
+                phases=group.phases,
+                prefix=group.prefix,
+            )
 
     def history(self) -> dict[int, str]:
         """Return the team, by its stored name, of each submission of the sequence, in order.
@@ -77,6 +93,9 @@ class BoardFacts:
         baseline = self.settings.competition.reference
         if baseline is not None and baseline not in sequence.values():
             sequence |= {number: team for number, team in self.store.accepted() if team == baseline}
+        if self.phases is not None:
+            kept = {number for name in self.phases for number, _ in self.store.accepted(name)}
+            sequence = {number: team for number, team in sequence.items() if number in kept}
         return {number: teams.stored(team) for number, team in sorted(sequence.items())}
 
 
@@ -87,7 +106,7 @@ def board_facts(
     solution: Solution,
     new_scores: Mapping[int, float | None] | None = None,
 ) -> BoardFacts:
-    """Return the facts of a competition.
+    """Return the facts of a competition; its solution is the stored one.
 
     ``new_scores``: the public scores of the next revision, which is not stored yet.
     """
@@ -133,6 +152,15 @@ def release_board(
 
     ``teams``: only those of some teams, by their stored names; None: all.
     """
+    released: dict[int, InstanceRelease] = {}
+    for board in facts.per_instances():
+        released |= _release_by_instances(board, teams)
+    return released
+
+
+def _release_by_instances(
+    facts: BoardFacts, teams: Iterable[str] | None
+) -> dict[int, InstanceRelease]:
     from arena.public_board.releaser import (
         SubmissionRef,
         make_releaser,
@@ -151,7 +179,9 @@ def release_board(
         wanted = {*teams, baseline}
         numbers = [number for number in numbers if history[number] in wanted]
     read, late = partial(read_public_rows, facts.store, rows), facts.ledger.late()
-    releaser = make_releaser(facts.settings, facts.solution, read, facts.manager, facts.seed)
+    releaser = make_releaser(
+        facts.settings, facts.solution, read, facts.manager, facts.seed, facts.prefix
+    )
     released = release_again(
         [releaser],
         [SubmissionRef(number, history[number], number in late) for number in numbers],

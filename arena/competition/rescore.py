@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -44,6 +43,8 @@ class RankChange:
     rank_after: int | None
     score_before: float | None
     score_after: float | None
+    phase: str = field(default="", kw_only=True)
+    """The phase of the board; empty where a competition has no phases."""
 
     @property
     def changed(self) -> bool:
@@ -80,7 +81,8 @@ class Rescored:
 
     solution: Solution
     settings: Settings
-    after: Scored
+    public_scores: Mapping[int, float | None]
+    """The public score of each submission after it; None where there is none."""
     changes: list[RankChange]
     consequences: Consequences
     """What it releases again and marks."""
@@ -106,7 +108,7 @@ def rescore(
     MetricError
         If the metric is not defined on one of the splits.
     """
-    settings = state.settings.model_copy(update={"metric": state.wanted.metric})
+    settings = state.with_phases.model_copy(update={"metric": state.wanted.metric})
     name = settings.metric.specification
     single: Metric = state.manager.metrics.resolve(name, fresh=True)
     metric = metric_of_solution(single, state.solution)
@@ -115,26 +117,33 @@ def rescore(
             f"{name} needs another kind of prediction ({metric.prediction}) than the stored "
             f"submissions contain ({state.solution.kind}): choose another metric."
         )
-    corrected = state.solution
+    corrected = state.stored_solution
     if solution is not None:
         read = read_settings_solution(solution, settings, state.manager)
-        corrected = align_solution(read, state.solution)
-        for sentence in _differences(read, corrected, state.solution):
+        corrected = align_solution(read, corrected)
+        for sentence in _differences(read, corrected, state.stored_solution):
             progress.say(sentence)
-    check_truth(metric, corrected)
     workers = workers or available_workers()
-    after = _score_all(state, corrected, metric, settings, workers)
-    changes = _compare(
-        state.ledger,
-        _score_all(state, state.solution, state.metric, state.settings, workers),
-        after,
-        (state.settings, settings),
-        (state.metric.greater_is_better, metric.greater_is_better),
-        state.roster.unranked,
-    )
-    facts = board_facts(state.ledger, state.manager, settings, corrected, after.public_scores)
+    changes: list[RankChange] = []
+    public_scores: dict[int, float | None] = {}
+    for board in [state.in_phase(phase) for phase in settings.phase] or [state]:
+        after_settings = settings.in_phase(board.phase or "")
+        split = board.with_split(corrected)
+        check_truth(metric, split)
+        after = _score_all(board, split, metric, after_settings, workers)
+        public_scores |= after.public_scores
+        of_board = _compare(
+            board.ledger,
+            _score_all(board, board.solution, board.metric, board.settings, workers),
+            after,
+            (board.settings, after_settings),
+            (board.metric.greater_is_better, metric.greater_is_better),
+            state.roster.unranked,
+        )
+        changes += [replace(change, phase=board.phase or "") for change in of_board]
+    facts = board_facts(state.ledger, state.manager, settings, corrected, public_scores)
     consequences = Consequences(rebuilding(facts), unmarked_versions(state))
-    return Rescored(corrected, settings, after, changes, consequences, source_of(single))
+    return Rescored(corrected, settings, public_scores, changes, consequences, source_of(single))
 
 
 def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[str]:
@@ -168,7 +177,7 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
     with state.store.transaction() as transaction:
         name = rescored.settings.metric.specification
         transaction.put_solution(rescored.solution, name, number=revision)
-        scores = rescored.after.public_scores.items()
+        scores = rescored.public_scores.items()
         transaction.put_all_scores(
             revision, [ScoreRecord(submission, public, None) for submission, public in scores]
         )
@@ -308,11 +317,12 @@ def align_solution(new: Solution, old: Solution) -> Solution:
                 f"of weight 0, such as id {show(ids[int(raised.argmax())])}. These rows are in "
                 "neither split: keep their weight at 0."
             )
-    return dataclasses.replace(
+    return replace(
         new,
         ids=old.ids,
         truth=new.truth[order],
         usage=old.usage,
+        row_sets=old.row_sets,
         clusters=old.clusters,
         tasks=old.tasks,
         task_names=old.task_names,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from arena.competition.finalize import (
@@ -76,10 +76,13 @@ class PublishedResult:
 
 
 def published_results(state: CompetitionState) -> tuple[PublishedResult, ...]:
-    """Return every version that was published, in order."""
+    """Return every version that was published, in order: of the phase, or of all phases."""
     kept = state.store.results()
     if not kept:
         return ()
+    if state.phase is None and state.with_phases.phase:
+        boards = [published_results(state.in_phase(name)) for name in state.with_phases.phase]
+        return tuple(sorted(chain.from_iterable(boards), key=lambda result: result.version))
     events = state.events(PUBLISHED, RETRACTED)
     digests = {
         one.payload.get("version", 1): one.payload["sha256"]
@@ -91,6 +94,7 @@ def published_results(state: CompetitionState) -> tuple[PublishedResult, ...]:
         for one in events
         if one.kind == RETRACTED
     }
+    kept = tuple(one for one in kept if one.version in digests)  # of this phase
     replaced = {before.version: after.published for before, after in pairwise(kept)}
     mark_of = marks_of_boards(state)
     return tuple(
@@ -191,7 +195,9 @@ def publish(state: CompetitionState, board: Sequence[Mapping[str, Any]]) -> int:
     with state.store.transaction() as transaction:
         now = state.clock()
         version = transaction.add_result({**document, _RELEASED: shown}, time=now)
-        payload = {"sha256": digest, "version": version, **state.event_fields}
+        payload = {
+            "sha256": digest, "version": version, **state.phase_fields, **state.event_fields
+        }  # fmt: skip
         transaction.append_event(PUBLISHED, state.actor, payload, time=now)
     return version
 
@@ -204,13 +210,13 @@ def _publishable(state: CompetitionState) -> tuple[int, dict[str, Any], str]:
     UsageError
         As :func:`publish`.
     """
-    document = final_document(state.store)
+    document = final_document(state)
     if old := outdated(state):
         raise UsageError(old)
     digest, last = document_digest(document), _last_result(state)
     if last is not None and (last.state, last.sha256) == ("published", digest):
         raise UsageError(f"This private board is published already, as result {last.version}.")
-    return 1 if last is None else last.version + 1, document, digest
+    return len(state.store.results()) + 1, document, digest
 
 
 def _last_result(state: CompetitionState) -> PublishedResult | None:
@@ -230,7 +236,8 @@ def retract(state: CompetitionState, reason: str) -> int:
     last = _last_result(state)
     if last is None or last.state == "retracted":
         raise UsageError("No result is published, so there is nothing to retract.")
-    state.record(RETRACTED, {"version": last.version, "reason": reason.strip()})
+    payload = {"version": last.version, "reason": reason.strip(), **state.phase_fields}
+    state.record(RETRACTED, payload)
     return last.version
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,13 @@ import numpy as np
 from arena.competition.epochs import adopt_settings, current_epoch, view_settings
 from arena.competition.final_selection import public_board
 from arena.competition.ledger import Ledger
+from arena.competition.phases import (
+    current_phase,
+    known_phase,
+    solution_in,
+    with_all_rows,
+    with_rows,
+)
 from arena.competition.quota import count_interrupted
 from arena.competition.roster import ROSTER_EVENTS, Roster
 from arena.config import SAMPLE_NAME, Settings
@@ -60,6 +67,11 @@ class CompetitionState:
     """Events that are not stored: those of a decision, to see what it would change."""
     event_fields: Mapping[str, Any] = field(default_factory=dict)
     """Fields of every event besides its payload: the request of a served competition."""
+    phase: str | None = None
+    """The phase whose settings, rows and submissions these are; None: those of all phases."""
+    every_phase: Settings | None = None
+    """The settings of the competition with all phases, where these are those of one; else None."""
+    _solutions: list[Solution] = field(default_factory=list, init=False, repr=False)
     _metrics: list[Metric] = field(default_factory=list, init=False, repr=False)
     _sendable: list[tuple[tuple[str, ...], ...] | None] = field(
         default_factory=list, init=False, repr=False
@@ -67,8 +79,47 @@ class CompetitionState:
 
     @property
     def solution(self) -> Solution:
-        """The solution, read when it is used first: a look at the board needs no row of it."""
+        """The solution, read when it is used first: a look at the board needs no row of it.
+
+        Its usage is that of the phase, or of all phases: a row is public if it is so in any.
+        """
+        if not self._solutions:
+            self._solutions.append(self.with_split(self.stored_solution))
+        return self._solutions[0]
+
+    def with_split(self, solution: Solution) -> Solution:
+        """Return a stored or corrected solution with the usage of the phase, or of all phases."""
+        phases = self.with_phases.phase
+        return solution_in(solution, [phases[self.phase]] if self.phase else [*phases.values()])
+
+    @property
+    def stored_solution(self) -> Solution:
+        """The solution with the usage of its file, which phases divide further."""
         return self.store.solution(self.solution_number)
+
+    @property
+    def with_phases(self) -> Settings:
+        """The settings of the competition with all phases."""
+        return self.settings if self.every_phase is None else self.every_phase
+
+    def in_phase(self, name: str | None = None) -> CompetitionState:
+        """Return the state of a phase; None: of the current one, if this is not of one already.
+
+        Without phases it is this state itself.
+
+        Raises
+        ------
+        UsageError
+            If there is no such phase.
+        """
+        settings = self.with_phases
+        if name is None:
+            if self.phase is not None or not settings.phase:
+                return self
+            name = current_phase(settings, self.clock())
+        if not known_phase(settings, name):
+            return self
+        return replace(self, phase=name, settings=settings.in_phase(name), every_phase=settings)
 
     @property
     def metric(self) -> Metric:
@@ -91,7 +142,7 @@ class CompetitionState:
     @property
     def ledger(self) -> Ledger:
         """The ledger of the current revision and epoch."""
-        return Ledger(self.store, self.revision, self.epoch, self.later)
+        return Ledger(self.store, self.revision, self.epoch, self.later, self.phase)
 
     @property
     def roster(self) -> Roster:
@@ -101,8 +152,26 @@ class CompetitionState:
         )
 
     def events(self, *kinds: str) -> tuple[Event, ...]:
-        """Return the events of some kinds, in order, and those that are not stored."""
-        return (*self.store.events(*kinds), *(one for one in self.later if one.kind in kinds))
+        """Return the events of some kinds, in order, and those that are not stored.
+
+        Without those that belong to another phase.
+        """
+        events = (*self.store.events(*kinds), *(one for one in self.later if one.kind in kinds))
+        return tuple(
+            one for one in events if self.phase in (None, one.payload.get("phase", self.phase))
+        )
+
+    def name_of(self, value: str) -> str:
+        """Return the name in the store of a value that each phase has: its own where there are any.
+
+        Where there are no phases, it is the name without a phase.
+        """
+        return f"{value} {self.phase}" if self.phase else value
+
+    @property
+    def phase_fields(self) -> dict[str, str]:
+        """The field of an event that belongs to the phase; none where there are no phases."""
+        return {"phase": self.phase} if self.phase else {}
 
     @property
     def sendable(self) -> tuple[tuple[str, ...], ...] | None:
@@ -137,14 +206,43 @@ class CompetitionState:
     def examine(
         self, files: Sequence[SubmissionFile], *, workers: int = 1
     ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
-        """Yield each file of a participant with its predictions or its faults, in order."""
+        """Yield each file of a participant with its predictions or its faults, in order.
+
+        A file of a phase has the rows of the phase; it may have all rows of the competition.
+        """
+        ranked = self.solution.usage != np.uint8(Usage.IGNORED)
+        if not self.phase or ranked.all():
+            yield from self._examine(files, self.solution, workers)
+            return
+        for file, read in self._examine(files, with_rows(self.solution, ranked), workers):
+            if read.values is not None:
+                values = with_all_rows(read.values, ranked, self._cells_of_other_rows())
+                yield file, replace(read, values=values)
+            elif any(fault.kind == "unknown id" for fault in read.faults):
+                with_others = next(self._examine([file], self.solution, 1))[1]
+                yield file, read if with_others.values is None else with_others
+            else:
+                yield file, read
+
+    def _cells_of_other_rows(self) -> list[Any]:
+        """Return valid cells for the rows that a file leaves out: no score depends on them."""
+        from arena.competition.samples import sample_values
+
+        if self.solution.kind is PredictionKind.LABEL:
+            return [0] * len(self.solution.columns)
+        single = self.manager.metrics.resolve(self.settings.metric.specification)
+        return sample_values(self.solution, single)
+
+    def _examine(
+        self, files: Sequence[SubmissionFile], solution: Solution, workers: int
+    ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
         from arena.scoring.submissions import examine
 
         if not self._sendable:
             self._sendable.append(self.sendable)
         return examine(
             files,
-            self.solution,
+            solution,
             self.metric,
             self.manager,
             workers=workers,
@@ -167,6 +265,7 @@ def public_standings(state: CompetitionState, *, live: bool = False) -> list[dic
     They are empty while scores are not shown on the board; while it is frozen, they are those at
     the freeze. ``live``: the current ones in either case, for the organiser.
     """
+    state = state.in_phase()
     ledger, better, public = state.ledger, state.greater_is_better, state.settings.public
     if public.scores != "board" and not live:
         return []
@@ -202,7 +301,7 @@ def late_files(state: CompetitionState) -> list[dict[str, Any]]:
 
 def frozen_since(state: CompetitionState) -> datetime | None:
     """Return when the public board was frozen; None if it is not."""
-    freeze = state.settings.public.freeze
+    freeze = state.in_phase().settings.public.freeze
     return freeze if freeze is not None and state.clock() >= freeze else None
 
 

@@ -13,11 +13,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
+
+import numpy.typing as npt
 
 from arena.competition.admission import Admission
 from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
 from arena.competition.judging_plugins import record_plugins
+from arena.competition.phases import InstanceGroup, group_of, phase_of_file
 from arena.competition.programs import ProgramRecord, ProgramRun, concealed
 from arena.competition.quota import Quota
 from arena.competition.release_log import PublicRowReader, StoredLog
@@ -54,6 +59,8 @@ class SubmissionRequest:
     """The program that wrote the file. It took its place in the limits when it was received."""
     run: ProgramRun | None = None
     """The program's run on the hidden inputs."""
+    phase: str = ""
+    """The phase for which it counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,8 @@ class Submitted:
     """The submission whose score was released, if the mechanism repeated an earlier score."""
     late: bool = False
     """Whether it came after the deadline: it is listed apart, and not ranked."""
+    phase: str = ""
+    """The phase for which it counts; empty where a competition has no named phases."""
     receipt: str | None = field(default=None, compare=False)
     """The hash of the event that stored it, which proves later that the record still has it."""
     known: bool = field(default=False, compare=False)
@@ -88,6 +97,7 @@ class Submitted:
             "released": self.released,
             "source": self.source,
             "late": self.late,
+            "phase": self.phase,
             "faults": [asdict(fault) for fault in self.faults],
             "receipt": self.receipt,
         }
@@ -100,18 +110,22 @@ def submit_files(
     limited: bool,
     key: str | None = None,
     times: Sequence[datetime] | None = None,
+    phase: str | None = None,
 ) -> Iterator[Submitted]:
     """Submit files in the given order, and yield each answer once it is stored.
 
-    ``times`` are those at which the files were received; None: now.
+    ``times`` are those at which the files were received; None: now. ``phase``: the one for which
+    they count; None: the one that was open then.
 
     A new team name that looks like another team's name is logged as a warning.
     """
     state, teams = handler.state, handler.teams
     team_names = set(map(teams.current, state.store.teams()))
     confusable: ConfusableNames | None = None
-    read_files = state.examine(files, workers=min(available_workers(), len(files)) or 1)
-    for position, (file, read) in enumerate(read_files):
+    received = [state.clock()] * len(files) if times is None else times
+    phases = [phase_of_file(state.with_phases, phase, time) for time in received]
+    read_files = read_by_phase(state, files, phases, available_workers())
+    for position, (file, read, file_phase) in enumerate(read_files):
         team_name = teams.current(file.team)
         if team_name not in team_names:
             confusable = confusable or ConfusableNames(sorted(team_names))
@@ -127,11 +141,23 @@ def submit_files(
                 key=key,
                 limited=limited,
                 event_fields={} if times is None else {DATED: "manifest"},
+                phase=file_phase,
             )
         )
 
 
-_OPTIONAL = {"source", "late"}
+def read_by_phase(
+    state: CompetitionState, files: Sequence[SubmissionFile], phases: Sequence[str], workers: int
+) -> Iterator[tuple[SubmissionFile, ReadSubmission, str]]:
+    """Yield each file as it is read for its phase, and the phase."""
+    for name, group in groupby(zip(files, phases, strict=True), key=itemgetter(1)):
+        of_phase = [file for file, _ in group]
+        read_files = state.in_phase(name).examine(of_phase, workers=min(workers, len(of_phase)))
+        for file, read in read_files:
+            yield file, read, name
+
+
+_OPTIONAL = {"source", "late", "phase"}
 """The fields of an answer that its event has only where they say something."""
 
 
@@ -163,6 +189,47 @@ class _Stored(NamedTuple):
     release: Release | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _PhaseHandler:
+    """Judges the files of a phase and releases their scores."""
+
+    state: CompetitionState
+    """Of the phase."""
+    judge: Judge
+    reader: PublicRowReader
+    releaser: Releaser
+
+    @classmethod
+    def of(
+        cls, state: CompetitionState, group: InstanceGroup, sharing: _PhaseHandler | None
+    ) -> _PhaseHandler:
+        """Make the handler of a phase.
+
+        ``sharing``: that of another phase of the group. Both have one releaser: it knows the files
+        of the other phase which a new one is compared with.
+        """
+        metric_name = state.settings.metric.specification
+        plugin = state.manager.metrics.plugin_of(metric_name)
+        judge = Judge(state.solution, state.metric, plugin)
+        if sharing is not None:
+            return cls(state, judge, sharing.reader, sharing.releaser)
+        reader = PublicRowReader(state.store, judge.public_rows)
+        releaser = make_releaser(
+            group.settings, state.solution, reader, state.manager, state.seed, group.prefix
+        )
+        return cls(state, judge, reader, releaser)
+
+    def release(
+        self, record: SubmissionRecord, values: npt.NDArray[Any], score: float, log: StoredLog
+    ) -> Release | None:
+        """Release the public score of a stored submission; None if the mechanism releases none."""
+        block = self.judge.block(values, self.judge.public_rows)
+        self.reader.uncommitted[record.submission] = block
+        scored = ScoredSubmission(record.submission, record.team, block, score, late=record.late)
+        released = self.releaser.release(scored, log)
+        return None if released is None else released.release
+
+
 class SubmissionHandler:
     """Handles the submissions of an open competition, each in one transaction.
 
@@ -181,14 +248,17 @@ class SubmissionHandler:
             state.store.meta("mechanism_epoch") or state.settings.public.epoch
         )
         """The epoch with which the mechanism began; those of a rebuilt board follow."""
-        metric_name = state.settings.metric.specification
-        self.judge = Judge(
-            state.solution, state.metric, state.manager.metrics.plugin_of(metric_name)
-        )
-        self._reader = PublicRowReader(state.store, self.judge.public_rows)
-        self.releaser: Releaser = make_releaser(
-            state.settings, state.solution, self._reader, state.manager, state.seed
-        )
+        self._by_phase: dict[str, _PhaseHandler] = {}
+        self._of_phase("" if not state.with_phases.phase else next(iter(state.with_phases.phase)))
+
+    def _of_phase(self, name: str) -> _PhaseHandler:
+        """Return what judges and releases the files of a phase, made when it is needed first."""
+        if name not in self._by_phase:
+            group = group_of(self.state.with_phases, name)
+            others = (self._by_phase.get(one) for one in group.phases or ())
+            sharing = next((one for one in others if one is not None), None)
+            self._by_phase[name] = _PhaseHandler.of(self.state.in_phase(name), group, sharing)
+        return self._by_phase[name]
 
     def submit(self, request: SubmissionRequest) -> Submitted:
         """Store a submission file and release its public score.
@@ -208,7 +278,7 @@ class SubmissionHandler:
                 self._count_failure(error, request, transaction.scoring)
             raise
         finally:
-            self._reader.uncommitted.clear()
+            self._forget_uncommitted()
         self._announce(stored)
         return stored.answer
 
@@ -241,16 +311,21 @@ class SubmissionHandler:
                     if time.monotonic() > until:
                         break
         finally:
-            self._reader.uncommitted.clear()
+            self._forget_uncommitted()
         for stored in group:
             self._announce(stored)
         return [stored.answer for stored in group]
+
+    def _forget_uncommitted(self) -> None:
+        for handler in self._by_phase.values():
+            handler.reader.uncommitted.clear()
 
     def _store(
         self, transaction: Transaction, request: SubmissionRequest, *, announced: bool
     ) -> _Stored:
         """Check, count, judge, store and release a submission inside a transaction."""
-        state, team_name = self.state, self.teams.current(request.file.team)
+        handler, team_name = self._of_phase(request.phase), self.teams.current(request.file.team)
+        state = handler.state
         incoming = self._incoming(request)
         first = self._find(transaction, incoming)
         if first is not None:
@@ -274,7 +349,8 @@ class SubmissionHandler:
             if values is not None:
                 if announced:
                     transaction.announce_scoring(incoming)
-                judgement = self.judge.judge(values, f"{request.file.name} of {request.file.team}")
+                submission_name = f"{request.file.name} of {request.file.team}"
+                judgement = handler.judge.judge(values, submission_name)
                 incoming = self._with_judgement(incoming, judgement)
         incoming, judgement = self._concealed(transaction, request, incoming, judgement)
         record = transaction.add_submission(incoming)
@@ -283,14 +359,8 @@ class SubmissionHandler:
             transaction.put_scores(state.revision, record.submission, judgement.public, None)
         hidden = state.settings.public.scores == "hidden"
         if judgement.public is not None and incoming.values is not None and not hidden:
-            block = self.judge.block(incoming.values, self.judge.public_rows)
-            self._reader.uncommitted[record.submission] = block
-            scored = ScoredSubmission(
-                record.submission, record.team, block, judgement.public, late=record.late
-            )
             log = StoredLog(transaction, self.epoch, state.revision, request.received)
-            released = self.releaser.release(scored, log)
-            release = None if released is None else released.release
+            release = handler.release(record, incoming.values, judgement.public, log)
         answer = self._answer(record, release)
         payload = _payload(answer, record, request, judgement.detail)
         event = transaction.append_event(
@@ -328,16 +398,18 @@ class SubmissionHandler:
             received=request.received,
             refused=any(fault.kind == RULE_FAILED for fault in read.faults),
             late=request.program is not None and request.program.late,
+            phase=request.phase,
         )
 
     def _quota(self, request: SubmissionRequest) -> Quota:
         team_name = self.teams.current(request.file.team)
         return Quota(
-            settings=self.state.settings,
+            settings=self._of_phase(request.phase).state.settings,
             team=self.teams.stored(team_name),
             now=request.received,
             members=self.teams.members(team_name),
             admission=Admission.read(self.state.store),
+            phase=request.phase,
         )
 
     def answer_to_program(self, program: ProgramRecord) -> Submitted | None:
@@ -385,7 +457,7 @@ class SubmissionHandler:
             keys.append(self._unscored_key(incoming))
         members = self.teams.members(self.teams.current(incoming.team))
         records = (
-            transaction.find_submission(member, key)
+            transaction.find_submission(member, key, incoming.phase)
             for member in dict.fromkeys((incoming.team, *members))
             for key in keys
         )
@@ -404,7 +476,7 @@ class SubmissionHandler:
         return incoming
 
     def _answer(self, record: SubmissionRecord, release: Release | None) -> Submitted:
-        if self.state.settings.public.scores == "hidden":
+        if self._of_phase(record.phase).state.settings.public.scores == "hidden":
             release = None
         released = release.score if release else None
         team_name = self.teams.current(record.team)
@@ -416,4 +488,5 @@ class SubmissionHandler:
             record.faults,
             None if release is None else release.source,
             late=record.late,
+            phase=record.phase,
         )

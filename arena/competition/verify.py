@@ -32,6 +32,7 @@ from arena.competition.finalize import (
     with_roster,
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
+from arena.competition.phases import solution_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import Roster
 from arena.competition.secondary import secondary_metrics
@@ -88,6 +89,18 @@ class Claims:
     events: tuple[Event, ...]
     key: bytes
     """The key of the digests in the events."""
+
+    @property
+    def phase(self) -> str:
+        """The phase whose boards these are, by the event that records the result."""
+        digest = _fingerprint(self.result)
+        named = (
+            event.payload.get("phase", "")
+            for event in reversed(self.events)
+            if event.kind == "finalized" and event.payload.get("sha256") == digest
+        )
+        name = next(named, "")
+        return name if name in self.settings.phase else ""
 
     @property
     def written(self) -> dict[str, list[int]]:
@@ -223,10 +236,13 @@ def verify_bundle(
         If the export or the solution cannot be read.
     """
     claims = read_claims(folder)
-    settings = claims.settings
-    read = read_settings_solution(solution_path, settings, manager)
+    phase = claims.phase
+    settings = claims.settings.in_phase(phase)
+    read = read_settings_solution(solution_path, claims.settings, manager)
     problems = list(_other_solution(claims, read))
     solution = _with_usage(claims, read, problems)
+    if phase:
+        solution = solution_in(solution, [claims.settings.phase[phase]])
     problems += _contradictions(claims)
     problems += _other_metric(claims, manager)
     name = settings.metric.specification
@@ -307,13 +323,15 @@ def _with_usage(claims: Claims, solution: Solution, problems: list[str]) -> Solu
     path = claims.folder / "usage.csv"
     # Not splitlines: it also splits at characters that an id may contain, such as U+2028.
     rows = _read(path, lambda text: list(csv.reader(io.StringIO(text, newline=""))))[1:]
-    _require(all(len(row) == 2 and row[1].upper() in Usage.__members__ for row in rows), path)
+    names = [*(usage.name.lower() for usage in Usage), *solution.row_sets]
+    codes = {name: code for code, name in enumerate(names)}
+    _require(all(len(row) == 2 and row[1].lower() in codes for row in rows), path)
     if [row[0] for row in rows] != solution.ids.to_pylist():
         raise InputError(
             "This is not the solution of this competition, or usage.csv was changed: their ids "
             "differ."
         )
-    usage = np.array([Usage[row[1].upper()] for row in rows], dtype=np.uint8)
+    usage = np.array([codes[row[1].lower()] for row in rows], dtype=np.uint8)
     _, digests = _solution_digests(claims)
     if digests and keyed_digest(claims.key, usage.tobytes()) != digests.get("usage"):
         problems.append(
@@ -331,7 +349,11 @@ def _contradictions(claims: Claims) -> Iterator[str]:
     for event in events:
         times.add(event)
     yield from times.problems
-    finalized = [one.payload for one in events if one.kind == "finalized"]
+    finalized = [
+        one.payload
+        for one in events
+        if one.kind == "finalized" and one.payload.get("phase", "") == claims.phase
+    ]
     if not finalized:
         yield "events.jsonl does not record that the competition was finalized: the end is missing."
     elif finalized[-1].get("sha256") != _fingerprint(claims.result):
@@ -391,6 +413,7 @@ def _recorded_submissions(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
                 if payload["released"] is not None
                 else None,
                 "late": payload.get("late", False),
+                "phase": payload.get("phase", ""),
             }
         elif event.kind == "epoch":  # every submission that counted was released again
             again = dict(payload["released"])
@@ -422,7 +445,13 @@ def _name_sources(rows: Mapping[int, dict[str, Any]], payload: Mapping[str, Any]
 
 def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
     """Compare the lists of submissions, the public board and the finals with the record."""
-    events = [event.payload for event in claims.events if event.kind == "submission"]
+    phase = claims.phase
+    recorded = {number: row for number, row in recorded.items() if row["phase"] == phase}
+    events = [
+        event.payload
+        for event in claims.events
+        if event.kind == "submission" and event.payload.get("phase", "") == phase
+    ]
     # A disqualified submission was submitted nevertheless.
     names = Teams.of(claims.events)
     sent = Counter(
@@ -444,8 +473,9 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
         if row is None:
             yield f"submissions.csv lacks submission {number}, which events.jsonl records."
             continue
-        # An earlier arena wrote neither whose score was released nor which files were late.
-        if expected.keys() - row.keys() - {"source", "late"}:
+        # An earlier arena wrote neither whose score was released, nor which files were late, nor
+        # phases.
+        if expected.keys() - row.keys() - {"source", "late", "phase"}:
             yield f"submissions.csv lacks cells of submission {number}."
         recorded_cells = {name: value for name, value in expected.items() if name in row}
         yield from _cells(f"submissions.csv: submission {number}", row, recorded_cells)

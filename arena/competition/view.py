@@ -130,6 +130,40 @@ class CompetitionView:
         """
         return cls(open_state(Path(folder), manager, wait, clock, view=cls._only_looks))
 
+    @property
+    def _board(self) -> CompetitionState:
+        """The state of the phase whose boards are asked for: see :meth:`in_phase`."""
+        return self._state.in_phase()
+
+    def in_phase(self, name: str | None = None) -> Self:
+        """Return the same open competition with the boards and the settings of a phase.
+
+        None: of the phase that is open, or that ended last, as the boards are without it. A
+        competition without phases is returned as it is.
+
+        Raises
+        ------
+        UsageError
+            If there is no such phase.
+        """
+        return type(self)(self._state.in_phase(name))
+
+    @property
+    def phase(self) -> str:
+        """The phase of the boards; empty without phases."""
+        return self._board.phase or ""
+
+    def phases(self) -> list[dict[str, Any]]:
+        """Return every phase, in the order of ``competition.toml``; empty without phases.
+
+        Each has ``phase``, ``state`` (``open``, ``next`` or ``ended``), ``start`` and ``end``
+        (times or None), ``public_rows`` and ``private_rows`` (numbers), ``shares`` (other phases
+        with the same public rows) and ``submissions``, the number of accepted ones.
+        """
+        from arena.competition.phase_overview import describe_phases
+
+        return describe_phases(self._state)
+
     def close(self) -> None:
         """Close the database."""
         self._state.store.close()
@@ -249,7 +283,7 @@ class CompetitionView:
         """
         from arena.competition.results import published_results
 
-        return [one.about() for one in published_results(self._state)]
+        return [one.about() for one in published_results(self._board)]
 
     def published_private_leaderboard(self, version: int | None = None) -> dict[str, Any] | None:
         """Return a published private board for everybody; None: the last one. None without one.
@@ -262,10 +296,10 @@ class CompetitionView:
         """
         from arena.competition import results
 
-        found = results.published_results(self._state)
+        found = results.published_results(self._board)
         wanted = [one for one in found if version in (None, one.version)][-1:]
         board = self.leaderboard(live=True) if wanted else ()
-        return next((results.for_participants(self._state, one, board) for one in wanted), None)
+        return next((results.for_participants(self._board, one, board) for one in wanted), None)
 
     def next_result(self) -> dict[str, Any] | None:
         """Return the private board as it would be published next, for the organiser only.
@@ -274,7 +308,7 @@ class CompetitionView:
         """
         from arena.competition import results
 
-        return results.next_result(self._state, self.leaderboard())
+        return results.next_result(self._board, self.leaderboard())
 
     def released_again(self) -> frozenset[int]:
         """Return the submissions whose score was released again by a rebuild of the board."""
@@ -292,14 +326,14 @@ class CompetitionView:
             return rebuilt_mark(self._state.store)
         from arena.competition import finalize
 
-        return finalize.final_mark(self._state)
+        return finalize.final_mark(self._board)
 
     @property
     def published_scores(self) -> tuple[str, ...]:
         """The columns of secondary metrics and of targets that the published final board shows."""
         from arena.competition.results import published_scores
 
-        return published_scores(self._state)
+        return published_scores(self._board)
 
     def has_submissions(self) -> bool:
         """Return whether anything was submitted, of any status."""
@@ -366,7 +400,7 @@ class CompetitionView:
     @property
     def board_metric(self) -> str:
         """The metric of the public board in words: bounded, if the mechanism bounds its values."""
-        mechanism = find_mechanism(self.settings, self.manager)
+        mechanism = find_mechanism(self._board.settings, self.manager)
         return bounded_name(self.settings.metric.specification, clip_of(mechanism))
 
     @property
@@ -377,13 +411,15 @@ class CompetitionView:
     @property
     def has_ended(self) -> bool:
         """Whether the deadline has passed."""
-        deadline = self.settings.competition.deadline
+        deadline = self._board.settings.competition.deadline
         return deadline is not None and self._state.clock() >= deadline
 
     @property
     def is_finalized(self) -> bool:
         """Whether a private board is stored."""
-        return self._state.store.meta("final_result") is not None
+        from arena.competition.finalize import FINAL_RESULT
+
+        return self._state.store.meta(self._board.name_of(FINAL_RESULT)) is not None
 
     def board_notes(self, board: Sequence[Mapping[str, Any]] | None = None) -> tuple[str, ...]:
         """Return warnings on the public board, for the organiser only: some depend on labels.
@@ -392,7 +428,7 @@ class CompetitionView:
         ROC curve is far below 0.5, or if the mechanism bounds the values of the leader's rows.
         ``board`` is :meth:`leaderboard`, if it is known already.
         """
-        return board_notes(self._state, self.leaderboard() if board is None else board)
+        return board_notes(self._board, self.leaderboard() if board is None else board)
 
     def private_leaderboard(self) -> list[dict[str, Any]]:
         """Return the private standings, best first, with the columns of ``arena score``.
@@ -409,8 +445,8 @@ class CompetitionView:
         from arena.competition import finalize
         from arena.competition.verification import verifications, with_verifications
 
-        rows = finalize.private_standings(self.final_result(), self._state.ledger.sent())
-        return with_verifications(rows, verifications(self._state))
+        rows = finalize.private_standings(self.final_result(), self._board.ledger.sent())
+        return with_verifications(rows, verifications(self._board))
 
     def publication_warnings(self) -> tuple[str, ...]:
         """Return what to know before the private board is published; empty if nothing is.
@@ -453,7 +489,7 @@ class CompetitionView:
         from arena.competition.replay import replay
 
         with shown(progress) as display:
-            return replay(self._state, mechanisms, scope, display)
+            return replay(self._board, mechanisms, scope, display)
 
     def evaluate(self, *, workers: int = 0, progress: Progress | None = None) -> ScoreResult:
         """Return the result of :meth:`finalize` without storing or announcing anything.
@@ -470,7 +506,7 @@ class CompetitionView:
         from arena.competition import finalize
 
         with shown(progress) as display:
-            return finalize.evaluate(self._state, display, workers=workers)
+            return finalize.evaluate(self._board, display, workers=workers)
 
     def study(self, *, workers: int = 0, progress: Progress | None = None) -> BoardStudy:
         """Return what :meth:`evaluate` ranks, with the same arguments and exceptions.
@@ -480,7 +516,7 @@ class CompetitionView:
         from arena.competition import finalize
 
         with shown(progress) as display:
-            return finalize.study(self._state, display, workers=workers)
+            return finalize.study(self._board, display, workers=workers)
 
     def final_result(self) -> dict[str, Any]:
         """Return the document of the private board as it was last finalized.
@@ -492,7 +528,7 @@ class CompetitionView:
         """
         from arena.competition import finalize
 
-        return finalize.final_document(self._state.store)
+        return finalize.final_document(self._board)
 
     def as_finalized(self) -> ScoreResult | None:
         """Return the private board as it was finalized, with all that its report shows.
@@ -507,7 +543,7 @@ class CompetitionView:
         """
         from arena.competition import finalize
 
-        return finalize.as_finalized(self._state)
+        return finalize.as_finalized(self._board)
 
     def outdated(self) -> str | None:
         """Return a sentence that says why the private board is out of date, or None.
@@ -517,7 +553,7 @@ class CompetitionView:
         """
         from arena.competition import finalize
 
-        return finalize.outdated(self._state)
+        return finalize.outdated(self._board)
 
     # -- the record ----------------------------------------------------------------------------
 

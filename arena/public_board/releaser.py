@@ -97,10 +97,12 @@ class _AheadLog:
     """
 
     log: ReleaseLog
+    prefix: str
+    """How the names of the instances begin."""
     upcoming: list[int] = field(default_factory=list)
 
     def state_of(self, instance: str) -> Mapping[str, Any]:
-        return self.log.state_of(instance)
+        return self.log.state_of(f"{self.prefix}{instance}")
 
     def holders(self, outside: Collection[str] = ()) -> Iterator[Holder]:
         found, size = self.log.holders(outside), 1
@@ -113,7 +115,8 @@ class _AheadLog:
             size = min(2 * size, _READ_TOGETHER)
 
     def since(self, number: int, team: str) -> Sequence[LoggedRelease]:
-        return self.log.since(number, team)
+        released = self.log.since(number, team)
+        return [one for one in released if one.released.instance.startswith(self.prefix)]
 
     def add(self, submission: int, team: str, released: InstanceRelease) -> None:
         self.log.add(submission, team, released)
@@ -146,6 +149,8 @@ class Releaser:
     """``(n,)`` codes of the group of each row."""
     budget: int | None = None
     baseline_team: str | None = None
+    prefix: str = ""
+    """How the names of the instances begin, where other public rows have instances as well."""
     _clipped: bool = field(init=False)
     _template: Evaluation = field(init=False)
     """The values that are the same for every submission."""
@@ -190,14 +195,14 @@ class Releaser:
         if not np.isfinite(score):
             return None
         own: list[_Compared] = []
-        ahead = _AheadLog(log)
+        ahead = _AheadLog(log, self.prefix)
 
         def error_of_difference(other: int) -> float:
             if not own:
                 own.append(self._compare(submission.predictions))
             return self._standard_error(submission.predictions, own[0], other, ahead.upcoming)
 
-        baseline = self._best_baseline(submission, score, log)
+        baseline = self._best_baseline(submission, score, ahead)
         evaluation = replace(
             self._template,
             submission=submission.submission,
@@ -221,6 +226,8 @@ class Releaser:
             released = PerTeam().release(late_instance(submission.team), ask, ahead)
         else:
             released = self.instances.release(submission.team, ask, ahead)
+        if self.prefix:
+            released = replace(released, instance=f"{self.prefix}{released.instance}")
         if released.release.improved:
             held = own[0] if own else _Compared(None, submission.predictions.copy())
             self._candidate = (submission.submission, held)
@@ -302,10 +309,11 @@ def make_releaser(
     read: Callable[[Sequence[int]], npt.NDArray[Any]],
     manager: PluginManager,
     seed: int,
+    prefix: str = "",
 ) -> Releaser:
     """Return a releaser with the mechanism that the settings ask for.
 
-    ``read`` is :attr:`Releaser.read`.
+    ``read`` and ``prefix`` are those of :class:`Releaser`.
     """
     mechanism = find_mechanism(settings, manager)
     metric = public_metric(settings, mechanism, solution.outline(), manager)
@@ -324,6 +332,7 @@ def make_releaser(
         clusters=sampled_groups(solution, rows),
         budget=submission_budget(settings),
         baseline_team=dates.reference,
+        prefix=prefix,
     )
 
 

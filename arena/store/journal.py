@@ -71,6 +71,8 @@ class Scoring:
     """UTC, ISO 8601 with microseconds."""
     attempt: str = field(default_factory=lambda: secrets.token_hex(8))
     """Tells it apart from another attempt with the same file."""
+    phase: str = ""
+    """The phase for which it counts; empty where a competition has no named phases."""
 
 
 _SCORING_FIELDS = {field.name for field in fields_of(Scoring)}
@@ -353,7 +355,7 @@ def _is_submission(fields: Mapping[str, Any]) -> bool:
 def _is_scoring(fields: Any) -> bool:
     if fields is None:
         return True
-    if not isinstance(fields, dict) or fields.keys() != _SCORING_FIELDS:
+    if not isinstance(fields, dict) or fields.keys() | {"phase"} != _SCORING_FIELDS:
         return False
     try:
         datetime.fromisoformat(fields["received"])

@@ -53,6 +53,15 @@ def day_name(day: date | str | None) -> str:
     return day if isinstance(day, str) else day.isoformat()
 
 
+def count_name(day: date | str | None, phase: str) -> str:
+    """Return the name of a count in a phase; without phases that of the day.
+
+    >>> count_name(None, ""), count_name(date(2026, 12, 1), "final")
+    ('total', 'final/2026-12-01')
+    """
+    return f"{phase}/{day_name(day)}" if phase else day_name(day)
+
+
 def week_name(day: date) -> str:
     """Return the name of the ISO week of a day.
 

@@ -100,7 +100,8 @@ CREATE TABLE objects (
 -- How many places of a limit a team has used: of a day, of a week, or in total.
 CREATE TABLE places (
     team VARCHAR NOT NULL,
-    day VARCHAR NOT NULL,          -- ISO date in UTC, ISO week such as 2026-W49, or 'total'
+    day VARCHAR NOT NULL,          -- ISO date in UTC, ISO week such as 2026-W49, or 'total';
+                                   -- after the name of a phase and '/', where there are phases
     used INTEGER NOT NULL,
     PRIMARY KEY (team, day)
 );

@@ -116,7 +116,9 @@ class Transaction:
             If the journal cannot be written.
         """
         received = as_text(as_stored(incoming.received))
-        self.scoring = Scoring(incoming.team, incoming.file, incoming.sha256, received)
+        self.scoring = Scoring(
+            incoming.team, incoming.file, incoming.sha256, received, phase=incoming.phase
+        )
         if self._database.journal is not None:
             self._database.journal.announce(self.scoring)
 

@@ -46,7 +46,7 @@ def open_study(
         If there are fewer than two submissions, or the private board is asked for before the
         competition was finalized.
     """
-    state = open_state(folder, manager, wait, view=True)
+    state = open_state(folder, manager, wait, view=True).in_phase()
     with state.store:
         yield _study(state, every)
 
@@ -55,7 +55,7 @@ def _study(state: CompetitionState, every: bool) -> Study:
     unranked = state.roster.unranked
     records = [one for one in state.ledger.counting() if one.team not in unranked]
     if not every:
-        board = {row["submission"] for row in final_document(state.store)["standings"]}
+        board = {row["submission"] for row in final_document(state)["standings"]}
         records = [record for record in records if record.submission in board]
     mask = rows_of(state.solution, "private")
     rows = ranked_rows(state.solution, "private")

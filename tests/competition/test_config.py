@@ -59,13 +59,15 @@ def test_any_title_survives(title: str, total: int | None) -> None:
 def test_every_key_has_a_comment() -> None:
     lines = settings_as_toml(given_settings()).splitlines()
     assert not {"[programs]", "[server]"} & set(lines)
-    named = {name.partition(".")[0]: {"x y": {}} for name in SECTIONS if "." in name}
+    names = {"bracket.NAME": "x y", "phase.NAME": "dev"}
+    named = {name.partition(".")[0]: {names[name]: {}} for name in SECTIONS if "." in name}
     changed = given_settings(server={"team_size": 3}, programs={"cores": 3}, **named)
     lines = settings_as_toml(changed).splitlines()
     for name, model in SECTIONS.items():
         about = (model.__doc__ or "").strip()
         assert about
-        head = f"[{name}]".replace(".NAME", '."x y"')
+        quoted = names.get(name, "").replace("x y", '"x y"')
+        head = f"[{name.replace('NAME', quoted)}]"
         assert lines[lines.index(head) - 1] == f"# {about}"
         for key, described in model.model_fields.items():
             (at,) = [

@@ -289,11 +289,13 @@ SHOWS_NEITHER = {
 READS = {"leaderboard", "submissions", "report", "export"}
 """The commands that show boards, results or submissions of a stored competition."""
 OTHER_COMMANDS = {
-    "bracket", "exempt", "pause", "resume", "attack", "analyses", "audit", "backup", "bayes-error",
+    "bracket", "exempt", "pause", "phases",
+    "resume", "attack", "analyses", "audit", "backup", "bayes-error",
     "competitors", "demo", "disqualify",
     "publish", "retract", "withdraw", "finalize", "import", "init", "masks", "mechanisms",
-    "metrics", "plan", "plugins", "repair", "rank", "replay", "reproduce", "rescore", "score",
-    "select", "serve", "simulate", "sota", "submit", "team", "upgrade", "validate", "verify",
+    "metrics", "plan", "plugins", "programs", "repair", "rank", "replay", "reproduce", "rescore",
+    "score", "select", "serve", "simulate", "sota", "submit", "team", "upgrade", "validate",
+    "verify",
     "winners",
 }  # fmt: skip
 REFUSES = {"report": ("report", "--out", "x.html"), "export": ("export", "x")}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from arena.cli import options
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Phase, Wait, open_competition
 from arena.cli.reporting import Output, output_options, show_result
 from arena.cli.similar import say_similar
 from arena.utils.progress import ProgressDisplay
@@ -27,6 +27,7 @@ app = typer.Typer(add_completion=False)
 @output_options(of_board=True)
 def finalize(
     output: Output,
+    phase: Phase = None,
     directory: Directory = None,
     wait: Wait = 0.0,
     intervals: options.Intervals = True,
@@ -39,10 +40,11 @@ def finalize(
     """
     options.check_intervals(intervals, output.report, output.charts)
     with (
-        open_competition(directory, wait) as competition,
+        open_competition(directory, wait) as opened,
         where.open(),
         ProgressDisplay() as progress,
     ):
+        competition = opened.in_phase(phase)
         result = competition.finalize(
             workers=where.workers, progress=progress, intervals=None if intervals else False
         )

@@ -20,7 +20,7 @@ from arena.cli.init_pages import PAGES_NAME, write_pages
 from arena.cli.init_questions import as_command, ask
 from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NOTE_NAME, soft_label_warnings
-from arena.config import CONFIG_NAME, SAMPLE_NAME, DataSection, Settings
+from arena.config import CONFIG_NAME, SAMPLE_NAME, DataSection, Settings, read_settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, modality_of, notes_of
 from arena.plugin.manager import PluginManager
@@ -102,6 +102,14 @@ def init(
             metavar="FOLDER",
         ),
     ] = None,
+    settings_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--settings",
+            metavar="FILE",
+            help="Take every setting from this file, in the format of competition.toml.",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Random seed.  [default: a secret one]", min=0)
     ] = None,
@@ -109,10 +117,21 @@ def init(
     """Create a competition in a folder: competition.toml, database and sample submission.
 
     In a terminal, arena init without --solution or --metric asks for the values that it needs. All
-    other settings, such as the final selection, are in competition.toml.
+    other settings, such as the final selection, are in competition.toml. With --settings they are
+    read from a file, which is the way to create a competition with phases.
     """
-    _check_predictions(predictions)
     _check_inputs(programs, sample_inputs)
+    inputs = None if programs is None or sample_inputs is None else (programs, sample_inputs)
+    if settings_file is not None:
+        given = (metric, mechanism, per_day, deadline, predictions, lower_is_better)
+        if any(one is not None for one in given) or title or columns != SolutionColumns():
+            raise UsageError("--settings excludes other settings: write them into its file.")
+        if folder is None or solution is None:
+            raise UsageError("--settings needs FOLDER and --solution.")
+        manager, settings = PluginManager(), read_settings(settings_file)
+        _create(folder, solution, settings, manager, public_share, seed, inputs, protected=False)
+        return
+    _check_predictions(predictions)
     manager = PluginManager()
     if folder is None or solution is None or metric is None:
         missing = [
@@ -151,7 +170,22 @@ def init(
         "store": {"predictions": predictions},
         "programs": {"sandbox": "" if programs is None else _SANDBOX},
     }
-    settings = _settings(document)
+    settings, protected = _settings(document), mechanism is None
+    _create(folder, solution, settings, manager, public_share, seed, inputs, protected=protected)
+
+
+def _create(
+    folder: Path,
+    solution: Path,
+    settings: Settings,
+    manager: PluginManager,
+    public_share: float | None,
+    seed: int | None,
+    inputs: tuple[Path, Path] | None,
+    *,
+    protected: bool,
+) -> None:
+    """Create the competition and say so; ``inputs``: folders of hidden inputs and of samples."""
     with Competition.create(
         folder,
         solution,
@@ -159,15 +193,15 @@ def init(
         public_share=public_share,
         seed=seed,
         manager=manager,
-        protected=mechanism is None,
+        protected=protected,
     ) as competition:
         write_pages(competition)
-        if programs is not None and sample_inputs is not None:
+        if inputs is not None:
             section = competition.settings.programs
-            for source, name in ((programs, section.inputs), (sample_inputs, section.sample)):
+            for source, name in zip(inputs, (section.inputs, section.sample), strict=True):
                 shutil.copytree(source, folder / name)
         _say_what_was_made(folder, competition)
-        if (usage := competition.settings.data.usage) != columns.usage:
+        if (usage := competition.settings.data.usage) != settings.data.usage:
             say_note(usage_note(usage))
 
 

@@ -13,7 +13,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document, say_note
-from arena.cli.folder import Directory, Wait, look_at_competition
+from arena.cli.folder import Directory, Phase, Wait, look_at_competition
 from arena.cli.reporting import check_outputs, write_outputs
 from arena.competition.view import CompetitionView
 from arena.errors import UsageError
@@ -48,6 +48,7 @@ def leaderboard(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for a spreadsheet.")] = False,
     as_json: options.AsJson = False,
     wide: options.Wide = False,
+    phase: Phase = None,
     html: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the public board as a page, safe to publish."),
@@ -63,7 +64,8 @@ def leaderboard(
     if live and (private or html is not None):
         raise UsageError("--live is for the public board in the terminal, as CSV or as JSON.")
     check_outputs(html, None)
-    with look_at_competition(directory, wait) as competition:
+    with look_at_competition(directory, wait) as opened:
+        competition = opened.in_phase(phase)
         document = _document(competition, private=private, live=live, bracket=bracket)
         page = _page(competition, bracket) if html else None
         result = _private_result(competition, document, bracket) if private else None
@@ -135,6 +137,7 @@ def _document(
             metric.specification
         ).greater_is_better,
         "split": "private" if private else "public",
+        "phase": competition.phase,
         **({} if bracket is None else {"bracket": bracket}),
         "standings": standings,
         "late": [] if private or bracket is not None else competition.late_files(),
@@ -152,6 +155,8 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
     title = f"public board, {metric} ({direction} is better)"
     if "bracket" in document:
         title = f"{document['bracket']}, {title}"
+    if document["phase"]:
+        title = f"phase {document['phase']}: {title}"
     if document["title"]:
         title = f"{shorten(document['title'])}: {title}"
     board = competition_board(

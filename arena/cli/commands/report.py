@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.folder import Directory, Wait, look_at_competition
+from arena.cli.folder import Directory, Phase, Wait, look_at_competition
 from arena.cli.reporting import ChartFolder, check_outputs, heading_options, write_outputs
 from arena.errors import UsageError
 from arena.report.heading import Heading
@@ -32,6 +32,7 @@ def report(
         ),
     ] = False,
     charts: ChartFolder = None,
+    phase: Phase = None,
     directory: Directory = None,
     wait: Wait = 0.0,
 ) -> None:
@@ -47,7 +48,8 @@ def report(
     if public and final:
         raise UsageError("--public and --final exclude each other.")
     check_outputs(out, charts)
-    with look_at_competition(directory, wait) as competition:
+    with look_at_competition(directory, wait) as opened:
+        competition = opened.in_phase(phase)
         if public:
             made = public_competition_report(competition)
         else:

@@ -45,6 +45,7 @@ def rescore(
         stale = apply and competition.outdated() is not None
     rows = [
         {
+            "phase": change.phase,
             "team": change.team,
             "rank_before": change.rank_before,
             "rank_after": change.rank_after,
@@ -82,5 +83,6 @@ def _print_changes(changes: Sequence[RankChange]) -> None:
         table.add_column(column, justify="left" if column == "team" else "right")
     for one in shown:
         cells = [one.rank_before, one.rank_after, one.score_before, one.score_after]
-        table.add_row(printable(one.team), *("" if c is None else f"{c:.8g}" for c in cells))
+        team = f"{one.team} (phase {one.phase})" if one.phase else one.team
+        table.add_row(printable(team), *("" if c is None else f"{c:.8g}" for c in cells))
     out.print(table)

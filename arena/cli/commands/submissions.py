@@ -17,6 +17,7 @@ from arena.utils.formatting import released_format
 from arena.utils.text import shorten
 
 app = typer.Typer(add_completion=False)
+_COLUMNS = ("submission", "team", "file", "received (UTC)", "status", "released", "selected")
 
 
 @app.command()
@@ -37,9 +38,10 @@ def submissions(
         print_document({"schema": "arena/submissions/1", "submissions": rows})
     elif rows:
         score = released_format([row["released"] for row in rows], display)
+        columns = (*_COLUMNS, *(["phase"] if any(row["phase"] for row in rows) else []))
         table = Table(
             "",
-            ("submission", "team", "file", "received (UTC)", "status", "released", "selected"),
+            columns,
             tuple(
                 (
                     row["submission"],
@@ -49,10 +51,11 @@ def submissions(
                     row["status"],
                     score(row["released"]),
                     "yes" if row["selected"] else "",
-                )
+                    row["phase"],
+                )[: len(columns)]
                 for row in rows
             ),
-            importance=(1, 2, 6, 5, 3, 4, 7),
+            importance=(1, 2, 6, 5, 3, 4, 7, 8)[: len(columns)],
         )
         print_table(table, console(), most=None)
     if not rows:

@@ -61,6 +61,10 @@ def submit(
             help="Idempotency key: a repeat returns the first answer.  [default: the file]"
         ),
     ] = None,
+    phase: Annotated[
+        str | None,
+        typer.Option(metavar="PHASE", help="Where several phases are open: the one it counts for."),
+    ] = None,
     directory: Directory = None,
     wait: Wait = 30.0,
     as_json: AsJson = False,
@@ -83,7 +87,7 @@ def submit(
             raise UsageError("--to needs --token-file: create a token on the page of your team.")
         from arena.client import Client  # loads http and ssl
 
-        _submit_to(Client(to, _token(token_file)), file, key, wait, as_json=as_json)
+        _submit_to(Client(to, _token(token_file)), file, key, wait, phase=phase, as_json=as_json)
         return
     if token_file is not None:
         raise UsageError("--token-file needs --to, the address of the competition.")
@@ -92,12 +96,15 @@ def submit(
     if has_read_nothing():
         prepare_reader()
     with open_competition(directory, wait) as competition:
-        if competition.settings.public.mechanism == "full" and not competition.has_submissions():
+        if (
+            competition.in_phase().settings.public.mechanism == "full"
+            and not competition.has_submissions()
+        ):
             say_note(FULL_WARNING)
         if competition.settings.programs.sandbox:
             _submit_program(competition, file, team, as_json=as_json)
             return
-        answer = competition.submit(file, team, key=key)
+        answer = competition.submit(file, team, key=key, phase=phase)
         _print_submitted(competition, answer, as_json=as_json)
     if answer.status != "accepted":
         raise typer.Exit(1)
@@ -130,8 +137,16 @@ def _token(path: Path) -> str:
         raise UsageError(f"The token cannot be read from {path}: {error}.") from None
 
 
-def _submit_to(client: Client, file: Path, key: str | None, wait: float, *, as_json: bool) -> None:
-    state = client.submit(file, key=key)
+def _submit_to(
+    client: Client,
+    file: Path,
+    key: str | None,
+    wait: float,
+    *,
+    phase: str | None,
+    as_json: bool,
+) -> None:
+    state = client.submit(file, key=key, phase=phase)
     if state["status"] == "waiting":
         state = client.wait(state["request"], wait)
     if as_json:

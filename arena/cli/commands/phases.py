@@ -1,0 +1,61 @@
+"""List the phases of the competition."""
+
+from __future__ import annotations
+
+import typer
+
+from arena.cli import options
+from arena.cli.console import console, print_document, say_note
+from arena.cli.folder import Directory, Wait, look_at_competition
+from arena.report.terminal import print_table
+from arena.types import Table
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def phases(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJson = False) -> None:
+    """List the phases: which one is open, their dates, their rows and their submissions."""
+    with look_at_competition(directory, wait) as competition:
+        rows = competition.phases()
+    if as_json:
+        print_document({"schema": "arena/phases/1", "phases": rows})
+        return
+    if not rows:
+        say_note("This competition has no phases: it is one from its start to its deadline.")
+        return
+    table = Table(
+        "",
+        (
+            "phase",
+            "state",
+            "start (UTC)",
+            "end (UTC)",
+            "public rows",
+            "private rows",
+            "submissions",
+        ),
+        tuple(
+            (
+                row["phase"],
+                row["state"],
+                _minute(row["start"]),
+                _minute(row["end"]),
+                row["public_rows"],
+                row["private_rows"],
+                row["submissions"],
+            )
+            for row in rows
+        ),
+        importance=(1, 2, 4, 3, 6, 7, 5),
+    )
+    print_table(table, console(), most=None)
+    for row in rows:
+        if row["shares"]:
+            console().print(
+                f"The phase {row['phase']} shares its public rows with {', '.join(row['shares'])}."
+            )
+
+
+def _minute(time: str | None) -> str:
+    return "" if time is None else time[:16].replace("T", " ")

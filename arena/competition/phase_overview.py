@@ -1,0 +1,37 @@
+"""What everybody may know about the phases of a competition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arena.competition.phases import group_of, open_phases, solution_in
+from arena.competition.state import CompetitionState
+from arena.types import Usage
+
+
+def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
+    """Return every phase for everybody: see ``CompetitionView.phases``."""
+    settings, now = state.with_phases, state.clock()
+    opened = open_phases(settings, now)
+    described = []
+    for name, phase in settings.phase.items():
+        dates = settings.in_phase(name).competition
+        later = dates.start is not None and dates.start > now
+        usage = solution_in(state.stored_solution, [phase]).usage
+        rows = {one.name: int((usage == np.uint8(one)).sum()) for one in Usage}
+        group = group_of(settings, name).phases or ()
+        described.append(
+            {
+                "phase": name,
+                "state": "open" if name in opened else "next" if later else "ended",
+                "start": None if dates.start is None else dates.start.isoformat(),
+                "end": None if dates.deadline is None else dates.deadline.isoformat(),
+                "public_rows": rows["PUBLIC"],
+                "private_rows": rows["PRIVATE"],
+                "shares": [other for other in group if other != name],
+                "submissions": sum(state.store.accepted_counts(phase=name).values()),
+            }
+        )
+    return described

@@ -1,0 +1,264 @@
+"""Phases: which rows, which settings and which submissions belong to each.
+
+Every submission belongs to one phase. A competition without ``[phase.NAME]`` has one phase, whose
+name is empty. The public rows of a phase may be those of another one: then each team has one
+instance of the mechanism for both, so that two phases show no more of the labels than one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.config import CONFIG_NAME, PublicSection, Settings
+from arena.errors import InputError, UsageError
+from arena.phase_section import PhaseSection
+from arena.store import Store
+from arena.types import Solution, Usage
+from arena.utils.lazy import pa
+
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
+
+
+def solution_in(solution: Solution, phases: Sequence[PhaseSection]) -> Solution:
+    """Return a stored solution with the split of some phases: public and private in any of them.
+
+    Rows that have no part in them are ignored. Without phases it is returned as it is.
+    """
+    if not phases:
+        return solution
+    public, private = (
+        _with_usages(solution, frozenset().union(*usages))
+        for usages in zip(*((one.public_usages, one.private_usages) for one in phases), strict=True)
+    )
+    usage = np.full(solution.n_rows, Usage.IGNORED, dtype=np.uint8)
+    usage[public], usage[private] = Usage.PUBLIC, Usage.PRIVATE
+    return replace(solution, usage=usage)
+
+
+def _with_usages(solution: Solution, usages: frozenset[str]) -> npt.NDArray[np.bool_]:
+    """Return the mask ``(n_rows,)`` of the rows whose usage has one of these names."""
+    names = [*(usage.name.lower() for usage in Usage), *solution.row_sets]
+    codes = [code for code, name in enumerate(names) if name in usages]
+    return np.isin(solution.usage, np.array(codes, dtype=np.uint8))
+
+
+def with_rows(solution: Solution, rows: npt.NDArray[np.bool_]) -> Solution:
+    """Return a solution with some of its rows.
+
+    Parameters
+    ----------
+    rows
+        ``(n_rows,)``.
+    """
+
+    def chosen(values: Any) -> Any:
+        return None if values is None else values[rows]
+
+    return replace(
+        solution,
+        ids=solution.ids.filter(pa.array(rows)),
+        truth=solution.truth[rows],
+        usage=solution.usage[rows],
+        clusters=chosen(solution.clusters),
+        extra={name: values[rows] for name, values in solution.extra.items()},
+        tasks=chosen(solution.tasks),
+        soft_labels=chosen(solution.soft_labels),
+    )
+
+
+def with_all_rows(
+    values: npt.NDArray[Any], rows: npt.NDArray[np.bool_], others: Sequence[Any]
+) -> npt.NDArray[Any]:
+    """Return the predictions of some rows as those of all rows.
+
+    Parameters
+    ----------
+    values
+        ``(k, n_columns)``.
+    rows
+        ``(n_rows,)``, of which k are true.
+    others
+        The cells of each other row: ``n_columns``.
+    """
+    complete = np.empty((len(rows), values.shape[1]), dtype=values.dtype)
+    complete[:] = np.array(others, dtype=values.dtype)
+    complete[rows] = values
+    complete.setflags(write=False)
+    return complete
+
+
+def check_rows(solution: Solution, settings: Settings) -> None:
+    """Refuse phases whose rows a solution does not have.
+
+    Raises
+    ------
+    InputError
+        If no row has a value of the usage column that a phase names.
+    """
+    for name, phase in settings.phase.items():
+        for usage in sorted(phase.public_usages | phase.private_usages):
+            if not _with_usages(solution, frozenset({usage})).any():
+                raise InputError(
+                    f"{CONFIG_NAME}: [phase.{name}] names the rows marked as {usage!r} in the "
+                    f"usage column, and there are none."
+                )
+
+
+def check_changed_phases(store: Store, before: Settings, after: Settings) -> None:
+    """Refuse a change of phases after which stored submissions would belong to none, or to others.
+
+    Raises
+    ------
+    InputError
+        If a phase with submissions is removed or has other rows, or if the submissions are of a
+        competition without phases.
+    """
+    if before.phase == after.phase:
+        return
+    check_rows(store.solution(), after)
+    for name in store.phases():
+        if name not in after.phase:
+            said = f"belong to the phase {name}" if name else "were sent before there were phases"
+            raise InputError(
+                f"{CONFIG_NAME}: the stored submissions that {said} would belong to no phase: "
+                f"restore the sections [phase.…] as they were."
+            )
+        old, new = before.phase[name], after.phase[name]
+        if (old.public_usages, old.private_usages) != (new.public_usages, new.private_usages):
+            raise InputError(
+                f"{CONFIG_NAME}: [phase.{name}] has submissions, so that its public_rows and "
+                f"private_rows cannot change: restore them."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceGroup:
+    """Phases with the same public rows, which share the instances of the mechanism."""
+
+    phases: tuple[str, ...] | None
+    """None: the competition has no phases."""
+    settings: Settings
+    """Their mechanism, and as limit in total that of all phases together."""
+    prefix: str = ""
+    """How the names of the instances begin: by the names of the rows."""
+
+    def split(self, solution: Solution, every_phase: Settings) -> Solution:
+        """Return a stored solution with the rows of the group."""
+        return solution_in(solution, [every_phase.phase[one] for one in (self.phases or ())[:1]])
+
+
+def instance_groups(settings: Settings) -> tuple[InstanceGroup, ...]:
+    """Return the groups of phases with public rows; without phases a single one."""
+    if not settings.phase:
+        return (InstanceGroup(None, settings),)
+    by_rows: dict[frozenset[str], list[str]] = {}
+    for name, phase in settings.phase.items():
+        if phase.public_usages:
+            by_rows.setdefault(phase.public_usages, []).append(name)
+    return tuple(
+        InstanceGroup(tuple(names), _shared(settings, names), "+".join(sorted(usages)) + "/")
+        for usages, names in by_rows.items()
+    )
+
+
+def group_of(settings: Settings, name: str) -> InstanceGroup:
+    """Return the group of a phase; of one without public rows, it alone."""
+    groups = instance_groups(settings)
+    alone = InstanceGroup((name,), settings.in_phase(name), f"{name}/") if name else groups[0]
+    return next((one for one in groups if one.phases and name in one.phases), alone)
+
+
+def _shared(settings: Settings, names: Sequence[str]) -> Settings:
+    of_phases = [settings.in_phase(name) for name in names]
+    totals = [one.limits.total for one in of_phases]
+    total = None if None in totals else sum(one for one in totals if one is not None)
+    first = of_phases[0]
+    return first.model_copy(update={"limits": first.limits.model_copy(update={"total": total})})
+
+
+def public_sections(settings: Settings) -> dict[str, PublicSection]:
+    """Return the section ``[public]`` of each phase, by its name."""
+    if not settings.phase:
+        return {"": settings.public}
+    return {name: settings.in_phase(name).public for name in settings.phase}
+
+
+def open_phases(settings: Settings, time: datetime) -> tuple[str, ...]:
+    """Return the phases that are open at a time; the nameless one is never closed here."""
+    if not settings.phase:
+        return ("",)
+    return tuple(name for name in settings.phase if _is_open(settings, name, time))
+
+
+def _is_open(settings: Settings, name: str, time: datetime) -> bool:
+    dates = settings.in_phase(name).competition
+    return (dates.start is None or dates.start <= time) and (
+        dates.deadline is None or time <= dates.deadline
+    )
+
+
+def current_phase(settings: Settings, time: datetime) -> str:
+    """Return the phase whose boards are shown: the open one that began last.
+
+    If none is open, the one that ended last, or else the one that begins first.
+    """
+    if not settings.phase:
+        return ""
+    dates = {name: settings.in_phase(name).competition for name in settings.phase}
+    starts = {name: one.start or _ALWAYS for name, one in dates.items()}
+    if opened := open_phases(settings, time):
+        return max(opened, key=lambda name: starts[name])
+    ended = [name for name in dates if starts[name] <= time]
+    if ended:
+        return max(ended, key=lambda name: dates[name].deadline or _ALWAYS)
+    return min(dates, key=lambda name: starts[name])
+
+
+def known_phase(settings: Settings, name: str) -> str:
+    """Return the name of a phase.
+
+    Raises
+    ------
+    UsageError
+        If there is none of this name.
+    """
+    if name in settings.phase or not (name or settings.phase):
+        return name
+    if not settings.phase:
+        raise UsageError(f"There is no phase {name!r}: this competition has no phases.")
+    raise UsageError(f"There is no phase {name!r}. There are: {', '.join(settings.phase)}.")
+
+
+def phase_of_file(settings: Settings, name: str | None, time: datetime) -> str:
+    """Return the phase for which a file counts that was received at a time.
+
+    Parameters
+    ----------
+    name
+        The phase that the team named; None: the one that is open, or the next or last one, whose
+        dates refuse the file.
+
+    Raises
+    ------
+    UsageError
+        If there is no such phase, or several are open and none was named.
+    """
+    if name is not None:
+        return known_phase(settings, name)
+    opened = open_phases(settings, time)
+    if len(opened) > 1:
+        raise UsageError(f"Several phases are open: name one of {', '.join(opened)} (--phase).")
+    if opened:
+        return opened[0]
+    later = {
+        other: dates.start
+        for other in settings.phase
+        if (dates := settings.in_phase(other).competition).start is not None and dates.start > time
+    }
+    return min(later, key=lambda other: later[other]) if later else current_phase(settings, time)

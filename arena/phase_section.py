@@ -1,0 +1,129 @@
+"""The sections ``[phase.NAME]`` of ``competition.toml``: when files count, and on which rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import combinations
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+
+from arena.server_section import ConfigSection
+from arena.utils.times import with_offset
+
+PUBLIC, PRIVATE, IGNORED = "public", "private", "ignored"
+"""The values of the usage column that a competition without phases has, in lower case."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_ADMISSIONS = r"^(all|submitted|listed|top [1-9]\d*)$"
+
+
+def as_utc(time: datetime | None) -> datetime | None:
+    """Return a time in UTC; without an offset it is UTC already."""
+    return None if time is None else with_offset(time).astimezone(UTC)
+
+
+def _as_several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+RowSets = Annotated[tuple[str, ...], BeforeValidator(_as_several)]
+
+
+def _phase_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError("a name has small letters, digits and hyphens, at most 40")
+    return name
+
+
+PhaseName = Annotated[str, AfterValidator(_phase_name)]
+
+
+class PhaseSection(ConfigSection):
+    """A phase: when files count for it, on which rows, and whose. Other sections are defaults."""
+
+    start: datetime | None = Field(
+        None, description="Earlier submissions do not count for it. Default: as [competition]."
+    )
+    end: datetime | None = Field(
+        None,
+        description="Later submissions do not count for it. Default: [competition] deadline.",
+    )
+    public_rows: RowSets | None = Field(
+        None,
+        description="Values of the usage column whose rows give the public scores. Default: "
+        "Public, and none where private_rows is given.",
+    )
+    private_rows: RowSets | None = Field(
+        None,
+        description="Values of the usage column whose rows decide the final board. Default: "
+        "Private, and none where public_rows is given.",
+    )
+    public: dict[str, Any] = Field(
+        default_factory=dict,
+        description='Keys of [public] that differ, such as {scores = "hidden"}.',
+    )
+    limits: dict[str, Any] = Field(
+        default_factory=dict, description="Keys of [limits] that differ, such as {total = 3}."
+    )
+    final: dict[str, Any] = Field(
+        default_factory=dict, description='Keys of [final] that differ, such as {rule = "last"}.'
+    )
+
+    _in_utc = field_validator("start", "end")(as_utc)
+
+    @property
+    def public_usages(self) -> frozenset[str]:
+        """The values of the usage column of its public rows, in lower case."""
+        return _lower(self.public_rows, () if self.private_rows is not None else (PUBLIC,))
+
+    @property
+    def private_usages(self) -> frozenset[str]:
+        """The values of the usage column of its private rows, in lower case."""
+        return _lower(self.private_rows, () if self.public_rows is not None else (PRIVATE,))
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise ValueError("start must be before end")
+        if not self.public_usages | self.private_usages:
+            raise ValueError("it has neither public_rows nor private_rows")
+        if IGNORED in self.public_usages | self.private_usages:
+            raise ValueError("rows marked as Ignored have no part in any phase")
+        return self
+
+
+def _lower(values: tuple[str, ...] | None, default: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(value.lower() for value in (default if values is None else values))
+
+
+def row_sets(phases: Iterable[PhaseSection]) -> tuple[str, ...]:
+    """Return the values of the usage column that only phases have, in lower case, sorted."""
+    named = (phase.public_usages | phase.private_usages for phase in phases)
+    return tuple(sorted(frozenset().union(*named) - {PUBLIC, PRIVATE}))
+
+
+def check_phases(phases: Mapping[str, PhaseSection]) -> None:
+    """Refuse phases that contradict each other.
+
+    Raises
+    ------
+    ValueError
+        If rows that decide one phase are public in one, or two phases share some of their public
+        rows but not all.
+    """
+    for deciding, private in phases.items():
+        for showing, public in phases.items():
+            if both := sorted(private.private_usages & public.public_usages):
+                raise ValueError(
+                    f"rows marked as {both[0]} decide the phase {deciding}, and would be public in "
+                    f"the phase {showing}: give one of them other rows"
+                )
+    for (first, one), (second, other) in combinations(phases.items(), 2):
+        shared = one.public_usages & other.public_usages
+        if shared and one.public_usages != other.public_usages:
+            raise ValueError(
+                f"the phases {first} and {second} share some of their public rows: let them share "
+                f"all of them, or none"
+            )

@@ -1,0 +1,257 @@
+"""Phases: dates, rows, limits and boards of their own, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.phases import current_phase, open_phases
+from arena.competition.verify import verify_bundle
+from arena.config import CONFIG_NAME, Settings, read_settings, settings_as_toml
+from arena.errors import InputError, UsageError
+from arena.utils.parallel import NoProgress
+from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
+from program import write_csv
+
+USAGE = np.where(np.arange(N_ROWS) % 2 == 0, "dev", "final")
+DEV, FINAL = np.flatnonzero(USAGE == "dev"), np.flatnonzero(USAGE == "final")
+PHASES: Mapping[str, Mapping[str, Any]] = {
+    "dev": {"end": "2026-03-10", "public_rows": "dev", "limits": {"per_day": 2}},
+    "final": {"start": "2026-03-11", "end": "2026-03-20", "private_rows": "final"},
+}
+IN_DEV, IN_FINAL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 12, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self, now: datetime = IN_DEV) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def settings_with(phases: Mapping[str, Any], **keys: Any) -> Settings:
+    return Settings.of(metric="accuracy", mechanism="ladder-free", phase=phases, **keys)
+
+
+def create(
+    folder: Path, clock: Clock, phases: Mapping[str, Any] = PHASES, usage: Any = USAGE, **keys: Any
+) -> Competition:
+    write_csv(
+        folder / "solution.csv", ["id", "y", "Usage"], list(zip(IDS, TRUTH, usage, strict=True))
+    )
+    return Competition.create(
+        folder / "c",
+        folder / "solution.csv",
+        settings_with(phases, **keys),
+        seed=1,
+        manager=MANAGER,
+        clock=clock,
+    )
+
+
+def labels(rows: Sequence[int] | Any, wrong: int) -> dict[str, list[Any]]:
+    """Return a file of some rows whose first labels are wrong."""
+    cells = [1 - TRUTH[row] if at < wrong else TRUTH[row] for at, row in enumerate(rows)]
+    return {"id": [IDS[row] for row in rows], "y": [str(cell) for cell in cells]}
+
+
+@pytest.mark.slow
+def test_each_phase_has_its_rows_its_limits_and_its_boards(tmp_path: Path) -> None:
+    clock = Clock()
+    with create(tmp_path, clock) as competition:
+        assert competition.submit(labels(DEV, 10), "A").released == 0.9
+        assert competition.submit(labels(range(N_ROWS), 40), "B").released == 0.8
+        half = competition.submit(labels(DEV[:50], 0), "B")
+        assert (half.status, half.faults[0].kind) == ("rejected", "missing id")
+        assert competition.submit(labels(DEV, 20), "A").source == 1
+        assert competition.submit(labels(DEV, 0), "A").faults[0].kind == "limit"
+        with pytest.raises(UsageError, match="no private rows"):
+            competition.finalize()
+        clock.now = IN_FINAL
+        blind = competition.submit(labels(FINAL, 5), "A")
+        assert (blind.phase, blind.status, blind.released) == ("final", "accepted", None)
+        competition.submit(labels(FINAL, 2), "B")
+        assert competition.leaderboard() == []
+        board = competition.in_phase("dev").leaderboard()
+        assert [(row["team"], row["score"], row["n_submissions"]) for row in board] == [
+            ("A", 0.9, 2),
+            ("B", 0.8, 1),
+        ]
+        competition.finalize()
+        assert [(row["team"], row["score"]) for row in competition.private_leaderboard()] == [
+            ("B", 0.98),
+            ("A", 0.95),
+        ]
+        assert competition.quota_used("A", "dev/2026-03-01") == 2
+        assert competition.publish() == 1
+        # A decision changes the boards of the phase of the submission, and marks its results.
+        competition.disqualify(1, "a leak")
+        assert [row["team"] for row in competition.in_phase("dev").leaderboard()] == ["B", "A"]
+        assert competition.outdated() is None
+        competition.disqualify(blind.submission, "a leak")
+        assert [result["mark"] is not None for result in competition.results()] == [True]
+        assert competition.audit() == ()
+
+
+@pytest.mark.slow
+def test_an_export_of_a_phase_is_verified_and_a_rescore_changes_every_phase(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    with create(tmp_path, clock) as competition:
+        competition.submit(labels(DEV, 10), "A")
+        competition.submit(labels(DEV, 20), "B")
+        clock.now = IN_FINAL
+        competition.submit(labels(FINAL, 5), "A")
+        competition.submit(labels(FINAL, 2), "B")
+        competition.finalize()
+        competition.export(tmp_path / "export")
+        files = (tmp_path / "export", tmp_path / "solution.csv")
+        assert verify_bundle(*files, MANAGER, NoProgress()) == ()
+        board = tmp_path / "export" / "usage.csv"
+        board.write_text(board.read_text().replace(",dev", ",final", 1))
+        assert verify_bundle(*files, MANAGER, NoProgress())[0].startswith("usage.csv is not")
+
+        corrected = TRUTH.copy()
+        corrected[DEV[:10]] = 1 - corrected[DEV[:10]]
+        rows = list(zip(IDS, corrected, USAGE, strict=True))
+        write_csv(tmp_path / "corrected.csv", ["id", "y", "Usage"], rows)
+        changes = competition.rescore(tmp_path / "corrected.csv", apply=True)
+        assert {change.phase for change in changes} == {"final"}
+        assert [row["score"] for row in competition.in_phase("dev").leaderboard()] == [1.0, 0.9]
+        assert competition.audit() == ()
+
+
+@pytest.mark.slow
+def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) -> None:
+    """Otherwise a second phase would release as much about the same labels as the first."""
+    usage = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
+    phases = {"one": {"end": "2026-03-10"}, "two": {"start": "2026-03-11"}}
+    clock = Clock()
+    with create(tmp_path, clock, phases, usage) as competition:
+        first = competition.submit(labels(range(N_ROWS), 40), "A")
+        clock.now = IN_FINAL
+        second = competition.submit(labels(range(N_ROWS), 42), "A")
+        assert (first.released, second.released) == (0.8, 0.8)
+        assert second.source == first.submission  # no improvement on what the first phase showed
+        assert competition.phases()[1]["shares"] == ["one"]
+        assert competition.submit(labels(range(N_ROWS), 40), "A").phase == "two"  # another file
+        competition.disqualify(first.submission, "a leak")
+        (row,) = competition.leaderboard()
+        assert (row["submission"], row["score"]) == (second.submission, 0.79)
+
+
+def test_a_file_counts_for_the_phase_that_is_open_or_named(tmp_path: Path) -> None:
+    phases = {"one": {}, "two": {"limits": {"total": 1}}, "late": {"start": "2027-01-01"}}
+    usage = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
+    with create(tmp_path, Clock(), phases, usage) as competition:
+        with pytest.raises(UsageError, match="Several phases are open: name one of one, two"):
+            competition.submit(labels(range(N_ROWS), 10), "A")
+        with pytest.raises(UsageError, match="There is no phase 'three'. There are: one, two"):
+            competition.submit(labels(range(N_ROWS), 10), "A", phase="three")
+        assert competition.submit(labels(range(N_ROWS), 10), "A", phase="two").phase == "two"
+        refused = competition.submit(labels(range(N_ROWS), 10), "A", phase="late")
+        assert refused.faults[0].message == "The phase late starts at 2027-01-01 00:00 UTC."
+        assert len(competition.submissions()) == 2
+
+
+@pytest.mark.parametrize(
+    ("day", "opened", "current"),
+    [(1, ("dev",), "dev"), (10, (), "dev"), (12, ("final",), "final"), (30, (), "final")],
+)
+def test_the_boards_shown_are_those_of_the_phase_that_began_last(
+    day: int, opened: tuple[str, ...], current: str
+) -> None:
+    now = datetime(2026, 3, day, 12, tzinfo=UTC)
+    settings = settings_with(PHASES)
+    assert (open_phases(settings, now), current_phase(settings, now)) == (opened, current)
+
+
+REFUSED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
+    ({"dev": {"stat": "2026"}}, {}, "[phase.dev] stat is unknown. Did you mean 'start'?"),
+    ({"dev": {"end": "soon"}}, {}, '[phase.dev] end is "soon", but must be a date and time'),
+    ({"dev": {"limits": {"per_dya": 3}}}, {}, "[phase.dev]: [limits] per_dya is unknown"),
+    ({"dev": {"public": {"epoch": 2}}}, {}, "[phase.dev]: the epoch is that of the whole"),
+    ({"Dev 1": {}}, {}, "[phase.Dev 1]: a name has small letters, digits and hyphens"),
+    ({"dev": {"start": "2026-03-02", "end": "2026-03-01"}}, {}, "start must be before end"),
+    (
+        {"dev": {"end": "2026-03-05", "public": {"freeze": "2026-03-06"}}},
+        {},
+        "[phase.dev]: [public] freeze must be before [competition] deadline",
+    ),
+    ({"dev": {"public_rows": []}}, {}, "it has neither public_rows nor private_rows"),
+    ({"dev": {"public_rows": "Ignored"}}, {}, "rows marked as Ignored have no part"),
+    (
+        {"dev": {"public_rows": "x"}, "final": {"private_rows": "x"}},
+        {},
+        "rows marked as x decide the phase final, and would be public in the phase dev",
+    ),
+    (
+        {"one": {"public_rows": ["x", "z"]}, "two": {"public_rows": "x"}},
+        {},
+        "the phases one and two share some of their public rows",
+    ),
+    (
+        {"one": {}, "two": {"public": {"mechanism": "kaggle"}}},
+        {},
+        "the phases one and two share their public rows, and must have the same [public]",
+    ),
+    ({"one": {}}, {"scope": "rank"}, 'scope = "rank" is not possible in a phase'),
+    (
+        {"one": {}},
+        {"deadline": "2026-03-01", "late_until": "2026-03-02"},
+        "late_until is not possible beside phases",
+    ),
+]
+
+
+@pytest.mark.parametrize(("phases", "keys", "said"), REFUSED)
+def test_contradictions_are_refused_by_name(
+    phases: Mapping[str, Any], keys: Mapping[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        settings_with(phases, **keys)
+    assert said in str(refused.value)
+
+
+def test_the_file_keeps_the_phases(tmp_path: Path) -> None:
+    phases = {**PHASES, "last": {"public_rows": "x", "public": {"freeze": "2026-03-15"}}}
+    settings = settings_with(phases, deadline="2026-04-01")
+    (tmp_path / CONFIG_NAME).write_text(settings_as_toml(settings), encoding="utf-8")
+    assert read_settings(tmp_path / CONFIG_NAME) == settings
+    assert Settings.model_validate_json(settings.model_dump_json()) == settings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("phases", "said"),
+    [
+        ({"final": PHASES["final"]}, "belong to the phase dev would belong to no phase"),
+        ({}, "belong to the phase dev would belong to no phase"),
+        (
+            {**PHASES, "dev": {**PHASES["dev"], "public_rows": None, "private_rows": "dev"}},
+            "[phase.dev] has submissions, so that its public_rows and private_rows cannot change",
+        ),
+        ({**PHASES, "extra": {"public_rows": "x"}}, "the rows marked as 'x' in the usage column"),
+    ],
+)
+def test_stored_submissions_keep_their_phase_and_its_rows(
+    tmp_path: Path, phases: Mapping[str, Any], said: str
+) -> None:
+    with create(tmp_path, Clock()) as competition:
+        competition.submit(labels(DEV, 10), "A")
+    path = tmp_path / "c" / CONFIG_NAME
+    before = path.read_text(encoding="utf-8")
+    path.write_text(settings_as_toml(settings_with(phases)), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        Competition.open(tmp_path / "c", manager=MANAGER)
+    assert said in str(error.value)
+    path.write_text(before, encoding="utf-8")
+    Competition.open(tmp_path / "c", manager=MANAGER).close()
