@@ -164,6 +164,14 @@ class Database:
         with self._limited(_LEAST_MEMORY):
             yield
 
+    def use_all_processors(self) -> None:
+        """Let DuckDB read with all processors from now on.
+
+        Before, it has one thread: waking others takes a fifth of the time of small statements.
+        """
+        with self.reading() as cursor:
+            cursor.execute("RESET threads")
+
     def limit_memory(self, size: int) -> None:
         """Set how many bytes DuckDB keeps in memory from now on: at most a gigabyte.
 
@@ -362,6 +370,7 @@ class Database:
         settings: dict[str, Any] = {
             "preserve_insertion_order": True,
             "default_block_size": str(_BLOCK_SIZE),  # of a new database
+            "threads": 1,  # see use_all_processors
         }
         if journaled:
             settings["checkpoint_threshold"] = (
@@ -489,6 +498,7 @@ class Database:
         StoreFormatError
             If a block is damaged.
         """
+        self.use_all_processors()
         with self._explaining(), contextlib.closing(Catalog(self._connection)) as catalog:
             catalog.read_tables()
 

@@ -14,6 +14,9 @@ from arena.store.database import Database
 from arena.store.keepers import CellForm, CellReader
 from arena.types import IntArray, PredictionKind, Solution
 
+_MANY_CELLS = 2 * 10**6
+"""Whose reading takes longer than starting threads for it."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredPredictions:
@@ -95,6 +98,8 @@ def select_predictions(
                 "it has no predictions."
             )
         reader = database.keeper.reader(cursor, ids, form)
+    if len(ids) * form.n_rows * form.n_columns >= _MANY_CELLS:
+        database.use_all_processors()
     everything = np.arange(solution.n_rows)
     chosen = everything if rows is None else everything[rows]
     return StoredPredictions(
