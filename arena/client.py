@@ -261,8 +261,8 @@ class Client:
         file: Path | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        sent = {"Authorization": f"Bearer {self._token}", **(headers or {})}
-        sent["Content-Type"] = "application/octet-stream" if file else "application/json"
+        kind = "application/octet-stream" if file else "application/json"
+        sent = {"Authorization": f"Bearer {self._token}", "Content-Type": kind, **(headers or {})}
         content = None if body is None else json.dumps(body).encode()
         return self._repeated(lambda: self._send(method, path, content, file, sent))
 
@@ -321,11 +321,13 @@ class Client:
             text = response.read()
         finally:
             connection.close()
+        if response.status == HTTPStatus.NO_CONTENT:
+            return {}
         if response.status in {200, 201, 202}:
             answer: dict[str, Any] = json.loads(text)
             return answer
         # A redirection is not followed: it could send the token to another machine.
-        raise _refusal(response, text)
+        raise refusal(response, text)
 
     def _copy(self, name: str, sha256: str, file: IO[bytes]) -> int:
         """Append the rest of a file as it arrives; return how many bytes were added."""
@@ -339,7 +341,7 @@ class Client:
             connection.request("GET", f"{self._base}/files/{quote(name)}", headers=headers)
             response = connection.getresponse()
             if response.status not in {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT}:
-                raise _refusal(response, response.read())
+                raise refusal(response, response.read())
             if response.status == HTTPStatus.OK and before:  # it is another file now
                 file.truncate(0)
             while chunk := response.read(_PART):
@@ -564,7 +566,8 @@ class _Busy(ServerError):  # noqa: N818 - it asks to wait
         self.wait = min(int(after), 60) if after is not None and after.isdigit() else 2
 
 
-def _refusal(response: http.client.HTTPResponse, text: bytes) -> ServerError:
+def refusal(response: http.client.HTTPResponse, text: bytes) -> ServerError:
+    """Return the error that an answer of the server is."""
     message = _message(response.getheader("Content-Type") or "", text, response.status)
     if response.status in _REPEAT:
         return _Busy(message, response.status, response.getheader("Retry-After"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -47,6 +48,8 @@ class Job:
     """An existing folder, to which the output is copied under its name."""
     environment: Path | None = None
     """A folder that ``arena programs environment`` made; None: only what the machine has."""
+    stop: threading.Event | None = None
+    """Once it is set, the program is ended and :meth:`Sandbox.run` raises SandboxError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -74,6 +76,7 @@ def run_program(
     environment: Path | None,
     box: Box,
     sandbox: Sandbox,
+    stop: threading.Event | None = None,
 ) -> Outcome | tuple[Fault, ...]:
     """Run a program; return how it ended, or the faults of a file that cannot be unpacked.
 
@@ -90,6 +93,8 @@ def run_program(
         An existing folder, to which the output is copied under its name.
     command
         Starts the program; its last word names the file that must be in the archive.
+    stop
+        As in :attr:`~arena.interfaces.Job.stop`.
 
     Raises
     ------
@@ -100,7 +105,7 @@ def run_program(
     """
     if not inputs.is_dir():
         raise InputError(f"The folder of inputs {inputs} does not exist.")
-    with alone(), tempfile.TemporaryDirectory(prefix="arena-") as folder:
+    with alone() as work, tempfile.TemporaryDirectory(dir=work) as folder:
         faults = unpack_program(program, Path(folder), command[-1])
         if faults:
             return faults
@@ -111,15 +116,22 @@ def run_program(
             outputs=OUTPUTS,
             target=target,
             environment=environment,
+            stop=stop,
         )
         return sandbox.run(job, box)
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Wait until no other program of this machine's runner runs, and keep others waiting."""
+def alone() -> Iterator[Path]:
+    """Wait until no other program of this machine's runner runs, and keep others waiting.
+
+    Yields an empty folder for the run.
+    """
     folder = runner_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (folder / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        work = folder / "work"
+        shutil.rmtree(work, ignore_errors=True)  # of a runner that was killed
+        work.mkdir(mode=0o700)
+        yield work

@@ -174,7 +174,7 @@ class Bubblewrap:
             outer_file = started.file(_args(outer))
             group = stack.enter_context(group_for(box))
             stack.enter_context(started.running(group, box, (outer_file, *program)))
-            watch = Watch(box, group, started.log[0].fileno(), started.disk_is_full)
+            watch = Watch(box, group, started.log[0].fileno(), started.disk_is_full, stop=job.stop)
             started.begin()
             end = watch.until(started.status[0].fileno(), _exit_code)
             if end is None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import select
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from arena.errors import SandboxError
 from arena.interfaces import Box, End
 from arena_sandboxes.groups import Group
 
@@ -24,6 +26,7 @@ class Watch:
     group: Group | None
     log_pipe: int
     disk_is_full: Callable[[], bool]
+    stop: threading.Event | None = None
     log: bytes = b""
     peak: int = 0
     seconds: float = 0.0
@@ -39,6 +42,11 @@ class Watch:
             Can be read when the program has ended; it is closed by its other side at the latest.
         exit_code
             Returns the exit code from what was read of it; None: the program runs on.
+
+        Raises
+        ------
+        SandboxError
+            If the run is to be stopped.
         """
         started = time.monotonic()
         used_before = self.group.cpu_seconds() if self.group else 0.0
@@ -65,6 +73,8 @@ class Watch:
         return End.DISK if self._disk_was_full else End.CRASH
 
     def _limit_exceeded(self, seconds: float) -> End | None:
+        if self.stop is not None and self.stop.is_set():
+            raise SandboxError("The run was stopped.")
         self._disk_was_full = self._disk_was_full or self.disk_is_full()
         if self.group is not None:
             self.peak = max(self.peak, self.group.memory())

@@ -1,0 +1,50 @@
+"""Run programs of a served competition."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def runner(
+    to: Annotated[str, typer.Option("--to", help="The address of the competition.")],
+    token_file: Annotated[
+        Path, typer.Option(help="The file that arena programs runner wrote for this machine.")
+    ],
+    inputs: Annotated[
+        list[Path],
+        typer.Option(help="A folder of inputs, hidden ones or the sample; may be repeated."),
+    ],
+    sandbox: Annotated[
+        str, typer.Option(help="A name from 'arena programs sandboxes', with its parameters.")
+    ] = "bwrap",
+    once: Annotated[bool, typer.Option("--once", help="End when no program waits.")] = False,
+) -> None:
+    """Run programs of a served competition on this machine, one after the other.
+
+    It asks the server for work, so it needs no address of its own. It refuses programs whose inputs
+    or environment it does not hold. SIGTERM ends it; the run under way is given to another runner.
+    """
+    from arena.cli.console import say_note
+    from arena.plugin.manager import PluginManager
+    from arena.runner import Runner, RunnerKey
+
+    logging.getLogger("arena.runner").setLevel(logging.INFO)
+    working = Runner(
+        url=to,
+        key=RunnerKey.read(token_file),
+        sandbox=PluginManager().sandboxes.resolve(sandbox),
+        sandbox_name=sandbox,
+        inputs=Runner.digests(inputs),
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: working.stop.set())
+    say_note(f"The runner {working.key.name} waits for programs.")
+    working.run(once=once)

@@ -1,0 +1,234 @@
+"""Runs the programs of a served competition on this machine, one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from arena.client import ServerError
+from arena.errors import ArenaError, InputError, SandboxError
+from arena.interfaces import Box, End, Outcome, Sandbox
+from arena.interfaces.faults import fault_lines
+from arena.programs.digests import digest_of_folder
+from arena.programs.running import environment_of, run_program, runner_folder
+from arena.runner.server import RunnerClient, RunnerKey
+from arena.types import Fault
+from arena.utils.distribution import installed_version
+
+_LOGGER = logging.getLogger("arena.runner")
+_LOOK_SECONDS = 0.2
+_BEAT_TIMEOUT = 10.0
+_LEASE_SECONDS = 60.0
+"""Without a beat for so long, another runner gets the run."""
+_PAUSE_SECONDS = 10.0
+_FREE_BYTES = 5 * 10**9
+_FAULTS_IN_A_ROW = 3
+_AGAIN = {408, 429, 502, 503, 504}
+"""Answers of a server that is restarted, or has too much to do."""
+TRIAL = "trial"
+MACHINE = "machine"
+"""The end of a run that the machine could not carry out: it does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A machine that runs programs: it asks a server for work until it is stopped."""
+
+    url: str
+    """The address of the competition."""
+    key: RunnerKey
+    sandbox: Sandbox
+    sandbox_name: str
+    """With its parameters, as in the settings of the competition."""
+    inputs: Mapping[str, Path]
+    """Folders of inputs on this machine, by digest."""
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Once it is set, a run is given up, and :meth:`run` returns."""
+    beat_seconds: float = 15.0
+    """How often the server is told that a run goes on."""
+
+    @staticmethod
+    def digests(folders: Sequence[Path]) -> dict[str, Path]:
+        """Return folders by their digests, which are computed now."""
+        return {digest_of_folder(folder): folder for folder in folders}
+
+    def run(self, *, once: bool = False) -> None:
+        """Ask for work and do it; with ``once`` until there is none.
+
+        Raises
+        ------
+        SandboxError
+            If this machine could not run several programs in a row.
+        ServerError
+            If the server refuses this runner.
+        """
+        client, faults = RunnerClient(self.url, self.key.token), 0
+        while not self.stop.is_set():
+            if not self._has_room():
+                self.stop.wait(_PAUSE_SECONDS)
+                continue
+            try:
+                work = client.lease(self._offer())
+            except ServerError as error:
+                if error.status not in {0, *_AGAIN}:
+                    raise
+                _LOGGER.warning("%s", error)
+                self.stop.wait(_PAUSE_SECONDS)
+                continue
+            if work is None and once:
+                return
+            if work is not None:
+                reason = self._do(client, work)
+                faults = 0 if reason is None else faults + 1
+                if faults == _FAULTS_IN_A_ROW:
+                    raise SandboxError(f"This machine could not run {faults} programs: {reason}")
+
+    def _offer(self) -> dict[str, Any]:
+        return {
+            "runner": self.key.name,
+            "sandbox": self.sandbox_name,
+            "versions": self._versions(),
+            "inputs": sorted(self.inputs),
+        }
+
+    def _versions(self) -> dict[str, str]:
+        return {**self.sandbox.versions(), "arena": installed_version()}
+
+    def _has_room(self) -> bool:
+        folder = runner_folder()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+        if free < _FREE_BYTES:
+            _LOGGER.warning(
+                "%s has %.1f GB of free space: no program is run with less than %.0f GB.",
+                folder,
+                free / 1e9,
+                _FREE_BYTES / 1e9,
+            )
+        return free >= _FREE_BYTES
+
+    def _do(self, client: RunnerClient, work: Mapping[str, Any]) -> str | None:
+        """Run a program and send its result; return the fault of this machine, or None."""
+        folder = runner_folder() / f"output-{self.key.name}"
+        shutil.rmtree(folder, ignore_errors=True)  # of a runner that was killed
+        folder.mkdir(mode=0o700)
+        try:
+            with self._alive(work) as stop:
+                result, output = self._result(client, work, folder, stop)
+            if not stop.is_set():
+                client.send_result(work, result, self.key.sign(result), output)
+        except ServerError as error:  # the run was given to another runner, or will be
+            _LOGGER.warning("The run %s is given up: %s", work["run"], error)
+            return None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return str(result["reason"]) if "reason" in result else None
+
+    @contextlib.contextmanager
+    def _alive(self, work: Mapping[str, Any]) -> Iterator[threading.Event]:
+        """Tell the server that a run goes on; the event is set once it is to be given up."""
+        finished, stop = threading.Event(), threading.Event()
+        client = RunnerClient(self.url, self.key.token, timeout=_BEAT_TIMEOUT, attempts=1)
+
+        def beat() -> None:
+            heard = said = time.monotonic()
+            while not finished.wait(_LOOK_SECONDS):
+                now = time.monotonic()
+                if now >= said + self.beat_seconds:
+                    said = now
+                    try:
+                        client.beat(work)
+                        heard = time.monotonic()
+                    except ServerError as error:
+                        _LOGGER.warning("%s", error)
+                        if error.status == HTTPStatus.CONFLICT:
+                            stop.set()
+                if self.stop.is_set() or now > heard + _LEASE_SECONDS:
+                    stop.set()
+
+        beating = threading.Thread(target=beat, daemon=True)
+        beating.start()
+        try:
+            yield stop
+        finally:
+            finished.set()
+            beating.join()
+
+    def _result(
+        self, client: RunnerClient, work: Mapping[str, Any], folder: Path, stop: threading.Event
+    ) -> tuple[dict[str, Any], Path | None]:
+        """Run a program; return what the server is told, and its output."""
+        taken = ("run", "lease", "kind", "program", "sha256", "inputs", "environment", "limits")
+        result: dict[str, Any] = {
+            **{name: work[name] for name in taken},
+            "runner": self.key.name,
+            "sandbox": self.sandbox_name,
+            "versions": self._versions(),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seconds": 0.0,
+            "cpu_seconds": 0.0,
+            "peak_mb": 0.0,
+            "end": MACHINE,
+            "output_sha256": None,
+        }
+        try:
+            answer = self._answer(client, work, folder, stop)
+        except ServerError:
+            raise
+        except (ArenaError, OSError) as error:
+            return {**result, "reason": str(error)}, None
+        if not isinstance(answer, Outcome):
+            if work["kind"] != TRIAL:
+                return {**result, "reason": "The program could be unpacked for its trial."}, None
+            return {**result, "end": str(End.CRASH), "log": "\n".join(fault_lines(answer))}, None
+        figures = {name: getattr(answer, name) for name in ("seconds", "cpu_seconds", "peak_mb")}
+        result |= {**figures, "end": str(answer.end)}
+        if work["kind"] == TRIAL:
+            result["log"] = answer.log.decode("utf-8", "replace")
+        if answer.output is not None:
+            with answer.output.open("rb") as file:
+                result["output_sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+        return result, answer.output
+
+    def _answer(
+        self, client: RunnerClient, work: Mapping[str, Any], folder: Path, stop: threading.Event
+    ) -> Outcome | tuple[Fault, ...]:
+        """Return how a program ended, or its faults, if this machine holds what it needs."""
+        limits = work["limits"]
+        inputs = self.inputs.get(str(work["inputs"]))
+        if inputs is None:
+            raise InputError(f"The runner {self.key.name} does not hold the inputs of this run.")
+        environment = environment_of(str(work["environment"] or ""))
+        file = folder / ("program.py" if str(work["file"]).endswith(".py") else "program.zip")
+        client.program(work, file)
+        target = folder / "output"
+        target.mkdir()
+        trial = work["kind"] == TRIAL
+        return run_program(
+            file,
+            inputs,
+            target,
+            command=str(limits["command"]).split(),
+            environment=environment,
+            box=Box(
+                seconds=float(limits["trial_seconds" if trial else "seconds"]),
+                memory_mb=int(limits["memory_mb"]),
+                disk_mb=int(limits["disk_mb"]),
+                cores=float(limits["cores"]),
+                processes=int(limits["processes"]),
+                output_bytes=int(work["max_bytes"]),
+                gpus=int(limits["gpus"]),
+            ),
+            sandbox=self.sandbox,
+            stop=stop,
+        )

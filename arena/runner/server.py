@@ -1,0 +1,137 @@
+"""What a runner says to the server, over HTTP: it asks for work, says that it is alive, answers."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from arena.client import Client, ServerError, refusal
+from arena.errors import InputError
+from arena.store.events import canonical_json
+
+_PART = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerKey:
+    """The name of a runner and its secrets, which ``arena programs runner`` writes to a file."""
+
+    name: str
+    token: str
+    """Known to the server, which lets this runner in."""
+    key: bytes
+    """Known to the scorer only, which believes what it signs."""
+
+    @classmethod
+    def read(cls, path: Path) -> RunnerKey:
+        """Return the content of a file.
+
+        Raises
+        ------
+        InputError
+            If it is not such a file; the message quotes nothing of it.
+        """
+        try:
+            document = json.loads(path.read_text("utf-8"))
+            return cls(
+                str(document["name"]), str(document["token"]), bytes.fromhex(document["key"])
+            )
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        except (ValueError, KeyError, TypeError):
+            message = f"{path} is no file of a runner: make one with arena programs runner NAME."
+            raise InputError(message) from None
+
+    def sign(self, result: Mapping[str, Any]) -> str:
+        """Return the signature of a result."""
+        return hmac.new(self.key, canonical_json(result).encode(), hashlib.sha256).hexdigest()
+
+
+class RunnerClient(Client):
+    """A served competition, as one of its runners."""
+
+    def lease(self, offer: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Ask for work and wait up to 20 s for it; None: there is none."""
+        return self._json("POST", "/runs/lease", body=offer) or None
+
+    def beat(self, work: Mapping[str, Any]) -> None:
+        """Say that a run goes on.
+
+        Raises
+        ------
+        ServerError
+            With status 409 if the run was given to another runner.
+        """
+        self._json("POST", f"/runs/{quote(work['run'])}/beat", body={"lease": work["lease"]})
+
+    def program(self, work: Mapping[str, Any], path: Path) -> None:
+        """Write the program of a run to a file.
+
+        Raises
+        ------
+        ServerError
+            If it does not arrive as announced.
+        """
+        self._repeated(lambda: self._write(work, path))
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != work["sha256"]:
+                raise ServerError("The program arrived damaged.")
+
+    def _write(self, work: Mapping[str, Any], path: Path) -> None:
+        connection = self._connection()
+        try:
+            rights = {"Authorization": f"Bearer {self._token}"}
+            connection.request("GET", self._base + _place(work, "program"), headers=rights)
+            response = connection.getresponse()
+            if response.status != HTTPStatus.OK:
+                raise refusal(response, response.read())
+            with path.open("wb") as file:
+                left = int(work["bytes"])
+                while left >= 0 and (part := response.read(_PART)):
+                    left -= len(part)
+                    file.write(part)
+        finally:
+            connection.close()
+
+    def send_result(
+        self,
+        work: Mapping[str, Any],
+        result: Mapping[str, Any],
+        signature: str,
+        output: Path | None,
+    ) -> None:
+        """Send the result of a run, with its output.
+
+        Raises
+        ------
+        ServerError
+            With status 409 if the run was given to another runner.
+        """
+        boundary = f"arena-{secrets.token_hex(16)}"
+        part = f"--{boundary}\r\nContent-Disposition: form-data; name="
+        with tempfile.NamedTemporaryFile() as body:
+            for name, value in (("result", json.dumps(result)), ("signature", signature)):
+                body.write(f'{part}"{name}"\r\n\r\n{value}\r\n'.encode())
+            if output is not None:
+                body.write(f'{part}"output"; filename="{output.name}"\r\n\r\n'.encode())
+                with output.open("rb") as file:
+                    shutil.copyfileobj(file, body)
+                body.write(b"\r\n")
+            body.write(f"--{boundary}--\r\n".encode())
+            body.flush()
+            kind = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+            self._json("POST", _place(work, "result"), file=Path(body.name), headers=kind)
+
+
+def _place(work: Mapping[str, Any], part: str) -> str:
+    return f"/runs/{quote(work['run'])}/{part}?lease={int(work['lease'])}"

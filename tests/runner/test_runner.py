@@ -1,0 +1,223 @@
+"""A runner asks for work, runs it, and answers with a signature; what it cannot do, it says."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.client import ServerError
+from arena.errors import InputError, SandboxError
+from arena.interfaces import Box, Job, Outcome
+from arena.programs.digests import digest_of_folder
+from arena.runner import Runner, RunnerKey
+from arena.store.events import canonical_json
+from lease_server import LeaseServer, lease_server
+from scripted_sandbox import ScriptedSandbox
+
+pytestmark = pytest.mark.slow  # a child process unpacks each program
+KEY = RunnerKey("machine-1", "arena_token", bytes(32))
+
+
+@pytest.fixture
+def server() -> Iterator[LeaseServer]:
+    with lease_server() as serving:
+        yield serving
+
+
+@pytest.fixture(autouse=True)
+def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
+    monkeypatch.setattr("arena.client.time.sleep", lambda _: None)
+    monkeypatch.setattr("arena.runner.runner._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("arena.runner.runner._PAUSE_SECONDS", 0.01)
+
+
+def runner(server: LeaseServer, folder: Path, sandbox: Any = None, **more: Any) -> Runner:
+    held = []
+    for name in ("inputs", "sample_inputs"):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "rows.csv").write_text(name)
+        held.append(folder / name)
+    sandbox = sandbox or ScriptedSandbox()
+    digests = Runner.digests(held)
+    return Runner(server.url, KEY, sandbox, "scripted", digests, **more)
+
+
+def script(end: str, **more: Any) -> bytes:
+    of_one = {"end": end, "output": "id,y\n", "log": "a line", **more}
+    return json.dumps({"inputs": of_one, "sample_inputs": of_one}).encode()
+
+
+def digest(folder: Path, name: str = "inputs") -> str:
+    return digest_of_folder(folder / name)
+
+
+def only_result(server: LeaseServer) -> tuple[dict[str, Any], bytes | None]:
+    (fields,) = server.results
+    result = json.loads(fields["result"])
+    text = canonical_json(result).encode()
+    assert fields["signature"] == hmac.new(KEY.key, text, hashlib.sha256).hexdigest().encode()
+    output = fields.get("output")
+    assert output is None or isinstance(output, bytes)
+    return result, output
+
+
+@pytest.mark.parametrize("kind", ["trial", "hidden", "verify"])
+def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> None:
+    working = runner(server, tmp_path)
+    name = "sample_inputs" if kind == "trial" else "inputs"
+    server.add(script("ok"), digest(tmp_path, name), kind)
+    working.run(once=True)
+    result, output = only_result(server)
+    assert output == b"id,y\n"
+    assert result["output_sha256"] == hashlib.sha256(b"id,y\n").hexdigest()
+    assert (result["end"], result["seconds"], result["runner"]) == ("ok", 12.34, "machine-1")
+    assert result.get("log") == ("a line" if kind == "trial" else None)
+    assert set(server.offers[0]["inputs"]) == set(working.inputs)
+    assert [path.name for path in (tmp_path / "runner").iterdir()] == ["lock", "work"]
+
+
+CASES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a failure": ({"program": script("memory")}, "memory", ""),
+    "other inputs": ({"inputs": "sha256:1"}, "machine", "does not hold the inputs of this run"),
+    "another environment": ({"environment": "sha256:1"}, "machine", "hold the environment"),
+    "a fault of the machine": ({"program": script("machine")}, "machine", "No memory is left"),
+    "half a ZIP": ({"file": "a.zip", "program": b"PK"}, "machine", "could be unpacked for"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_cannot_be_run_is_said(case: str, server: LeaseServer, tmp_path: Path) -> None:
+    changes, end, reason = CASES[case]
+    working = runner(server, tmp_path)
+    arguments = {"program": script("ok"), "inputs": digest(tmp_path), **changes}
+    server.add(**arguments)
+    working.run(once=True)
+    result, output = only_result(server)
+    assert (result["end"], output, "log" in result) == (end, None, False)
+    assert reason in result.get("reason", "")
+
+
+def test_a_trial_of_half_a_zip_says_what_is_wrong(server: LeaseServer, tmp_path: Path) -> None:
+    working = runner(server, tmp_path)
+    server.add(b"PK", digest(tmp_path, "sample_inputs"), "trial", file="a.zip")
+    working.run(once=True)
+    result, _ = only_result(server)
+    assert result["end"] == "crash"
+    assert "The ZIP archive cannot be read" in result["log"]
+
+
+def test_an_answer_is_sent_again_after_a_restart(server: LeaseServer, tmp_path: Path) -> None:
+    working = runner(server, tmp_path)
+    server.refusals = {"lease": [502, 200], "program": [503, 200], "result": [503, 502, 200]}
+    server.add(script("ok"), digest(tmp_path))
+    working.run(once=True)
+    assert only_result(server)[1] == b"id,y\n"
+
+
+@pytest.mark.parametrize("part", ["result", "program"])
+def test_a_run_of_another_runner_is_given_up(
+    part: str, server: LeaseServer, tmp_path: Path
+) -> None:
+    working = runner(server, tmp_path)
+    server.refusals = {part: [409]}
+    server.add(script("ok"), digest(tmp_path))
+    server.add(script("ok"), digest(tmp_path))
+    working.run(once=True)
+    assert only_result(server)[0]["run"] == "run-1"
+
+
+def test_a_damaged_program_is_not_run(server: LeaseServer, tmp_path: Path) -> None:
+    sandbox = ScriptedSandbox()
+    working = runner(server, tmp_path, sandbox)
+    server.add(script("ok"), digest(tmp_path), sha256="0" * 64)
+    working.run(once=True)
+    assert (server.results, sandbox.runs) == ([], [])
+
+
+class Waiting(ScriptedSandbox):
+    """Runs until it is stopped."""
+
+    def run(self, job: Job, box: Box) -> Outcome:
+        assert job.stop is not None
+        assert job.stop.wait(20)
+        raise SandboxError("The run was stopped.")
+
+
+def test_a_lost_lease_ends_the_run(server: LeaseServer, tmp_path: Path) -> None:
+    working = runner(server, tmp_path, Waiting(), beat_seconds=0.05)
+    server.refusals = {"beat": [200, 502, 409]}
+    server.add(script("ok"), digest(tmp_path))
+    working.run(once=True)
+    assert (server.results, server.beats) == ([], 1)
+
+
+def test_a_machine_that_is_cut_off_ends_the_run(
+    server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.runner.runner._LEASE_SECONDS", 0.3)
+    working = runner(server, tmp_path, Waiting(), beat_seconds=0.05)
+    server.refusals = {"beat": [502] * 1000}
+    server.add(script("ok"), digest(tmp_path))
+    started = time.monotonic()
+    working.run(once=True)
+    assert (server.results, time.monotonic() - started < 10) == ([], True)
+
+
+def test_stopping_gives_up_the_run(server: LeaseServer, tmp_path: Path) -> None:
+    working = runner(server, tmp_path, Waiting(), beat_seconds=0.05)
+    server.on_beat = working.stop.set
+    server.add(script("ok"), digest(tmp_path))
+    working.run()
+    assert server.results == []
+
+
+def test_a_machine_that_fails_again_and_again_stops(server: LeaseServer, tmp_path: Path) -> None:
+    working = runner(server, tmp_path)
+    for _ in range(4):
+        server.add(script("machine"), digest(tmp_path))
+    with pytest.raises(SandboxError, match="could not run 3 programs: No memory is left"):
+        working.run(once=True)
+    assert (len(server.results), len(server.work)) == (3, 1)
+
+
+def test_without_room_no_work_is_taken(
+    server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.runner.runner._FREE_BYTES", 10**18)
+    working = runner(server, tmp_path)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        working.stop.set() if len(waits) == 3 else None
+
+    object.__setattr__(working.stop, "wait", wait)
+    working.run()
+    assert (server.offers, len(waits)) == ([], 3)
+
+
+def test_a_refused_runner_ends(server: LeaseServer, tmp_path: Path) -> None:
+    server.refusals = {"lease": [401]}
+    with pytest.raises(ServerError):
+        runner(server, tmp_path).run(once=True)
+
+
+def test_the_file_of_a_runner_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "runner.json"
+    with pytest.raises(InputError, match="cannot be read"):
+        RunnerKey.read(path)
+    for text in ("x", "[]", '{"name": "a", "token": "secret", "key": "xyz"}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="is no file of a runner") as raised:
+            RunnerKey.read(path)
+        assert "secret" not in str(raised.value)
+    path.write_text('{"name": "a", "token": "t", "key": "00ff"}')
+    assert RunnerKey.read(path) == RunnerKey("a", "t", b"\x00\xff")
