@@ -15,6 +15,7 @@ __all__ = [
     "DEFAULT_LEVEL",
     "DEFAULT_RANKER",
     "DEFAULT_RESAMPLES",
+    "KNOWN_TARGET",
     "ROW_TIMES",
     "ROW_WEIGHTS",
     "USAGE_COLUMN",
@@ -57,6 +58,8 @@ ROW_WEIGHTS = "row weights"
 """The key of the row weights in :attr:`Solution.extra`."""
 ROW_TIMES = "row times"
 """The key of the times of the rows in :attr:`Solution.extra`; only their order counts."""
+KNOWN_TARGET = "known: "
+"""Before the name of a target: the key in :attr:`Solution.extra` of the rows that have a value."""
 USAGE_COLUMN = "Usage"
 """Default name of the column that marks rows of a solution as Public, Private or Ignored."""
 
@@ -264,7 +267,8 @@ class Solution:
     truth: npt.NDArray[Any]
     """``(n,)`` codes, values or texts; ``(n, n_targets)`` for several targets.
 
-    Ignored rows are 0, or an empty text."""
+    Ignored rows are 0, or an empty text. A row without a value of one of several targets has one
+    that occurs among the others of its usage."""
     usage: npt.NDArray[np.uint8]
     """``(n,)`` of :class:`Usage`, or from 3 on of :attr:`row_sets`."""
     sha256: str
@@ -272,8 +276,9 @@ class Solution:
     """``(n,)`` codes of the group of each row; groups are resampled whole."""
     extra: Mapping[str, FloatArray] = field(default_factory=dict)
     """``(n,)`` of each of :attr:`MetricTraits.extra_columns` and of the public columns of the
-    modality in the file, and the weights and times of the rows under :data:`ROW_WEIGHTS` and
-    :data:`ROW_TIMES`; ignored rows are 0, except in public columns."""
+    modality in the file, the weights and times of the rows under :data:`ROW_WEIGHTS` and
+    :data:`ROW_TIMES`, and after :data:`KNOWN_TARGET` 1 where a target has a value and 0 where it
+    has none, if it lacks some; ignored rows are 0, except in public columns."""
     tasks: IntArray | None = None
     """``(n,)`` codes of the task of each row, if there are several; each is also ranked alone."""
     task_names: tuple[str, ...] = ()
@@ -300,6 +305,7 @@ class Solution:
             n_public=int((self.usage == np.uint8(Usage.PUBLIC)).sum()),
             classes=tuple(target.classes for target in self.targets),
             weighted=ROW_WEIGHTS in self.extra,
+            gaps=any(name.startswith(KNOWN_TARGET) for name in self.extra),
         )
 
 
@@ -312,6 +318,8 @@ class SolutionOutline(NamedTuple):
     """The labels of each target in the order of their codes; None: it is not a label."""
     weighted: bool
     """Whether the rows have weights."""
+    gaps: bool = False
+    """Whether a target lacks a value in some rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,24 @@ def context_of(solution: Solution, rows: npt.NDArray[np.bool_]) -> RowContext:
         tasks=None if solution.tasks is None else solution.tasks[rows],
         task_names=solution.task_names,
     )
+
+
+def part_of_context(context: RowContext, rows: IntArray, task: str | None = None) -> RowContext:
+    """Return the context of some of the rows, or of those of a task."""
+    clusters = context.clusters
+    if clusters is not None:
+        codes: Any = np.unique(clusters[rows], return_inverse=True)[1]
+        clusters = np.asarray(codes, dtype=np.intp)
+    part = replace(
+        context,
+        ids=context.ids.take(pa.array(rows)),
+        clusters=clusters,
+        extra={name: values[rows] for name, values in context.extra.items()},
+        tasks=None if context.tasks is None else context.tasks[rows],
+    )
+    if task is None:
+        return part
+    return replace(part, tasks=np.zeros(len(rows), dtype=np.intp), task_names=(task,))
 
 
 def sampled_groups(solution: Solution, rows: npt.NDArray[np.bool_]) -> IntArray | None:

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
+from arena.evaluation.binding import part_of_context
 from arena.evaluation.predictions import MappedPredictions
 from arena.evaluation.ranks import doubled_mean_ranks
 from arena.evaluation.scores import (
@@ -35,7 +36,7 @@ from arena.evaluation.scores import (
     weighted_means,
 )
 from arena.evaluation.served_kinds import Conversion, common_kind, conversion
-from arena.evaluation.shared_weights import derived_once
+from arena.evaluation.shared_weights import weights_on
 from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
     BaseMetric,
@@ -355,7 +356,7 @@ class CombinedMetric(BaseMetric):
         parts = []
         for code, name in zip(present, names, strict=True):
             rows = np.flatnonzero(context.tasks == code)
-            own = _within(context, rows, name)
+            own = part_of_context(context, rows, name)
             parts += [self._part(column, own, _as_slice(rows), name) for column in self.columns]
         codes = np.searchsorted(present, context.tasks)
         return replace(self, parts=tuple(_normalised(parts)), tasks=codes)
@@ -471,7 +472,7 @@ class _Resampled(CombinedMetric):
                 part.metric,
                 part.of_rows(truth),
                 part.of_block(predictions),
-                _weights_on(part.rows, weights),
+                weights_on(part.rows, weights),
             )
             for part in parts
         ]
@@ -641,7 +642,7 @@ def scores_of_parts(
                 part.metric,
                 part.of_rows(truth),
                 part.of_predictions(predictions),
-                _weights_on(part.rows, weights),
+                weights_on(part.rows, weights),
                 workers=workers,
                 progress=progress,
             )
@@ -710,43 +711,6 @@ def _as_slice(rows: IntArray) -> IntArray | slice:
     if rows[-1] - rows[0] != len(rows) - 1:
         return rows
     return slice(int(rows[0]), int(rows[-1]) + 1)
-
-
-def _weights_on(rows: IntArray | slice | None, weights: WeightArray) -> WeightArray:
-    """Return the counts of rows; a copy of them serves all blocks of submissions."""
-    if rows is None:
-        return weights
-    if isinstance(rows, slice):
-        return weights[rows]
-    return derived_once(weights, _Rows(rows.tobytes()))
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Takes rows of an array; equal to another one of the same rows."""
-
-    positions: bytes
-
-    def __call__(self, weights: WeightArray) -> WeightArray:
-        return weights[np.frombuffer(self.positions, dtype=np.intp)]
-
-
-def _within(context: RowContext, rows: IntArray, task: str) -> RowContext:
-    """Return the context of the rows of a task."""
-    import pyarrow as pa
-
-    clusters = context.clusters
-    if clusters is not None:
-        codes: Any = np.unique(clusters[rows], return_inverse=True)[1]
-        clusters = np.asarray(codes, dtype=np.intp)
-    return replace(
-        context,
-        ids=context.ids.take(pa.array(rows)),
-        clusters=clusters,
-        extra={name: values[rows] for name, values in context.extra.items()},
-        tasks=np.zeros(len(rows), dtype=np.intp),
-        task_names=(task,),
-    )
 
 
 def _shared(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -1,17 +1,24 @@
-"""Several targets: the score is the mean over targets, unless the metric has joint targets."""
+"""Several targets: the score is the mean over targets, unless the metric has joint targets.
+
+Where rows lack the values of some targets, the score of each target is that of the rows which have
+its value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from arena.errors import MetricError
+from arena.evaluation.binding import part_of_context
+from arena.evaluation.black_box import scorer_of
 from arena.evaluation.predictions import MappedPredictions
-from arena.evaluation.scores import influence_values, resample_block
+from arena.evaluation.scores import influence_values, is_black_box, resample_block
+from arena.evaluation.shared_weights import weights_on
 from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
     HasInfluenceValues,
@@ -24,19 +31,22 @@ from arena.interfaces import (
     traits_of,
 )
 from arena.types import (
+    KNOWN_TARGET,
     CompetitionInfo,
     Fault,
     FloatArray,
+    IntArray,
     RowContext,
     WeightArray,
 )
 
 
-def mean_over_targets(metric: Metric, n_targets: int) -> Metric:
+def mean_over_targets(metric: Metric, n_targets: int, *, gaps: bool = False) -> Metric:
     """Return the mean of a metric over targets, for ``(n, n_targets)`` truth and predictions.
 
     With one target, and for a metric with joint targets, this is the metric itself. The mean has
-    the same fast methods for resampling as the metric.
+    the same fast methods for resampling as the metric. With ``gaps`` it takes the rows of each
+    target from the rows that it is bound to.
 
     Raises
     ------
@@ -53,7 +63,7 @@ def mean_over_targets(metric: Metric, n_targets: int) -> Metric:
         plain, bindable = _InfluencedMeanOverTargets, _BindableInfluencedMean
     else:
         plain, bindable = _ResampledMeanOverTargets, _BindableResampledMean
-    return (bindable if isinstance(metric, NeedsRowContext) else plain)(metric)
+    return (bindable if gaps or isinstance(metric, NeedsRowContext) else plain)(metric)
 
 
 def metric_of_each_target(metric: Metric) -> Metric:
@@ -61,13 +71,42 @@ def metric_of_each_target(metric: Metric) -> Metric:
     return metric.metric if isinstance(metric, _MeanOverTargets) else metric
 
 
-def predictions_of_target(predictions: PredictionBlocks, target: int) -> PredictionBlocks:
-    """Return the ``(m, n)`` predictions of one of several targets, of ``(m, n, n_targets)``."""
-    return MappedPredictions(predictions, partial(_column, target=target))
+def has_gaps(metric: Metric) -> bool:
+    """Return whether a metric is a mean over targets of which some lack values."""
+    return isinstance(metric, _MeanOverTargets) and bool(metric.bound)
 
 
-def _column(block: npt.NDArray[Any], *, target: int) -> npt.NDArray[Any]:
-    return np.ascontiguousarray(block[:, :, target])
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetPart:
+    """One of several targets."""
+
+    position: int
+    metric: Metric
+    """Bound to the rows of the target, if it needs that."""
+    rows: IntArray | None = None
+    """The positions of the rows that have a value; None: all."""
+
+    def of_truth(self, truth: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the truth of the target, of ``(n, n_targets)``."""
+        own = truth[:, self.position]
+        return own if self.rows is None else own[self.rows]
+
+    def of_block(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the predictions of the target, of ``(m, n, n_targets)``."""
+        own = block[:, :, self.position]
+        return np.ascontiguousarray(own if self.rows is None else own[:, self.rows])
+
+    def of_predictions(self, predictions: PredictionBlocks) -> PredictionBlocks:
+        """Return the predictions of the target."""
+        return MappedPredictions(predictions, self.of_block)
+
+
+def target_parts(metric: Metric, n_targets: int) -> tuple[TargetPart, ...]:
+    """Return the targets of a mean over targets."""
+    if isinstance(metric, _MeanOverTargets) and metric.bound:
+        return metric.bound
+    single = metric_of_each_target(metric)
+    return tuple(TargetPart(position, single) for position in range(n_targets))
 
 
 def target_column(metric: Metric, target: str) -> str:
@@ -75,8 +114,11 @@ def target_column(metric: Metric, target: str) -> str:
     return f"{metric.name} of {target}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _MeanOverTargets(WrappedMetric):
+    bound: tuple[TargetPart, ...] = ()
+    """The targets, if some lack values."""
+
     def score(
         self,
         truth: npt.NDArray[Any],
@@ -84,8 +126,8 @@ class _MeanOverTargets(WrappedMetric):
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
         scores = [
-            self.metric.score(truth[:, target], prediction[:, target], weight)
-            for target in range(truth.shape[1])
+            _score_of_target(part, truth, prediction, weight)
+            for part in target_parts(self, truth.shape[1])
         ]
         return float(np.mean(scores))
 
@@ -97,43 +139,85 @@ class _MeanOverTargets(WrappedMetric):
             yield from faults_of_predictions(self.metric, predictions[:, [target]], own)
 
 
-@dataclass(frozen=True)
+def _score_of_target(
+    part: TargetPart,
+    truth: npt.NDArray[Any],
+    prediction: npt.NDArray[Any],
+    weight: npt.NDArray[Any] | None,
+) -> float:
+    metric, own = part.metric, part.of_truth(truth)
+    predicted = part.of_block(prediction[np.newaxis])[0]
+    if weight is None or part.rows is None:
+        return metric.score(own, predicted, weight)
+    counts = weight[part.rows]
+    if not counts.any():
+        return float("nan")
+    if is_black_box(metric):
+        return scorer_of(metric, own, predicted)(counts)
+    return metric.score(own, predicted, counts)
+
+
+@dataclass(frozen=True, eq=False)
 class _ResampledMeanOverTargets(_MeanOverTargets):
     def resample(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
         scores = [
             resample_block(
-                self.metric,
-                truth[:, target],
-                np.ascontiguousarray(predictions[:, :, target]),
-                weights,
+                part.metric,
+                part.of_truth(truth),
+                part.of_block(predictions),
+                weights_on(part.rows, weights),
             )
-            for target in range(truth.shape[1])
+            for part in target_parts(self, truth.shape[1])
         ]
         mean: FloatArray = np.mean(scores, axis=0)
         return mean
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _InfluencedMeanOverTargets(_ResampledMeanOverTargets):
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
-        values = [
-            influence_values(
-                self.metric, truth[:, target], np.ascontiguousarray(predictions[:, :, target])
-            )
-            for target in range(truth.shape[1])
-        ]
-        mean: FloatArray = np.mean([one for one in values if one is not None], axis=0)
-        return mean
+        m, n = predictions.shape[:2]
+        values = np.zeros((m, n))
+        parts = target_parts(self, truth.shape[1])
+        for part in parts:
+            own = influence_values(part.metric, part.of_truth(truth), part.of_block(predictions))
+            if own is None:
+                continue
+            rows, count = slice(None) if part.rows is None else part.rows, own.shape[1]
+            # The mean of the rows that are there: of n rows, each has n / count times its effect.
+            unbiased = np.sqrt(count / max(count - 1, 1) * (n - 1) / n)
+            values[:, rows] += own * (n / count * unbiased / len(parts))
+        return values
 
 
 class _Bindable(_MeanOverTargets):
     def for_rows(self, context: RowContext) -> Metric:
-        bound = self.metric.for_rows(context) if isinstance(self.metric, NeedsRowContext) else None
-        return mean_over_targets(bound or self.metric, len(context.targets))
+        """Return the mean on these rows.
+
+        Raises
+        ------
+        MetricError
+            If a target has no value in them.
+        """
+        known = [context.extra.get(KNOWN_TARGET + name) for name in context.targets]
+        if all(one is None for one in known):
+            inner = self.metric
+            bound = inner.for_rows(context) if isinstance(inner, NeedsRowContext) else inner
+            return mean_over_targets(bound, len(context.targets))
+        parts = []
+        for position, (name, one) in enumerate(zip(context.targets, known, strict=True)):
+            rows = np.flatnonzero(np.ones(len(context.ids)) if one is None else one)
+            if not len(rows):
+                raise MetricError(f"The target {name!r} has no value in these rows.")
+            metric = self.metric
+            if isinstance(metric, NeedsRowContext):
+                metric = metric.for_rows(part_of_context(context, rows))
+            parts.append(TargetPart(position, metric, rows))
+        return replace(self, bound=tuple(parts))
 
 
 class _BindableResampledMean(_Bindable, _ResampledMeanOverTargets):

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError
-from arena.evaluation.multi_target import mean_over_targets, metric_of_each_target
+from arena.evaluation.multi_target import has_gaps, mean_over_targets, metric_of_each_target
 from arena.evaluation.scores import slope_of_score, weighted_means
 from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
@@ -47,6 +47,8 @@ def metric_on_rows_of(metric: Metric, scored: Metric, n_targets: int) -> Metric:
     """
     if isinstance(metric, NeedsRowContext):
         raise MetricError(f"{metric.name} needs more than the truth of each row.")
+    if has_gaps(scored):
+        raise MetricError(f"{metric.name} is not computed where targets lack values.")
     weights = row_weights_of(scored)
     if weights is not None:
         if not traits_of(metric).row_weights:

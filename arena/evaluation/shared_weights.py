@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from arena.types import WeightArray
+import numpy as np
+
+from arena.types import IntArray, WeightArray
 
 _Derived = TypeVar("_Derived")
 _lock = threading.Lock()
@@ -51,3 +54,22 @@ def derived_once(weights: WeightArray, derive: Callable[[WeightArray], _Derived]
             known[derive] = derive(weights)
         kept: _Derived = known[derive]
         return kept
+
+
+def weights_on(rows: IntArray | slice | None, weights: WeightArray) -> WeightArray:
+    """Return the counts of rows; a copy of them serves all blocks of submissions."""
+    if rows is None:
+        return weights
+    if isinstance(rows, slice):
+        return weights[rows]
+    return derived_once(weights, _Rows(rows.tobytes()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Takes rows of an array; equal to another one of the same rows."""
+
+    positions: bytes
+
+    def __call__(self, weights: WeightArray) -> WeightArray:
+        return weights[np.frombuffer(self.positions, dtype=np.intp)]

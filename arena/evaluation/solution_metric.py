@@ -45,4 +45,4 @@ def metric_of_outline(metric: Metric, outline: SolutionOutline) -> Metric:
         return metric
     from arena.evaluation.multi_target import mean_over_targets
 
-    return mean_over_targets(metric, len(outline.classes))
+    return mean_over_targets(metric, len(outline.classes), gaps=outline.gaps)

@@ -262,6 +262,19 @@ def _as_float64(column: Any, *, safe: bool) -> Any:
     return call_function("cast", [column], options)
 
 
+def is_missing(column: Any) -> npt.NDArray[np.bool_]:
+    """Return ``(n,)`` whether a cell is empty, or says that there is no value.
+
+    >>> is_missing(pa.array(["0", "", "NaN", None])).tolist(), is_missing(pa.array([1.0, np.nan]))
+    ([False, True, True, True], array([False,  True]))
+    """
+    text = pc.utf8_lower(pc.utf8_trim_whitespace(to_text(column)))
+    found: npt.NDArray[np.bool_] = pc.is_in(text, pa.array(["", *NOT_A_NUMBER])).to_numpy(
+        zero_copy_only=False
+    )
+    return found
+
+
 def is_number(text: Any) -> Any:
     """Return a mask of the cells that contain a decimal number.
 

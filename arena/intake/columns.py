@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.intake.content import MAX_BYTES
 from arena.intake.table import Bounds
 from arena.interfaces import TABLE, Modality
 from arena.interfaces.faults import FaultList, show, show_all
-from arena.types import IntArray, PredictionKind, Solution, Target
+from arena.types import KNOWN_TARGET, IntArray, PredictionKind, Solution, Target
 
 PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 _CUTOFF = 0.6
@@ -60,10 +61,21 @@ class SubmissionForm:
 
     header: tuple[str, ...] = ()
     """The columns of a file without a header line; empty: it must have one."""
+    optional: npt.NDArray[np.bool_] | None = None
+    """``(n, n_columns)`` which cells may be empty, because there is nothing to compare them with;
+    None: none. It tells where the solution lacks values."""
 
     @classmethod
-    def of(cls, solution: Solution, **rules: Any) -> SubmissionForm:
-        """Return the form of a solution's submissions; ``rules`` are the fields after ``ids``."""
+    def of(cls, solution: Solution, *, gaps: bool = False, **rules: Any) -> SubmissionForm:
+        """Return the form of a solution's submissions; ``rules`` are the fields after ``ids``.
+
+        With ``gaps`` a cell may be empty where the solution has no value.
+        """
+        optional = None
+        if gaps and solution.outline().gaps:
+            known = (solution.extra.get(KNOWN_TARGET + name) for name in solution.columns)
+            everywhere = np.ones(solution.n_rows)
+            optional = np.stack([everywhere if k is None else k for k in known], axis=1) == 0
         return cls(
             solution.id_column,
             solution.columns,
@@ -71,6 +83,7 @@ class SubmissionForm:
             solution.kind,
             solution.ids,
             sizes=rules.get("modality", TABLE).sizes(solution.extra),
+            optional=optional,
             **rules,
         )
 

@@ -23,11 +23,12 @@ from arena.intake.memory import MemoryTable, SolutionSource
 from arena.intake.parquet_file import table_of_arrow
 from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
 from arena.intake.table import MAX_SOLUTION_BYTES, ROW_NUMBERS, SOLUTION_BOUNDS
-from arena.intake.targets import TargetReading, read_extra, read_targets
+from arena.intake.targets import TargetReading, filled, read_extra, read_targets
 from arena.intake.times import read_times
 from arena.interfaces import TABLE, Modality, ReadFile
 from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, plural, show, show_all
 from arena.types import (
+    KNOWN_TARGET,
     ROW_TIMES,
     ROW_WEIGHTS,
     USAGE_COLUMN,
@@ -270,12 +271,15 @@ def _read_rows(
         truth_range=traits.truth_range,
         decimal_comma=comma,
         submission_columns=columns.submission or modality.sent_columns(found.targets),
+        gaps=_may_have_gaps(found, kind, traits, modality),
     )
 
     def chosen(names: Sequence[str]) -> dict[str, Any]:
         return {name: cells[name] for name in names}
 
     targets = read_targets(chosen(found.targets), ranked, reading, place, faults)
+    if not faults:
+        targets = filled(targets, usage, place, faults)
     clusters = _read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
     soft = chosen(columns.soft_labels)
     soft_labels = _read_soft_labels(soft, ranked, targets.targets, comma, place, faults)
@@ -284,6 +288,11 @@ def _read_rows(
     for name in found.extra:
         used = np.ones_like(ranked) if name in modality.public_columns else ranked
         read |= read_extra(chosen([name]), used, comma, place, faults)
+    if targets.known is not None:
+        names = (KNOWN_TARGET + target.name for target in targets.targets)
+        read |= dict(
+            zip(names, (targets.known & ranked[:, np.newaxis]).T.astype(float), strict=True)
+        )
     truth = targets.truth.reshape(len(ids), -1)
     report_cells(modality.faults(truth, modality.sizes(read)), found.targets, place, faults)
     if columns.weight is not None:
@@ -308,6 +317,14 @@ def _read_rows(
         "task_names": () if tasks is None else tasks[1],
         "soft_labels": soft_labels,
     }
+
+
+def _may_have_gaps(
+    roles: _Roles, kind: PredictionKind, traits: MetricTraits, modality: Modality
+) -> bool:
+    """Return whether rows may lack some targets: the score is then a mean over several."""
+    several = len(roles.targets) > 1 and not traits.joint_targets
+    return several and kind is not PredictionKind.TEXT and modality is TABLE
 
 
 def _stop(path: SolutionSource, faults: FaultList) -> None:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from arena.intake.alignment import locate_ids, report_ids
 from arena.intake.cells import (
     Place,
+    is_missing,
     is_text,
     label_codes,
     numbers,
@@ -41,7 +42,7 @@ from arena.intake.json_file import is_json, read_json
 from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
 from arena.intake.table import Bounds
 from arena.interfaces.faults import FaultList, Refused, clean, show, show_all
-from arena.types import Fault, FloatArray, PredictionKind, RawTable
+from arena.types import Fault, FloatArray, IntArray, PredictionKind, RawTable
 from arena.utils.lazy import pc
 from arena.utils.processes import sendable
 
@@ -197,6 +198,8 @@ def _predictions(
             _refuse_swapped_names(table, form, faults)
         report_ids(ids, order, form.ids, place, faults)
     cells = {name: table.columns[found[name]] for name in layout.columns if name in found}
+    if form.optional is not None and len(cells) == form.optional.shape[1]:
+        cells = _with_optional(cells, form, layout, order)
     values = _encode(cells, table, form, layout, place, faults)
     if faults or len(cells) < len(layout.columns):
         return None
@@ -208,6 +211,29 @@ def _predictions(
     aligned = np.empty_like(kept, order="C")
     aligned[order] = kept
     return aligned
+
+
+def _with_optional(
+    cells: dict[str, Any], form: SubmissionForm, layout: Layout, order: IntArray | None
+) -> dict[str, Any]:
+    """Return the columns with any valid value in the place of empty cells that may be empty."""
+    optional = np.asarray(form.optional)
+    if order is not None:
+        optional = np.where(order[:, np.newaxis] < 0, False, optional[order])
+    elif len(optional) != len(next(iter(cells.values()))):
+        return cells
+    filled = {}
+    for (name, column), may_be_empty, target in zip(
+        cells.items(), optional.T, form.targets, strict=True
+    ):
+        empty = is_missing(column) & may_be_empty
+        value = (target.classes or ("",))[0]
+        if form.kind is not PredictionKind.LABEL:
+            value = str(float(np.clip(0.0, *layout.bounds)))
+        filled[name] = (
+            pc.if_else(pa.array(empty), value, to_text(column)) if empty.any() else column
+        )
+    return filled
 
 
 def _encode(

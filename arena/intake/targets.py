@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 from arena.errors import UsageError
 from arena.intake.cells import (
     Place,
+    is_missing,
     is_text,
     merge_equal_numbers,
     numbers,
@@ -22,7 +23,7 @@ from arena.intake.cells import (
 )
 from arena.intake.equal_texts import composed
 from arena.interfaces.faults import FaultList, show, show_all
-from arena.types import FloatArray, IntArray, PredictionKind, Target
+from arena.types import FloatArray, IntArray, PredictionKind, Target, Usage
 from arena.utils.lazy import pc
 
 MOST_CLASSES = 10_000
@@ -51,6 +52,8 @@ class TargetReading:
     decimal_comma: bool = False
     submission_columns: tuple[str, ...] = ()
     """Empty: the target columns, or one per class."""
+    gaps: bool = False
+    """Whether a row may lack the values of some targets."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +64,8 @@ class ReadTargets:
     columns: tuple[str, ...]
     truth: npt.NDArray[Any]
     """``(n,)`` or ``(n, n_targets)`` codes, values or texts; 0 or empty in ignored rows."""
+    known: npt.NDArray[np.bool_] | None = None
+    """``(n, n_targets)`` whether a ranked row has the value of a target; None: all have all."""
 
 
 def read_targets(
@@ -83,7 +88,11 @@ def read_targets(
         return _read_values(cells, ranked, reading, place, faults)
     if reading.kind is PredictionKind.TEXT:
         return _read_texts(cells, ranked, reading)
-    read = [_read_labels(n, c, ranked, reading, place, faults) for n, c in cells.items()]
+    known = _known(cells, ranked, reading)
+    read = [
+        _read_labels(name, column, ranked & known[:, at], reading, place, faults)
+        for at, (name, column) in enumerate(cells.items())
+    ]
     if len(read) == 1:
         target, codes = read[0]
         return ReadTargets((target,), _columns_of_one(target, reading, faults), codes)
@@ -97,7 +106,60 @@ def read_targets(
             message += "or targets with two labels each."
             faults.add("too many classes", message, column=target.name)
     truth = np.column_stack([codes for _, codes in read])
-    return ReadTargets(targets, tuple(target.name for target in targets), truth)
+    return ReadTargets(targets, tuple(target.name for target in targets), truth, known)
+
+
+def filled(
+    read: ReadTargets, usage: npt.NDArray[np.uint8], place: Place, faults: FaultList
+) -> ReadTargets:
+    """Return targets with a value in the place of each that is not known.
+
+    It is the lower median of those of the same usage, so that no other value seems to occur there.
+    A target without any value in the rows of a usage, and a ranked row without any value, are
+    faults.
+    """
+    if read.known is None or read.known.all():
+        return replace(read, known=None)
+    truth, known = read.truth.copy(), read.known
+    ranked = usage != Usage.IGNORED
+    faults.add_each(
+        "empty cell",
+        np.flatnonzero(ranked & ~known.any(axis=1)).tolist(),
+        lambda p: place.fault(
+            "empty cell", "The row has no target: write one, or mark the row as Ignored.", p, None
+        ),
+    )
+    for at, target in enumerate(read.targets):
+        for code in np.unique(usage[ranked]):
+            rows = usage == code
+            values = np.sort(truth[rows & known[:, at], at])
+            if not len(values):
+                message = "The target has no value in the public, private or other rows: leave it "
+                message += "out with --target, or choose other rows."
+                faults.add("no values", message, column=target.name)
+                continue
+            truth[rows & ~known[:, at], at] = values[(len(values) - 1) // 2]
+    return replace(read, truth=truth)
+
+
+def _known(
+    cells: Mapping[str, Any], ranked: npt.NDArray[np.bool_], reading: TargetReading
+) -> npt.NDArray[np.bool_]:
+    """Return ``(n, n_targets)`` whether a ranked row has the value of a target.
+
+    A word such as NA is a label where other labels are texts.
+    """
+    known = np.ones((len(ranked), len(cells)), dtype=np.bool_)
+    if not reading.gaps:
+        return known
+    for at, column in enumerate(cells.values()):
+        missing = is_missing(column) & ranked
+        others = pc.unique(to_text(column).filter(pa.array(ranked & ~missing))).to_pylist()
+        if reading.kind is not PredictionKind.VALUE and merge_equal_numbers(others) is None:
+            blank = pc.equal(pc.utf8_trim_whitespace(to_text(column)), "")
+            missing &= blank.to_numpy(zero_copy_only=False)
+        known[:, at] = ~missing
+    return known
 
 
 def read_extra(
@@ -130,7 +192,10 @@ def _read_values(
     place: Place,
     faults: FaultList,
 ) -> ReadTargets:
-    columns = [_blank_ignored(column, ranked) for column in cells.values()]
+    known = _known(cells, ranked, reading)
+    columns = [
+        _blank_ignored(column, ranked & known[:, at]) for at, column in enumerate(cells.values())
+    ]
     if reading.decimal_comma and all(is_text(column) for column in columns):
         columns = list(points_for_commas(columns, place, faults))
     values = [
@@ -139,7 +204,8 @@ def _read_values(
     ]
     truth = values[0] if len(values) == 1 else np.column_stack(values)
     targets = tuple(Target(name, None) for name in cells)
-    return ReadTargets(targets, reading.submission_columns or tuple(cells), truth)
+    columns_sent = reading.submission_columns or tuple(cells)
+    return ReadTargets(targets, columns_sent, truth, known if reading.gaps else None)
 
 
 def _blank_ignored(column: Any, ranked: npt.NDArray[np.bool_]) -> Any:

@@ -37,7 +37,7 @@ def admit(
     batch: list[Incoming] = []
     progress.start("Reading submissions", len(files))
     for file, read in examine(
-        files, solution, metric, manager, workers=workers, no_header=no_header
+        files, solution, metric, manager, workers=workers, no_header=no_header, gaps=True
     ):
         key = _key(read, metric)
         incoming = Incoming(file.team, file.name, read.sha256, read.values, read.faults, key)

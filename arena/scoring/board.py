@@ -19,8 +19,8 @@ from arena.evaluation.domain import constant_targets
 from arena.evaluation.group_jackknife import CALLS
 from arena.evaluation.multi_target import (
     metric_of_each_target,
-    predictions_of_target,
     target_column,
+    target_parts,
 )
 from arena.evaluation.predictions import block_size
 from arena.evaluation.ranks import best_first, minimum_ranks
@@ -45,6 +45,7 @@ from arena.scoring.settings import BoardSettings
 from arena.scoring.splits import rows_of
 from arena.types import (
     DEFAULT_RESAMPLES,
+    KNOWN_TARGET,
     ROW_TIMES,
     ROW_WEIGHTS,
     TEAMS,
@@ -55,6 +56,7 @@ from arena.types import (
     SubmissionRecord,
     Vocabulary,
 )
+from arena.utils.formatting import percent
 from arena.utils.parallel import Progress
 from arena.utils.tabular import as_json
 
@@ -218,6 +220,7 @@ class BoardRun:
                 (
                     *_notes(study, resampling),
                     *_weights(self.solution, rows),
+                    *_gaps(self.solution, rows),
                     *_times(self.solution, rows),
                     *([flipped] if flipped else ()),
                     *notes,
@@ -448,15 +451,17 @@ class BoardRun:
         if single is metric or is_black_box(metric):
             return {}
         predictions = self._predictions(records, self.split)
+        truth = self.solution.truth[rows]
         found = {}
-        for at, target in enumerate(self.solution.targets):
+        for part in target_parts(metric, truth.shape[1]):
             scores = full_scores(
-                single,
-                self.solution.truth[rows][:, at],
-                predictions_of_target(predictions, at),
+                part.metric,
+                part.of_truth(truth),
+                part.of_predictions(predictions),
                 workers=self.settings.n_workers,
             )
-            found[target_column(single, target.name)] = as_json(scores)
+            name = self.solution.targets[part.position].name
+            found[target_column(single, name)] = as_json(scores)
         return found
 
     def _public_scores(
@@ -493,6 +498,20 @@ def _weights(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
     return [
         f"Rows count by their weights: the {len(weights):,} ranked rows are worth "
         f"{effective_rows(weights):,.0f} rows of equal weight."
+    ]
+
+
+def _gaps(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
+    shares = [
+        solution.extra[KNOWN_TARGET + target.name][rows].mean()
+        for target in solution.targets
+        if KNOWN_TARGET + target.name in solution.extra
+    ]
+    if not shares:
+        return []
+    return [
+        f"The score is the mean over the targets of the score on the rows that have a value: "
+        f"{percent(min(shares))} to {percent(max(shares))} of the ranked rows."
     ]
 
 

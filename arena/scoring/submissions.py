@@ -138,18 +138,20 @@ def examine(
     max_bytes: int = MAX_BYTES,
     sendable: tuple[tuple[str, ...], ...] | None = None,
     no_header: Sequence[str] = (),
+    gaps: bool = False,
 ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
     """Yield each file with its predictions or its faults, in order.
 
     At most ``workers + 1`` files are in memory at a time. ``sendable`` are the labels of each
     target that a file may have; None: all of the solution. ``no_header`` is that of
-    :class:`~arena.types.SolutionColumns`.
+    :class:`~arena.types.SolutionColumns`, and ``gaps`` that of
+    :meth:`~arena.intake.columns.SubmissionForm.of`.
     """
     info = competition_info(metric, solution)
     sent = (solution.id_column, *solution.columns)
     order = {name: at for at, name in enumerate(no_header)}
     header = tuple(sorted(sent, key=lambda name: order.get(name, len(order)))) if order else ()
-    limits = {"max_bytes": max_bytes, "sendable": sendable, "header": header}
+    limits = {"max_bytes": max_bytes, "sendable": sendable, "header": header, "gaps": gaps}
     tasks = ((file, solution, metric, info, manager, limits) for file in files)
     read = run_tasks(_examine_one, tasks, workers=workers)
     yield from zip(files, read, strict=True)

@@ -20,6 +20,7 @@ from arena.store.digests import keyed_digest
 from arena.store.text_codes import insert_texts, select_texts
 from arena.store.timestamps import as_stored
 from arena.types import (
+    KNOWN_TARGET,
     ROW_WEIGHTS,
     FloatArray,
     IntArray,
@@ -302,15 +303,17 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
     query = """
         SELECT targets,
             (SELECT count(*) FROM solution_rows WHERE solution = $1 AND usage = $2),
-            EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND name = $3)
+            EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND name = $3),
+            EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND starts_with(name, $4))
         FROM solutions WHERE solution = $1
     """
-    found = cursor.execute(query, [number, int(Usage.PUBLIC), ROW_WEIGHTS]).fetchall()
+    given = [number, int(Usage.PUBLIC), ROW_WEIGHTS, KNOWN_TARGET]
+    found = cursor.execute(query, given).fetchall()
     if not found:
         return None
-    ((targets, n_public, weighted),) = found
+    ((targets, n_public, weighted, gaps),) = found
     classes = tuple(None if one is None else tuple(one) for _, one in parse_json(targets))
-    return SolutionOutline(n_public, classes, weighted)
+    return SolutionOutline(n_public, classes, weighted, gaps)
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
