@@ -20,6 +20,8 @@ from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
 from arena_bayes_error.sampling import group_codes
 
 _FOLDS = 10
+_MOST = 0.5
+"""No Bayes error of two classes is larger."""
 
 
 def from_ordered_scores(
@@ -74,7 +76,8 @@ def from_ordered_scores(
             _cross_fitted(array, positive, np.arange(len(array)) if codes is None else codes),
         )
     )
-    ends = wrong.reported_interval[0], max(tested.reported_interval[1], wrong.estimate)
+    high = min(tested.reported_interval[1], _MOST)
+    ends = wrong.reported_interval[0], max(high, wrong.estimate)
     return replace(wrong, bounded_interval=ends)
 
 

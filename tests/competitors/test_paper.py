@@ -17,7 +17,8 @@ from attacks import manager
 def test_figure_3_is_compared_with_the_authors_points_where_they_are(tmp_path: Path) -> None:
     options = PaperOptions(quick=True)
     rows, (plain,) = paper.figure_3(manager(), None, options, NoProgress(), submissions=10)
-    assert {row.published for row in rows} == set(paper.AT_THE_END.values())
+    compared = {row.published for row in rows if row.published is not None}
+    assert compared == set(paper.AT_THE_END.values())
     assert not plain.specification["hconcat"][0]["layer"][1]["data"]["values"]
     for file in paper.PANELS:
         path = tmp_path / f"kaggleboosting-4000-400-5-{file}.csv"
@@ -25,7 +26,7 @@ def test_figure_3_is_compared_with_the_authors_points_where_they_are(tmp_path: P
     rows, (drawn,) = paper.figure_3(manager(), tmp_path, options, NoProgress(), submissions=10)
     assert len(drawn.specification["hconcat"][0]["layer"][1]["data"]["values"]) == 3
     assert {row.agrees for row in rows if "Test" in row.quantity} == {False}
-    assert {row.agrees for row in rows if "Test" not in row.quantity} == {True}
+    assert {row.agrees for row in rows if "Test" not in row.quantity} == {None, True}
 
 
 def test_an_honest_board_hardly_changes_under_the_ladder() -> None:

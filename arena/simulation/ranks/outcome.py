@@ -67,7 +67,7 @@ def wilson_interval(share: float, trials: float) -> tuple[float, float]:
     return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
 
 
-def _populations(count: int, competitors: int) -> list[slice]:
+def disjoint_sets(count: int, competitors: int) -> list[slice]:
     """Return as many sets of models without a common member as there are."""
     return [
         slice(position, position + competitors)
@@ -125,7 +125,7 @@ def wins_of_sets(scores: ModelScores, test_rows: int, competitors: int) -> Float
     return np.stack(
         [
             _wins(scores.true[own], scores.competition[test_rows][own], scores.greater_is_better)
-            for own in _populations(len(scores.true), competitors)
+            for own in disjoint_sets(len(scores.true), competitors)
         ]
     )
 

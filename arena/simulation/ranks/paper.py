@@ -30,9 +30,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, within
-from arena.simulation.ranks.outcome import wins_of_sets
+from arena.simulation.ranks.outcome import (
+    QUANTILES,
+    disjoint_sets,
+    rank_quantiles,
+    wins_of_sets,
+)
 from arena.simulation.ranks.simulate import simulate_ranks
 from arena.simulation.ranks.study import RankSimulation
 from arena.types import Chart
@@ -41,8 +47,8 @@ from arena.utils.parallel import Progress
 GRID = Path(__file__).with_name("winner_stability.toml")
 TEST_ROWS = (1_000, 3_000, 10_000, 30_000, 100_000)
 COMPETITORS = (10, 30, 100, 300)
-_STUDY_ERROR = 0.07
-"""Of a frequency of the study: 50 tests."""
+_FEWEST_SETS = 5
+"""With fewer sets of models the spread between single sets, such as the study's, is not known."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,13 @@ class Frequency:
     mean: float
     error: float
     """The standard error."""
-    sets: int
-    """Of models that share none."""
+    by_set: tuple[float, ...]
+    """For each set of models; they share none."""
+
+    @property
+    def sets(self) -> int:
+        """The number of sets of models."""
+        return len(self.by_set)
 
 
 class WinnerStability:
@@ -86,7 +97,7 @@ class WinnerStability:
         found = frequencies(result)
         data = None if options.data is None else options.data / "winstab" / "best_winning.csv"
         published = {} if data is None else read_published(data)
-        figures = [*compared(found, published), *coverage(boards)]
+        figures = [*compared(found, published), *ranks_in_the_text(result), *coverage(boards)]
         figures += [
             Reproduced("trend", line, None, None, False, "it should not, by over 3 standard errors")
             for line in against_the_trend(found)
@@ -94,8 +105,9 @@ class WinnerStability:
         missing = [
             "The study's own rows: it trains on 100,000, with trees of up to 12,000 leaves; arena "
             "uses 4,000 synthetic rows.",
-            "The study's bootstrap figures, which are of its own models; the coverage of ranges "
-            "from bootstrap resamples replaces them.",
+            "The study's plots of scores and ranks, and its bootstrap figures, which are of its "
+            "own models: arena simulate ranks draws the former, and the coverage of ranges from "
+            "bootstrap resamples replaces the latter.",
         ]
         if not published:
             missing.append("The study's frequencies: winstab/best_winning.csv is not in --data.")
@@ -147,7 +159,7 @@ def frequencies(result: RankSimulation) -> dict[tuple[int, int], Frequency]:
             if len(means) > 1
         ]
         found[one.test_rows, one.competitors] = Frequency(
-            float(wins.mean()), float(max(errors)), len(wins)
+            float(wins.mean()), float(max(errors)), tuple(wins.mean(axis=1).tolist())
         )
     return found
 
@@ -161,12 +173,56 @@ def compared(
         what = f"best of {m:,} models wins on {n:,} rows"
         sets = "1 set" if one.sets == 1 else f"{one.sets:,} sets"
         precision = f"standard error {one.error:.2g} over {sets} of models"
-        if (n, m) in published:
-            reach = 3 * math.hypot(one.error, _STUDY_ERROR)
-            why = f"{precision}; other data, and the study has one set of models"
-            rows.append(within("win frequency", what, published[n, m], one.mean, reach, why))
-        else:
-            rows.append(Reproduced("win frequency", what, None, one.mean, None, precision))
+        rows.append(_beside("win frequency", what, published.get((n, m)), one.by_set, precision))
+    return rows
+
+
+def _beside(
+    where: str, what: str, published: float | None, by_set: Sequence[float], note: str = ""
+) -> Reproduced:
+    """Return the mean over sets of models, compared with the study's single set.
+
+    They agree if the study's value is in the 95% prediction interval of another set, by Student's
+    t. It includes the error of a set's tests. With few sets nothing is compared.
+    """
+    mean, count = float(np.mean(by_set)), len(by_set)
+    if published is None:
+        return Reproduced(where, what, None, mean, None, note)
+    if count < _FEWEST_SETS:
+        why = f"{note}; fewer than {_FEWEST_SETS} sets of models: not compared"
+        return Reproduced(where, what, published, mean, None, why.lstrip("; "))
+    spread = float(np.std(by_set, ddof=1)) * math.sqrt(1 + 1 / count)
+    reach = float(stdtrit(count - 1, 0.975)) * spread
+    why = f"{note}; another set of models would be within {reach:.2g} (95%), on other data"
+    return within(where, what, published, mean, reach, why.lstrip("; "))
+
+
+_RANKS_IN_THE_TEXT: Sequence[tuple[int, int, int, float, float]] = (
+    (100_000, 100, 10, 0.05, 6),
+    (100_000, 100, 10, 0.95, 16),
+    (100_000, 100, 30, 0.05, 21),
+    (100_000, 100, 30, 0.95, 46),
+    (10_000, 3_000, 1, 0.5, 12),
+    (10_000, 3_000, 1, 0.9, 50),
+)
+"""Test rows, models, true rank, quantile over the tests, and the published rank."""
+
+
+def ranks_in_the_text(result: RankSimulation) -> list[Reproduced]:
+    """Return the quantiles of competition ranks that the text of the study names."""
+    rows = []
+    for n, m, rank, share, published in _RANKS_IN_THE_TEXT:
+        if n not in result.scores.competition or m > len(result.scores.true):
+            continue
+        by_set = [
+            float(found.quantiles[rank - 1, QUANTILES.index(share)])
+            for found in (
+                rank_quantiles(result.scores.part(own), n, m)
+                for own in disjoint_sets(len(result.scores.true), m)
+            )
+        ]
+        what = f"{share:.0%} quantile of the rank of model {rank} of {m:,} on {n:,} rows"
+        rows.append(_beside("text", what, published, by_set, f"{len(by_set):,} sets of models"))
     return rows
 
 

@@ -34,6 +34,11 @@ class ModelScores:
     constant: float | None = None
     """The best score of a constant prediction on the population; None: not known."""
 
+    def part(self, models: slice) -> ModelScores:
+        """Return the scores of some of the models."""
+        own = {rows: scores[models] for rows, scores in self.competition.items()}
+        return replace(self, true=self.true[models], competition=own)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scoring:
