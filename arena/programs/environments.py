@@ -3,19 +3,21 @@
 An environment is a folder with ``environment.json`` and what it consists of::
 
     packages/     installed from a requirements file; the program runs with the machine's Python
-    root/         a whole system, such as that of an image
+    root/         a whole system, from an image
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,8 +53,7 @@ class Environment:
         """
         try:
             document = json.loads((folder / _FILE).read_text("utf-8"))
-            digest = str(document["digest"])
-            python = Path(document["python"])
+            digest, python = str(document["digest"]), Path(document.get("python", _SYSTEM))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{folder} holds no environment: make one with arena programs environment "
@@ -82,13 +83,11 @@ def make_environment(requirements: Path, parent: Path) -> Environment:
     """
     if not requirements.is_file():
         raise InputError(f"{requirements} is no file: write one with a line for each library.")
-    parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="new-", dir=parent) as temporary:
-        made, installer = Path(temporary) / "environment", Path(temporary) / "installer"
-        packages = made / "packages"
-        packages.mkdir(parents=True)
-        python = Path(sys.base_prefix).resolve()
-        interpreter = str(python / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}")
+    python = Path(sys.base_prefix).resolve()
+    interpreter = str(python / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}")
+    with _new(parent) as made:
+        packages, installer = made / "packages", made.with_name("installer")
+        packages.mkdir()
         # A virtual environment of its own has pip without a network, also where arena has none.
         _call([interpreter, "-m", "venv", str(installer)])
         install = ["-m", "pip", "install", "--no-compile", "--target", str(packages)]
@@ -96,17 +95,62 @@ def make_environment(requirements: Path, parent: Path) -> Environment:
         shutil.rmtree(packages / "bin", ignore_errors=True)  # scripts name the installer's Python
         compiling = ["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
         _call([interpreter, *compiling, "-s", str(packages), "-p", "/packages", str(packages)])
-        digest = _digest(packages)
-        atomic_write(
-            made / _FILE,
-            json.dumps({"digest": digest, "python": str(python)}).encode(),
-            mode=0o644,
-        )
-        made.chmod(0o755)
-        folder = parent / digest.removeprefix("sha256:")[:16]
-        if not folder.exists():
-            made.rename(folder)
+        return _named(made, parent, {"digest": _digest(packages), "python": str(python)})
+
+
+def unpack_environment(image: Path, parent: Path) -> Environment:
+    """Unpack the file system of an image into a new folder, named by its digest.
+
+    Devices are left out, and no file keeps the right to run as another user.
+
+    Parameters
+    ----------
+    image
+        A TAR archive, such as ``podman export`` writes.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or holds no ``usr`` folder.
+    """
+    with _new(parent) as made:
+        root = made / "root"
+        root.mkdir()
+        try:
+            with tarfile.open(image) as archive:
+                kept = (one for one in archive if not one.isdev())
+                archive.extractall(root, members=kept, filter="tar")
+        except (OSError, tarfile.TarError, EOFError) as error:
+            raise InputError(f"The image {image} cannot be unpacked: {error}.") from error
+        if not (root / "usr").is_dir():
+            raise InputError(
+                f"{image} holds no file system: write one with podman export CONTAINER."
+            )
+        return _named(made, parent, {"digest": digest_of_folder(root)})
+
+
+@contextlib.contextmanager
+def _new(parent: Path) -> Iterator[Path]:
+    """Yield a folder for an environment, which is removed unless it was renamed."""
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="new-", dir=parent) as temporary:
+        made = Path(temporary) / "environment"
+        made.mkdir()
+        yield made
+
+
+def _named(made: Path, parent: Path, document: Mapping[str, str]) -> Environment:
+    """Describe an environment, and give its folder the name by which it is found."""
+    atomic_write(made / _FILE, json.dumps(document).encode(), mode=0o644)
+    folder = environment_folder(parent, document["digest"])
+    if not folder.exists():
+        made.rename(folder)
     return Environment.read(folder)
+
+
+def environment_folder(parent: Path, digest: str) -> Path:
+    """Return the folder of an environment with a digest, whether there is one or not."""
+    return parent / digest.removeprefix("sha256:")[:16]
 
 
 def variables(box: Box, folders: Mapping[str, Path]) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from arena.errors import InputError
 from arena.interfaces import Box, Job, Outcome, Sandbox
+from arena.programs.environments import environment_folder
 from arena.programs.unpack import unpack_program
 from arena.types import Fault
 
@@ -53,7 +54,7 @@ def environment_of(digest: str) -> Path | None:
     """
     if not digest:
         return None
-    folder = environments_folder() / digest.removeprefix("sha256:")[:16]
+    folder = environment_folder(environments_folder(), digest)
     if not folder.is_dir():
         raise InputError(
             f"This machine does not hold the environment {digest}: make it with arena programs "

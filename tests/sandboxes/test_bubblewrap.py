@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import os
+import re
 import shutil
+import stat
+import subprocess
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.errors import SandboxError
+from arena.errors import InputError, SandboxError
 from arena.interfaces import Box, End, Job, Outcome
+from arena.programs.environments import unpack_environment
 from arena_sandboxes.bubblewrap import Bubblewrap
 
 pytestmark = [
@@ -38,7 +45,13 @@ ENDS = {
 
 
 def run(
-    folder: Path, program: str, outputs: Sequence[str] = ("predictions.csv",), **limits: Any
+    folder: Path,
+    program: str,
+    outputs: Sequence[str] = ("predictions.csv",),
+    sandbox: Bubblewrap | None = None,
+    environment: Path | None = None,
+    command: tuple[str, ...] = ("python3", "main.py"),
+    **limits: Any,
 ) -> Outcome:
     for name in ("program", "input", "target"):
         (folder / name).mkdir()
@@ -46,12 +59,13 @@ def run(
     (folder / "input" / "rows.csv").write_text("row\n")
     job = Job(
         program=folder / "program",
-        command=("python3", "main.py"),
+        command=command,
         inputs=folder / "input",
         outputs=tuple(outputs),
         target=folder / "target",
+        environment=environment,
     )
-    return Bubblewrap().run(job, Box(**(LIMITS | limits)))
+    return (sandbox or Bubblewrap()).run(job, Box(**(LIMITS | limits)))
 
 
 @pytest.mark.parametrize("case", ENDS)
@@ -84,3 +98,91 @@ def test_a_folder_is_packed(tmp_path: Path) -> None:
 def test_a_machine_that_cannot_run_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match="A run needs 1 GPUs, and /dev/nvidia"):
         run(tmp_path, OUTPUT, gpus=1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device nodes")
+def test_a_run_gets_its_devices_and_no_others(tmp_path: Path) -> None:
+    """Stand-ins for GPUs: nodes of /dev/zero and /dev/null."""
+    names = ("arena-gpu0", "arena-gpu1", "arena-gpuctl")
+    nodes = [Path("/dev") / f"{tmp_path.name}-{name}" for name in names]
+    program = f"""\
+import os
+seen = sorted(name for name in os.listdir("/dev") if "arena-gpu" in name)
+assert open("/dev/{nodes[0].name}", "rb").read(3) == bytes(3)
+print(*seen)
+"""
+    try:
+        for node in nodes:
+            os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 5))
+            node.chmod(0o666)
+        sandbox = Bubblewrap(gpu_devices=f"/dev/{tmp_path.name}-arena-gpu*")
+        outcome = run(tmp_path, program, sandbox=sandbox, gpus=1)
+    finally:
+        for node in nodes:
+            node.unlink(missing_ok=True)
+    assert outcome.log.decode().split() == [nodes[0].name, nodes[2].name], outcome.log
+
+
+def image(path: Path) -> Path:
+    """Write an image with a shell, its libraries, a model, a device and a setuid program."""
+    said = subprocess.run(["ldd", "/bin/sh"], capture_output=True, text=True, check=True).stdout
+    libraries = re.findall(r"/\S+\.so\S*", said)
+    with tarfile.open(path, "w") as archive:
+        for name in ("/bin/sh", *libraries):
+            archive.add(Path(name).resolve(), name)
+        for name, kind, mode in (
+            ("usr", tarfile.DIRTYPE, 0o755),
+            ("opt/model.txt", tarfile.REGTYPE, 0o4755),
+            ("dev/sda", tarfile.BLKTYPE, 0o666),
+        ):
+            member = tarfile.TarInfo(name)
+            member.type, member.mode, member.size = kind, mode, 8 * (kind == tarfile.REGTYPE)
+            archive.addfile(member, io.BytesIO(b"weights\n"))
+    return path
+
+
+def test_an_image_is_seen_instead_of_the_system(tmp_path: Path) -> None:
+    made = unpack_environment(image(tmp_path / "image.tar"), tmp_path / "environments")
+    root = made.folders["root"]
+    assert not (root / "dev" / "sda").exists()
+    assert stat.S_IMODE((root / "opt" / "model.txt").stat().st_mode) == 0o755
+    program = (
+        "read what < /opt/model.txt; echo $what /usr/* /etc/*; echo id > /output/predictions.csv"
+    )
+    outcome = run(tmp_path, program, environment=made.folder, command=("/bin/sh", "main.py"))
+    assert (outcome.end, outcome.log) == (End.OK, b"weights /usr/* /etc/*\n")
+
+
+def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tar").write_bytes(b"x" * 1024)
+    with tarfile.open(tmp_path / "b.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("a"))
+    with tarfile.open(tmp_path / "c.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("../../a"))
+    for name, message in (
+        ("a", "cannot be unpacked"), ("b", "holds no file system"), ("c", "cannot be unpacked"),
+        ("d", "cannot be unpacked"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            unpack_environment(tmp_path / f"{name}.tar", tmp_path / "environments")
+    assert list((tmp_path / "environments").iterdir()) == []
+
+
+def test_a_check_finds_this_machine_able() -> None:
+    sentences = Bubblewrap().check()
+    assert all("runner is root" in one or "control group" in one for one in sentences)
+    assert set(Bubblewrap().versions()) == {"bwrap", "linux"}
+
+
+@pytest.mark.parametrize("pattern", ["/nowhere/bwrap", "/bin/false"])
+def test_a_machine_without_bubblewrap_is_told_what_to_do(
+    pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bwrap").symlink_to(pattern)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (sentence,) = Bubblewrap().check()
+    assert sentence.startswith(
+        "There is no bubblewrap on this machine: apt-get install"
+        if "nowhere" in pattern
+        else "bwrap could not run a program: it was killed. Run arena programs check"
+    )

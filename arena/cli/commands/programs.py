@@ -10,6 +10,7 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, print_document
 from arena.cli.items import show_items
+from arena.errors import UsageError
 from arena.utils.text import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -37,23 +38,33 @@ def sandboxes(
 @app.command()
 def environment(
     requirements: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--requirements", "-r", help="A file with a line for each library, as pip reads it."
         ),
-    ],
+    ] = None,
+    image: Annotated[
+        Path | None,
+        typer.Option(help="A TAR archive of a whole system, as podman export writes it."),
+    ] = None,
 ) -> None:
     """Install the libraries that programs may import, and print the digest that names them.
 
     pip's own settings decide from where: with PIP_NO_INDEX=1 and PIP_FIND_LINKS=FOLDER from a
     folder of wheels, without a network. Every machine that runs programs needs the environment.
     """
-    from arena.programs.environments import make_environment
+    from arena.programs.environments import make_environment, unpack_environment
     from arena.programs.running import environments_folder
     from arena.utils.progress import stage
 
-    with stage("Installing the libraries"):
-        made = make_environment(requirements, environments_folder())
+    if requirements is not None and image is None:
+        with stage("Installing the libraries"):
+            made = make_environment(requirements, environments_folder())
+    elif image is not None and requirements is None:
+        with stage("Unpacking the image"):
+            made = unpack_environment(image, environments_folder())
+    else:
+        raise UsageError("Give either --requirements FILE or --image TAR.")
     console().print(made.digest, soft_wrap=True)
 
 

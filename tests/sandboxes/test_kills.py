@@ -1,0 +1,111 @@
+"""A runner that is killed leaves no process; its next run removes what else it left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from arena.utils.processes import descendants
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap"),
+]
+PROGRAM = """\
+import os, time
+open("/output/predictions.csv", "w").write("id\\n")
+if os.path.exists("/input/long"):
+    for _ in range(3):
+        if os.fork() == 0:
+            os.setsid()
+    time.sleep(100)
+"""
+RUN = """\
+import sys
+from pathlib import Path
+from arena.interfaces import Box
+from arena.plugin.manager import PluginManager
+from arena.programs.running import run_program
+box = Box(seconds=60, memory_mb=64, disk_mb=8, cores=1, processes=16, output_bytes=1000)
+folder = Path(sys.argv[1])
+(folder / "target").mkdir(exist_ok=True)
+sandbox = PluginManager().sandboxes.resolve("bwrap")
+print("ready", flush=True)
+command = ("python3", "-X", sys.argv[2], "main.py")
+print(run_program(folder / "main.py", folder / sys.argv[3], folder / "target", command=command,
+                  environment=None, box=box, sandbox=sandbox).end)
+"""
+DELAYS = (0.0, 0.02, 0.05, 0.12, 0.5)
+
+
+def start(folder: Path, marker: str, inputs: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", RUN, str(folder), marker, inputs]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "ARENA_RUNNER": str(folder / "runner")},
+    )
+
+
+def marked(marker: str) -> list[str]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                if marker.encode() in (folder / "cmdline").read_bytes():
+                    found.append(folder.name)
+    return found
+
+
+def groups() -> list[Path]:
+    """Return the control groups of runs whose runner has ended."""
+    return [
+        path
+        for path in Path("/sys/fs/cgroup").glob("**/arena-run-*")
+        if not Path(f"/proc/{path.name.split('-')[2]}").exists()
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("short", "long"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "long" / "long").touch()
+    (tmp_path / "main.py").write_text(PROGRAM)
+    return tmp_path
+
+
+@pytest.mark.parametrize("delay", DELAYS)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_runner_leaves_nothing(delay: float, number: signal.Signals, folder: Path) -> None:
+    marker = secrets.token_hex(8)
+    runner = start(folder, marker, "long")
+    assert runner.stdout is not None
+    runner.stdout.readline()
+    if delay == max(DELAYS):
+        until = time.monotonic() + 20
+        while len(marked(marker)) < 8 and time.monotonic() < until:
+            time.sleep(0.01)
+    time.sleep(delay)
+    runner.send_signal(number)
+    runner.wait(20)
+    runner.stdout.close()
+    until = time.monotonic() + 10
+    while marked(marker) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert marked(marker) == []
+    again = start(folder, marker, "short")
+    assert again.communicate(timeout=60)[0] == "ready\nok\n"
+    assert groups() == []
+    assert [path.name for path in (folder / "runner" / "work").iterdir()] == []
+    assert descendants(os.getpid()) == []
