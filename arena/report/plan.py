@@ -91,6 +91,10 @@ def plan_report(advice: Advice) -> Report:
     )
 
 
+def _whole(number: float | None) -> int | None:
+    return None if number is None else math.ceil(number)
+
+
 def questions_report(questions: QuestionPlan) -> Report:
     """Return the report of a plan from a table: how many cases show a difference."""
     verdict = (
@@ -109,12 +113,37 @@ def questions_report(questions: QuestionPlan) -> Report:
             for one in questions.needed
         ),
     )
+    neighbours = Table(
+        "To show which of two neighbours in rank is better",
+        ("better", "worse", "lead", "shown now", "cases", "at least", "at most", "tasks"),
+        tuple(
+            (
+                one.better,
+                one.worse,
+                one.lead,
+                one.shown,
+                _whole(one.cases),
+                _whole(one.cases_low),
+                _whole(one.cases_high),
+                _whole(one.tasks),
+            )
+            for one in questions.neighbours
+        ),
+    )
+    about = (
+        "For a paired test of each pair alone, if the true difference is the lead on this table. "
+        "Its interval gives the least and the most cases; no most: it may be 0. Tasks are the "
+        "number needed where those of the table are a sample of many tasks."
+    )
     return Report(
         title=f"How many cases show a difference? ({questions.metric})",
         facts=(("Cases", f"{questions.cases:,}"), ("Level", level_text(questions.level))),
         verdicts=(verdict,),
         boards=(),
-        sections=(Section("How many cases?", "", (table,)),),
+        sections=(
+            Section("How many cases?", "", (table,)),
+            Section("Neighbours in rank", about, (neighbours,)),
+        ),
     )
 
 

@@ -28,6 +28,7 @@ from arena.utils.text import printable
 
 _MOST_ALGORITHMS = 30
 _ANSWERS = (1, 2, 4, 8, 16)
+_FEWEST_TASKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,29 @@ class QuestionsForAnswers:
     """Of the pair that needs the fewest."""
     cases_high: float
     """Of the pair that needs the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourPlan:
+    """What it takes to show which of two algorithms next to each other in rank is better."""
+
+    better: str
+    """The algorithm with the better mean on the table."""
+    worse: str
+    """The next one in rank."""
+    lead: float
+    """The difference of their means, at least 0."""
+    shown: bool
+    """Whether the table shows it by a paired test of this pair alone."""
+    cases: float | None
+    """Cases that show a true difference of ``lead``; None: they have equal means."""
+    cases_low: float
+    """The same if the true difference is at the upper end of its interval."""
+    cases_high: float | None
+    """The same at its lower end; None: the table does not exclude that it is 0."""
+    tasks: float | None
+    """Tasks that show it where those of the table are a sample of many, each with as many cases as
+    now; None: fewer than three tasks, or equal means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +90,8 @@ class QuestionPlan:
     """For each number of answers; only one, if no case was answered twice."""
     unpaired: float
     """Cases needed if each algorithm had its own cases; median over the pairs."""
+    neighbours: tuple[NeighbourPlan, ...]
+    """Each algorithm with the next one in rank, the best first."""
     notes: tuple[str, ...] = ()
     """Algorithms that were left out, one sentence each; not in the document."""
 
@@ -248,6 +274,46 @@ def plan_questions(
         detectable=float(np.median(np.sqrt(factor * variances / n))),
         needed=needed,
         unpaired=float(np.median(factor * (single[first] + single[second]) / wanted**2)),
+        neighbours=tuple(
+            _neighbours(
+                table.subset([j, j + 1]), level, factor, greater_is_better=greater_is_better
+            )
+            for j in range(m - 1)
+        ),
+    )
+
+
+def _neighbours(
+    pair: CaseMatrix, level: float, factor: float, *, greater_is_better: bool
+) -> NeighbourPlan:
+    """Return the plan of two algorithms, the better one first.
+
+    ``factor`` is the number of cases for a difference of one standard deviation.
+    """
+    better, worse = pair.algorithms
+    differences = (pair.values[0] - pair.values[1]) * (1 if greater_is_better else -1)
+    n, variance, lead = len(differences), _variance(pair, differences), float(differences.mean())
+    reach = float(ndtri((1 + level) / 2)) * float(np.sqrt(variance / n))
+
+    def cases_for(difference: float) -> float | None:
+        return factor * variance / difference**2 if difference > 0 else None
+
+    tasks = None
+    codes = pair.tasks
+    if codes is not None and lead > 0 and len(counts := np.bincount(codes)) >= _FEWEST_TASKS:
+        by_task = np.bincount(codes, weights=differences) / counts
+        # Student's t needs that many more than the normal test (Guenther 1981).
+        more = float(ndtri((1 + level) / 2)) ** 2 / 2
+        tasks = factor * float(by_task.var(ddof=1)) / lead**2 + more
+    return NeighbourPlan(
+        better=better,
+        worse=worse,
+        lead=lead,
+        shown=lead > reach,
+        cases=cases_for(lead),
+        cases_low=cases_for(lead + reach) or 0.0,
+        cases_high=cases_for(lead - reach),
+        tasks=tasks,
     )
 
 

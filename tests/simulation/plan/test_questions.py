@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 
 from arena.errors import UsageError
 from arena.interfaces import CaseScores
@@ -87,3 +88,25 @@ def test_the_command_prints_what_its_schema_says(tmp_path: Path) -> None:
     told = run_here("plan", "--from", "l.csv", "--difference", "0.1", *columns, cwd=tmp_path)
     assert "The 60 cases of the table" in told.stdout.replace("\n", " "), told.stderr
     assert "answers per case" in told.stdout
+
+
+def test_neighbours_are_shown_on_as_many_cases_and_tasks_as_said() -> None:
+    one = table(2_000, 1)
+    found = plan_questions(one, "value")
+    (pair,) = found.neighbours
+    assert (pair.better, pair.worse, pair.shown, pair.tasks) == ("a", "b", True, None)
+    assert pair.cases == pytest.approx(found.needed[0].cases)
+    assert pair.cases_low < pair.cases < pair.cases_high
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(400), 5)
+    effects = np.stack([rng.normal(0.0, 0.5, 400)[codes], np.zeros(2_000)])
+    tasks = replace(one, values=one.values + effects, tasks=codes)
+    (pair,) = plan_questions(tasks, "value").neighbours
+    needed = round(pair.tasks)
+    spread = np.sqrt(0.5**2 + (OMEGA**2 + 2 * SIGMA**2) / 5)
+    drawn = pair.lead + spread * rng.normal(size=(4_000, needed))
+    statistics = drawn.mean(axis=1) / drawn.std(axis=1, ddof=1) * np.sqrt(needed)
+    power = (statistics > stdtrit(needed - 1, 0.975)).mean()
+    assert power == pytest.approx(0.8, abs=0.05)
+    (tied,) = plan_questions(one.subset([0, 0]), "value", 0.1).neighbours
+    assert (tied.cases, tied.cases_high, tied.shown) == (None, None, False)
