@@ -352,7 +352,16 @@ class PilotPlanRequest(PlanRequest):
     submissions: Annotated[
         tuple[Path, ...], Choice("Submissions of the pilot, such as some baselines.")
     ] = ()
-    metric: Annotated[str | None, Choice("Metric of the pilot.")] = None
+    metric: Annotated[
+        str | None, Choice("Metric of the pilot; several, separated by commas, with --combine.")
+    ] = None
+    combine: Annotated[
+        str | None,
+        Choice(
+            "How the scores by several metrics, or on each task, become one: mean, geometric or "
+            "worst."
+        ),
+    ] = None
     columns: SolutionColumns = field(default_factory=SolutionColumns)
     split: Annotated[str, Choice("The pilot's rows: private, public or all.")] = "private"
     resamples: Annotated[int, Choice("Number of bootstrap resamples.")] = DEFAULT_RESAMPLES
@@ -364,6 +373,11 @@ class PilotPlanRequest(PlanRequest):
         PlanRequest.__post_init__(self)
         if not self.submissions or self.metric is None:
             raise UsageError("A pilot needs submissions and --metric in addition to SOLUTION.")
+        if self.combine == "mean_rank":
+            raise UsageError(
+                "A mean of ranks depends on all teams, so a pilot does not tell it for others: "
+                "plan with --combine mean."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

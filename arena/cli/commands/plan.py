@@ -45,6 +45,7 @@ def _job(given: Mapping[str, Any]) -> int:
         "classes",
         "cluster",
         "time",
+        "tasks",
         "weight",
         "no_header",
         "submission",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.competition.view import CompetitionView
-from arena.errors import InputError, MetricError
+from arena.errors import InputError, MetricError, UsageError
 from arena.evaluation.clusters import fewest_units, size_degrees_of_freedom
 from arena.evaluation.ranks import best_first
 from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
@@ -27,7 +27,7 @@ from arena.scoring.board import BoardStudy
 from arena.scoring.private_board import analysis_generator
 from arena.scoring.result import RejectedFile
 from arena.scoring.score import admitted
-from arena.scoring.settings import BoardSettings, ScoreSettings
+from arena.scoring.settings import BoardSettings, ScoreSettings, combination_of
 from arena.simulation.degenerate import best_constant_score, degenerate_board
 from arena.simulation.plan.mechanisms import read_attacks, recommended_mechanism
 from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
@@ -47,7 +47,6 @@ from arena.types import (
     DEFAULT_RESAMPLES,
     FloatArray,
     IntArray,
-    Solution,
     SolutionColumns,
 )
 from arena.utils.arguments import several
@@ -93,6 +92,7 @@ def plan(
     submissions: str | Path | Sequence[str | Path] = (),
     metric: str | None = None,
     *,
+    combine: str | None = None,
     columns: SolutionColumns | None = None,
     split: str = "private",
     stratify: bool | None = None,
@@ -128,7 +128,11 @@ def plan(
     submissions
         Files or folders of submissions to the pilot; not with a competition.
     metric
-        Such as ``"roc_auc"``; not with a competition.
+        Such as ``"roc_auc"``; several, separated by commas, if they are combined. Not with a
+        competition.
+    combine
+        How the scores by several metrics, or on each task, become one: ``mean``, ``geometric`` or
+        ``worst``; not with a competition.
     columns
         The columns of the solution; not with a competition.
     split
@@ -206,6 +210,7 @@ def plan(
     of_files: dict[str, Any] = {
         "submissions": tuple(Path(path) for path in several(submissions)),
         "metric": metric,
+        "combine": combine,
         "columns": columns or SolutionColumns(),
         "split": split,
         "resamples": resamples,
@@ -240,8 +245,19 @@ def plan_files(request: PilotPlanRequest, manager: PluginManager, progress: Prog
         stratify=request.stratify,
         workers=request.where.workers,
     )
+    first, *others = split_specifications(request.metric or "")
+    if others and request.combine is None:
+        raise UsageError(
+            "Several metrics need --combine, such as mean; other metrics to compare with the first "
+            "are --metrics."
+        )
     settings = ScoreSettings(
-        metric=request.metric or "", columns=request.columns, split=request.split, board=board
+        metric=first,
+        others=tuple(others),
+        combination=combination_of(request.combine),
+        columns=request.columns,
+        split=request.split,
+        board=board,
     )
     metrics = split_specifications(request.metrics)
     with request.where.open():
@@ -275,13 +291,9 @@ def read_competition(
     ranked = competition.study(workers=workers, progress=progress)
     name = competition.settings.metric.specification
     manager = competition.manager
-    mechanism = _mechanism(name, competition.solution, "private", manager)
+    single: Metric = manager.metrics.resolve(name)
+    mechanism = recommended_mechanism(single, competition.solution, "private", manager)
     return _read(ranked, name, mechanism, metrics, manager, np.random.default_rng(seed))
-
-
-def _mechanism(metric: str, solution: Solution, split: str, manager: PluginManager) -> str:
-    single: Metric = manager.metrics.resolve(metric)
-    return recommended_mechanism(single, solution, split, manager)
 
 
 def read_pilot(
@@ -296,9 +308,13 @@ def read_pilot(
     manager = PluginManager() if manager is None else manager
     with admitted(solution, submissions, settings, manager, progress) as folder:
         ranked = folder.run.study(folder.counting, rejected=folder.rejected, notes=folder.notes)
-        mechanism = _mechanism(settings.metric, folder.run.solution, settings.split, manager)
+        run = folder.run
+        single: Metric = run.metric
+        if settings.combination is None:
+            single = manager.metrics.resolve(settings.metric)
+        mechanism = recommended_mechanism(single, run.solution, settings.split, manager)
         rng = analysis_generator(settings.board.seed, 0)
-        return _read(ranked, settings.metric, mechanism, metrics, manager, rng)
+        return _read(ranked, run.specification, mechanism, metrics, manager, rng)
 
 
 def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
