@@ -35,6 +35,11 @@ class ServerSection(ConfigSection):
     board: Literal["anyone", "members"] = Field(
         "anyone", description="Who sees the public leaderboard: anyone or members."
     )
+    private_scores: Literal["board", "own"] = Field(
+        "board",
+        description="After the result is published, whether a team sees the private score of its "
+        "final file only (board), or of each of its files (own).",
+    )
     files: Literal["anyone", "members", "accepted"] = Field(
         "accepted",
         description="Who downloads what is in the folder files/: anyone, members of a team, or "

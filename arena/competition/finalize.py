@@ -31,7 +31,7 @@ from arena.store.digests import document_digest, text_digest
 from arena.store.events import DATED
 from arena.types import Mark, SubmissionRecord
 from arena.utils.bracket_rows import COLUMNS_IN_BRACKETS, with_brackets
-from arena.utils.parallel import Progress
+from arena.utils.parallel import NoProgress, Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable
 
@@ -115,6 +115,22 @@ def study(state: CompetitionState, progress: Progress, *, workers: int = 0) -> B
     """
     counted = _counted(state)
     return _run(state, counted, progress, workers, None).study(counted.records)
+
+
+_TOGETHER = 64
+"""Submissions whose predictions are in memory at a time."""
+
+
+def private_scores(state: CompetitionState) -> dict[int, float]:
+    """Return the score on the private rows of each submission that counts and has one."""
+    counted = _counted(state)
+    run = _run(state, counted, NoProgress(), 1, intervals=False)
+    records, scores = state.ledger.counting(), dict[int, float]()
+    for at in range(0, len(records), _TOGETHER):
+        some = records[at : at + _TOGETHER]
+        found = zip((one.submission for one in some), run.scores_of(some).tolist(), strict=True)
+        scores |= {number: score for number, score in found if np.isfinite(score)}
+    return scores
 
 
 @dataclass(frozen=True, slots=True)

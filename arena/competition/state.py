@@ -259,17 +259,21 @@ class CompetitionState:
             )
 
 
-def public_standings(state: CompetitionState, *, live: bool = False) -> list[dict[str, Any]]:
+def public_standings(
+    state: CompetitionState, *, live: bool = False, until: datetime | None = None
+) -> list[dict[str, Any]]:
     """Return the public standings, best first, computed from released scores only.
 
     They are empty while scores are not shown on the board; while it is frozen, they are those at
-    the freeze. ``live``: the current ones in either case, for the organiser.
+    the freeze. ``live``: the current ones in either case, for the organiser. ``until``: only of
+    what was received until then.
     """
     state = state.in_phase()
     ledger, better, public = state.ledger, state.greater_is_better, state.settings.public
     if public.scores != "board" and not live:
         return []
-    until = None if live else frozen_since(state)
+    frozen = None if live else frozen_since(state)
+    until = min((one for one in (until, frozen) if one is not None), default=None)
     return public_board(
         ledger.standings(greater_is_better=better, until=until),
         greater_is_better=better,

@@ -310,6 +310,47 @@ class CompetitionView:
 
         return results.next_result(self._board, self.leaderboard())
 
+    def ranks_at(self, time: datetime) -> dict[str, int]:
+        """Return the rank of each team on the public board by what was received until a time.
+
+        By what is known now: a file that was disqualified since does not count.
+        """
+        rows = public_standings(self._state, until=time)
+        return {row["team"]: row["rank"] for row in rows if row["rank"] is not None}
+
+    def last_entries(self) -> dict[str, str]:
+        """Return when each team's last accepted submission was received; none after a freeze."""
+        frozen = self.frozen_since
+        return {
+            row["team"]: row["received"]
+            for row in self.submissions()
+            if row["status"] == "accepted"
+            and (frozen is None or datetime.fromisoformat(row["received"]) <= frozen)
+        }
+
+    def private_scores_for_teams(self) -> dict[int, tuple[float, int]]:
+        """Return the private score of each submission, and the rank it would have.
+
+        Empty unless a result is published, and ``[server] private_scores`` is ``own``. The rank is
+        that among the final submissions of the teams: 1 + the number of those that are better.
+        """
+        from arena.competition import finalize
+
+        results = self.results()
+        published = bool(results) and results[-1]["state"] == "published"
+        if not published or self.settings.server.private_scores != "own":
+            return {}
+        sign = 1.0 if self.greater_is_better else -1.0
+        finals = [
+            sign * row["score"]
+            for row in self.private_leaderboard()
+            if row["rank"] is not None and row["score"] is not None
+        ]
+        return {
+            number: (score, 1 + sum(final > sign * score for final in finals))
+            for number, score in finalize.private_scores(self._state).items()
+        }
+
     def released_again(self) -> frozenset[int]:
         """Return the submissions whose score was released again by a rebuild of the board."""
         from arena.competition.rebuild import REBUILT

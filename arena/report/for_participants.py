@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 
 from arena.competition.create import sample_note
 from arena.competition.view import CompetitionView
@@ -36,13 +35,7 @@ def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str
 
 def last_entries(competition: CompetitionView) -> dict[str, str]:
     """Return the minute of each team's last accepted submission."""
-    frozen = competition.frozen_since
-    return {
-        row["team"]: minute(row["received"])
-        for row in competition.submissions()
-        if row["status"] == "accepted"
-        and (frozen is None or datetime.fromisoformat(row["received"]) <= frozen)
-    }
+    return {team: minute(received) for team, received in competition.last_entries().items()}
 
 
 def with_last_entries(board: Board, teams: list[str], entries: Mapping[str, str]) -> Board:

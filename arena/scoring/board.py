@@ -279,6 +279,10 @@ class BoardRun:
             "public_score": public,
         }
 
+    def scores_of(self, records: Sequence[SubmissionRecord]) -> FloatArray:
+        """Return the score of each submission, ``(m,)``; NaN where the metric is not defined."""
+        return self._scores(records, self.split)
+
     def _study(
         self, records: Sequence[SubmissionRecord], scores: FloatArray
     ) -> tuple[Study, Resampling]:

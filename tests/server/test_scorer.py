@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -55,6 +57,62 @@ def decide(intake: Intake, kind: Kind, sender: str = "", **payload: Any) -> str:
     return request.request
 
 
+@pytest.mark.parametrize("shown", ["board", "own"])
+def test_ranks_of_yesterday_and_private_scores_after_publication(
+    folder: Path, layout: Layout, shown: str
+) -> None:
+    config, intake = folder / CONFIG_NAME, Intake(layout.intake)
+    text = config.read_text().replace('rule = "chosen"', 'rule = "best_public"')
+    config.write_text(f'{text}\n[server]\nprivate_scores = "{shown}"\n')
+    now = datetime(2030, 1, 1, 23, 50, tzinfo=UTC)
+    with scorer_of(folder, layout, lambda: now) as scorer:
+        public = Published(layout.public("race"))
+        for number, team in enumerate(("red", "blue")):
+            send(layout, intake, team, predictions(number))
+            settle(scorer)
+        yesterday = [row["team"] for row in _document(public, "board")]
+        assert _document(public, "ranks before")["ranks"] == {}
+        now += timedelta(minutes=30)
+        send(layout, intake, yesterday[1], predictions(7))
+        settle(scorer)
+        assert _document(public, "ranks before") == {
+            "since": "2030-01-02T00:00:00+00:00",
+            "ranks": {team: rank for rank, team in enumerate(yesterday, 1)},
+        }
+        last = public.last_entries(["red", "blue", "x"])
+        assert last.keys() == {"red", "blue"}
+        assert max(last, key=last.__getitem__) == yesterday[1]
+    text = config.read_text()
+    config.write_text(text.replace("# deadline =", "deadline = 2030-01-02T01:00:00Z"))
+    now = datetime(2030, 1, 3, tzinfo=UTC)
+    with scorer_of(folder, layout, lambda: now) as scorer:
+        decide(intake, "finalize")
+        settle(scorer)
+        assert {one.private for one in public.answers(None)} == {None}
+        decide(intake, "publish")
+        settle(scorer)
+        answers = {one.submission: one for one in public.answers(None)}
+        for row in _document(public, "private")["leaderboard"]:
+            answer = answers[row["submission"]]
+            if shown == "own":
+                assert answer.private == pytest.approx(row["score"])
+                assert answer.private_rank == row["rank"]
+            else:
+                assert answer.private is None
+        assert (sum(one.private is not None for one in answers.values()) == 3) == (shown == "own")
+        decide(intake, "retract", reason="Wrong labels.")
+        settle(scorer)
+        assert {one.private for one in public.answers(None)} == {None}
+    public.close()
+    intake.close()
+
+
+def _document(public: Published, name: str) -> Any:
+    document = public.document(name)
+    assert document is not None
+    return document.json()
+
+
 def test_settings_apply_while_the_server_runs(folder: Path, layout: Layout) -> None:
     """By the web or by hand; what cannot be adopted leaves the former ones, and is said."""
     stop, config = threading.Event(), folder / CONFIG_NAME
@@ -88,7 +146,9 @@ def _published(layout: Layout) -> Published:
 
 
 def _published_title(published: Published) -> str:
-    document = published.document("competition")
+    document = None
+    with contextlib.suppress(sqlite3.OperationalError):  # the scorer is just starting
+        document = published.document("competition")
     return "" if document is None else str(document.json()["title"])
 
 
@@ -221,7 +281,6 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         before = contents(layout)
     # Everything published follows from the record and the queue.
     layout.public("race").unlink()
-    later = timedelta()
     with scorer_of(folder, layout, clock):
         assert contents(layout) == before
     intake.close()

@@ -68,6 +68,10 @@ class Answer:
     """The submission whose score it is, if the mechanism repeated an earlier score."""
     late: bool = False
     """Whether it came after the deadline: it is listed apart, and not ranked."""
+    private: float | None = None
+    """The score on the private rows, once the result is published and teams see it."""
+    private_rank: int | None = None
+    """The rank that it would have among the final submissions."""
     before_rebuild: bool = False
     """Whether it is a score from before the board was released again."""
     faults: tuple[Mapping[str, Any], ...] = ()
@@ -113,6 +117,8 @@ class TeamFacts:
     """When it may submit last, if that is after the deadline: ISO 8601, UTC."""
     selected: tuple[int, ...] = ()
     """The chosen final submissions."""
+    last: str | None = None
+    """When its last accepted submission was received: ISO 8601, UTC."""
     disqualified: str | None = None
     """The reason, if the team is disqualified."""
 
@@ -540,6 +546,16 @@ class Published:
             limit,
         )
         return [Answer.of(parse_json(row["document"])) for row in rows]
+
+    def last_entries(self, teams: Sequence[str]) -> dict[str, str]:
+        """Return when the last accepted submission of each of these teams was received."""
+        marks = ", ".join("?" * len(teams))
+        rows = self._rows(
+            f"SELECT team, json_extract(document, '$.last') AS last FROM teams"  # noqa: S608
+            f" WHERE team IN ({marks}) AND last IS NOT NULL",
+            *teams,
+        )
+        return {row["team"]: row["last"] for row in rows}
 
     def submissions(self, query: SubmissionQuery) -> tuple[list[Answer], int]:
         """Return a page of the answers to submissions of all teams, and how many match."""

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -55,8 +55,10 @@ _NOT_ADOPTED = (
     "competition.toml was changed and cannot be adopted, so the former settings stay. The log of "
     "the scorer says why, and so does arena leaderboard in the competition's folder."
 )
-_CHANGES_TEAMS = {"disqualify", "undo", "rename", "merge", "rescore", "exempt"}
-_CHANGES_RESULTS = {"finalize", "publish", "retract", "withdraw", "verification"}
+_CHANGES_ANSWERS = {
+    "publish", "retract", "disqualify", "undo", "rename", "merge", "rescore", "exempt",
+}  # fmt: skip
+_CHANGES_RESULTS = {"finalize", "withdraw", "verification"}
 
 
 class Scorer:
@@ -96,6 +98,10 @@ class Scorer:
         )
         self._lock = threading.Lock()
         self._board_at, self._board_due = 0.0, False
+        self._last: dict[str, str] = {}
+        """When the last accepted submission of each team was received."""
+        self._day: date | None = None
+        """The day, in UTC, at whose beginning the published ranks are compared with the board."""
         self._swept_at = 0.0
         self._end: str | None = None
         """The phase, if the competition is finalized."""
@@ -330,6 +336,8 @@ class Scorer:
         rows = {row["submission"]: row for row in competition.submissions()}
         records = {one.submission: one for one in competition.records()}
         reasons = competition.disqualified()
+        private = competition.private_scores_for_teams()
+        self._last = competition.last_entries()
         kept = _kept_after_a_rebuild(competition, rows)
         older = kept & competition.released_again()
         hidden = competition.settings.public.scores == "hidden"
@@ -354,6 +362,7 @@ class Scorer:
                     released=released,
                     source=None if source == answer.submission else source,
                     before_rebuild=stays and answer.submission in older and not hidden,
+                    **_private(private, answer.submission),
                 )
             answers.append(answer)
             teams.add(answer.team)
@@ -361,9 +370,10 @@ class Scorer:
         others = [number for number in rows if number not in sent]
         for seq, number in enumerate(others, start=-len(others)):
             released = None if hidden or number in kept else rows[number]["released"]
-            answers.append(_without_request(seq, rows[number], records[number], released))
+            answer = _without_request(seq, rows[number], records[number], released)
+            answers.append(replace(answer, **_private(private, number)))
             teams.add(records[number].team)
-        content = documents(competition, self._name, self._server)
+        content = documents(competition, self._name, self._server) | self._ranks_before()
         self._note_end(content["private"])
         self._set_state(cursor=competition.cursor, set_aside=_set_aside(answers))
         self._publisher.publish(
@@ -399,7 +409,7 @@ class Scorer:
             busy_since=None,
             problem=self._fault,
         )
-        if kinds & _CHANGES_TEAMS:
+        if kinds & _CHANGES_ANSWERS:
             self._publish_everything()
         else:
             if kinds & {"select", "withdraw"}:
@@ -413,6 +423,8 @@ class Scorer:
                 self._note_end(content["private"])
                 self._set_state()
             teams = {one.team for one in answers}
+            new = answers[: len(judged)]
+            self._last |= {one.team: one.received for one in new if one.status == "accepted"}
             self._publisher.publish(
                 answers=answers,
                 teams=self._team_facts(teams),
@@ -429,8 +441,18 @@ class Scorer:
             self._publish_board()
 
     def _publish_board(self) -> None:
-        self._publisher.publish(documents=board_documents(self._competition))
+        content = board_documents(self._competition)
+        if self._day != self._clock().date():
+            content |= self._ranks_before()
+        self._publisher.publish(documents=content)
         self._board_at, self._board_due = time.monotonic(), False
+
+    def _ranks_before(self) -> dict[str, Any]:
+        """Return the document of the ranks at the beginning of the day, and note the day."""
+        self._day = self._clock().date()
+        since = datetime.combine(self._day, datetime.min.time(), UTC)
+        ranks = self._competition.ranks_at(since)
+        return {"ranks before": {"since": since.isoformat(), "ranks": ranks}}
 
     def _note_end(self, private: object) -> None:
         ended = "finalized" if self._competition.is_finalized else None
@@ -493,6 +515,7 @@ class Scorer:
                 extra=exempted.get(team, {}).get("extra", 0),
                 until=exempted.get(team, {}).get("until"),
                 selected=tuple(selections.get(team, ())),
+                last=self._last.get(team),
                 disqualified=disqualified.get(team),
             )
             for team in sorted(teams)
@@ -601,6 +624,11 @@ def _kept_after_a_rebuild(competition: Competition, submissions: Collection[int]
         return set()
     standing = {row["submission"] for row in competition.leaderboard(live=True)}
     return set(submissions) - standing
+
+
+def _private(scores: Mapping[int, tuple[float, int]], submission: int) -> dict[str, Any]:
+    score, rank = scores.get(submission, (None, None))
+    return {"private": score, "private_rank": rank}
 
 
 def _without_request(

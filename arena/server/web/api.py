@@ -266,6 +266,8 @@ async def submissions_csv(call: Call) -> Response:
             "status": one.status,
             "score": one.score,
             "score_of": one.source,
+            "private": one.private,
+            "private_rank": one.private_rank,
             "before_rebuild": one.before_rebuild,
             "late": one.late,
             "file": one.file,
@@ -278,8 +280,9 @@ async def submissions_csv(call: Call) -> Response:
         for one in map(request_state, actions.sent(call, call.team, limit=10_000))
         if one.kind == "submit"
     ]
-    columns = ("submission", "received", "status", "score", "score_of", "before_rebuild", "late",
-               "file", "selected", "faults", "receipt", "sha256", "request")  # fmt: skip
+    columns = ("submission", "received", "status", "score", "score_of", "private", "private_rank",
+               "before_rebuild", "late", "file", "selected", "faults", "receipt", "sha256",
+               "request")  # fmt: skip
     return _csv(table_csv(rows, columns), "submissions")
 
 

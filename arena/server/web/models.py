@@ -336,6 +336,12 @@ class RequestState(BaseModel):
         None,
         description="The submission whose score it is, if the mechanism repeated an earlier one.",
     )
+    private: float | None = Field(
+        None, description="The score on the private rows, once the result is published."
+    )
+    private_rank: int | None = Field(
+        None, description="The rank that it would have among the final submissions."
+    )
     late: bool = Field(False, description="Whether it came after the deadline: it is not ranked.")
     before_rebuild: bool = Field(
         False, description="Whether the score is from before the board was released again."

@@ -133,9 +133,21 @@ async def _board(call: Call) -> Response:
     shown = found[(page - 1) * ROWS : page * ROWS]
     pinned = next((row for row in rows if row.get("team") == own_name), None)
     listed = shown if pinned is None else [*shown, pinned]
+    ranks_before, since = ({}, "") if bracket else call.competition.ranks_before()
+    facts, teams = call.competition.facts, [str(row.get("team")) for row in listed]
+    last = call.competition.published.last_entries(teams)
     return _page(
         call,
         "board.html",
+        risen={
+            row["team"]: ranks_before[row["team"]] - row["rank"]
+            for row in listed
+            if row.get("rank") is not None and row["team"] in ranks_before
+        },
+        since=since,
+        last={
+            team: time for team, time in last.items() if not facts.freeze or time <= facts.freeze
+        },
         rows=shown,
         pinned=pinned if pinned is not None and pinned not in shown else None,
         own_name=own_name,
@@ -328,6 +340,12 @@ async def _show_mine(
     facts = call.competition.published.team(actions.record_name(call, team))
     sent = [request_state(one) for one in actions.sent(call, team, limit=500)]
     files = [one for one in sent if one.kind == "submit"]
+    compared = [
+        one
+        for key in ("first", "second")
+        for one in files
+        if str(one.submission) == call.request.query_params.get(key)
+    ]
     rows, _etag = call.competition.board()
     own_row = next((row for row in rows if row.get("team") == facts.team), {})
     return _page(
@@ -338,6 +356,8 @@ async def _show_mine(
         team=team,
         sent=files,
         standing=own_row.get("submission"),
+        compared=compared if len(compared) == 2 else [],
+        difference=call.competition.chance(),
         members={one.account: one.name for one in call.site.accounts.members(team.team)},
         chart=score_chart(
             [(one.received, one.score) for one in reversed(files) if one.score is not None]

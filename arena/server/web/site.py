@@ -126,6 +126,11 @@ class CompetitionSite:
                 self._received[number] = self.published.received(row["team"], number)
         return self._received
 
+    def ranks_before(self) -> tuple[dict[str, int], str]:
+        """Return the rank of each team at the beginning of the day, and when that was."""
+        content, _etag = self.held("ranks before", lambda one: one.json())
+        return ({}, "") if content is None else (content["ranks"], content["since"])
+
     def chance(self) -> float | None:
         """Return by how much equally good models differ at the top of the board by chance."""
         content, _etag = self.held("chance", lambda one: one.json())

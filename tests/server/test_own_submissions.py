@@ -1,0 +1,54 @@
+"""What the board and *My submissions* say beyond scores: changes, comparisons, private scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from web_site import NAME, WebSite
+
+API = f"/api/v1/{NAME}"
+
+
+def submit(web: WebSite, account: str, content: bytes, score: float) -> None:
+    sent = web.program(web.token(account)).post(f"{API}/submissions", content=content)
+    assert sent.status_code == 202
+    web.scorer.judge(web.site, score)
+
+
+def test_the_board_says_how_ranks_changed_today_and_when_teams_were_active(web: WebSite) -> None:
+    for number, team in enumerate(("Ants", "Bees")):
+        submit(web, web.person(team, team), b"id,y\na,%d\n" % number, 0.6 + number / 10)
+    since = datetime.now(UTC).strftime("%Y-%m-%dT00:00:00+00:00")
+    web.scorer.publish(**{"ranks before": {"since": since, "ranks": {"Ants": 1, "Bees": 2}}})
+    web.scorer.publisher.publish(
+        teams=[replace(web.site.competitions[NAME].published.team("Bees"), last=since)]
+    )
+    page = web.browser().get(f"/{NAME}/").text
+    rows = page.partition("<tbody>")[2].partition("</tbody>")[0].split("<tr")[1:]
+    assert [row.count("▲") for row in rows] == [1, 0]
+    assert [row.count("▼") for row in rows] == [0, 1]
+    assert [since in row for row in rows] == [True, False]
+
+
+def test_two_own_files_are_compared_and_private_scores_shown(web: WebSite) -> None:
+    ada = web.person("Ada", "Ants")
+    for number in range(2):
+        submit(web, ada, b"id,y\na,%d\n" % number, 0.6 + number / 10)
+    web.scorer.publish(chance={"difference": 0.25})
+    browser = web.browser(ada)
+    page = browser.get(f"/{NAME}/submissions?first=1&second=2").text
+    compared = page.partition('id="compared"')[2].partition("</section>")[0]
+    assert ("0.1." in compared, "less than 0.25" in compared) == (True, True)
+    assert "Private score" not in page
+    for wrong in ("first=1", "first=1&second=9", "first=x&second=2"):
+        assert 'id="compared"' not in browser.get(f"/{NAME}/submissions?{wrong}").text
+    answers = web.site.competitions[NAME].published.answers("Ants")
+    web.scorer.publisher.publish(
+        answers=[replace(one, private=0.4321, private_rank=7) for one in answers[:1]]
+    )
+    page = browser.get(f"/{NAME}/submissions").text
+    assert ("Private score" in page, "0.4321" in page) == (True, True)
+    sent = web.program(web.token(ada)).get(f"{API}/submissions").json()["requests"]
+    assert [one["private_rank"] for one in sent] == [7, None]
+    assert "0.4321" in browser.get(f"/{NAME}/submissions.csv").text
