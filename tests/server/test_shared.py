@@ -28,9 +28,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
     real = CompetitionSite.board
 
-    def board(self: CompetitionSite) -> Any:
+    def board(self: CompetitionSite, bracket: str = "") -> Any:
         calls.append(self.name)
-        return real(self)
+        return real(self, bracket)
 
     monkeypatch.setattr(CompetitionSite, "board", board)
     return calls
