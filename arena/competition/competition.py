@@ -374,8 +374,7 @@ class Competition(CompetitionView):
         It is read in a process that has no labels. ``name`` is the file's name in messages.
         """
         file = replace(named_file(Path(name), "check"), path=path)
-        state = self._state
-        ((_file, read),) = state.examine([file])
+        ((_file, read),) = self._board.examine([file])
         return read.faults
 
     def set_aside(self, request: QueuedRequest, reason: str) -> RequestAnswer:

@@ -348,7 +348,7 @@ class CompetitionView:
         ]
         return {
             number: (score, 1 + sum(final > sign * score for final in finals))
-            for number, score in finalize.private_scores(self._state).items()
+            for number, score in finalize.private_scores(self._board).items()
         }
 
     def released_again(self) -> frozenset[int]:

@@ -60,15 +60,16 @@ def _expected_bytes(folder: Path, most: int) -> int:
 
 
 def _of_settings(settings: Settings, url: str) -> Iterator[str]:
-    deadline = settings.competition.deadline
+    ends = [settings.in_phase(name).competition.deadline for name in settings.phase or [""]]
+    if None in ends:
+        key = "[phase] end" if settings.phase else "[competition] deadline"
+        yield f"{key} is not set."
+    elif (last := max(filter(None, ends))) < datetime.now(UTC) + timedelta(hours=1):
+        yield f"[competition] deadline is {last:%Y-%m-%d %H:%M} UTC: it is over, or nearly."
     if not url:
         yield "[server] url is empty: the address that participants use is not known."
     elif not url.startswith("https://"):
         yield f"{url} is not encrypted: put a proxy with TLS in front (--print-units)."
-    if deadline is None:
-        yield "[competition] deadline is not set."
-    elif deadline < datetime.now(UTC) + timedelta(hours=1):
-        yield f"[competition] deadline is {deadline:%Y-%m-%d %H:%M} UTC: it is over, or nearly."
     if settings.public.mechanism == "full":
         yield "[public] mechanism = full shows exact scores, from which labels can be computed."
     if settings.server.smtp_host and settings.server.smtp_tls == "none":

@@ -277,7 +277,8 @@ ELSEWHERE = {
 """A place that shows a consequence -> where it is tested, or of what it is a part."""
 SHOWS_NEITHER = {
     *(f"GET {path}" for path in ("/team", "/tokens", "/files", "/files/{file}", "/announcements",
-                                 "/messages", "/answers", "/admin/messages", "/admin/settings",
+                                 "/phases", "/messages", "/answers", "/admin/messages",
+                                 "/admin/settings",
                                  "/admin/queue", "/admin/health", "/admin/invitations",
                                  "/requests/{request}/file")),
     *(f"GET page {path}" for path in ("/announcements", "/messages", "/admin/messages",

@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 
 from arena.cli.console import console
-from arena.cli.folder import Directory, Wait, look_at_competition, open_competition, served_name
+from arena.cli.folder import (
+    Directory,
+    Phase,
+    Wait,
+    look_at_competition,
+    open_competition,
+    served_name,
+)
 from arena.errors import InputError, UsageError
 from arena.utils.distribution import how_to_install
 from arena.utils.progress import ProgressDisplay
@@ -25,6 +32,7 @@ def export(
         bool,
         typer.Option("--site", help="Static web pages for an archive: pages, rules, both boards."),
     ] = False,
+    phase: Phase = None,
     directory: Directory = None,
     wait: Wait = 0.0,
 ) -> None:
@@ -35,10 +43,12 @@ def export(
     a citation file, so that a finished competition can stay on any web server.
     """
     if site:
+        if phase is not None:
+            raise UsageError("--site excludes --phase: the pages have every phase.")
         _export_site(folder, directory, wait)
         return
     with open_competition(directory, wait) as competition:
-        files = competition.export(folder)
+        files = competition.in_phase(phase).export(folder)
     console().print(f"{len(files):,} files in {printable(str(folder))}.", soft_wrap=True)
 
 

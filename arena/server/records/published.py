@@ -68,6 +68,8 @@ class Answer:
     """The submission whose score it is, if the mechanism repeated an earlier score."""
     late: bool = False
     """Whether it came after the deadline: it is listed apart, and not ranked."""
+    phase: str = ""
+    """The phase for which it counts; empty where a competition has no phases."""
     private: float | None = None
     """The score on the private rows, once the result is published and teams see it."""
     private_rank: int | None = None
@@ -193,6 +195,10 @@ class CompetitionFacts:
     """The last published version of the private board; 0: there is none."""
     baselines: tuple[str, ...] = ()
     """The organiser's own teams."""
+    phases: tuple[Mapping[str, Any], ...] = ()
+    """The phases with their dates, rows and states; empty without phases."""
+    current_phase: str = ""
+    """The phase of the board and of the limits; empty without phases."""
     brackets: tuple[str, ...] = ()
     """The named sets of teams whose boards can be shown."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,11 +21,12 @@ _RULES_BYTES = 2**20
 
 def facts(competition: CompetitionView, name: str, server: ServerSection) -> CompetitionFacts:
     """Return the public facts: nothing in them depends on a label."""
+    competition, phases = competition.in_phase(), competition.phases()
     settings, solution = competition.settings, competition.solution
     mechanism = competition.manager.mechanisms.resolve(settings.public.mechanism)
-    deadline, limits = settings.competition.deadline, settings.limits
+    start, deadline = _dates(competition, phases)
+    limits, freeze = settings.limits, settings.public.freeze
     display = settings.display(public=True)
-    start, freeze = settings.competition.start, settings.public.freeze
     late_until = settings.competition.late_until
     return CompetitionFacts(
         name=name,
@@ -34,7 +36,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         greater_is_better=competition.greater_is_better,
         mechanism=settings.public.mechanism,
         mechanism_text=_mechanism_text(mechanism),
-        deadline=None if deadline is None else deadline.isoformat(),
+        deadline=deadline,
         columns=(solution.id_column, *solution.columns),
         rows=solution.n_rows,
         kind=PredictionKind(solution.kind).value,
@@ -57,12 +59,27 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         late_until=None if late_until is None else late_until.isoformat(),
         scores=settings.public.scores,
         freeze=None if freeze is None else freeze.isoformat(),
-        start=None if start is None else start.isoformat(),
+        start=start,
         per_week=limits.per_week,
         paused=competition.paused(),
         exemptions=tuple(competition.exemptions()),
         result=len(competition.results()),
+        phases=tuple(phases),
+        current_phase=competition.phase,
     )
+
+
+def _dates(
+    competition: CompetitionView, phases: Sequence[Mapping[str, Any]]
+) -> tuple[str | None, str | None]:
+    """Return when files are received first and last, in any phase: ISO 8601; None: no limit."""
+    if not phases:
+        dates = competition.settings.competition
+        limits = (dates.start, dates.deadline)
+        start, deadline = (None if one is None else one.isoformat() for one in limits)
+        return start, deadline
+    starts, ends = ([phase[key] for phase in phases] for key in ("start", "end"))
+    return None if None in starts else min(starts), None if None in ends else max(ends)
 
 
 def _mechanism_text(mechanism: Mechanism) -> str:
@@ -96,20 +113,34 @@ def documents(competition: CompetitionView, name: str, server: ServerSection) ->
 
 
 def result_documents(competition: CompetitionView) -> dict[str, Any]:
-    """Return the documents of the published results."""
-    results = competition.results()
+    """Return the documents of the published results, of every phase."""
+    boards = [competition.in_phase(phase["phase"]) for phase in competition.phases()]
+    boards = boards or [competition]
+    results = sorted(
+        (result for board in boards for result in board.results()),
+        key=lambda result: int(result["version"]),
+    )
     # Before the end, a web process that is taken over must not read private scores.
     coming = competition.next_result() if competition.has_ended else None
     documents: dict[str, Any] = {"results": results, "private": None, "next result": coming}
     for one in results:
         name = f"result {one['version']}"
-        documents[name] = competition.published_private_leaderboard(one["version"])
+        shown = (board.published_private_leaderboard(one["version"]) for board in boards)
+        documents[name] = next((board for board in shown if board is not None), None)
         documents["private"] = None if one["state"] == "retracted" else documents[name]
     return documents
 
 
 def board_documents(competition: CompetitionView) -> dict[str, Any]:
-    """Return the public board, and how large a difference at its top is by chance alone."""
+    """Return the public board, and how large a difference at its top is by chance alone.
+
+    Of a competition with phases also the board of each of them.
+    """
+    boards = {
+        f"board {phase['phase']}": competition.in_phase(phase["phase"]).leaderboard()
+        for phase in competition.phases()
+    }
+    competition = competition.in_phase()
     board = competition.leaderboard()
     top = next((row["score"] for row in board if row["score"] is not None), None)
     settings, solution = competition.settings, competition.solution
@@ -117,7 +148,7 @@ def board_documents(competition: CompetitionView) -> dict[str, Any]:
     metric = public_metric(settings, mechanism, solution.outline(), competition.manager)
     difference = None if top is None else chance_difference(metric, independent_rows(solution), top)
     chance = {"difference": difference}
-    return {"board": board, "chance": chance, "late": competition.late_files()}
+    return {"board": board, "chance": chance, "late": competition.late_files(), **boards}
 
 
 def rules_of(competition: CompetitionView, server: ServerSection) -> str | None:

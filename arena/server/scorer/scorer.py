@@ -31,7 +31,7 @@ from arena.server.scorer.facts import (
 )
 from arena.server.scorer.shared_folder import FolderReader
 from arena.server_section import ServerSection
-from arena.store.quotas import week_name
+from arena.store.quotas import count_name, week_name
 from arena.types import Fault, SubmissionRecord
 
 _LOGGER = logging.getLogger("arena.server.scorer")
@@ -103,6 +103,8 @@ class Scorer:
         self._day: date | None = None
         """The day, in UTC, at whose beginning the published ranks are compared with the board."""
         self._swept_at = 0.0
+        self._next_phase: datetime | None = None
+        """When a phase begins or ends next: then other boards and limits are shown."""
         self._end: str | None = None
         """The phase, if the competition is finalized."""
         self._rules = rules_of(competition, server)
@@ -165,7 +167,7 @@ class Scorer:
         while not ended() and not self._has_new_settings():
             self._publisher.check_place()
             now = self._intake.version()
-            if now == seen and not self._board_due:
+            if now == seen and not self._board_due and not self._is_in_next_phase:
                 if time.monotonic() > self._swept_at + _SWEEP_SECONDS:
                     self.sweep()
                 time.sleep(_POLL_SECONDS)
@@ -208,6 +210,11 @@ class Scorer:
             self._publisher.publish(state=self._state)
         return False
 
+    @property
+    def _is_in_next_phase(self) -> bool:
+        """Whether a phase began or ended since everything was published."""
+        return self._next_phase is not None and self._clock() > self._next_phase
+
     # -- judging -------------------------------------------------------------------------------
 
     def step(self) -> bool:
@@ -218,6 +225,8 @@ class Scorer:
         StoreError
             If nothing can be stored.
         """
+        if self._is_in_next_phase:
+            self._publish_everything()
         checked = self._check_one()
         limit = self._server.group
         waiting = self._intake.after(self._name, self._competition.cursor, limit)
@@ -340,7 +349,9 @@ class Scorer:
         self._last = competition.last_entries()
         kept = _kept_after_a_rebuild(competition, rows)
         older = kept & competition.released_again()
-        hidden = competition.settings.public.scores == "hidden"
+        phases = competition.phases()
+        self._next_phase = _next_change(phases, self._clock())
+        hidden = _phases_without_scores(competition)
         answers, teams = [], set()
         for request in self._all_judged():
             if request.request not in recorded:
@@ -353,7 +364,7 @@ class Scorer:
                 stays = answer.submission in kept and answer.released is not None
                 released = answer.released if stays else row["released"]
                 source = answer.source if stays else row["source"]
-                if hidden:
+                if row["phase"] in hidden:
                     released = source = None
                 answer = replace(
                     answer,
@@ -361,7 +372,9 @@ class Scorer:
                     reason=reasons.get(answer.submission, ""),
                     released=released,
                     source=None if source == answer.submission else source,
-                    before_rebuild=stays and answer.submission in older and not hidden,
+                    before_rebuild=stays
+                    and answer.submission in older
+                    and row["phase"] not in hidden,
                     **_private(private, answer.submission),
                 )
             answers.append(answer)
@@ -369,7 +382,8 @@ class Scorer:
         sent = {answer.submission for answer in answers}
         others = [number for number in rows if number not in sent]
         for seq, number in enumerate(others, start=-len(others)):
-            released = None if hidden or number in kept else rows[number]["released"]
+            concealed = rows[number]["phase"] in hidden or number in kept
+            released = None if concealed else rows[number]["released"]
             answer = _without_request(seq, rows[number], records[number], released)
             answers.append(replace(answer, **_private(private, number)))
             teams.add(records[number].team)
@@ -455,6 +469,9 @@ class Scorer:
         return {"ranks before": {"since": since.isoformat(), "ranks": ranks}}
 
     def _note_end(self, private: object) -> None:
+        if any(phase["state"] != "ended" for phase in self._competition.phases()):
+            self._end = None  # the result is that of an earlier phase
+            return
         ended = "finalized" if self._competition.is_finalized else None
         self._end = "published" if private is not None else ended
 
@@ -492,6 +509,7 @@ class Scorer:
             released=None if submitted is None else submitted.released,
             source=None if submitted is None else submitted.source,
             late=submitted is not None and submitted.late,
+            phase="" if submitted is None else submitted.phase,
             faults=() if submitted is None else tuple(asdict(one) for one in submitted.faults),
             message=answer.message,
             description=request.payload.get("description", ""),
@@ -503,15 +521,15 @@ class Scorer:
         competition, today = self._competition, self._clock().date()
         selections, disqualified = competition.selections(), competition.disqualified_teams()
         exempted = {one["team"]: one for one in competition.exemptions()}
-        week = week_name(today)
+        week, phase = week_name(today), competition.phase
         return [
             TeamFacts(
                 team=team,
-                used_total=competition.quota_used(team),
+                used_total=competition.quota_used(team, count_name(None, phase)),
                 day=today.isoformat(),
-                used_day=competition.quota_used(team, today),
+                used_day=competition.quota_used(team, count_name(today, phase)),
                 week=week,
-                used_week=competition.quota_used(team, week),
+                used_week=competition.quota_used(team, count_name(week, phase)),
                 extra=exempted.get(team, {}).get("extra", 0),
                 until=exempted.get(team, {}).get("until"),
                 selected=tuple(selections.get(team, ())),
@@ -548,8 +566,7 @@ class Scorer:
         with self._lock:
             state = replace(self._state, **changes)
             waiting = self._intake.after(self._name, state.cursor, 1)
-            deadline = self._competition.settings.competition.deadline
-            phase = "closed" if deadline is not None and self._clock() > deadline else "open"
+            phase = "closed" if self._competition.has_ended else "open"
             self._state = replace(
                 state,
                 beat=time.time(),
@@ -629,6 +646,20 @@ def _kept_after_a_rebuild(competition: Competition, submissions: Collection[int]
 def _private(scores: Mapping[int, tuple[float, int]], submission: int) -> dict[str, Any]:
     score, rank = scores.get(submission, (None, None))
     return {"private": score, "private_rank": rank}
+
+
+def _next_change(phases: Sequence[Mapping[str, Any]], now: datetime) -> datetime | None:
+    """Return when a phase begins or ends next; None: none does."""
+    dates = (phase[key] for phase in phases for key in ("start", "end"))
+    times = (datetime.fromisoformat(date) for date in dates if date is not None)
+    return min((time for time in times if time > now), default=None)
+
+
+def _phases_without_scores(competition: Competition) -> frozenset[str]:
+    """Return the phases whose scores are hidden, by their names in the list of submissions."""
+    names = [phase["phase"] for phase in competition.phases()] or [""]
+    scores = {name: competition.in_phase(name).settings.public.scores for name in names}
+    return frozenset(name for name, shown in scores.items() if shown == "hidden")
 
 
 def _without_request(

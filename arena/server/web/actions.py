@@ -120,6 +120,29 @@ def check_receives(call: Call, at: datetime) -> None:
     check_open(call, at, late=True)
 
 
+def check_phase(call: Call, phase: str, at: datetime) -> None:
+    """Refuse a file that counts for no phase: one that does not exist, or one of several open ones.
+
+    422. The scorer decides again by its own clock whether the phase is open.
+    """
+    phases = call.competition.facts.phases
+    names = [one["phase"] for one in phases]
+    if phase and phase not in names:
+        raise Problem(422, _("There is no such phase."))
+    opened = [one["phase"] for one in phases if is_open(one, at)]
+    if not phase and len(opened) > 1:
+        message = _("Several phases are open. Name one of them:") + f" {', '.join(opened)}."
+        raise Problem(422, message)
+
+
+def is_open(phase: Mapping[str, Any], at: datetime) -> bool:
+    """Return whether a phase is open at a time."""
+    start, end = phase["start"], phase["end"]
+    return (start is None or datetime.fromisoformat(start) <= at) and (
+        end is None or at <= datetime.fromisoformat(end)
+    )
+
+
 def check_may_submit(call: Call) -> Team:
     """Return the team of a person who may submit; 403 otherwise."""
     team = _team_not_merging(call)
@@ -156,9 +179,12 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
     description = " ".join(received.fields.get("description", "").split())[:200]
     if description:
         payload["description"] = description
+    if phase := received.fields.get("phase", "")[:40]:
+        payload["phase"] = phase
     new = False
     try:
         team = check_may_submit(call)
+        check_phase(call, phase, received.at)
         known = call.site.intake.find(call.competition.name, team.name, key) if key else None
         if known is None:
             check_receives(call, received.at)

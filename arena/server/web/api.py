@@ -117,20 +117,32 @@ def asked_bracket(call: Call) -> str:
     return bracket
 
 
+def asked_phase(call: Call) -> str:
+    """Return the phase that a request names; empty: the current one."""
+    phase = call.request.query_params.get("phase", "")
+    if phase and phase not in [one["phase"] for one in call.competition.facts.phases]:
+        raise Problem(404, _("There is no such phase."))
+    return phase
+
+
+async def _phases(call: Call) -> models.Phases:
+    return models.Phases(phases=list(call.competition.facts.phases))
+
+
 async def _board(call: Call) -> Response | models.BoardPage:
     after, limit = _number(call, "after", 0) or 0, _number(call, "limit", 100, MOST_ROWS) or 100
-    bracket = asked_bracket(call)
+    bracket, phase = asked_bracket(call), asked_phase(call)
     share(call)
-    rows, etag = call.competition.board(bracket)
+    rows, etag = call.competition.board(bracket, phase)
     headers = {"ETag": f'"{etag}"', "Cache-Control": "no-cache"}
     asked = call.request.headers.get("if-none-match", "")
     if etag and f'"{etag}"' in asked:
         return Response(status_code=304, headers=headers)
-    body = call.competition.kept(etag, (bracket, after, limit))
+    body = call.competition.kept(etag, (f"{phase}/{bracket}", after, limit))
     if body is None:
         page = models.BoardPage(
             rows=rows[after : after + limit],
-            late=call.competition.late() if not after and not bracket else [],
+            late=call.competition.late() if not (after or bracket or phase) else [],
             total=len(rows),
             after=after,
             next=after + limit if after + limit < len(rows) else None,
@@ -170,7 +182,7 @@ def _csv(text: str, name: str) -> Response:
 
 async def board_csv(call: Call) -> Response:
     """Return the public board as CSV."""
-    rows, _etag = call.competition.board(asked_bracket(call))
+    rows, _etag = call.competition.board(asked_bracket(call), asked_phase(call))
     mark = call.competition.facts.mark
     if mark is not None:
         when = minute(mark["time"])
@@ -840,11 +852,16 @@ async def export(call: Call) -> Response:
 
 
 _BEFORE = {"before": "Continue after the last seq of the previous page.", "limit": "Rows a page."}
-_BRACKET = {"bracket": "The teams of this bracket only, ranked among themselves."}
+_BRACKET = {
+    "bracket": "The teams of this bracket only, ranked among themselves.",
+    "phase": "The board of this phase. Default: that of the current one.",
+}
 
 ENDPOINTS = (
     Endpoint("GET", "", "anyone", "read", _info,
              "Rules, deadline, limits, server time and phase.", answer=models.Info),
+    Endpoint("GET", "/phases", "reader", "read", _phases,
+             "The phases, their dates, rows and states.", answer=models.Phases),
     Endpoint("GET", "/board", "reader", "read", _board, "A page of the public board.",
              answer=models.BoardPage, errors=(404, 422),
              query={"after": "Rows to skip.", "limit": "Rows a page, at most 500.", **_BRACKET}),
@@ -861,7 +878,8 @@ ENDPOINTS = (
              "Submit a file: its bytes, or a form with the part file. Repeat with the same "
              "Idempotency-Key after an error: it is counted once.", 202, bytes,
              models.RequestState, (400, 408, 409, 413, 415, 422, 503, 507),
-             {"file": "The name of the file.", "description": "A note for the team."}),
+             {"file": "The name of the file.", "description": "A note for the team.",
+              "phase": "Where several phases are open: the one for which it counts."}),
     Endpoint("POST", "/validate", "member", "submit", _validate,
              "Check a file; it is not counted and not kept.", 200, bytes, models.Checked,
              (400, 408, 409, 413, 415, 422, 503, 507)),

@@ -190,7 +190,7 @@ async def read_upload(
     Problem
         400, 408, 413, 415 or 422, if the body cannot be taken.
     """
-    fields = {"description": request.query_params.get("description", "")}
+    fields = {key: request.query_params.get(key, "") for key in ("description", "phase")}
     file = request.query_params.get("file", "") or "submission.csv"
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     async with AsyncExitStack() as stack:

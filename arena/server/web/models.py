@@ -285,6 +285,9 @@ class Info(BaseModel):
     paused: dict[str, str] | None = Field(
         None, description="Since when (time) and why (reason) files are refused for a while."
     )
+    current_phase: str = Field(
+        "", description="The phase of the board and of the limits; GET /phases lists all."
+    )
     brackets: list[str] = Field(
         [], description="Named sets of teams; GET /board?bracket=NAME is the board of one."
     )
@@ -302,6 +305,14 @@ class Info(BaseModel):
     rules_version: str
     server_time: Time
     waiting: int
+
+
+class Phases(BaseModel):
+    """The phases of a competition."""
+
+    phases: list[dict[str, Any]] = Field(
+        description="As of arena phases --json, in the order of competition.toml."
+    )
 
 
 class BoardPage(BaseModel):

@@ -119,8 +119,8 @@ def _form(
 
 async def _board(call: Call) -> Response:
     share(call)
-    bracket = api.asked_bracket(call)
-    rows, etag = call.competition.board(bracket)
+    bracket, phase = api.asked_bracket(call), api.asked_phase(call)
+    rows, etag = call.competition.board(bracket, phase)
     own = call.own_team
     own_name = actions.record_name(call, own) if own else None
     search = call.request.query_params.get("search", "")[:100].strip()
@@ -153,8 +153,9 @@ async def _board(call: Call) -> Response:
         own_name=own_name,
         received=call.competition.received(listed),
         difference=call.competition.chance(),
-        late=[] if bracket else call.competition.late(),
+        late=[] if bracket or phase else call.competition.late(),
         bracket=bracket,
+        phase=phase or call.competition.facts.current_phase,
         total=len(rows),
         found=len(found),
         search=search,
@@ -283,6 +284,11 @@ async def _show_submit(
         problem=problem,
         checked=checked,
         file=file,
+        open_phases=[
+            one["phase"]
+            for one in call.competition.facts.phases
+            if actions.is_open(one, call.site.clock())
+        ],
         left=actions.left(call, team) if team else None,
         rules_accepted=call.person.account is None or call.has_accepted_rules,
         url=api.address(call, ""),

@@ -113,9 +113,9 @@ class CompetitionSite:
         """The limits of the competition."""
         return self.facts.server
 
-    def board(self, bracket: str = "") -> tuple[list[dict[str, Any]], str]:
-        """Return the rows of the public board, or of that of a bracket, and its etag."""
-        rows, etag = self.held("board", lambda one: one.json())
+    def board(self, bracket: str = "", phase: str = "") -> tuple[list[dict[str, Any]], str]:
+        """Return the rows of the public board, or of that of a bracket or a phase, and its etag."""
+        rows, etag = self.held(f"board {phase}".strip(), lambda one: one.json())
         return rows_of_bracket(rows or [], bracket) if bracket else rows or [], etag
 
     def received(self, rows: Iterable[Mapping[str, Any]]) -> dict[int, str]:

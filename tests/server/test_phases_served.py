@@ -1,0 +1,82 @@
+"""Phases on a server: what is open, which board is shown, and when that changes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from arena.client import ServerError
+from arena.competition.competition import Competition
+from arena.config import Settings
+from arena.server.records.layout import Layout
+from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
+from program import write_csv
+from served_boards import MovedClock, served_here
+
+USAGE = np.where(np.arange(N_ROWS) % 2 == 0, "dev", "final")
+PHASES = {
+    "dev": {"end": "2999-01-01", "public_rows": "dev", "limits": {"total": 3}},
+    "warm-up": {"end": "2998-01-01", "public_rows": "dev", "limits": {"total": 1}},
+    "final": {"start": "2999-01-02", "end": "2999-02-01", "private_rows": "final"},
+}
+
+
+def _file(path: Path, usage: str, wrong: int) -> Path:
+    rows = np.flatnonzero(usage == USAGE)
+    cells = [1 - TRUTH[row] if at < wrong else TRUTH[row] for at, row in enumerate(rows)]
+    write_csv(path, ["id", "y"], [[IDS[row], cell] for row, cell in zip(rows, cells, strict=True)])
+    return path
+
+
+@pytest.mark.slow
+def test_a_served_competition_goes_from_phase_to_phase(tmp_path: Path) -> None:
+    rows = list(zip(IDS, TRUTH, USAGE, strict=True))
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    settings = Settings.of(metric="accuracy", mechanism="ladder-free", phase=PHASES)
+    race = tmp_path / "race"
+    Competition.create(race, tmp_path / "solution.csv", settings, manager=MANAGER).close()
+    clock = MovedClock()
+    with served_here(race, Layout(tmp_path / "served"), clock, ["owls"]) as served:
+        client, address = served.clients["owls"], str(served.organiser.base_url)
+
+        def send(usage: str, wrong: int, **phase: str) -> dict[str, Any]:
+            name = "-".join([usage, str(wrong), *phase.values()])
+            sent = client.submit(_file(tmp_path / f"{name}.csv", usage, wrong), **phase)
+            served.judge()
+            return client.wait(sent["request"])
+
+        def shown(path: str) -> Any:
+            return httpx.get(f"{address}{path}".rstrip("/")).json()
+
+        with pytest.raises(ServerError, match="Several phases are open. Name one of them: dev"):
+            send("dev", 10)
+        with pytest.raises(ServerError, match="There is no such phase"):
+            send("dev", 10, phase="other")
+        assert send("dev", 10, phase="dev")["score"] == 0.9
+        assert send("dev", 12, phase="warm-up")["score"] == 0.9  # one instance for both
+        assert send("dev", 11, phase="warm-up")["status"] == "refused"
+        # Of two open phases that began at no time, the first is shown.
+        assert [row["score"] for row in shown("board")["rows"]] == [0.9]
+        assert shown("board?phase=final")["rows"] == []
+        assert httpx.get(f"{address}board?phase=x").status_code == 404
+        assert [one["state"] for one in shown("phases")["phases"]] == ["open", "open", "next"]
+        page = httpx.get(address.replace("/api/v1", ""), follow_redirects=True).text
+        assert 'href="?phase=final"' in page
+        assert "This phase has the same public rows as: warm-up" in page
+
+        clock.offset = datetime(2999, 1, 3, tzinfo=UTC) - datetime.now(UTC)
+        served.judge()
+        assert [one["state"] for one in shown("phases")["phases"]] == ["ended", "ended", "open"]
+        assert shown("")["current_phase"] == "final"
+        assert send("final", 5)["score"] is None
+        assert shown("board")["rows"] == []
+        assert len(shown("board?phase=dev")["rows"]) == 1
+
+        clock.offset = datetime(2999, 2, 3, tzinfo=UTC) - datetime.now(UTC)
+        served.judge()
+        assert [row["score"] for row in served.end()["leaderboard"]] == [0.95]
