@@ -21,6 +21,7 @@ def provide_case_readers() -> list[CaseReader]:
     from arena_readers.lm_eval import LmEvalReader
     from arena_readers.mteb import MtebReader
     from arena_readers.nnunet import NnUNetReader
+    from arena_readers.trec_eval import TrecEvalReader
 
     return [
         GrandChallengeReader(),
@@ -29,4 +30,5 @@ def provide_case_readers() -> list[CaseReader]:
         LmEvalReader(),
         MtebReader(),
         NnUNetReader(),
+        TrecEvalReader(),
     ]

@@ -27,6 +27,7 @@ from arena_readers.inspect_log import InspectReader
 from arena_readers.lm_eval import LmEvalReader
 from arena_readers.mteb import MtebReader
 from arena_readers.nnunet import NnUNetReader
+from arena_readers.trec_eval import TrecEvalReader
 
 DATA = Path(__file__).parent / "data"
 
@@ -267,6 +268,48 @@ def test_another_aggregate_than_the_mean_is_named(tmp_path: Path) -> None:
     assert "the board shows the mean" in named
 
 
+# -- trec_eval -------------------------------------------------------------------------------------
+
+
+def _printed(run: str, values: dict[str, tuple[float, float]], all_queries: float) -> str:
+    """Return what ``trec_eval -q`` prints, whose columns are padded."""
+    lines = [
+        f"{measure:22}\t{query}\t{value:.4f}"
+        for query, both in values.items()
+        for measure, value in zip(("P_5", "map"), both, strict=True)
+    ]
+    lines += [f"{'runid':22}\tall\t{run}", f"{'map':22}\tall\t{all_queries:.4f}"]
+    return "\n".join(lines) + "\n"
+
+
+def test_output_of_trec_eval_is_ranked_by_query(tmp_path: Path) -> None:
+    first = _printed("bm25", {"301": (0.2, 0.1), "302": (0.4, 0.3)}, 0.2)
+    second = _printed("dense", {"301": (0.6, 0.5), "302": (0.8, 0.4)}, 0.4)
+    (tmp_path / "both.txt").write_text(first + second)
+    board = ranked(tmp_path)
+    assert [(one["team"], one["score"]) for one in board.standings] == [
+        ("dense", pytest.approx(0.45)),
+        ("bm25", pytest.approx(0.2)),
+    ]
+    notes = " ".join(board.notes)
+    assert "The values are those of map (--value)." in notes
+    assert "dense: trec_eval prints 0.4 for map of all queries, which is not the mean 0.45" in notes
+    lines = (first + second).splitlines(keepends=True)
+    (tmp_path / "both.txt").write_text("".join(reversed(lines)).replace("\t", " x "))
+    with pytest.raises(InputError):
+        list(TrecEvalReader().read(tmp_path / "both.txt", None))
+    assert "bm25: trec_eval prints" not in notes
+    (tmp_path / "both.txt").write_text(first + first.replace("bm25", "other"))
+    by_precision = rank(tmp_path, columns=CaseColumns(value="P_5"), resamples=20)
+    assert [one["score"] for one in by_precision.standings] == pytest.approx([0.3, 0.3])
+    (tmp_path / "both.txt").write_text("map\tall\t0.5\n")
+    with pytest.raises(InputError, match="call trec_eval with -q"):
+        ranked(tmp_path)
+    (tmp_path / "both.txt").write_text(first.replace("302", "301"))
+    with pytest.raises(InputError, match="line 3, cannot be read: P_5 of 301 is printed twice"):
+        ranked(tmp_path)
+
+
 # -- all of them -----------------------------------------------------------------------------------
 
 
@@ -294,11 +337,13 @@ def test_damaged_files_are_refused_in_a_sentence(reader: CaseReader, tmp_path: P
         "lm-eval": "samples_a.jsonl",
         "mteb": "a.json",
         "nnunet": "summary.json",
+        "trec-eval": "a.txt",
     }
     starts = {
         "inspect": '{"status": 1, "eval": ',
         "mteb": '{"task_name": 1, "scores": ',
         "nnunet": '{"foreground_mean": ',
+        "trec-eval": "map\tq1\t",
     }
     file = tmp_path / names[reader.name]
     for text in (starts.get(reader.name, "") + "[", "[]", '{"status": "", "eval": {}}'):
@@ -375,7 +420,11 @@ def changed(document: Any) -> Iterator[Any]:
             yield whole if isinstance(document, dict) else [*whole.values()]
 
 
-@pytest.mark.parametrize("reader", provide_case_readers(), ids=lambda one: str(one.name))
+@pytest.mark.parametrize(
+    "reader",
+    [reader for reader in provide_case_readers() if reader.name in FORMS],
+    ids=lambda one: str(one.name),
+)
 def test_a_file_of_another_form_is_read_or_refused(reader: CaseReader, tmp_path: Path) -> None:
     name, value, document = FORMS[reader.name]
     folder = tmp_path / "task:model=m"
