@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import platform
+import select
 import shutil
 import subprocess
 import tempfile
@@ -26,14 +27,14 @@ from arena.programs.environments import Environment, variables
 from arena.utils.text import printable
 from arena_sandboxes.devices import gpu_nodes
 from arena_sandboxes.filter import program_filter
-from arena_sandboxes.groups import Group, group_for, has_groups
+from arena_sandboxes.groups import OF_SANDBOX, Group, group_for, has_groups
 from arena_sandboxes.output import take_output
 from arena_sandboxes.watch import Watch
 
 _LAUNCH = """\
 ulimit -c 0
 ulimit -n 4096 2>/dev/null
-if [ "$1" != - ]; then ulimit -d "$1"; fi
+ulimit -d "$1" 2>/dev/null
 shift
 while [ "$1" != -- ]; do echo 0 > "$1" || exit; shift; done
 shift
@@ -47,11 +48,13 @@ mkdir output tmp shm
 echo 'user:x:1000:1000::/tmp:/bin/sh' > passwd
 echo 'user:x:1000:' > group
 arguments=$1
-shift
+ulimit -p "$2" 2>/dev/null
+shift 2
 /job/bwrap --args "$arguments" -- "$@" < /dev/null
 read -r taken
 """
-"""Runs the inner bubblewrap, and waits until the output was taken."""
+"""Runs the inner bubblewrap, and waits until the output was taken. The limit of processes counts
+those of this namespace only, from Linux 5.14 on; a control group counts them on all."""
 _NAMESPACES = (
     "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent",
     "--new-session", "--clearenv", "--cap-drop", "ALL", "--hostname", "arena",
@@ -76,6 +79,7 @@ _REMEDIES = {
 }
 """What bubblewrap says -> what to do about it."""
 _TRY_SECONDS = 20
+_SECONDS_TO_END = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +115,8 @@ class Bubblewrap:
             )
         if not has_groups():
             sentences.append(
-                "Memory of a run's processes together, their number and their cores are not "
-                "limited, because this user can make no control groups. Start the runner by "
+                "The memory of a run's processes together and their cores are not limited, because "
+                "this user can make no control groups. Start the runner by "
                 "systemd with Delegate=yes (arena serve --print-units), or try systemd-run --user "
                 "--scope -p Delegate=yes arena ..."
             )
@@ -170,10 +174,13 @@ class Bubblewrap:
             )
             inner += ["--seccomp", started.file(program_filter()), "--json-status-fd", status]
             outer += ["--json-status-fd", outer_status]
-            program = ("/bin/sh", "-c", _OUTER, "sh", started.file(_args(inner)), *job.command)
+            processes = str(box.processes + OF_SANDBOX)
+            supervisor = ("/bin/sh", "-c", _OUTER, "sh", started.file(_args(inner)), processes)
             outer_file = started.file(_args(outer))
             group = stack.enter_context(group_for(box))
-            stack.enter_context(started.running(group, box, (outer_file, *program)))
+            stack.enter_context(
+                started.running(group, box, (outer_file, *supervisor, *job.command))
+            )
             watch = Watch(box, group, started.log[0].fileno(), started.disk_is_full, stop=job.stop)
             started.begin()
             end = watch.until(started.status[0].fileno(), _exit_code)
@@ -201,6 +208,7 @@ class _Started:
         self._passed: list[int] = []
         self.orders, self.log, self.status, self.outer_status = (self._pipe() for _ in range(4))
         self._pid = 0
+        self._first: int | None = None
         self._scratch: int | None = None
 
     def _pipe(self) -> tuple[IO[bytes], IO[bytes]]:
@@ -222,7 +230,7 @@ class _Started:
     def running(self, group: Group | None, box: Box, arguments: Sequence[str]) -> Iterator[None]:
         """Start the outer bubblewrap, which waits for :meth:`begin`; kill it at the end."""
         doors = [str(door) for door in group.doors] if group else []
-        most_data = "-" if group else str(box.memory_mb * 1024)
+        most_data = "unlimited" if group else str(box.memory_mb * 1024)
         launcher = ("/bin/sh", "-c", _LAUNCH, "sh", most_data, *doors, "--")
         reported = [pipe[1] for pipe in (self.status, self.outer_status)]
         process = subprocess.Popen(  # noqa: S603 - the program that was found
@@ -244,6 +252,15 @@ class _Started:
             process.wait()
             if self._scratch is not None:
                 os.close(self._scratch)
+            if self._first is not None:
+                # The first process of the namespace ends after all others, a moment later.
+                ended = select.select([self._first], [], [], _SECONDS_TO_END)[0]
+                os.close(self._first)
+                if not ended:
+                    raise SandboxError(
+                        "Processes of a program could not be ended. Restart this machine before it "
+                        "runs another one."
+                    )
 
     def begin(self) -> None:
         """Let the program start, if the outer bubblewrap could."""
@@ -252,6 +269,8 @@ class _Started:
             status += part
         if b"\n" in status:
             self._pid = json.loads(status.splitlines()[0])["child-pid"]
+            with contextlib.suppress(ProcessLookupError):
+                self._first = os.pidfd_open(self._pid)
             with contextlib.suppress(BrokenPipeError):
                 self.orders[1].write(b"\n")
 

@@ -19,7 +19,7 @@ _MOUNTS, _OWN = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 _CONTROLLERS = ("cpu", "memory", "pids")
 _PERIOD = 100_000
 """Microseconds in which the processor time of a group is counted."""
-_OF_SANDBOX = 5
+OF_SANDBOX = 5
 """Processes of the sandbox itself, which its limit must admit too."""
 _SECONDS_TO_END = 10.0
 _numbers = itertools.count()
@@ -126,7 +126,7 @@ class _Version1(Group):
         for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
             if (memory / name).exists():
                 _write(memory / name, box.memory_mb * 2**20)
-        _write(self.folders["pids"] / "pids.max", box.processes + _OF_SANDBOX)
+        _write(self.folders["pids"] / "pids.max", box.processes + OF_SANDBOX)
         _write(self.folders["cpu"] / "cpu.cfs_period_us", _PERIOD)
         _write(self.folders["cpu"] / "cpu.cfs_quota_us", int(box.cores * _PERIOD))
 
@@ -146,7 +146,7 @@ class _Version2(Group):
         if (folder / "memory.swap.max").exists():
             _write(folder / "memory.swap.max", 0)
         _write(folder / "memory.oom.group", 1)
-        _write(folder / "pids.max", box.processes + _OF_SANDBOX)
+        _write(folder / "pids.max", box.processes + OF_SANDBOX)
         _write(folder / "cpu.max", f"{int(box.cores * _PERIOD)} {_PERIOD}")
 
     def cpu_seconds(self) -> float:

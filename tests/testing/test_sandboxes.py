@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -37,6 +38,19 @@ def test_hostile_programs_are_held(name: str) -> None:
     conformance = check_sandbox(PluginManager().sandboxes.resolve(name))
     conformance.require()
     assert len(conformance.checks) == len({program.name for program in PROGRAMS}) >= 64
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
+def test_without_control_groups_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the machine of a participant, say: only limits of all processes together are missing."""
+    monkeypatch.setattr(
+        "arena_sandboxes.bubblewrap.group_for", lambda box: contextlib.nullcontext(None)
+    )
+    names = (
+        "hidden-files", "loop", "orphans", "late-writer", "disk-tmp", "daemon-holds-log", "network",
+        "output-swap", "kills-all", "ignore-signals",
+    )  # fmt: skip
+    check_sandbox(PluginManager().sandboxes.resolve("bwrap"), programs=programs(*names)).require()
 
 
 @dataclass
