@@ -522,6 +522,17 @@ class OrganiserClient(Client):
         """Publish the private board."""
         return self._once("POST", "/admin/publish", {"seen": self.health()["seen"]})
 
+    def activity(self) -> list[dict[str, Any]]:
+        """Return uploads, accepted ones and teams of the last 14 days with uploads."""
+        return self._rows("/admin/activity")
+
+    def edit_team(
+        self, team: str, *, name: str | None = None, note: str | None = None
+    ) -> dict[str, Any]:
+        """Rename a team, by its ``id`` of :meth:`teams`, or write a note that organisers see."""
+        body = _given({"name": name, "note": note})
+        return self._once("PATCH", f"/admin/teams/{quote(team)}", body)
+
     def settings(self) -> dict[str, Any]:
         """Return the ``settings`` and ``texts`` that can be changed here."""
         return self._json("GET", "/admin/settings")

@@ -19,6 +19,10 @@ from arena.server.web.pages import PAGES
 from web_site import FACTS, NAME, URL, WebSite
 
 API = f"/api/v1/{NAME}"
+PLACES = {
+    "request": "0" * 32, "what": "teams", "file": "a.csv", "version": "1", "page": "p", "team": "0",
+}  # fmt: skip
+"""The parts of addresses, which name nothing that there is."""
 SENDERS = ("anonymous", "blocked", "teamless", "reader", "member", "organiser", "organiser's page")
 ALLOWED = {
     "anyone": SENDERS,
@@ -39,6 +43,7 @@ SENT: dict[str, Any] = {
     "/messages": {"text": "x"},
     "/admin/settings": {"settings": {"competition.title": "x"}},
     "/admin/settings/preview": {"settings": {"competition.title": "x"}},
+    "/admin/teams/{team}": {"note": "x"},
     "/admin/verifications": {"submission": 1, "state": "verified"},
     "/result-mail": {"wanted": True},
     "DELETE /admin/announcements": {"announcement": 2},
@@ -102,7 +107,7 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
     for one in ENDPOINTS:
         if one.path == "/events":
             continue  # it never ends
-        path = API + one.path.format(request="0" * 32, what="teams", file="a.csv", version="1")
+        path = API + one.path.format(**PLACES)
         body = {"content": b""} if one.body in {bytes, None} else {"json": _sent(one)}
         if one.method == "GET":
             body = {}
@@ -132,9 +137,7 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
         "organiser's page": web.browser(organiser),
     }
     for method, path, who, _scope, _handler in PAGES:
-        full = (
-            f"/{NAME}{path.format(request='0' * 32, what='teams', page='p', file='f', version=1)}"
-        )
+        full = f"/{NAME}{path.format(**PLACES)}"
         for sender, browser in browsers.items():
             answer = browser.request(method, full)
             case = (method, path, sender)
@@ -439,9 +442,7 @@ def test_openapi_describes_the_routes(web: WebSite) -> None:
         for method, operation in methods.items():
             if path.endswith("/events"):
                 continue  # it never ends
-            answer = web.program().request(
-                method, path.format(competition=NAME, request="0", what="x", file="a", version="1")
-            )
+            answer = web.program().request(method, path.format(competition=NAME, **PLACES))
             case = (method, path, answer.status_code)
             assert str(answer.status_code) in operation["responses"], case
             kind = answer.headers["content-type"].partition(";")[0]

@@ -270,6 +270,7 @@ ELSEWHERE = {
     "GET page /admin/submissions/{request}": "the answers of GET /submissions, for the organiser",
     "GET /admin/teams": "the disqualified teams",
     "GET page /admin/teams": "the disqualified teams",
+    "GET page /admin/teams/{team}": "the answers of GET /submissions, for the organiser",
     "GET /admin/export/{what}": "the rows of GET /board, and the answers",
     "GET page /admin/export/{what}.csv": "the rows of GET /board, and the answers",
     "GET page /overview": "the settings",
@@ -278,7 +279,7 @@ ELSEWHERE = {
 SHOWS_NEITHER = {
     *(f"GET {path}" for path in ("/team", "/tokens", "/files", "/files/{file}", "/announcements",
                                  "/phases", "/messages", "/answers", "/admin/messages",
-                                 "/admin/settings",
+                                 "/admin/settings", "/admin/activity",
                                  "/admin/queue", "/admin/health", "/admin/invitations",
                                  "/requests/{request}/file")),
     *(f"GET page {path}" for path in ("/announcements", "/messages", "/admin/messages",

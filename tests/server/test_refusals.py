@@ -183,8 +183,10 @@ def test_what_an_organiser_does_is_done(web: WebSite) -> None:
         done = program.post(f"{API}/admin/{path}", json={"account": ada})
         assert done.json() == {"message": f"The account is {state}."}
         assert web.site.accounts.account(ada, NAME).state == state
+    unsure = {"account": ada, "state": "blocked"}
+    assert page.post(f"/{NAME}/admin/teams/state", data=unsure).status_code == 422
     for state in ("blocked", "active"):
-        sent = {"account": ada, "state": state}
+        sent = {"account": ada, "state": state, "sure": "yes"}
         assert page.post(f"/{NAME}/admin/teams/state", data=sent).status_code == 303
         assert web.site.accounts.account(ada, NAME).state == state
     own = program.post(f"{API}/admin/block", json={"account": account})
@@ -203,7 +205,9 @@ def test_what_an_organiser_does_is_done(web: WebSite) -> None:
         assert page.post(f"/{NAME}/admin/rescore", data=fields).status_code == 303
         *_, request = web.site.intake.after(NAME, 0)
         assert (request.kind, request.payload) == ("rescore", payload)
-    merged = page.post(f"/{NAME}/admin/teams/merge", data={"team": "Ants", "into": "Bees"})
+    both = {"team": "Ants", "into": "Bees"}
+    assert page.post(f"/{NAME}/admin/teams/merge", data=both).status_code == 422
+    merged = page.post(f"/{NAME}/admin/teams/merge", data={**both, "sure": "yes"})
     assert merged.status_code == 303
     again = program.post(f"{API}/admin/merge", json={"team": "Bees", "into": "Ants"})
     assert (again.status_code, "being merged already" in again.text) == (409, True)

@@ -17,6 +17,7 @@ roles          the state of an account in a competition, and whether it is an or
 former_names   names of teams that were renamed or merged: no other team can take one
 slots          places for uploads whose address is the secret (the official kaggle client)
 acceptances    which version of the rules an account accepted, and when
+team_notes     what organisers wrote down about a team
 result_mails   since when an account gets an e-mail when a file that it sent has its result
 =============  ==============================================================================
 """
@@ -97,6 +98,7 @@ CREATE TABLE IF NOT EXISTS departures (
 CREATE TABLE IF NOT EXISTS former_subjects (
     digest BLOB NOT NULL, account TEXT NOT NULL REFERENCES accounts
 );
+CREATE TABLE IF NOT EXISTS team_notes (team TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS result_mails (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, since REAL NOT NULL,
     PRIMARY KEY (competition, account)
@@ -329,6 +331,17 @@ class Accounts(Records):
     """
 
     tables = _TABLES
+
+    def write_note(self, team: str, text: str) -> None:
+        """Store the organisers' note on a team; an empty one deletes it."""
+        with self._change() as database:
+            database.execute("DELETE FROM team_notes WHERE team = ?", (team,))
+            if text:
+                database.execute("INSERT INTO team_notes VALUES (?, ?)", (team, text))
+
+    def notes(self) -> dict[str, str]:
+        """Return the organisers' notes on teams, by the identifiers of these."""
+        return {row["team"]: row["text"] for row in self._rows("SELECT * FROM team_notes")}
 
     # Accounts
 

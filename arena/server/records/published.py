@@ -553,6 +553,19 @@ class Published:
         )
         return [Answer.of(parse_json(row["document"])) for row in rows]
 
+    def activity(self, days: int) -> list[dict[str, Any]]:
+        """Return the uploads, accepted ones and teams of the last days with uploads, in UTC."""
+        rows = self._rows(
+            "SELECT substr(json_extract(document, '$.received'), 1, 10) AS day,"
+            " count(*) AS uploads,"
+            " sum(json_extract(document, '$.status') = 'accepted') AS accepted,"
+            " count(DISTINCT team) AS teams"
+            " FROM answers WHERE json_extract(document, '$.kind') = 'submit'"
+            " GROUP BY day ORDER BY day DESC LIMIT ?",
+            days,
+        )
+        return [dict(row) for row in rows]
+
     def last_entries(self, teams: Sequence[str]) -> dict[str, str]:
         """Return when the last accepted submission of each of these teams was received."""
         marks = ", ".join("?" * len(teams))

@@ -504,7 +504,11 @@ def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
 def rename(call: Call, name: str) -> None:
     """Ask to rename the own team; its account follows once the record has the new name."""
     call.limit("rename", call.account.account, 5)
-    team = check_may_submit(call)
+    rename_for(call, check_may_submit(call), name)
+
+
+def rename_for(call: Call, team: Team, name: str, *, by_organiser: bool = False) -> None:
+    """Ask to rename a team; 409 after the end, and while an earlier new name waits."""
     if call.competition.state().phase in {"finalized", "published"}:
         raise Problem(409, _("The competition is over: its final result was computed."))
     if team.team in call.renaming:
@@ -517,7 +521,7 @@ def rename(call: Call, name: str) -> None:
         return
     request, _new = call.site.intake.append(
         competition=call.competition.name,
-        team=team.name,
+        team="" if by_organiser else team.name,
         member=call.account.account,
         kind="rename",
         payload={"team": old, "to": name, "accounts": [team.team]},
@@ -547,6 +551,16 @@ def leave(call: Call, member: str) -> None:
         call.competition.published.team(record_name(call, team)).used_total or _unjudged(call, team)
     )
     accounts.leave_team(team.team, member, counts=sent_something)
+
+
+def remove_member(call: Call, team: Team, member: str) -> None:
+    """Remove a member from a team, as an organiser; 409 while the team is merged."""
+    if team.team in call.merging:
+        raise Problem(409, _("One of these teams is being merged already. Try again in a minute."))
+    sent_something = bool(
+        call.competition.published.team(record_name(call, team)).used_total or _unjudged(call, team)
+    )
+    call.site.accounts.leave_team(team.team, member, counts=sent_something)
 
 
 def change_account(call: Call, name: str, contact: str) -> None:

@@ -62,6 +62,7 @@ async def _overview(
         ),
         alike=_alike(names),
         events=call.competition.published.answers("", limit=20),
+        activity=await api.activity(call),
         decisions=[one for one in queue if not one.team],
         names=sorted(names),
         set_aside=[one for one in answers if one.status == "set_aside"],
@@ -200,6 +201,7 @@ async def _exempt(call: Call, fields: dict[str, str]) -> None:
 
 
 async def _retract(call: Call, fields: dict[str, str]) -> None:
+    check_confirmed(fields)
     actions.retract(call, _needed(fields, "reason")[:500])
 
 
@@ -249,11 +251,15 @@ async def _state(call: Call, fields: dict[str, str]) -> None:
     state = fields.get("state", "")
     if state not in {"active", "blocked"}:
         raise Problem(422, _("Fill in all fields of the form."))
+    if state == "blocked":
+        check_confirmed(fields)
     api.set_account_state(call, _needed(fields, "account"), state)
 
 
 async def _merge(call: Call, fields: dict[str, str]) -> None:
-    api.merge_teams(call, _needed(fields, "team"), _needed(fields, "into"))
+    team, into = _needed(fields, "team"), _needed(fields, "into")
+    check_confirmed(fields)
+    api.merge_teams(call, team, into)
 
 
 async def _link(call: Call, fields: dict[str, str]) -> Response:

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from arena.server.records.accounts import Account, Invite
+from arena.server.records.accounts import Account, Invite, Team
 from arena.server.records.published import ORDERS
 from arena.server.web import (
     actions,
@@ -47,6 +47,7 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 MOST_ROWS = 500
 VALIDATE_SECONDS = 60.0
+ACTIVITY_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,11 +534,14 @@ async def _teams(call: Call) -> models.Rows:
 def team_rows(call: Call) -> list[dict[str, Any]]:
     """Return the teams with their members, for the organiser."""
     published, rows = call.competition.published, []
+    notes = call.site.accounts.notes()
     for team, members in call.site.accounts.teams(call.competition.name):
         facts = published.team(published.current_name(team.name))
         rows.append(
             {
+                "id": team.team,
                 "team": team.name,
+                "note": notes.get(team.team, ""),
                 "created": team.created.isoformat(),
                 "submissions": facts.used_total,
                 "disqualified": facts.disqualified,
@@ -556,6 +560,40 @@ def team_rows(call: Call) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def team_of_address(call: Call) -> Team:
+    """Return the team that the address names; 404 if this competition has none."""
+    try:
+        team = call.site.accounts.team(call.request.path_params["team"])
+    except KeyError:
+        team = None
+    if team is None or team.competition != call.competition.name:
+        raise Problem(404, _("There is no such team."))
+    return team
+
+
+def change_team(call: Call, team: Team, sent: models.TeamEdit) -> None:
+    """Rename a team, or write the organisers' note on it; what is None stays."""
+    if sent.note is not None:
+        call.site.accounts.write_note(team.team, sent.note.strip())
+    if sent.name is not None:
+        actions.rename_for(call, team, sent.name, by_organiser=True)
+
+
+async def _change_team(call: Call, sent: models.TeamEdit) -> models.Message:
+    change_team(call, team_of_address(call), sent)
+    return models.Message(message="The team was changed. A new name is recorded in a moment.")
+
+
+async def _activity(call: Call) -> models.Rows:
+    return models.Rows(rows=await activity(call))
+
+
+async def activity(call: Call) -> list[dict[str, Any]]:
+    """Return what was uploaded on each of the last days, the last one first."""
+    # It reads every answer: the pages of others do not wait for it.
+    return await run_in_threadpool(call.competition.published.activity, ACTIVITY_DAYS)
 
 
 async def _admin_events(call: Call) -> models.Rows:
@@ -968,6 +1006,12 @@ ENDPOINTS = (
              "Judge a file that was rejected or set aside again, as a new upload of its team.",
              202, answer=models.RequestState, errors=(404, 409)),
     Endpoint("GET", "/admin/teams", "organiser", "admin", _teams, "Teams and their members.",
+             answer=models.Rows),
+    Endpoint("PATCH", "/admin/teams/{team}", "organiser", "admin", _change_team,
+             "Rename a team, by its id of GET /admin/teams, or write a note on it that only "
+             "organisers see.", 200, models.TeamEdit, models.Message, (404, 409, 415, 422)),
+    Endpoint("GET", "/admin/activity", "organiser", "admin", _activity,
+             "On each of the last 14 days with uploads: uploads, accepted ones, teams.",
              answer=models.Rows),
     Endpoint("GET", "/admin/events", "organiser", "admin", _admin_events,
              "Actions of organisers, newest first.", answer=models.Rows, errors=(422,),

@@ -150,6 +150,13 @@ class OldAnnouncement(Sending):
     announcement: Annotated[int, Field(ge=1, le=2**53)]
 
 
+class TeamEdit(Sending):
+    """A new name of a team, or the organisers' note on it; what is not named stays."""
+
+    name: Name | None = None
+    note: str | None = Field(None, max_length=2_000, description="Only organisers see it.")
+
+
 class MergeTeams(Sending):
     """A team that joins another one."""
 

@@ -17,6 +17,7 @@ _PARAMETERS = {
     "request": "The identifier that POST /submissions returned.",
     "file": "The name of a file that GET /files lists.",
     "version": "The number of a version that GET /results lists.",
+    "team": "The id of a team that GET /admin/teams lists.",
     "what": "accounts, acceptances, board, requests or teams.",
 }
 

@@ -24,6 +24,7 @@ from arena.server.web import (
     manager,
     provider_pages,
     settings_pages,
+    team_pages,
 )
 from arena.server.web.body import check_confirmed, read_fields, read_many, receive, whole_number
 from arena.server.web.call import Call, may_download
@@ -877,6 +878,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     *folder_pages.PAGES,
     *manager.PAGES,
     *admin_pages.PAGES,
+    *team_pages.PAGES,
 )
 """Method, path below the competition, who, scope, handler."""
 

@@ -1,0 +1,77 @@
+"""The organiser's page of one team: its name, members, note, exemption, files and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.responses import RedirectResponse, Response
+
+from arena.server.records.accounts import Team
+from arena.server.web import actions, api, models
+from arena.server.web.body import check_confirmed, read_fields
+from arena.server.web.call import Call
+from arena.server.web.problems import Problem
+from arena.server.web.rendering import Handler, refusals_on, render
+
+LONGEST_NOTE = 2_000
+
+
+async def _show(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
+    team, competition = api.team_of_address(call), call.competition
+    name = actions.record_name(call, team)
+    row = next(one for one in api.team_rows(call) if one["id"] == team.team)
+    exemptions = [one for one in competition.facts.exemptions if one["team"] == name]
+    return render(
+        call.site,
+        call.request,
+        call,
+        "admin_team.html",
+        status=status,
+        problem=problem,
+        team=row,
+        record_name=name,
+        new_name=call.renaming.get(team.team),
+        left=actions.left(call, team),
+        exemption=exemptions[0] if exemptions else None,
+        files=[
+            one for one in competition.published.answers(name, limit=50) if one.kind == "submit"
+        ][:10],
+        longest_note=LONGEST_NOTE,
+    )
+
+
+Act = Callable[[Call, Team, dict[str, str]], Awaitable[None]]
+
+
+async def _rename(call: Call, team: Team, fields: dict[str, str]) -> None:
+    api.change_team(call, team, models.TeamEdit.model_construct(name=fields.get("name", "")))
+
+
+async def _note(call: Call, team: Team, fields: dict[str, str]) -> None:
+    note = fields.get("note", "").replace("\r\n", "\n")[:LONGEST_NOTE]
+    api.change_team(call, team, models.TeamEdit.model_construct(note=note))
+
+
+async def _remove(call: Call, team: Team, fields: dict[str, str]) -> None:
+    check_confirmed(fields)
+    actions.remove_member(call, team, fields.get("member", ""))
+
+
+def _form(act: Act) -> Handler:
+    @refusals_on(_show)
+    async def handle(call: Call) -> Response:
+        fields = await read_fields(call.request, call.competition.limits)
+        team = api.team_of_address(call)
+        await act(call, team, fields)
+        return RedirectResponse(f"/{call.competition.name}/admin/teams/{team.team}", 303)
+
+    return handle
+
+
+_TEAM = "/admin/teams/{team}"
+PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+    ("GET", _TEAM, "organiser", "admin", _show),
+    ("POST", f"{_TEAM}/rename", "organiser", "admin", _form(_rename)),
+    ("POST", f"{_TEAM}/note", "organiser", "admin", _form(_note)),
+    ("POST", f"{_TEAM}/remove", "organiser", "admin", _form(_remove)),
+)
