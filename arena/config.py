@@ -428,7 +428,28 @@ class BracketSection(ConfigSection):
     )
 
 
-def _bracket_name(name: str) -> str:
+class CombinedBoardSection(ConfigSection):
+    """A private board by one score of several metrics, or of each task."""
+
+    columns: tuple[str, ...] = Field(
+        (), description="The metrics that it combines. Default: the metric of the competition."
+    )
+    rank_by: Literal["mean", "geometric", "worst", "mean_rank"] = Field(
+        "mean",
+        description="How the scores become one: mean, geometric, worst (the smallest score, or the "
+        "largest loss) or mean_rank.",
+    )
+    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description='Weights of metrics or tasks, such as {"lung" = 2}; others have 1.',
+    )
+    tasks: bool = Field(
+        default=True,
+        description="Whether each metric is computed on each task of [data] tasks: true or false.",
+    )
+
+
+def _section_name(name: str) -> str:
     if not 0 < len(name) <= _MOST_OF_A_NAME or not name.isprintable() or name != name.strip():
         raise ValueError(f"a name has 1 to {_MOST_OF_A_NAME} printable characters")
     if set(name) & set(",;/"):
@@ -436,7 +457,7 @@ def _bracket_name(name: str) -> str:
     return name
 
 
-BracketName = Annotated[str, AfterValidator(_bracket_name)]
+SectionName = Annotated[str, AfterValidator(_section_name)]
 _MOST_OF_A_NAME = 60
 
 
@@ -453,11 +474,14 @@ class Settings(ConfigSection):
     store: StoreSection = Field(default_factory=StoreSection)
     plugins: PluginsSection = Field(default_factory=PluginsSection)
     programs: ProgramsSection = Field(default_factory=ProgramsSection)
-    bracket: dict[BracketName, BracketSection] = Field(
+    bracket: dict[SectionName, BracketSection] = Field(
         default_factory=dict, description="Named sets of teams: [bracket.NAME]."
     )
     phase: dict[PhaseName, PhaseSection] = Field(
         default_factory=dict, description="Phases of the competition: [phase.NAME]."
+    )
+    board: dict[SectionName, CombinedBoardSection] = Field(
+        default_factory=dict, description="Combined private boards: [board.NAME]."
     )
     server: ServerSection = Field(default_factory=ServerSection, exclude=True)
 
@@ -776,12 +800,16 @@ def _sections(settings: Settings) -> Iterator[tuple[str, ConfigSection]]:
         section = getattr(settings, name)
         if name in _NAMED:
             for key, named in section.items():
-                yield f"{name}.{key if _BARE_KEY.fullmatch(key) else _toml(key)}", named
+                yield f"{name}.{_toml_key(key)}", named
         elif name not in _LEFT_OUT or section != type(section)():
             yield name, section
 
 
 _BARE_KEY = re.compile("[A-Za-z0-9_-]+")
+
+
+def _toml_key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _toml(name)
 
 
 def _toml(value: Any) -> str:
@@ -790,5 +818,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"[{', '.join(_toml(item) for item in value)}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key} = {_toml(item)}' for key, item in value.items())}}}"
+        return (
+            f"{{{', '.join(f'{_toml_key(key)} = {_toml(item)}' for key, item in value.items())}}}"
+        )
     return json.dumps(value, ensure_ascii=False, default=str)

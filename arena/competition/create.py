@@ -16,7 +16,7 @@ import numpy.typing as npt
 from arena.competition.judging_plugins import KEY, plugins_that_judge
 from arena.competition.phases import check_rows, instance_groups, solution_in
 from arena.competition.samples import sample_values
-from arena.competition.secondary import secondary_metrics
+from arena.competition.secondary import all_further_metrics
 from arena.competition.state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UnknownNameError, UsageError
@@ -162,7 +162,7 @@ def _reviewed(
     metric = metric_of_solution(manager.metrics.resolve(settings.metric.specification), solution)
     for split in [solution_in(solution, [one]) for one in settings.phase.values()] or [solution]:
         check_truth(metric, split)
-        for other in secondary_metrics(settings, split, manager).values():
+        for other in all_further_metrics(settings, split, manager):
             check_truth(other, split)
     if protected:
         split = solution_in(solution, list(settings.phase.values()))

@@ -27,7 +27,7 @@ from arena.competition.rebuild import (
     release_board,
     sources_of,
 )
-from arena.competition.secondary import check_secondary
+from arena.competition.secondary import check_further_metrics
 from arena.competition.teams import Teams
 from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, StoreError
@@ -83,7 +83,7 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
         )
     check_changed_phases(store, kept, wanted)
     settings, notes, changes = _adopt(kept, wanted, store.has_releases(current_epoch(store, kept)))
-    check_secondary(store, manager, settings, kept)
+    check_further_metrics(store, manager, settings, kept)
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
     better = metric.greater_is_better
     best = _baseline_score(store, settings, greater_is_better=better)

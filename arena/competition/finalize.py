@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -39,7 +39,7 @@ FINAL_RESULT = "final_result"
 """The name in the store of the private board as it was last finalized."""
 _ANALYSIS_STREAM = (2**32 - 1, 3)
 
-_SECTIONS_OF_THE_BOARD = {"final", "analysis", "bracket"}
+_SECTIONS_OF_THE_BOARD = {"final", "analysis", "bracket", "board"}
 
 FINAL_CAUSES: Mapping[str, str] = {
     **CAUSES,
@@ -190,8 +190,12 @@ def _evaluate(
     intervals: bool | None,
 ) -> ScoreResult:
     run = _run(state, counted, progress, workers, intervals)
-    result = evaluate_finals(run, counted.finals, counted.records, state.settings)
-    result = with_roster(run, result, counted.unranked, counted.roster)
+
+    def rank(one: BoardRun) -> ScoreResult:
+        board = evaluate_finals(one, counted.finals, counted.records, state.settings)
+        return with_roster(one, board, counted.unranked, counted.roster)
+
+    result = with_combined_boards(run, state.settings, rank)
     asked: Metric = state.manager.metrics.resolve(run.specification)
     return replace(result, notes=(*notes_of(asked), *result.notes, *counted.notes))
 
@@ -467,6 +471,18 @@ def evaluate_finals(
     return _break_ties(result, settings, run.secondary)
 
 
+def with_combined_boards(
+    run: BoardRun, settings: Settings, rank: Callable[[BoardRun], ScoreResult]
+) -> ScoreResult:
+    """Return the board of a run, with the combined boards; ``rank`` returns that of any run."""
+    result = rank(run)
+    if not settings.board:
+        return result
+    from arena.competition.combined_boards import combined_findings  # few competitions have one
+
+    return replace(result, findings=(*result.findings, *combined_findings(run, settings, rank)))
+
+
 def with_roster(
     run: BoardRun, result: ScoreResult, records: Sequence[SubmissionRecord], roster: Roster
 ) -> ScoreResult:
@@ -536,7 +552,7 @@ def for_everybody(
     document: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
     *,
-    also: Sequence[str] = (),
+    also: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the public parts of a private board and its rows; ``also`` names more columns.
 

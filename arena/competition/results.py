@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
+from arena.competition.combined_boards import combined_boards
 from arena.competition.finalize import (
     final_document,
     for_everybody,
@@ -22,6 +23,7 @@ from arena.competition.verification import not_verified, verifications, with_ver
 from arena.errors import UsageError
 from arena.evaluation.multi_target import metric_of_each_target, target_column
 from arena.interfaces.faults import plural
+from arena.scoring.result import STANDING_COLUMNS
 from arena.store import Transaction
 from arena.store.digests import document_digest
 from arena.types import Mark
@@ -295,7 +297,28 @@ def for_participants(
         )
     ]
     public = for_everybody(result.document, rows, also=published_scores(state))
-    return {**public, **result.about()}
+    boards = {
+        name: _combined_for_everybody(board, state.ledger.sent(), names)
+        for name, board in combined_boards(result.document).items()
+    }
+    return {**public, **({"boards": boards} if boards else {}), **result.about()}
+
+
+def _combined_for_everybody(
+    board: Mapping[str, Any], sent: Mapping[str, int], names: Teams
+) -> dict[str, Any]:
+    """Return the public parts of a combined board, with the scores that it combines.
+
+    It has no public scores: no mechanism released a combined one.
+    """
+    hidden = ("public_score", "public_rank")
+    rows = [
+        {key: value for key, value in row.items() if key not in hidden}
+        | {"team": names.current(row["team"])}
+        for row in private_standings(board, sent)
+    ]
+    parts = [key for key in board["standings"][0] if key not in STANDING_COLUMNS]
+    return for_everybody(board, rows, also=parts)
 
 
 def published_scores(state: CompetitionState) -> tuple[str, ...]:

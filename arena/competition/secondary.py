@@ -1,4 +1,4 @@
-"""The secondary metrics of a competition, which must score what submissions contain."""
+"""The metrics besides the one that ranks, which must score what submissions contain too."""
 
 from __future__ import annotations
 
@@ -35,23 +35,36 @@ def secondary_metrics(
     return found
 
 
-def check_secondary(
+def all_further_metrics(
+    settings: Settings, solution: Solution, manager: PluginManager
+) -> list[Metric]:
+    """Return the secondary metrics and those of combined boards; raises UsageError like both."""
+    found: list[Metric] = list(secondary_metrics(settings, solution, manager).values())
+    if settings.board:
+        from arena.competition.combined_boards import combined_metrics
+
+        found += combined_metrics(settings, solution, manager).values()
+    return found
+
+
+def check_further_metrics(
     store: Store, manager: PluginManager, settings: Settings, kept: Settings
 ) -> None:
-    """Check new secondary metrics when they are first read, and not on the last day.
+    """Check secondary metrics and combined boards when first read, and not on the last day.
 
     Raises
     ------
     InputError
         If a metric is unknown, or is not defined for the submissions or the labels.
     """
-    if settings.metric.secondary == kept.metric.secondary:
+    now, before = ((one.metric.secondary, one.board) for one in (settings, kept))
+    if now == before:
         return
     from arena.evaluation.domain import check_truth
 
     solution = store.solution()
     try:
-        for metric in secondary_metrics(settings, solution, manager).values():
+        for metric in all_further_metrics(settings, solution, manager):
             check_truth(metric, solution)
     except (UsageError, InputError) as error:
         raise InputError(f"{CONFIG_NAME}: {error}") from error

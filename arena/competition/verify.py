@@ -23,12 +23,14 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from arena.competition.combined_boards import combined_boards
 from arena.competition.create import read_settings_solution
 from arena.competition.export import table_cell, table_text
 from arena.competition.finalize import (
     columns_in_brackets,
     evaluate_finals,
     final_board_settings,
+    with_combined_boards,
     with_roster,
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
@@ -47,7 +49,7 @@ from arena.interfaces import Metric, traits_of
 from arena.interfaces.faults import describe
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import BoardRun
-from arena.scoring.result import unranked_rows
+from arena.scoring.result import ScoreResult, unranked_rows
 from arena.store import Event, Store
 from arena.store.digests import document_digest, keyed_digest, predictions_digest
 from arena.store.events import TimeCheck, first_broken
@@ -198,9 +200,19 @@ def _is_result(value: Any) -> bool:
         and isinstance(rows, list)
         and all(isinstance(row, dict) and isinstance(row.get("team"), str) for row in rows)
         and isinstance(brackets, dict)
+        and _are_findings(value.get("findings", []))
         and isinstance(unranked, list)
         and all(_is_unranked(row) and type(row.get("baseline")) is bool for row in unranked)
         and (reference is None or _is_unranked(reference))
+    )
+
+
+def _are_findings(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and isinstance(one.get("analysis"), str)
+        and isinstance(one.get("document"), dict)
+        for one in value
     )
 
 
@@ -270,9 +282,21 @@ def verify_bundle(
         unranked = {row["team"] for row in unranked_rows(claims.result)}
         marked = [one for one in records if one.team in unranked]
         ranked = {team: own for team, own in renumbered.items() if team in claims.finals}
-        result = evaluate_finals(run, ranked, records, settings)
-        found = with_roster(run, result, marked, roster).to_dict()
-    return (*problems, *_differences(claims.result, found))
+
+        def rank(one: BoardRun) -> ScoreResult:
+            return with_roster(one, evaluate_finals(one, ranked, records, settings), marked, roster)
+
+        found = with_combined_boards(run, settings, rank).to_dict()
+    return (*problems, *_differences(claims.result, found), *_of_combined(claims, found))
+
+
+def _of_combined(claims: Claims, found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on each difference of a combined board."""
+    claimed = combined_boards(claims.result)
+    for name, again in combined_boards(found).items():
+        _require(_is_result(claimed.get(name)), claims.folder / "result.json")
+        for difference in _differences(claimed[name], again):
+            yield f"Board {printable(name)}: {difference}"
 
 
 def _had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
@@ -654,7 +678,7 @@ def _differences_in_brackets(claimed: Mapping[str, Any], found: Mapping[str, Any
     brackets, again = claimed.get("brackets", {}), found.get("brackets", {})
     try:
         boards = columns_in_brackets(claimed)
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError):
         boards = {}
     boards_again = columns_in_brackets(found)
     for name in sorted({*brackets, *again}):

@@ -471,8 +471,10 @@ class CompetitionView:
         """
         return board_notes(self._board, self.leaderboard() if board is None else board)
 
-    def private_leaderboard(self) -> list[dict[str, Any]]:
+    def private_leaderboard(self, *, board: str | None = None) -> list[dict[str, Any]]:
         """Return the private standings, best first, with the columns of ``arena score``.
+
+        ``board``: those of a combined board, ``[board.NAME]``.
 
         Teams that are not ranked, such as the baselines, stand where their scores are. Once a
         submission was verified, ``verification`` (``verified``, ``failed`` or None) and
@@ -486,7 +488,8 @@ class CompetitionView:
         from arena.competition import finalize
         from arena.competition.verification import verifications, with_verifications
 
-        rows = finalize.private_standings(self.final_result(), self._board.ledger.sent())
+        result = self.final_result(board=board)
+        rows = finalize.private_standings(result, self._board.ledger.sent())
         return with_verifications(rows, verifications(self._board))
 
     def publication_warnings(self) -> tuple[str, ...]:
@@ -559,17 +562,28 @@ class CompetitionView:
         with shown(progress) as display:
             return finalize.study(self._board, display, workers=workers)
 
-    def final_result(self) -> dict[str, Any]:
+    def final_result(self, *, board: str | None = None) -> dict[str, Any]:
         """Return the document of the private board as it was last finalized.
+
+        ``board``: that of a combined board, ``[board.NAME]``.
 
         Raises
         ------
         UsageError
-            If the competition was not finalized.
+            If the competition was not finalized, or it has no such board.
         """
-        from arena.competition import finalize
+        from arena.competition import combined_boards, finalize
 
-        return finalize.final_document(self._board)
+        document = finalize.final_document(self._board)
+        if board is None:
+            return document
+        boards = combined_boards.combined_boards(document)
+        if board not in boards:
+            raise UsageError(
+                f"The private board has no combined board {board!r}. There are: "
+                f"{', '.join(boards) or 'none'}."
+            )
+        return boards[board]
 
     def as_finalized(self) -> ScoreResult | None:
         """Return the private board as it was finalized, with all that its report shows.

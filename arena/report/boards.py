@@ -34,7 +34,7 @@ def private_board(result: ScoreResult) -> Board:
 
     score = score_format(result.standings, result.display)
     kept = {"baseline": result.baseline, "unranked": result.unranked}
-    notes = [not_ranked(row, score) for row in unranked_rows(kept)]
+    notes = [not_ranked(row, score) for row in unranked_rows(kept) if row["score"] is not None]
     return replace(board, notes=(*board.notes, *notes))
 
 

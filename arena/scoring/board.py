@@ -268,9 +268,11 @@ class BoardRun:
 
     def unranked(self, record: SubmissionRecord) -> dict[str, Any]:
         """Return the scores of a submission that is not ranked: the organiser's baseline."""
-        splits = (self.split, "public") if self._shows_public else (self.split,)
+        splits = [self.split, *(["public"] if self._shows_public else [])]
+        if isinstance(self.metric, CombinedMetric) and self.metric.relative:
+            splits = []  # a mean rank is one among the ranked submissions
         scores = [float(self._scores([record], split)[0]) for split in splits]
-        score, public = ([one if np.isfinite(one) else None for one in scores] + [None])[:2]
+        score, public = ([one if np.isfinite(one) else None for one in scores] + [None] * 2)[:2]
         return {
             "team": record.team,
             "submission": record.submission,

@@ -166,6 +166,10 @@ FACTS: dict[str, Fact] = {
         "configuration", configured(bracket={"staff": {"ranked": False}}), BEFORE,
         None, FINAL_CAUSES["configuration"],
     ),
+    "a combined board is added": Fact(
+        "configuration", configured(board={"both": {"columns": ["accuracy", "f1"]}}), BEFORE,
+        None, FINAL_CAUSES["configuration"],
+    ),
     "a second baseline is named": Fact(
         "configuration", configured(competition={"baseline": ["base", "Cats"]}), BEFORE,
         None, FINAL_CAUSES["configuration"],
@@ -452,6 +456,24 @@ def test_the_board_of_a_bracket_has_its_teams_only(published: Path, tmp_path: Pa
         ]  # fmt: skip
         assert row["brackets"]["students"]["rank"] == 1
         assert row["brackets"]["students"]["possible_winner"]
+
+
+@pytest.mark.slow
+def test_a_published_result_has_its_combined_boards(published: Path, tmp_path: Path) -> None:
+    shutil.copytree(published, tmp_path, dirs_exist_ok=True)
+    with reopen(tmp_path) as competition:
+        FACTS["a combined board is added"].change(competition, tmp_path)
+    with reopen(tmp_path) as competition:
+        competition.finalize()
+        competition.publish()
+    with seen_after(tmp_path, tmp_path / "x", None) as seen:
+        boards = json.loads(seen.get(f"{API}/results/2"))["boards"]
+        assert boards.keys() == {"both"}
+        page = seen.get("/c/private?board=both")
+        assert "mean of accuracy and f1" in page
+        assert "Bees" in page
+        assert "mean of accuracy and f1" not in seen.get("/c/private")
+        assert "no such board" in seen.get("/c/private?board=x", status=404)
 
 
 @pytest.mark.slow

@@ -45,6 +45,10 @@ def leaderboard(
         str | None,
         typer.Option(metavar="NAME", help="Only the teams of a bracket, ranked among themselves."),
     ] = None,
+    board: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A combined private board, [board.NAME]."),
+    ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for a spreadsheet.")] = False,
     as_json: options.AsJson = False,
     wide: options.Wide = False,
@@ -57,18 +61,23 @@ def leaderboard(
     wait: Wait = 0.0,
 ) -> None:
     """Show the public leaderboard (released scores only), or the private one."""
-    if as_csv and as_json:
-        raise UsageError("--csv and --json exclude each other.")
-    if html is not None and private:
-        raise UsageError("--html is for the public board; arena report writes the private one.")
-    if live and (private or html is not None):
-        raise UsageError("--live is for the public board in the terminal, as CSV or as JSON.")
+    refusals = {
+        "--csv and --json exclude each other.": as_csv and as_json,
+        "--html is for the public board; arena report writes the private one.": html and private,
+        "A combined board is private: use --board with --private.": board and not private,
+        "--live is for the public board in the terminal, as CSV or as JSON.": live
+        and (private or html),
+    }
+    for sentence, refused in refusals.items():
+        if refused:
+            raise UsageError(sentence)
     check_outputs(html, None)
     with look_at_competition(directory, wait) as opened:
         competition = opened.in_phase(phase)
-        document = _document(competition, private=private, live=live, bracket=bracket)
+        of = {"bracket": bracket, "board": board}
+        document = _document(competition, private=private, live=live, **of)
         page = _page(competition, bracket) if html else None
-        result = _private_result(competition, document, bracket) if private else None
+        result = _private_result(competition, document, **of) if private else None
         if private and (old := competition.outdated()):
             say_note(old)
         metric = competition.board_metric
@@ -102,10 +111,10 @@ def _page(competition: CompetitionView, bracket: str | None) -> Report:
 
 
 def _private_result(
-    competition: CompetitionView, document: Row, bracket: str | None
+    competition: CompetitionView, document: Row, *, bracket: str | None, board: str | None
 ) -> dict[str, Any]:
     """Return the private board to print; of a bracket without what belongs to all teams."""
-    result = competition.final_result()
+    result = competition.final_result(board=board)
     if bracket is None:
         return result
     verdicts = [one for one in result["findings"] if one["analysis"] == "brackets"]
@@ -120,10 +129,23 @@ def _private_result(
 
 
 def _document(
-    competition: CompetitionView, *, private: bool, live: bool, bracket: str | None
+    competition: CompetitionView,
+    *,
+    private: bool,
+    live: bool,
+    bracket: str | None,
+    board: str | None,
 ) -> dict[str, Any]:
     metric = competition.settings.metric
-    standings = competition.private_leaderboard() if private else competition.leaderboard(live=live)
+    name, better = metric.name, competition.greater_is_better
+    if board is not None:
+        combined = competition.final_result(board=board)
+        name, better = combined["metric"], combined["greater_is_better"]
+    standings = (
+        competition.private_leaderboard(board=board)
+        if private
+        else competition.leaderboard(live=live)
+    )
     if bracket is not None:
         if bracket not in competition.brackets():
             known = ", ".join(competition.brackets()) or "none"
@@ -132,13 +154,11 @@ def _document(
     return {
         "schema": "arena/leaderboard/2",
         "title": competition.settings.competition.title,
-        "metric": metric.name,
-        "greater_is_better": competition.manager.metrics.resolve(
-            metric.specification
-        ).greater_is_better,
+        "metric": name,
+        "greater_is_better": better,
         "split": "private" if private else "public",
         "phase": competition.phase,
-        **({} if bracket is None else {"bracket": bracket}),
+        **{key: value for key, value in (("bracket", bracket), ("board", board)) if value},
         "standings": standings,
         "late": [] if private or bracket is not None else competition.late_files(),
         "mark": None if (mark := competition.mark(private=private)) is None else asdict(mark),

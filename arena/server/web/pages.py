@@ -236,6 +236,10 @@ def _result_page(
     seen: str = "",
 ) -> Response:
     """Show a result; ``seen``: one that only the organiser sees, with the step to publish it."""
+    boards, board = document.get("boards", {}), call.request.query_params.get("board", "")
+    if board and board not in boards:
+        raise Problem(404, _("There is no such board."))
+    document = {**document, **boards.get(board, {})}
     rows: Sequence[Mapping[str, Any]] = document.get("leaderboard", [])
     brackets, bracket = document.get("brackets", ()), call.request.query_params.get("bracket", "")
     if bracket and bracket not in brackets:
@@ -252,6 +256,8 @@ def _result_page(
         call,
         "private.html",
         verdicts=[] if bracket else document.get("verdicts", []),
+        boards=boards,
+        board=board,
         brackets=brackets,
         bracket=bracket,
         result=document,

@@ -1,0 +1,102 @@
+"""Combined private boards, ``[board.NAME]``: several metrics, or each task, as one score.
+
+Each is a finding of the private board. Its document is that of a board, ``arena/score/2``: ranks,
+possible winners and the corrected best score are those of the combination, at the level of
+``[analysis]`` for each board by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from arena.config import CombinedBoardSection, Settings
+from arena.errors import UsageError
+from arena.evaluation.combinations import Combination, CombinedMetric, combined_metric
+from arena.evaluation.solution_metric import metric_of_solution
+from arena.plugin.manager import PluginManager
+from arena.scoring.board import BoardRun
+from arena.scoring.result import STANDING_COLUMNS, ScoreResult
+from arena.types import Finding, Solution, Table
+
+_ANALYSIS = "board "
+"""The name of a finding is this, and the name of the board."""
+
+
+def combined_metrics(
+    settings: Settings, solution: Solution, manager: PluginManager
+) -> dict[str, CombinedMetric]:
+    """Return the metric of each combined board of the settings.
+
+    Raises
+    ------
+    UsageError
+        If there is nothing to combine, no submission serves all metrics of a board, their
+        directions differ, or a weight is for something that does not exist.
+    """
+    found = {}
+    for name, board in settings.board.items():
+        try:
+            found[name] = _combined_metric(board, settings, solution, manager)
+        except UsageError as error:
+            raise UsageError(f"[board.{name}]: {error}") from error
+    return found
+
+
+def _combined_metric(
+    board: CombinedBoardSection, settings: Settings, solution: Solution, manager: PluginManager
+) -> CombinedMetric:
+    names = board.columns or (settings.metric.specification,)
+    by_task = board.tasks and solution.tasks is not None
+    if len(names) == 1 and not by_task:
+        raise UsageError(
+            "there is one score, so nothing to combine: name several metrics in columns, or a "
+            "column of tasks in [data] tasks before the competition is created."
+        )
+    combination = Combination(board.rank_by, board.weights)
+    if by_task:
+        combination.check_names([*names, *solution.task_names])
+    metrics = {name: metric_of_solution(manager.metrics.resolve(name), solution) for name in names}
+    return combined_metric(metrics, combination, by_task=by_task, solution=solution)
+
+
+def combined_findings(
+    run: BoardRun, settings: Settings, rank: Callable[[BoardRun], ScoreResult]
+) -> Iterator[Finding]:
+    """Yield the combined boards of the settings.
+
+    ``run`` is that of the main board, and ``rank`` returns the board of a run.
+    """
+    for name, metric in combined_metrics(settings, run.solution, run.manager).items():
+        first = metric.columns[0].name
+        combined = replace(
+            run,
+            specification=metric.name,
+            metric=metric,
+            secondary={},
+            provider=run.manager.metrics.plugin_of(first),
+        )
+        yield _finding(name, rank(combined))
+
+
+def _finding(name: str, board: ScoreResult) -> Finding:
+    columns = ["rank", "team", "score", "rank_low", "rank_high", "possible_winner"]
+    columns += [key for row in board.standings[:1] for key in row if key not in STANDING_COLUMNS]
+    verdicts = [one.verdict for one in board.findings if one.analysis in ("ranks", "brackets")]
+    said = " ".join([f"{name}, by the {board.metric}:", *verdicts])
+    table = Table(
+        f"{name}: {board.metric}",
+        tuple(column.replace("_", " ") for column in columns),
+        tuple(tuple(row[column] for column in columns) for row in board.standings),
+    )
+    return Finding(_ANALYSIS + name, said, board.board_document(), tables=(table,))
+
+
+def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return name -> document of each combined board in the document of a private board."""
+    return {
+        one["analysis"].removeprefix(_ANALYSIS): one["document"]
+        for one in document["findings"]
+        if one["analysis"].startswith(_ANALYSIS)
+    }
