@@ -97,6 +97,6 @@ def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return name -> document of each combined board in the document of a private board."""
     return {
         one["analysis"].removeprefix(_ANALYSIS): one["document"]
-        for one in document["findings"]
+        for one in document.get("findings", ())
         if one["analysis"].startswith(_ANALYSIS)
     }

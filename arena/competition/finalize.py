@@ -434,7 +434,8 @@ def private_standings(document: Mapping[str, Any], sent: Mapping[str, int]) -> l
 
 def columns_in_brackets(document: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return bracket -> team -> the columns that the analysis of the brackets computed."""
-    found = [one["document"] for one in document["findings"] if one["analysis"] == "brackets"]
+    findings = document.get("findings", ())
+    found = [one["document"] for one in findings if one["analysis"] == "brackets"]
     return {
         name: {
             row["team"]: {key: row[key] for key in COLUMNS_IN_BRACKETS if key in row}

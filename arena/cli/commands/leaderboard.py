@@ -158,7 +158,8 @@ def _document(
         "greater_is_better": better,
         "split": "private" if private else "public",
         "phase": competition.phase,
-        **{key: value for key, value in (("bracket", bracket), ("board", board)) if value},
+        "bracket": bracket,
+        "board": board,
         "standings": standings,
         "late": [] if private or bracket is not None else competition.late_files(),
         "mark": None if (mark := competition.mark(private=private)) is None else asdict(mark),
@@ -173,7 +174,7 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
         return
     direction = "larger" if document["greater_is_better"] else "smaller"
     title = f"public board, {metric} ({direction} is better)"
-    if "bracket" in document:
+    if document["bracket"]:
         title = f"{document['bracket']}, {title}"
     if document["phase"]:
         title = f"phase {document['phase']}: {title}"
