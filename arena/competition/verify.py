@@ -112,10 +112,14 @@ class Claims:
 
     def roster(self, *, finalized: bool) -> Roster:
         """Return the baselines and brackets after all events, or when the board was finalized."""
-        kinds = [one.kind for one in self.events]
-        last = len(kinds) - kinds[::-1].index("finalized") if "finalized" in kinds else 0
+        events = self.events
+        if finalized:
+            boards = (one for one in reversed(events) if one.kind == "finalized")
+            own = (one for one in boards if one.payload.get("phase", "") == self.phase)
+            last = next((one.sequence for one in own), 0)
+            events = tuple(one for one in events if one.sequence <= last)
         try:
-            return Roster.of(self.settings, self.events[:last] if finalized else self.events)
+            return Roster.of(self.settings, events)
         except (KeyError, TypeError) as error:
             raise _no_content(self.folder / "events.jsonl") from error
 

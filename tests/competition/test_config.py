@@ -59,7 +59,7 @@ def test_any_title_survives(title: str, total: int | None) -> None:
 def test_every_key_has_a_comment() -> None:
     lines = settings_as_toml(given_settings()).splitlines()
     assert not {"[programs]", "[server]"} & set(lines)
-    names = {"bracket.NAME": "x y", "phase.NAME": "dev"}
+    names = {"bracket.NAME": "x y", "board.NAME": "x y", "phase.NAME": "dev"}
     named = {name.partition(".")[0]: {names[name]: {}} for name in SECTIONS if "." in name}
     changed = given_settings(server={"team_size": 3}, programs={"cores": 3}, **named)
     lines = settings_as_toml(changed).splitlines()
