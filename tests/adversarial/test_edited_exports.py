@@ -146,6 +146,7 @@ def means_the_same(text: str | None, path: Path) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("share", [15, pytest.param(1, marks=pytest.mark.campaign)])
 def test_every_edit_of_an_export_is_named(exported: Path, tmp_path: Path, share: int) -> None:
     original = exported / "out"

@@ -315,6 +315,7 @@ def test_true_errors_of_the_set_ups(setup, value):
     [pytest.param(4_000, marks=pytest.mark.slow), pytest.param(20_000, marks=pytest.mark.campaign)],
 )
 @pytest.mark.parametrize("setup", ["A", "B", "C"])
+@pytest.mark.long
 def test_coverage_of_the_t_interval(setup, repetitions):
     inside = [
         found.interval[0] <= truth(setup) <= found.interval[1]

@@ -110,6 +110,7 @@ def test_groups_that_cannot_be(clusters, said):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("n_groups", "least"), [(60, 0.935), (200, 0.94)])
 def test_coverage_with_groups(n_groups, least):
     rng, truth = np.random.default_rng(2), truth_of_groups()

@@ -102,7 +102,13 @@ def test_plugins_are_listed(arena_here: Any) -> None:
     assert not by_name["arena_metrics"]["failures"]
     assert {"name": "score", "origin": "arena-leaderboard 0.1.0"} in document["commands"]
     shown = arena_here("plugins").stdout
-    assert "arena_ranking" in shown
+    for name, provides in (
+        ("arena_mechanisms", "6 mechanisms"),
+        ("arena_ranking", "1 ranker, 4 analyses"),
+        ("arena_sandboxes", "1 sandbox"),
+        ("arena_sota", "1 analysis, 1 paper"),
+    ):
+        assert re.search(rf"{name} +arena-leaderboard 0\.1\.0 +{provides} *\n", shown)
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "f1(average=macro)", "sklearn:jaccard_score"])

@@ -102,6 +102,7 @@ def stop(
     return process.returncode, said
 
 
+@pytest.mark.long
 def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
     expected, said = end(start(folder))
     assert expected, said
@@ -135,6 +136,7 @@ def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
     assert calls(folder) == all_calls
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_plan_continues_with_the_same_answer(folder: Path, ended_by: signal.Signals) -> None:
     expected, said = end(start(folder, command="plan"))

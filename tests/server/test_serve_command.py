@@ -326,6 +326,7 @@ def test_the_units_of_two_competitions_name_both(folder: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_check_covers_every_competition(folder: Path, tmp_path: Path) -> None:
     other = shutil.copytree(folder, tmp_path / "second")
     (other / "rules.md").unlink()

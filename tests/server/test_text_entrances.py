@@ -122,8 +122,9 @@ def test_no_text_ends_in_a_fault_for_a_guest(web: WebSite) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("share", [6, pytest.param(1, marks=pytest.mark.campaign)])
-def test_no_text_ends_in_a_fault_for_anybody(web: WebSite, share: int) -> None:
-    tried = check(web, TEXTS[::share], ["anonymous", "member", "organiser"])
-    assert tried > 20_000 // share
+@pytest.mark.parametrize("sender", ["anonymous", "member", "organiser"])
+def test_no_text_ends_in_a_fault(web: WebSite, sender: str, share: int) -> None:
+    assert check(web, TEXTS[::share], [sender]) > 6_000 // share

@@ -17,8 +17,6 @@ from arena.types import Table
 
 app = typer.Typer(add_completion=False)
 
-_SINGULAR = {"analyses": "analysis", "modalities": "modality"}
-
 
 @app.command()
 def plugins(
@@ -87,8 +85,7 @@ def _print_table(document: dict[str, Any]) -> None:
 
 
 def _counts(plugin: Mapping[str, Any]) -> str:
-    counts = {kind.replace("_", " "): len(names) for kind, names in plugin["provides"].items()}
     return ", ".join(
-        f"{count:,} {_SINGULAR.get(kind, kind[:-1]) if count == 1 else kind}"
-        for kind, count in counts.items()
+        f"{len(names):,} {KINDS[kind][0] if len(names) == 1 else kind.replace('_', ' ')}"
+        for kind, names in plugin["provides"].items()
     )

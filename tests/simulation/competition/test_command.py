@@ -299,6 +299,7 @@ def test_interrupted_it_says_how_to_go_on(tmp_path):
         for _ in range(60_000):
             if journal.exists() and b'{"submission"' in journal.read_bytes():
                 break
+            assert running.poll() is None
             time.sleep(0.01)
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=900)
