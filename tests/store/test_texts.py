@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from arena.errors import StoreError, StoreFormatError
 from arena.store import SCHEMA_VERSION, Incoming, Store
+from arena.store.text_codes import select_texts
 from arena.store.upgrade import upgrade
 from arena.types import PredictionKind, Solution, Target
 from competition_folder import add_positions
@@ -146,6 +147,15 @@ def test_texts_that_are_gone_are_a_damaged_file(tmp_path: Path) -> None:
         connection.execute("DELETE FROM texts WHERE text = 'c'")
     with Store.open(path) as store, pytest.raises(StoreFormatError, match="damaged"):
         _read(store, 1)
+
+
+def test_what_is_no_code_of_a_text_is_damage() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE texts AS SELECT 7::BIGINT AS code, 'a' AS text")
+        assert select_texts(connection, np.array([7.0, 7.0])).tolist() == ["a", "a"]
+        for code in (np.nan, np.inf, -1e300, 1e20, 6.0, 8.0):
+            with pytest.raises(StoreFormatError, match="damaged"):
+                select_texts(connection, np.array([7.0, code]))
 
 
 @pytest.mark.slow
