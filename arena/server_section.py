@@ -35,6 +35,11 @@ class ServerSection(ConfigSection):
     board: Literal["anyone", "members"] = Field(
         "anyone", description="Who sees the public leaderboard: anyone or members."
     )
+    embed: bool = Field(
+        False,
+        description="Whether pages of other sites may show the public board, if anyone sees it: in "
+        "a frame (/NAME/embed), and by reading the API: true or false.",
+    )
     private_scores: Literal["board", "own"] = Field(
         "board",
         description="After the result is published, whether a team sees the private score of its "

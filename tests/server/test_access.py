@@ -155,6 +155,7 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
                         "/admin/result",
                         "/sample_submission.csv",
                         "/admin/withdraw",
+                        "/embed",
                     }
                     else set()
                 )

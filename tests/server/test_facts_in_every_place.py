@@ -260,6 +260,7 @@ OWN: dict[str, Callable[[Seen], str]] = {
 }
 """A place that shows the status of the submissions of a team -> its text."""
 ELSEWHERE = {
+    "GET page /embed": "the rows of GET page /, if other sites may show them",
     "GET /events": "the etags of GET /board and GET /results",
     "GET /private": "the last version of GET /results/{version}, if it is not retracted",
     "GET /requests/{request}": "one of the submissions of GET /submissions",

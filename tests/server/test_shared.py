@@ -28,9 +28,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
     real = CompetitionSite.board
 
-    def board(self: CompetitionSite, bracket: str = "") -> Any:
+    def board(self: CompetitionSite, *asked: str) -> Any:
         calls.append(self.name)
-        return real(self, bracket)
+        return real(self, *asked)
 
     monkeypatch.setattr(CompetitionSite, "board", board)
     return calls

@@ -217,10 +217,13 @@ def guarded(
     *,
     status: int = 200,
     body: type[BaseModel] | type[bytes] | None = None,
+    may_embed: bool = False,
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return a route's function: it checks who sends the request, then answers by ``handler``.
 
-    A body of a model is read as such, and the second argument of the handler.
+    A body of a model is read as such, and the second argument of the handler. ``may_embed``: pages
+    of other sites may read the answer, without the cookies of a person, if ``[server] embed`` says
+    so.
     """
 
     async def answer(request: Request) -> Response:
@@ -236,7 +239,10 @@ def guarded(
         )
         result = await handler(call, *sent)
         if isinstance(result, BaseModel):
-            return Response(result.model_dump_json(), status, media_type="application/json")
+            result = Response(result.model_dump_json(), status, media_type="application/json")
+        if may_embed and competition.limits.embed and competition.limits.board == "anyone":
+            result.headers["Access-Control-Allow-Origin"] = "*"
+            result.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         return result  # type: ignore[no-any-return, unused-ignore]
 
     return answer
@@ -252,6 +258,7 @@ def _endpoint(site: Site, one: Endpoint) -> Route:
             one.handler,
             status=one.status,
             body=one.body,
+            may_embed=one.method == "GET" and one.who == "reader" and one.path != "/events",
         ),
         methods=[one.method],
     )

@@ -55,6 +55,8 @@ ROWS = 100
 """Rows of the board on a page."""
 DEVICE = timedelta(minutes=15)
 """How long a link for another device works."""
+EMBEDDED_ROWS = 50
+"""Rows of the board in a frame of another site."""
 _NEWEST = 3
 """Announcements above the board."""
 
@@ -134,7 +136,7 @@ async def _board(call: Call) -> Response:
     shown = found[(page - 1) * ROWS : page * ROWS]
     pinned = next((row for row in rows if row.get("team") == own_name), None)
     listed = shown if pinned is None else [*shown, pinned]
-    ranks_before, since = ({}, "") if bracket else call.competition.ranks_before()
+    ranks_before, since = ({}, "") if bracket or phase else call.competition.ranks_before()
     facts, teams = call.competition.facts, [str(row.get("team")) for row in listed]
     last = call.competition.published.last_entries(teams)
     return _page(
@@ -165,6 +167,21 @@ async def _board(call: Call) -> Response:
         etag=etag,
         **_announcements(call, below=2, most=_NEWEST),
     )
+
+
+async def _embed(call: Call) -> Response:
+    """Show the top of the board in a frame of another site."""
+    limits = call.competition.limits
+    if not limits.embed or limits.board != "anyone":
+        raise Problem(404, _("There is no such page."))
+    rows, _etag = call.competition.board()
+    page = _page(call, "embed.html", rows=rows[:EMBEDDED_ROWS], total=len(rows))
+    page.headers["Content-Security-Policy"] = (
+        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors *"
+    )
+    page.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return page
 
 
 def _announcements(call: Call, *, below: int, most: int | None = None) -> dict[str, Any]:
@@ -846,6 +863,7 @@ class _PlainPages:
 
 PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/", "reader", "read", _board),
+    ("GET", "/embed", "anyone", "read", _embed),
     ("GET", "/board.csv", "reader", "read", api.board_csv),
     ("GET", "/private", "reader", "read", _private),
     ("GET", "/private/{version}", "reader", "read", _private),
