@@ -154,10 +154,23 @@ server {{
 
 _CONTAINERFILE = """\
 # In a checkout of arena: podman build -t localhost/arena -f examples/deploy/Containerfile .
-FROM docker.io/library/python:3.11-slim
-COPY . /src
+# Without compose.yaml, for a network that is trusted, with a folder for accounts and uploads:
+# podman run -p 8000:8000 -v ./race:/competition -v ./race-server:/data localhost/arena
+FROM docker.io/library/python:3.13-slim
+# LightGBM, of the simulated teams, needs OpenMP.
+RUN apt-get update -q && apt-get install -y -q --no-install-recommends libgomp1 \\
+    && rm -rf /var/lib/apt/lists/*
+RUN useradd --system arena-web && useradd --system arena-check
+COPY pyproject.toml README.md LICENSE /src/
+COPY arena /src/arena
+COPY plugins /src/plugins
+COPY schemas /src/schemas
 RUN pip install --no-cache-dir "/src[serve,oidc]" && rm -r /src
+WORKDIR /competition
+EXPOSE 8000
 ENTRYPOINT ["arena"]
+CMD ["serve", "-C", "/competition", "--host", "0.0.0.0", "--data", "/data", \\
+     "--web-user", "arena-web", "--checker-user", "arena-check"]
 """
 
 _COMPOSE_COMPETITION = """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -146,6 +147,8 @@ def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> No
     assert services["scorer-race"]["network_mode"] == "none"
     assert services["web"]["volumes"] == ["data:/data"]
     started = [services[part]["command"].split() for part in ("web", "scorer-race")]
+    image = files["Containerfile"].replace("\\\n", "")
+    started.append(json.loads(image.partition("\nCMD ")[2]))
     for arguments in started:
         assert arguments[0] == "serve"
         known = {option for one in typer.main.get_command(serve.app).params for option in one.opts}
