@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from arena.competition.admission import Admission
+from arena.competition.phases import phase_of_file
 from arena.competition.programs import (
     SET_ASIDE,
     ProgramRecord,
@@ -36,6 +37,8 @@ def receive(
     program: str | None = None,
     file: str | None = None,
     received: datetime,
+    sha256: str | None = None,
+    phase: str | None = None,
 ) -> ProgramRecord:
     """Store a program and take its team's place in the limits; a known one is not stored again.
 
@@ -49,35 +52,37 @@ def receive(
         The name to show; None: that of the path.
     received
         The time of its last byte.
+    sha256
+        The digest that the file must have; None: any.
+    phase
+        The phase for which it counts; None: the one that is open.
 
     Raises
     ------
     InputError
         If the file cannot be read.
     UsageError
-        If a limit or the dates refuse it; nothing is stored then.
+        If a limit or the dates refuse it, or it has another digest; nothing is stored then.
     """
-    sha256 = _digest(path)
+    found = _digest(path)
+    if sha256 not in (None, found):
+        raise UsageError("The uploaded program was changed or damaged after it was received.")
+    sha256 = found
     teams = state.ledger.teams()
     current = _team(state, path, team)
     known = _find(state, program or sha256, teams.members(current))
     if known is not None:
         return known
-    quota = Quota(
-        settings=state.settings,
-        team=teams.stored(current),
-        now=received,
-        members=teams.members(current),
-        admission=Admission.read(state.store),
-    )
     record = ProgramRecord(
         program=program or sha256,
-        team=quota.team,
+        team=teams.stored(current),
         file=named_file(Path(file or path.name), team).name,
         sha256=sha256,
         received=received,
-        late=quota.is_late,
+        phase=phase_of_file(state.with_phases, phase, received),
     )
+    quota = _quota(state, record)
+    record = replace(record, late=quota.is_late)
     with state.store.transaction() as transaction:
         refusal = quota.refusal(transaction)
         if refusal is not None:
@@ -92,6 +97,19 @@ def receive(
 def known(state: CompetitionState, path: Path, team: str) -> ProgramRecord | None:
     """Return the program that a team sent before with the content of a file, or None."""
     return _find(state, _digest(path), state.ledger.teams().members(_team(state, path, team)))
+
+
+def _quota(state: CompetitionState, program: ProgramRecord) -> Quota:
+    """Return the quota in which a program has its place."""
+    teams = state.ledger.teams()
+    return Quota(
+        settings=state.in_phase(program.phase).settings,
+        team=program.team,
+        now=program.received,
+        members=teams.members(teams.current(program.team)),
+        admission=Admission.read(state.store),
+        phase=program.phase,
+    )
 
 
 def _team(state: CompetitionState, path: Path, team: str) -> str:
@@ -195,9 +213,12 @@ def submission_of(
         read = ReadSubmission(values=None, faults=(fault,), sha256=program.sha256)
         run = ended
     else:
-        _, read = next(state.examine([replace(file, path=run.output)]))
+        of_phase = state.in_phase(program.phase)
+        _, read = next(of_phase.examine([replace(file, path=run.output)]))
         if read.crashed or any(fault.kind == RULE_FAILED for fault in read.faults):
             return None
+        # A program could choose among many outputs with the same score: their digest would tell.
+        read = replace(read, sha256=program.sha256)
     return SubmissionRequest(
         file=replace(file, name=program.file),
         read=read,
@@ -205,6 +226,7 @@ def submission_of(
         actor=state.actor,
         key=program.program,
         limited=False,
+        phase=program.phase,
         program=program,
         run=run,
         event_fields={**state.event_fields, "program": program.program, "run": run.to_dict()},
@@ -218,7 +240,7 @@ def set_aside(state: CompetitionState, program: ProgramRecord, reason: str) -> N
     """
     teams = state.ledger.teams()
     with state.store.transaction() as transaction:
-        Quota(state.settings, program.team, program.received, ()).give_back(transaction)
+        _quota(state, program).give_back(transaction)
         payload = {
             "program": program.program,
             "team": teams.current(program.team),

@@ -56,6 +56,8 @@ class ProgramRecord:
     """When the last byte arrived."""
     late: bool = False
     """Whether it came after the deadline: its submission is listed apart."""
+    phase: str = ""
+    """The phase for which it counts; empty where a competition has no named phases."""
 
     @property
     def kept_name(self) -> str:
@@ -64,13 +66,13 @@ class ProgramRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as the payload of its event, which has the time."""
-        keys = ("program", "team", "file", "sha256", "late")
+        keys = ("program", "team", "file", "sha256", "late", "phase")
         return {key: getattr(self, key) for key in keys}
 
     @classmethod
     def of(cls, event: Event) -> Self:
         """Return the program that an event received."""
-        keys = ("program", "team", "file", "sha256", "late")
+        keys = ("program", "team", "file", "sha256", "late", "phase")
         received = datetime.fromisoformat(event.time)
         return cls(received=received, **{key: event.payload[key] for key in keys})
 

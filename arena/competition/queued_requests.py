@@ -20,7 +20,11 @@ from typing import Any
 
 from arena.competition import decisions
 from arena.competition.phases import phase_of_file
+from arena.competition.program_runs import programs, receive, submission_of
+from arena.competition.program_runs import set_aside as set_program_aside
+from arena.competition.programs import SET_ASIDE as PROGRAM_SET_ASIDE
 from arena.competition.results import consequences_text
+from arena.competition.runners import run_of
 from arena.competition.state import CompetitionState, public_standings
 from arena.competition.submit import (
     SubmissionHandler,
@@ -144,7 +148,7 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
                 phase=payload.get("phase", ""),
             )
             answer = RequestAnswer(**common, status=submitted.status, submitted=submitted)
-        elif event.kind == SET_ASIDE:
+        elif event.kind in {SET_ASIDE, PROGRAM_SET_ASIDE}:
             answer = RequestAnswer(**common, status="set_aside", message=_SET_ASIDE_TEXT)
         else:
             refused = payload.get("refused")
@@ -178,6 +182,9 @@ def process_requests(
     if first.kind != "submit":
         before_each(first)
         return [_decide(state, first)]
+    if "run" in first.payload:
+        before_each(first)
+        return [_judge_run(state, handler(), first)]
     return _process_submissions(state, handler, requests, seconds, workers, before_each)
 
 
@@ -265,7 +272,9 @@ def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
     """Yield the first submissions whose files exist and are not too large together."""
     held = 0
     for at, one in enumerate(requests):
-        if one.kind != "submit" or one.path is None or not one.path.exists():
+        if one.kind != "submit" or "run" in one.payload:
+            return
+        if one.path is None or not one.path.exists():
             return
         held += one.path.stat().st_size
         if at and held > _GROUP_BYTES:
@@ -304,6 +313,51 @@ def _read(
             )
         )
     return queued, ""
+
+
+# -- programs --------------------------------------------------------------------------------------
+
+
+def _judge_run(
+    state: CompetitionState, handler: SubmissionHandler, request: QueuedRequest
+) -> RequestAnswer:
+    """Make a submission of a program's run on the hidden inputs, or set the program aside."""
+    payload = request.payload
+    program = programs(state).get(str(payload.get("program")))
+    if program is None or handler.answer_to_program(program) is not None:
+        return set_aside(state, request, "There is no such program that waits for its run.")
+    document = payload["run"] if isinstance(payload["run"], dict) else {}
+    own = _for(state, replace(request, received=program.received))
+    run = run_of(state.folder, program, document, str(payload.get("signature", "")), request.path)
+    submission = submission_of(own, program, run)
+    if submission is None:
+        reason = str(run.about.get("reason", "The process that reads files failed."))
+        set_program_aside(own, program, reason)
+        team = state.ledger.teams().current(program.team)
+        return RequestAnswer(
+            request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT
+        )
+    submitted = handler.submit(submission)
+    return RequestAnswer(
+        *(request.seq, request.request, request.kind, submitted.team, submitted.status),
+        submitted=submitted,
+    )
+
+
+def _receive_program(state: CompetitionState, request: QueuedRequest) -> None:
+    program, path = str(request.payload["program"]), request.path
+    if path is None or program in programs(state):
+        raise UsageError("The uploaded program is missing, or was received before.")
+    receive(
+        state,
+        path,
+        team=team_name(request.team),
+        program=program,
+        file=str(request.payload["file"]),
+        received=request.received,
+        sha256=str(request.payload["sha256"]),
+        phase=request.payload.get("phase"),
+    )
 
 
 # -- decisions -------------------------------------------------------------------------------------
@@ -591,6 +645,7 @@ _ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
     "pause": _pause,
     "resume": _resume,
     "exempt": _exempt,
+    "program": _receive_program,
     "verification": _verification,
     "configure": _configure,
 }

@@ -377,12 +377,13 @@ class SubmissionHandler:
         judgement: Judgement,
     ) -> tuple[Incoming, Judgement]:
         """Remove what faults quote of a run's output, and return the place of one that is free."""
-        settings, program, run = self.state.settings, request.program, request.run
+        program, run = request.program, request.run
+        settings = self._of_phase(request.phase).state.settings
         if program is None or run is None or not incoming.faults:
             return incoming, judgement
         faults, detail = concealed(incoming.faults, run, settings)
         if not settings.programs.count_failed:
-            Quota(settings, program.team, program.received, ()).give_back(transaction)
+            self._quota(request).give_back(transaction)
         detail = " ".join(filter(None, (judgement.detail, detail)))
         return replace(incoming, faults=faults), replace(judgement, detail=detail)
 
@@ -415,7 +416,7 @@ class SubmissionHandler:
     def answer_to_program(self, program: ProgramRecord) -> Submitted | None:
         """Return the first answer to a program; None: it has not been run."""
         with self.state.store.transaction() as transaction:
-            record = transaction.find_submission(program.team, program.program)
+            record = transaction.find_submission(program.team, program.program, program.phase)
         return None if record is None else self._first_answer(record)
 
     def _first_answer(self, record: SubmissionRecord) -> Submitted:

@@ -21,6 +21,7 @@ from web_site import FACTS, NAME, URL, WebSite
 API = f"/api/v1/{NAME}"
 PLACES = {
     "request": "0" * 32, "what": "teams", "file": "a.csv", "version": "1", "page": "p", "team": "0",
+    "run": "0",
 }  # fmt: skip
 """The parts of addresses, which name nothing that there is."""
 SENDERS = ("anonymous", "blocked", "teamless", "reader", "member", "organiser", "organiser's page")
@@ -34,6 +35,8 @@ ALLOWED = {
 }
 SENT: dict[str, Any] = {
     "/join": {},
+    "/runs/lease": {},
+    "/runs/{run}/beat": {},
     "/selection": {"submissions": []},
     "/withdrawals": {"submission": 1},
     "/team": {"name": "New name"},
@@ -87,7 +90,7 @@ def _sent(one: Endpoint) -> Any:
 
 def expected(one: Endpoint, sender: str) -> set[int]:
     """Return the statuses with which access is refused; an empty set: it is granted."""
-    if sender == "blocked":
+    if sender == "blocked" or one.who == "runner":
         return {401}
     if sender not in ALLOWED[one.who]:
         if sender == "anonymous":

@@ -286,7 +286,7 @@ SHOWS_NEITHER = {
                                  "/phases", "/messages", "/answers", "/admin/messages",
                                  "/admin/settings", "/admin/activity",
                                  "/admin/queue", "/admin/health", "/admin/invitations",
-                                 "/requests/{request}/file")),
+                                 "/requests/{request}/file", "/runs/{run}/program")),
     *(f"GET page {path}" for path in ("/announcements", "/messages", "/admin/messages",
                                       "/admin/settings", "/submit", "/sample_submission.csv",
                                       "/team", "/rules", "/join", "/colours.css", "/files",

@@ -18,6 +18,7 @@ from arena.utils.strict_json import parse_json
 
 Kind = Literal[
     "submit",
+    "program",
     "select",
     "disqualify",
     "undo",
@@ -38,7 +39,11 @@ Kind = Literal[
 
 ``submit``
     ``{"upload": ID, "file": NAME, "bytes": N, "sha256": HEX}`` and optionally ``"description"``.
-    ``upload`` is the name in :class:`~arena.server.records.uploads.Uploads`.
+    ``upload`` is the name in :class:`~arena.server.records.uploads.Uploads`. Of a program's run on
+    hidden inputs: ``{"program": ID, "file": NAME, "run": RESULT, "signature": HEX, "output": ID}``;
+    ``output`` is its upload, which no team may download, and missing without one.
+``program``
+    As ``submit``: a program whose trial ended well. Its key is the program's id.
 ``select``
     ``{"submissions": [N, ...]}``: the final submissions of the request's team; [] clears them.
 ``disqualify``, ``undo``
@@ -402,7 +407,9 @@ class Intake:
         """Return the uploads that a request names: what :meth:`Uploads.sweep` keeps."""
         with self._lock:
             rows = self._connection.execute(
-                "SELECT json_extract(payload, '$.upload') FROM requests WHERE kind = 'submit'"
+                "SELECT coalesce(json_extract(payload, '$.upload'),"
+                " json_extract(payload, '$.output')) FROM requests"
+                " WHERE kind IN ('submit', 'program')"
             ).fetchall()
         return {row[0] for row in rows}
 

@@ -29,6 +29,11 @@ class Layout:
         return self.root / "intake" / "intake.sqlite"
 
     @property
+    def runs(self) -> Path:
+        """The database of programs that wait or run; the web process writes it."""
+        return self.root / "intake" / "runs.sqlite"
+
+    @property
     def uploads(self) -> Path:
         """The folder of uploaded files; the web process writes it."""
         return self.root / "intake" / "uploads"

@@ -193,6 +193,9 @@ class CompetitionFacts:
     """``team``, ``until``, ``extra`` and ``reason`` of each exempted team."""
     result: int = 0
     """The last published version of the private board; 0: there is none."""
+    programs: Mapping[str, Any] | None = None
+    """What a runner needs: ``limits``, ``sandbox``, ``environment``, and the digests ``sample`` and
+    ``inputs``; also ``trials_per_day``. None: teams submit predictions, not programs."""
     baselines: tuple[str, ...] = ()
     """The organiser's own teams."""
     phases: tuple[Mapping[str, Any], ...] = ()

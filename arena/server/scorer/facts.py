@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from arena.competition.runners import token_digests
 from arena.competition.view import CompetitionView
 from arena.config import SAMPLE_NAME
 from arena.interfaces import ExplainsScores, Mechanism, Metric, source_of
+from arena.programs.digests import digest_of_folder
 from arena.public_board.chance import chance_difference, independent_rows
 from arena.public_board.mechanism import find_mechanism, public_metric
 from arena.server.records.published import CompetitionFacts
@@ -66,6 +70,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         result=len(competition.results()),
         phases=tuple(phases),
         current_phase=competition.phase,
+        programs=_programs(competition),
     )
 
 
@@ -80,6 +85,28 @@ def _dates(
         return start, deadline
     starts, ends = ([phase[key] for phase in phases] for key in ("start", "end"))
     return None if None in starts else min(starts), None if None in ends else max(ends)
+
+
+def _programs(competition: CompetitionView) -> dict[str, Any] | None:
+    """Return what runners and participants must know of runs, without the names of inputs."""
+    section = competition.settings.programs
+    if not section.sandbox:
+        return None
+    named = ("command", "trial_seconds", "seconds", "memory_mb", "disk_mb", "cores", "processes")
+    return {
+        "sandbox": section.sandbox,
+        "environment": section.environment,
+        "sample": _digest(competition.folder / section.sample),
+        "inputs": _digest(competition.folder / section.inputs),
+        "limits": {name: getattr(section, name) for name in (*named, "gpus")},
+        "trials_per_day": section.trials_per_day,
+    }
+
+
+@functools.cache
+def _digest(folder: Path) -> str:
+    """Return the digest of a folder of inputs, which is read once in the life of a scorer."""
+    return digest_of_folder(folder)
 
 
 def _mechanism_text(mechanism: Mechanism) -> str:
@@ -109,6 +136,7 @@ def documents(competition: CompetitionView, name: str, server: ServerSection) ->
         **result_documents(competition),
         "rules": rules_of(competition, server),
         "sample": sample,
+        "runners": token_digests(competition.folder),
     }
 
 

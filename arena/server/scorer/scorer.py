@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from arena.competition.competition import Competition
 from arena.competition.queued_requests import QueuedRequest, RequestAnswer
+from arena.competition.runners import token_digests
 from arena.config import CONFIG_NAME
 from arena.errors import StoreError
 from arena.server.compare import RecordedRequests
@@ -59,6 +60,7 @@ _CHANGES_ANSWERS = {
     "publish", "retract", "disqualify", "undo", "rename", "merge", "rescore", "exempt",
 }  # fmt: skip
 _CHANGES_RESULTS = {"finalize", "withdraw", "verification"}
+_WITH_UPLOADS = {"submit", "program"}
 
 
 class Scorer:
@@ -112,6 +114,8 @@ class Scorer:
         self._fault: str | None = None
         """Why the settings that the folder has now cannot be adopted."""
         self._checked: set[str] = set()
+        self._runners: dict[str, str] = {}
+        """The digests of tokens as they were last published, by the names of runners."""
         self._names: dict[str, str] = {}
         """The current names of teams, by their former names."""
         self._state = State(cursor=competition.cursor)
@@ -546,7 +550,9 @@ class Scorer:
             return
         for one in requests:
             upload = _upload_of(one)
-            if upload is not None and statuses[one.request] != "set_aside":
+            # A runner fetches the program of a request that was answered.
+            kept = one.kind == "program" or statuses[one.request] == "set_aside"
+            if upload is not None and not kept:
                 self._uploads.drop(upload)
 
     def sweep(self) -> None:
@@ -554,7 +560,12 @@ class Scorer:
         self._swept_at = time.monotonic()
         oldest = time.time() - 86_400 * self._server.keep_uploads_days
         aside = self._competition.requests_set_aside()
-        judged = {_upload_of(one) for one in self._all_judged() if one.request not in aside}
+        waiting = {one.program for one in self._competition.waiting_programs()}
+        judged = {
+            _upload_of(one)
+            for one in self._all_judged()
+            if one.request not in aside and one.payload.get("program") not in waiting
+        }
         for path in self._uploads.folder.iterdir():
             if path.name in judged and path.lstat().st_mtime <= oldest:
                 self._uploads.drop(path.name)
@@ -576,7 +587,11 @@ class Scorer:
             )
 
     def share(self) -> None:
-        """Publish ``pages/`` and ``files/`` of the folder if something in them changed."""
+        """Publish what changed in ``pages/`` and ``files/`` of the folder, and new runners."""
+        runners = token_digests(self._competition.folder)
+        if runners != self._runners:
+            self._publisher.publish(documents={"runners": runners})
+            self._runners = runners
         content = self._reader.changed()
         if content is not None:
             self._publisher.publish(documents={"folder": asdict(content)})
@@ -613,9 +628,12 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 
 def _upload_of(request: Request) -> str | None:
-    """Return the name of a submission's upload; None if the web process wrote an invalid name."""
-    upload = request.payload.get("upload")
-    valid = request.kind == "submit" and isinstance(upload, str) and upload.isalnum()
+    """Return the upload of a file, a program or a program's output, or None.
+
+    None also if the web process wrote an invalid name.
+    """
+    upload = request.payload.get("output" if "run" in request.payload else "upload")
+    valid = request.kind in _WITH_UPLOADS and isinstance(upload, str) and upload.isalnum()
     return upload if valid else None
 
 

@@ -20,6 +20,8 @@ from arena.server.records.accounts import (
 )
 from arena.server.records.intake import Kind, Request
 from arena.server.records.published import Answer, TeamFacts
+from arena.server.records.runs import Program, ProgramState
+from arena.server.web import programs
 from arena.server.web.body import Received
 from arena.server.web.call import Call, rules_not_accepted
 from arena.server.web.language import _
@@ -42,6 +44,10 @@ class Sent:
     """1 is judged next; ``None`` if it was judged."""
     seconds: float | None
     """The expected wait."""
+    program: Program | None = None
+    """The program that it is, if it is one."""
+    state: tuple[str, str] = ("waiting", "")
+    """The status before there is an answer, and a sentence about it."""
 
     @property
     def id(self) -> str:
@@ -50,8 +56,13 @@ class Sent:
 
     @property
     def status(self) -> str:
-        """``waiting``, or the status of the answer."""
-        return self.answer.status if self.answer else "waiting"
+        """The status of the answer, or ``waiting``; or how a program ended without one."""
+        return self.answer.status if self.answer else self.state[0]
+
+    @property
+    def message(self) -> str:
+        """A sentence about it before there is an answer; of programs only."""
+        return self.state[1]
 
     @property
     def file(self) -> str:
@@ -188,6 +199,10 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
         known = call.site.intake.find(call.competition.name, team.name, key) if key else None
         if known is None:
             check_receives(call, received.at)
+        if call.competition.facts.programs is not None:
+            program = await run_in_threadpool(programs.add, call, team, received, key, payload)
+            new = program.payload["upload"] == stored.name
+            return programs.as_request(program), new
         request, new = await run_in_threadpool(
             call.site.intake.append,
             competition=call.competition.name,
@@ -297,9 +312,45 @@ def sent(call: Call, team: Team, *, before: int | None = None, limit: int = 200)
     waiting = [
         _waiting(call, request)
         for request in unjudged
-        if before is None and request.request not in judged
+        if before is None and request.request not in judged and not _is_of_program(request)
     ]
+    if before is None:
+        waiting += _programs_without_answer(call, team)
     return [*reversed(waiting), *(Sent(None, answer, None, None) for answer in answers)]
+
+
+def _is_of_program(request: Request) -> bool:
+    """Return whether a request was made of a program, which its team sees in its place."""
+    return "program" in request.payload
+
+
+def _programs_without_answer(call: Call, team: Team) -> list[Sent]:
+    """Return the programs of a team that have no submission, in the order in which they came."""
+    if call.competition.facts.programs is None:
+        return []
+    programs.advance(call)
+    published, current = call.competition.published, record_name(call, team)
+    former = (name for name, now in published.names().items() if now == current)
+    own = [
+        program
+        for name in {team.name, *former}
+        for program in call.site.runs.of_team(call.competition.name, name)
+    ]
+    return [
+        _program(call, program)
+        for program in sorted(own, key=lambda program: program.number)
+        if program.state is not ProgramState.RAN or not published.answer(program.request or "")
+    ]
+
+
+def _program(call: Call, program: Program) -> Sent:
+    """Return a program: the answer to its submission, or where it is."""
+    answer = None
+    if program.state is ProgramState.RAN:
+        answer = call.competition.published.answer(program.request or "")
+    place = call.site.runs.place(program)
+    state = programs.state_of(call, program)
+    return Sent(programs.as_request(program), answer, place, None, program, state)
 
 
 def _waiting(call: Call, request: Request) -> Sent:
@@ -311,6 +362,9 @@ def _waiting(call: Call, request: Request) -> Sent:
 def sent_one(call: Call, request: str) -> Sent:
     """Return one request of the own team; 404 for those of others and those that do not exist."""
     stored, published = call.site.intake.get(request), call.competition.published
+    program = call.site.runs.get(request)
+    if program is not None:
+        stored = programs.as_request(program)
     answer, own = published.answer(request), call.own_team
     missing = Problem(404, _("Your team has no such request."))
     if stored is not None and stored.competition == call.competition.name:
@@ -323,6 +377,9 @@ def sent_one(call: Call, request: str) -> Sent:
         own is None or not names & {own.name, record_name(call, own)}
     ):
         raise missing
+    if program is not None:
+        programs.advance(call)
+        return _program(call, call.site.runs.get(request) or program)
     if answer is not None:
         return Sent(stored, answer, None, None)
     if stored is None:
@@ -335,7 +392,10 @@ def left(call: Call, team: Team) -> Left:
     facts = call.competition.facts
     own: TeamFacts = call.competition.published.team(record_name(call, team))
     now = call.site.clock()
-    waiting = sum(request.kind == "submit" for request in _unjudged(call, team))
+    waiting = sum(
+        request.kind == "submit" and not _is_of_program(request)
+        for request in _unjudged(call, team)
+    )
     used_today = own.used_day if own.day == now.strftime("%Y-%m-%d") else 0
     used_week = own.used_week if own.week == now.strftime("%G-W%V") else 0
     counts = (

@@ -28,6 +28,7 @@ from arena.server.web import (
     folder_pages,
     manager,
     models,
+    programs,
     settings_pages,
 )
 from arena.server.web.body import announces_more, receive, whole_number
@@ -219,6 +220,9 @@ async def _submit(call: Call) -> models.RequestState:
 
 async def validate_file(call: Call) -> models.Checked | None:
     """Check a file without counting it; ``None`` if the check takes longer than a minute."""
+    if call.competition.facts.programs is not None:
+        # Its faults would tell the ids of the hidden rows.
+        raise Problem(409, _("This competition takes programs: their trial checks them."))
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute * 2)
     actions.check_may_submit(call)
     actions.check_receives(call, call.site.clock())
@@ -926,6 +930,20 @@ ENDPOINTS = (
              answer=models.SubmissionsPage, errors=(422,), query=_BEFORE),
     Endpoint("GET", "/submissions.csv", "member", "read", submissions_csv,
              "The team's submissions as CSV.", answer="text/csv"),
+    Endpoint("POST", "/runs/lease", "runner", "run", programs.lease,
+             "The next run of a program, for a runner; 204 if there is none for 20 seconds. Every "
+             "request of a runner has its token in the header Arena-Runner.", 200,
+             models.RunnerState, models.Lease, (401, 409, 415, 422)),
+    Endpoint("GET", "/runs/{run}/program", "runner", "run", programs.program_file,
+             "The program of a run, for the runner that has it.",
+             answer="application/octet-stream", errors=(401, 404, 409, 422),
+             query={"lease": "The number of the lease."}),
+    Endpoint("POST", "/runs/{run}/beat", "runner", "run", programs.beat,
+             "Keep a run for another minute.", 200, models.Beat, models.Message,
+             (401, 404, 409, 415, 422)),
+    Endpoint("POST", "/runs/{run}/result", "runner", "run", programs.result,
+             "The signed result of a run: a form with the fields result and signature, and the "
+             "part output.", 200, bytes, models.Message, (400, 401, 404, 409, 413, 415, 422)),
     Endpoint("GET", "/requests/{request}", "signed-in", "read", _request,
              "One request of the own team: its answer, or its place in the queue.",
              answer=models.RequestState, errors=(404,)),

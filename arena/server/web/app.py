@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from arena.server.web import kaggle, pages
 from arena.server.web.api import ENDPOINTS, Endpoint, route_path
 from arena.server.web.body import read_json
-from arena.server.web.call import Call, check_who
+from arena.server.web.call import Call, check_runner, check_who
 from arena.server.web.cookies import MAX_BYTES, are_too_long, cookies_of
 from arena.server.web.language import _, choose, speak
 from arena.server.web.limits import network
@@ -231,7 +231,7 @@ def guarded(
         request.scope["arena.person"] = person
         competition = site.competition(request.path_params["competition"])
         call = Call(request, site, competition, person)
-        check_who(call, who, scope)
+        check_runner(call) if who == "runner" else check_who(call, who, scope)
         sent = (
             (await read_json(request, competition.limits, body),)
             if body is not None and issubclass(body, BaseModel)

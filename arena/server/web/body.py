@@ -29,6 +29,8 @@ from arena.server_section import ServerSection
 SMALL = 65_536
 """The largest body of a request without a file, in bytes."""
 _PART = 2**18
+_RESULT = 2**19
+"""The largest result of a run without its output: the log of a trial is a part of it."""
 _STORED_FILES = 20
 """Files of the largest size that an account may have stored by default."""
 
@@ -126,7 +128,9 @@ async def read_json(request: Request, limits: ServerSection, model: type[BaseMod
         ) from None
 
 
-async def _form(request: Request, limits: ServerSection, most: int) -> FormData:
+async def _form(
+    request: Request, limits: ServerSection, most: int, *, field: int = SMALL
+) -> FormData:
     given, options = parse_options_header(request.headers.get("content-type", ""))
     kind = given.decode("latin-1")
     if options.get(b"charset", b"utf-8").lower() not in {b"utf-8", b"utf8"}:
@@ -136,7 +140,7 @@ async def _form(request: Request, limits: ServerSection, most: int) -> FormData:
     try:
         if kind == "multipart/form-data":
             parser = MultiPartParser(
-                request.headers, stream, max_files=1, max_fields=40, max_part_size=SMALL
+                request.headers, stream, max_files=1, max_fields=40, max_part_size=field
             )
             return await parser.parse()
         if kind in {"application/x-www-form-urlencoded", ""}:
@@ -219,6 +223,23 @@ async def read_upload(
             raise Problem(422, _("The file is empty. Send the file with its predictions."))
         stored = await run_in_threadpool(upload.commit)
     return Received(stored, base_name(file), fields, at)
+
+
+async def read_result(
+    request: Request, site: Site, limits: ServerSection, most: int
+) -> tuple[Mapping[str, str], Stored | None]:
+    """Return the fields of a runner's form, and its part ``output``, if it has one."""
+    async with AsyncExitStack() as stack:
+        form = await _form(request, limits, most + _RESULT, field=_RESULT)
+        stack.push_async_callback(form.close)
+        fields = {key: value for key, value in form.items() if isinstance(value, str)}
+        part = form.get("output")
+        if not isinstance(part, UploadFile):
+            return fields, None
+        upload = await stack.enter_async_context(_begun(site, most))
+        while chunk := await part.read(_PART):
+            upload.write(chunk)
+        return fields, await run_in_threadpool(upload.commit)
 
 
 async def receive(

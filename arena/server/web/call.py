@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,7 +11,7 @@ from starlette.requests import Request
 from arena.server.records.accounts import Account, Team
 from arena.server.web.language import _
 from arena.server.web.limits import sender
-from arena.server.web.people import Person, person_in
+from arena.server.web.people import Person, bearer, person_in
 from arena.server.web.problems import Problem, too_many_requests
 from arena.server.web.site import CompetitionSite, Site
 
@@ -129,11 +130,21 @@ def may_download(call: Call) -> bool:
     return access == "members" or call.has_accepted_rules
 
 
+def check_runner(call: Call) -> None:
+    """Refuse a request that has not the token of a runner of this competition: 401."""
+    token = bearer(call.request.headers.get("authorization", "")) or ""
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    known, _etag = call.competition.held("runners", lambda one: one.json())
+    if digest not in (known or {}).values():
+        raise Problem(401, "Only runners of this competition may ask this: the token is not valid.")
+
+
 def check_who(call: Call, who: str, scope: str) -> None:
     """Refuse a request whose sender may not send it.
 
     ``who`` is ``anyone``, ``reader`` (anyone, or members only if the board is theirs),
-    ``downloader`` (as ``[server] files`` says), ``signed-in``, ``member`` or ``organiser``.
+    ``downloader`` (as ``[server] files`` says), ``signed-in``, ``member`` or ``organiser``; for a
+    ``runner`` see :func:`check_runner`.
     """
     person = call.person
     if who == "anyone":

@@ -61,6 +61,8 @@ def request_state(sent: Sent) -> models.RequestState:
         "seconds": sent.seconds,
         "file": sent.file,
     }
+    if sent.program is not None:
+        common["trial"] = dict(sent.program.trial) or None
     if sent.answer is not None:
         return shown(models.RequestState, sent.answer, score=sent.answer.released, **common)
     if sent.request is None:
@@ -68,7 +70,12 @@ def request_state(sent: Sent) -> models.RequestState:
     sha256 = sent.request.payload.get("sha256")
     description = sent.request.payload.get("description", "")
     return shown(
-        models.RequestState, sent.request, sha256=sha256, description=description, **common
+        models.RequestState,
+        sent.request,
+        sha256=sha256,
+        description=description,
+        message=sent.message,
+        **common,
     )
 
 

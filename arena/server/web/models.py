@@ -341,8 +341,8 @@ class RequestState(BaseModel):
     request: str
     kind: str
     status: str = Field(
-        description="waiting, accepted, rejected, refused, disqualified, withdrawn, set_aside or "
-        "done."
+        description="waiting, accepted, rejected, refused, disqualified, withdrawn, set_aside, "
+        "trial_failed or done."
     )
     received: Time
     place: int | None = Field(None, description="1 is judged next.")
@@ -372,6 +372,41 @@ class RequestState(BaseModel):
     receipt: str | None = None
     sha256: str | None = None
     member: str = ""
+    trial: dict[str, Any] | None = Field(
+        None,
+        description="How the trial of a program ended: end, seconds, peak_mb and its whole log.",
+    )
+
+
+class RunnerState(Sending):
+    """What a runner is, and which inputs it holds."""
+
+    runner: Name
+    sandbox: Name
+    versions: dict[Name, Name] = Field(max_length=20)
+    inputs: list[Name] = Field(max_length=100, description="The digests of folders.")
+
+
+class Lease(BaseModel):
+    """A run that a runner has for a minute."""
+
+    run: str
+    lease: int = Field(description="Its number, for every later request about this run.")
+    kind: Literal["trial", "hidden"]
+    program: str
+    file: str
+    sha256: str
+    bytes: int
+    inputs: str = Field(description="The digest of the inputs to run on.")
+    environment: str
+    limits: dict[str, Any] = Field(description="Keys of the section [programs].")
+    max_bytes: int
+
+
+class Beat(Sending):
+    """A sign of life of a runner."""
+
+    lease: int
 
 
 class SubmissionsPage(BaseModel):

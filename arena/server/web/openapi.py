@@ -15,6 +15,7 @@ from arena.server.web.problems import TITLES
 _PARAMETERS = {
     "competition": "The name of the competition.",
     "request": "The identifier that POST /submissions returned.",
+    "run": "The identifier that POST /runs/lease returned.",
     "file": "The name of a file that GET /files lists.",
     "version": "The number of a version that GET /results lists.",
     "team": "The id of a team that GET /admin/teams lists.",

@@ -14,6 +14,7 @@ from typing import Any
 from arena.errors import StoreError
 from arena.server.records.accounts import NameTakenError, RefusedError
 from arena.server.records.intake import QueueFullError, RequestKeyError, TeamMergingError
+from arena.server.records.runs import LeaseLostError, TrialLimitError
 from arena.server.records.uploads import UploadTooLargeError
 from arena.server.web.language import _
 
@@ -136,6 +137,10 @@ def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911, PLR0912 - 
             )
         case UploadTooLargeError():
             return Problem(413, str(error))
+        case LeaseLostError():
+            return Problem(409, str(error))
+        case TrialLimitError():
+            return Problem(429, str(error))
         case OSError() if error.errno in _FULL:
             return _disk_full()
         case OSError():  # an entry that cannot be written, renamed or synced, as on a lost share
@@ -182,7 +187,8 @@ def _disk_full() -> Problem:
 
 EXPECTED = (
     Problem, RefusedError, RequestKeyError, TeamMergingError, QueueFullError,
-    UploadTooLargeError, OSError, sqlite3.DatabaseError, StoreError,
+    UploadTooLargeError, LeaseLostError, TrialLimitError, OSError, sqlite3.DatabaseError,
+    StoreError,
 )  # fmt: skip
 """The exceptions that may mean a problem."""
 

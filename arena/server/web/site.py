@@ -18,6 +18,7 @@ from arena.server.records.layout import WebSettings
 from arena.server.records.mails import Mails
 from arena.server.records.messages import Messages
 from arena.server.records.published import CompetitionFacts, Document, Published, State
+from arena.server.records.runs import Runs
 from arena.server.records.shared_files import SharedFolder
 from arena.server.records.uploads import Uploads
 from arena.server.web.problems import Problem
@@ -229,6 +230,7 @@ class Site:
         self.mails = Mails(settings.layout.intake, clock)
         self.announcements = Announcements(settings.layout.intake, clock)
         self.messages = Messages(settings.layout.intake, clock)
+        self.runs = Runs(settings.layout.runs, clock)
         self.uploads = Uploads(settings.layout.uploads)
         self.competitions = {
             name: CompetitionSite(name, settings) for name in settings.competitions
@@ -357,6 +359,7 @@ class Site:
         for competition in self.competitions.values():
             competition.close()
         self.intake.close()
+        self.runs.close()
         self.mails.close()
         self.announcements.close()
         self.messages.close()

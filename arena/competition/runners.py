@@ -1,0 +1,145 @@
+"""The runners of a competition: machines that run its programs, by a token and a key.
+
+The token admits a runner to the server; its digest is published for the web process. With the key
+the runner signs results. Only the runner and the owner of the competition have it, so that a web
+process that is taken over cannot invent a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from arena.competition.programs import ProgramRecord, ProgramRun
+from arena.errors import UsageError
+from arena.store.events import canonical_json
+from arena.utils.atomic_write import atomic_write
+from arena.utils.strict_json import parse_json
+from arena.utils.text import shorten
+
+RUNNERS_FOLDER = "programs/runners"
+"""In the competition's folder: a file for each runner, which is copied to its machine."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_LONGEST_REASON = 1_000
+_ABOUT = ("runner", "sandbox", "versions", "inputs", "environment", "limits", "started")
+
+
+def add_runner(folder: Path, name: str) -> Path:
+    """Create the token and the key of a runner, and return its file; an existing one is kept.
+
+    Raises
+    ------
+    UsageError
+        If the name cannot be that of a runner.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"A runner cannot be called {name!r}: use letters, digits and . _ -")
+    path = folder / RUNNERS_FOLDER / f"{name}.json"
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        document = {
+            "name": name,
+            "token": f"runner_{secrets.token_urlsafe(32)}",
+            "key": secrets.token_hex(32),
+        }
+        atomic_write(path, json.dumps(document).encode())
+    return path
+
+
+def token_digests(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of the token of each runner, by its name."""
+    paths = sorted((folder / RUNNERS_FOLDER).glob("*.json"))
+    return {
+        path.stem: hashlib.sha256(str(_read(path)["token"]).encode()).hexdigest() for path in paths
+    }
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    document = parse_json(path.read_text(encoding="utf-8"))
+    if not isinstance(document, dict):
+        raise UsageError(f"{path} is not the file of a runner: create it again.")
+    return document
+
+
+def signature_of(document: Mapping[str, Any], key: str) -> str:
+    """Return the signature of a result in hexadecimal: HMAC-SHA256 of its canonical JSON."""
+    text = canonical_json(document).encode()
+    return hmac.new(bytes.fromhex(key), text, hashlib.sha256).hexdigest()
+
+
+def run_of(
+    folder: Path,
+    program: ProgramRecord,
+    document: Mapping[str, Any],
+    signature: str,
+    output: Path | None,
+) -> ProgramRun:
+    """Return the run that a runner reports of a program.
+
+    Whatever is not as a runner sends it is a fault of the machine, with the ``reason`` for the
+    organiser: the web process, which passes it on, may have been taken over.
+
+    Parameters
+    ----------
+    folder
+        Of the competition.
+    """
+    reason = next(_faults(folder, program, document, signature, output), None)
+    if reason is not None:
+        return ProgramRun("machine", 0.0, 0.0, 0.0, about={"reason": reason})
+    return ProgramRun(
+        end=str(document["end"]),
+        seconds=float(document["seconds"]),
+        cpu_seconds=float(document["cpu_seconds"]),
+        peak_mb=float(document["peak_mb"]),
+        output=output,
+        about={
+            "kind": "hidden",
+            **{name: document.get(name) for name in _ABOUT},
+            "output_sha256": document.get("output_sha256"),
+        },
+    )
+
+
+def _faults(
+    folder: Path,
+    program: ProgramRecord,
+    document: Mapping[str, Any],
+    signature: str,
+    output: Path | None,
+) -> Iterator[str]:
+    """Yield why a result does not count. Nothing after the first fault is looked at."""
+    if document.get("end") == "lost":
+        yield "Two runners were lost with this program."
+    name = str(document.get("runner"))
+    path = folder / RUNNERS_FOLDER / f"{name}.json"
+    if not _NAME.fullmatch(name) or not path.is_file():
+        yield f"The result names the runner {shorten(name)}, which this competition does not have."
+    key = str(_read(path)["key"])
+    if not hmac.compare_digest(signature_of(document, key).encode(), signature.encode()):
+        yield f"The result is not signed by the runner {name}."
+    wanted = {"program": program.program, "sha256": program.sha256, "kind": "hidden"}
+    if any(document.get(key) != value for key, value in wanted.items()):
+        yield "The result is that of another program."
+    if document.get("end") == "machine":
+        yield str(document.get("reason") or "The machine of the runner failed.")[:_LONGEST_REASON]
+    if not all(_is_figure(document.get(key)) for key in ("seconds", "cpu_seconds", "peak_mb")):
+        yield "The result lacks its figures."
+    if document.get("end") == "ok":
+        digest = None
+        if output is not None:
+            with output.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest is None or digest != document.get("output_sha256"):
+            yield "The output was changed or damaged after the runner sent it."
+
+
+def _is_figure(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(cast(float, value))

@@ -1,0 +1,259 @@
+"""Programs on their way through a server: their states, and the leases of runners.
+
+Nothing here is on record: the scorer records a program when its trial ended well, and its
+submission after its run on the hidden inputs. A lease has a number. Its result counts only as long
+as no other runner took the run.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from arena.errors import ArenaError
+from arena.server.records.intake import new_id
+from arena.server.records.sqlite import Records
+
+LEASE_SECONDS = 60.0
+"""A runner that gives no sign of life for so long loses its run."""
+_MOST_LOSSES = 2
+"""A run whose runners were lost so often is set aside: the machine is at fault."""
+
+
+class ProgramState(StrEnum):
+    """Where a program is."""
+
+    TRIAL_WAITS = "trial waits"
+    TRIAL_RUNS = "trial runs"
+    TRIAL_FAILED = "trial failed"
+    """Final: the team sees the whole log, and nothing was counted."""
+    RECORDED = "recorded"
+    """Its trial ended well, and the scorer was asked to record it."""
+    REFUSED = "refused"
+    """Final: by a limit or the deadline."""
+    RUN_WAITS = "run waits"
+    RUNS = "runs"
+    RAN = "ran"
+    """Final: its submission was sent to the scorer."""
+    SET_ASIDE = "set aside"
+    """Final: its trial was lost twice with its runner; nothing was counted."""
+
+
+WAITING = (ProgramState.TRIAL_WAITS, ProgramState.RUN_WAITS)
+RUNNING = (ProgramState.TRIAL_RUNS, ProgramState.RUNS)
+FINAL = (
+    ProgramState.TRIAL_FAILED, ProgramState.REFUSED, ProgramState.RAN, ProgramState.SET_ASIDE
+)  # fmt: skip
+
+
+class LeaseLostError(ArenaError):
+    """Another runner has the run, or nobody (status 409)."""
+
+
+class TrialLimitError(ArenaError):
+    """The team has no trial left today, or too many programs that wait (status 429)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that a team sent."""
+
+    number: int
+    program: str
+    competition: str
+    team: str
+    member: str
+    key: str
+    payload: Mapping[str, Any]
+    """Of the request that records it: ``upload``, ``file``, ``bytes``, ``sha256``."""
+    received: datetime
+    state: ProgramState
+    lease: int
+    """The number of its last lease: how often a runner took one of its runs."""
+    losses: int
+    """How many runners of its present run were lost."""
+    until: float
+    """When that lease ends, in seconds since 1970."""
+    trial: Mapping[str, Any]
+    """How its trial ended: ``end``, ``seconds``, ``peak_mb`` and ``log``; empty before that."""
+    request: str | None
+    """The id of the request that has its submission; None before that."""
+    message: str
+    """Why it was refused."""
+
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS programs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, program TEXT NOT NULL UNIQUE,
+    competition TEXT NOT NULL, team TEXT NOT NULL, member TEXT NOT NULL, key TEXT NOT NULL,
+    payload TEXT NOT NULL, received TEXT NOT NULL, state TEXT NOT NULL,
+    lease INTEGER NOT NULL DEFAULT 0, losses INTEGER NOT NULL DEFAULT 0,
+    until REAL NOT NULL DEFAULT 0,
+    trial TEXT NOT NULL DEFAULT '{}', request TEXT, message TEXT NOT NULL DEFAULT '',
+    UNIQUE (competition, team, key)
+);
+CREATE INDEX IF NOT EXISTS programs_in_state ON programs (competition, state, number);
+"""
+
+
+class Runs(Records):
+    """The programs of all competitions of a server. Safe to use from several threads.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> runs = Runs(Path(tempfile.mkdtemp()) / "runs.sqlite")
+    >>> sent = runs.add("race", team="ants", member="1", key="k", payload={"upload": "u"},
+    ...                 received=datetime.now(UTC), trials_per_day=1, most_waiting=3)
+    >>> leased = runs.lease("race")
+    >>> leased.program == sent.program, leased.state.value, runs.lease("race")
+    (True, 'trial runs', None)
+    >>> runs.close()
+    """
+
+    tables = _TABLE
+
+    def add(
+        self,
+        competition: str,
+        *,
+        team: str,
+        member: str,
+        key: str | None,
+        payload: Mapping[str, Any],
+        received: datetime,
+        trials_per_day: int,
+        most_waiting: int,
+    ) -> Program:
+        """Store a program, which waits for its trial; one with a known key is returned as it is.
+
+        Raises
+        ------
+        TrialLimitError
+            If the team has sent as many today as it may, or has too many that wait.
+        """
+        program = new_id()
+        key, time = key or program, received.astimezone(UTC).isoformat(timespec="microseconds")
+        with self._change() as database:
+            known = self._of("competition = ? AND team = ? AND key = ?", competition, team, key)
+            if known:
+                return known[0]
+            own = self._of("competition = ? AND team = ?", competition, team)
+            today = sum(one.received.date() == received.astimezone(UTC).date() for one in own)
+            if today >= trials_per_day:
+                raise TrialLimitError(
+                    f"A team may try {trials_per_day:,} programs a day (a day starts at 00:00 "
+                    f"UTC), and this team has tried them."
+                )
+            if sum(one.state not in FINAL for one in own) >= most_waiting:
+                raise TrialLimitError(
+                    f"{most_waiting:,} programs of your team are waiting already. Send the next "
+                    f"one after one of them has run."
+                )
+            row = (program, competition, team, member, key, json.dumps(payload), time)
+            database.execute(
+                "INSERT INTO programs (program, competition, team, member, key, payload, received,"
+                " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, ProgramState.TRIAL_WAITS),
+            )
+            return self._of("program = ?", program)[0]
+
+    def get(self, program: str) -> Program | None:
+        """Return a program by its id, or None."""
+        return next(iter(self._of("program = ?", program)), None)
+
+    def of_team(self, competition: str, team: str) -> list[Program]:
+        """Return the programs of a team, in the order in which they came."""
+        return self._of("competition = ? AND team = ?", competition, team)
+
+    def in_state(self, competition: str, state: ProgramState) -> list[Program]:
+        """Return the programs in a state, in the order in which they came."""
+        return self._of("competition = ? AND state = ?", competition, state)
+
+    def place(self, program: Program) -> int | None:
+        """Return the place of a waiting program in the queue of runners: 1 is next."""
+        if program.state not in WAITING:
+            return None
+        waiting = self._of(
+            "competition = ? AND state IN (?, ?) AND number < ?",
+            *(program.competition, *WAITING, program.number),
+        )
+        return len(waiting) + 1
+
+    def lease(self, competition: str) -> Program | None:
+        """Let a runner take the next run: of a team at most one runs on the hidden inputs."""
+        with self._change():
+            running = {one.team for one in self.in_state(competition, ProgramState.RUNS)}
+            waiting = self._of("competition = ? AND state IN (?, ?)", competition, *WAITING)
+            for one in waiting:
+                if one.state is ProgramState.RUN_WAITS and one.team in running:
+                    continue
+                runs = RUNNING[WAITING.index(one.state)]
+                until = self._now() + LEASE_SECONDS
+                self._set(one, state=runs, lease=one.lease + 1, until=until)
+                return self.get(one.program)
+        return None
+
+    def held(self, program: str, lease: int) -> Program:
+        """Return the program that a runner has; raise LeaseLostError if another one has it."""
+        found = self.get(program)
+        if found is None or found.state not in RUNNING or found.lease != lease:
+            raise LeaseLostError("This run is no longer yours: end it, and ask for another one.")
+        return found
+
+    def beat(self, program: str, lease: int) -> None:
+        """Prolong a lease; raise LeaseLostError if another runner has the run."""
+        with self._change():
+            self._set(self.held(program, lease), until=self._now() + LEASE_SECONDS)
+
+    def expire(self, competition: str) -> list[Program]:
+        """Take the runs from runners that are lost; return those that were lost too often.
+
+        The caller sets them aside.
+        """
+        lost = []
+        with self._change():
+            for runs, waits in zip(RUNNING, WAITING, strict=True):
+                for one in self.in_state(competition, runs):
+                    if one.until >= self._now():
+                        continue
+                    if one.losses + 1 >= _MOST_LOSSES:
+                        lost.append(one)
+                    else:
+                        self._set(one, state=waits, losses=one.losses + 1)
+        return lost
+
+    def change(self, program: Program, state: ProgramState, **more: Any) -> None:
+        """Put a program into another state."""
+        with self._change():
+            self._set(program, state=state, losses=0, **more)
+
+    def uploads(self) -> set[str]:
+        """Return the uploads of programs that a runner may still need."""
+        left = self._of(f"state NOT IN ({', '.join('?' * len(FINAL))})", *FINAL)
+        return {str(one.payload["upload"]) for one in left}
+
+    def _set(self, program: Program, **values: Any) -> None:
+        names = ", ".join(f"{name} = ?" for name in values)
+        self._database.execute(
+            f"UPDATE programs SET {names} WHERE program = ?",  # noqa: S608 - our own names
+            (*values.values(), program.program),
+        )
+
+    def _of(self, where: str, *values: Any) -> list[Program]:
+        rows = self._rows(f"SELECT * FROM programs WHERE {where} ORDER BY number", *values)  # noqa: S608
+        return [_program(row) for row in rows]
+
+
+def _program(row: sqlite3.Row) -> Program:
+    values = dict(row)
+    values |= {name: json.loads(values[name]) for name in ("payload", "trial")}
+    values["received"] = datetime.fromisoformat(values["received"])
+    values["state"] = ProgramState(values["state"])
+    return Program(**values)

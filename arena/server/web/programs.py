@@ -1,0 +1,256 @@
+"""Programs of teams, and the runners that take their runs by a token.
+
+A runner asks for work, so that it needs no open port. The web process hands it the program and
+takes the result, which the runner signs for the scorer: the web process has no key, and hidden
+inputs never pass through it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, Response
+
+from arena.server.records.accounts import Team
+from arena.server.records.intake import Request
+from arena.server.records.runs import RUNNING, Program, ProgramState
+from arena.server.web import models
+from arena.server.web.body import Received, read_result
+from arena.server.web.call import Call
+from arena.server.web.language import _
+from arena.server.web.problems import Problem
+
+_POLL_SECONDS, _LONGEST_POLL = 0.2, 20.0
+_LONGEST_LOG = 65_536
+
+
+# -- teams -----------------------------------------------------------------------------------------
+
+
+def add(call: Call, team: Team, received: Received, key: str | None, payload: Any) -> Program:
+    """Store a program of a team, which waits for its trial."""
+    facts = call.competition.facts.programs or {}
+    return call.site.runs.add(
+        call.competition.name,
+        team=team.name,
+        member=call.account.account,
+        key=key,
+        payload=payload,
+        received=received.at,
+        trials_per_day=facts["trials_per_day"],
+        most_waiting=call.competition.limits.max_waiting_per_team,
+    )
+
+
+def as_request(program: Program) -> Request:
+    """Return a program as the request of its team that it is."""
+    return Request(
+        seq=0,
+        request=program.program,
+        competition=program.competition,
+        team=program.team,
+        member=program.member,
+        kind="submit",
+        key=program.key,
+        fingerprint=str(program.payload["sha256"]),
+        payload=program.payload,
+        received=program.received,
+    )
+
+
+def state_of(call: Call, program: Program) -> tuple[str, str]:
+    """Return the status of a program without a submission, and where it is in a sentence."""
+    place = call.site.runs.place(program)
+    sentences = {
+        ProgramState.TRIAL_WAITS: _("It waits for its trial on the sample inputs."),
+        ProgramState.TRIAL_RUNS: _("Its trial on the sample inputs is running."),
+        ProgramState.TRIAL_FAILED: _("Its trial failed, and nothing was counted."),
+        ProgramState.RECORDED: _("Its trial ended well. It is being recorded."),
+        ProgramState.REFUSED: program.message,
+        ProgramState.RUN_WAITS: _("Its trial ended well. It waits for its run on hidden inputs."),
+        ProgramState.RUNS: _("Its run on the hidden inputs is running."),
+        ProgramState.RAN: _("Its run has ended. It is being scored."),
+        ProgramState.SET_ASIDE: _(
+            "The machines that run programs failed, and nothing was counted. Send it again."
+        ),
+    }
+    statuses = {
+        ProgramState.TRIAL_FAILED: "trial_failed",
+        ProgramState.REFUSED: "refused",
+        ProgramState.SET_ASIDE: "set_aside",
+    }
+    sentence = sentences[program.state]
+    if place is not None:
+        sentence = f"{sentence} " + _("It has place {place}.").format(place=place)
+    return statuses.get(program.state, "waiting"), sentence
+
+
+def advance(call: Call) -> None:
+    """Go on with programs that are recorded by now, and with those of lost runners."""
+    runs, name, published = call.site.runs, call.competition.name, call.competition.published
+    for program in runs.in_state(name, ProgramState.RECORDED):
+        answer = published.answer(program.request or "")
+        if answer is not None and answer.status == "done":
+            runs.change(program, ProgramState.RUN_WAITS, request=None)
+        elif answer is not None:
+            runs.change(program, ProgramState.REFUSED, message=answer.message)
+    for program in runs.expire(name):
+        if program.state is ProgramState.TRIAL_RUNS:
+            runs.change(program, ProgramState.SET_ASIDE)
+        else:  # its place in the limits is on record, so the scorer returns it
+            _send_run(call, program, {"end": "lost"}, signature="", output=None)
+
+
+# -- runners ---------------------------------------------------------------------------------------
+
+
+async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease:
+    """Let a runner take the next run; 204 if there is none for twenty seconds."""
+    facts = call.competition.facts.programs
+    if facts is None:
+        raise Problem(409, "This competition runs no programs.")
+    for held in ("sample", "inputs"):
+        if facts[held] not in sent.inputs:
+            raise Problem(
+                409,
+                f"This runner does not hold the {held} of the competition, whose digest is "
+                f"{facts[held]}. Copy the folder from the organiser's machine.",
+            )
+    if sent.sandbox != facts["sandbox"]:
+        raise Problem(
+            409, f"Runs of this competition need the sandbox {facts['sandbox']}: start with it."
+        )
+    until = time.monotonic() + _LONGEST_POLL
+    while True:
+        await run_in_threadpool(advance, call)
+        program = await run_in_threadpool(call.site.runs.lease, call.competition.name)
+        if program is not None:
+            break
+        if time.monotonic() >= until:
+            return Response(status_code=204)
+        await asyncio.sleep(_POLL_SECONDS)
+    trial = program.state is ProgramState.TRIAL_RUNS
+    return models.Lease(
+        run=program.program,
+        lease=program.lease,
+        kind="trial" if trial else "hidden",
+        program=program.program,
+        file=str(program.payload["file"]),
+        sha256=str(program.payload["sha256"]),
+        bytes=int(program.payload["bytes"]),
+        inputs=facts["sample" if trial else "inputs"],
+        environment=facts["environment"],
+        limits=facts["limits"],
+        max_bytes=call.competition.facts.max_bytes,
+    )
+
+
+def _held(call: Call, lease: str) -> Program:
+    if not lease.isdecimal():
+        raise Problem(422, "lease is the number of the lease.")
+    program = call.site.runs.held(call.request.path_params["run"], int(lease))
+    if program.competition != call.competition.name:
+        raise Problem(404, "There is no such run.")
+    return program
+
+
+async def program_file(call: Call) -> Response:
+    """Return the program of a run to the runner that has it."""
+    program = _held(call, call.request.query_params.get("lease", ""))
+    path = call.site.uploads.path(program.payload["upload"])
+    return FileResponse(path, media_type="application/octet-stream")
+
+
+async def beat(call: Call, sent: models.Beat) -> models.Message:
+    """Prolong a lease by a minute."""
+    program = _held(call, str(sent.lease))
+    await run_in_threadpool(call.site.runs.beat, program.program, sent.lease)
+    return models.Message(message="Go on.")
+
+
+async def result(call: Call) -> models.Message:
+    """Take the result of a run, with its output; one that is sent again is stored once."""
+    run = call.site.runs.get(call.request.path_params["run"])
+    if run is None or run.competition != call.competition.name:
+        raise Problem(404, "There is no such run.")
+    most = call.competition.facts.max_bytes
+    fields, stored = await read_result(call.request, call.site, call.competition.limits, most)
+    name = None if stored is None else stored.name
+    try:
+        document = json.loads(fields.get("result", ""))
+        lease, end = int(document["lease"]), str(document["end"])
+    except (ValueError, TypeError, KeyError):
+        raise Problem(422, "result is not a JSON document with lease and end.") from None
+    kept = False
+    if run.state in RUNNING:  # otherwise it was sent before
+        program = _held(call, str(lease))
+        signature = fields.get("signature", "")
+        if program.state is ProgramState.TRIAL_RUNS:
+            await run_in_threadpool(_end_trial, call, program, document, end)
+        else:
+            kept = await run_in_threadpool(
+                lambda: _send_run(call, program, document, signature=signature, output=name)
+            )
+    if name is not None and not kept:
+        await run_in_threadpool(call.site.uploads.drop, name)
+    return models.Message(message="The result is stored.")
+
+
+def _end_trial(call: Call, program: Program, document: Mapping[str, Any], end: str) -> None:
+    trial = {
+        "end": end,
+        "seconds": document.get("seconds"),
+        "peak_mb": document.get("peak_mb"),
+        "log": str(document.get("log", ""))[:_LONGEST_LOG],
+    }
+    if end == "machine":
+        call.site.runs.change(program, ProgramState.SET_ASIDE)
+        return
+    request = None
+    state = ProgramState.TRIAL_FAILED
+    if end == "ok":
+        state = ProgramState.RECORDED
+        asked, _new = call.site.intake.append(
+            competition=program.competition,
+            team=program.team,
+            member=program.member,
+            kind="program",
+            key=f"program {program.program}",
+            payload={**program.payload, "program": program.program},
+            received=program.received,
+        )
+        request = asked.request
+    call.site.runs.change(program, state, trial=json.dumps(trial), request=request)
+
+
+def _send_run(
+    call: Call, program: Program, document: Mapping[str, Any], *, signature: str, output: str | None
+) -> bool:
+    """Ask the scorer to make a submission of a run; return whether its output is a new one."""
+    payload: dict[str, Any] = {
+        "program": program.program,
+        "file": program.payload["file"],
+        "sha256": program.payload["sha256"],
+        "run": document,
+        "signature": signature,
+    }
+    if output is not None:
+        payload["output"] = output
+    if description := program.payload.get("description"):
+        payload["description"] = description
+    request, new = call.site.intake.append(
+        competition=program.competition,
+        team=program.team,
+        member=program.member,
+        kind="submit",
+        key=f"run {program.program}",
+        payload=payload,
+        received=program.received,
+    )
+    call.site.runs.change(program, ProgramState.RAN, request=request.request)
+    return new

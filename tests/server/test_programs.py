@@ -1,0 +1,306 @@
+"""Programs on a server: their states, leases of runners, and what is shown of hidden runs."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.runners import signature_of
+from arena.server.records.runs import ProgramState
+from program_server import NAME, ProgramServer, script, write_competition
+
+
+@pytest.fixture(scope="module")
+def created(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_competition(tmp_path_factory.mktemp("programs"), limits={"per_day": 2})
+
+
+@pytest.fixture
+def server(created: Path, tmp_path: Path) -> Iterator[ProgramServer]:
+    made = ProgramServer(shutil.copytree(created, tmp_path / NAME))
+    yield made
+    made.close()
+
+
+def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
+    sent = server.send("ants", script()).json()
+    assert (sent["status"], sent["place"]) == ("waiting", 1)
+    assert "waits for its trial" in sent["message"]
+    runner = server.runner()
+    states = []
+
+    def look() -> None:
+        states.append(server.state("ants", sent["request"])["message"])
+
+    trial = runner.lease()
+    look()
+    runner.send(*runner.result(trial))
+    look()
+    server.judge()
+    look()
+    hidden = runner.lease()
+    look()
+    runner.send(*runner.result(hidden))
+    look()
+    server.judge()
+    assert (trial["kind"], hidden["kind"]) == ("trial", "hidden")
+    assert [state.split(".")[0] for state in states] == [
+        "Its trial on the sample inputs is running",
+        "Its trial ended well",
+        "Its trial ended well",
+        "Its run on the hidden inputs is running",
+        "Its run has ended",
+    ]
+    scored = server.state("ants", sent["request"])
+    assert (scored["status"], scored["submission"]) == ("accepted", 1)
+    assert scored["score"] is not None
+    assert scored["trial"]["log"] == "a line of the log"
+    page = server.member("ants").get(f"/api/v1/{NAME}/submissions").json()
+    assert [one["status"] for one in page["requests"] if one["kind"] == "submit"] == ["accepted"]
+    assert page["left_today"] == 1
+    received, submission = (
+        server.competition.events(kind)[0] for kind in ("program received", "submission")
+    )
+    assert received.time == submission.time
+    assert submission.payload["run"]["runner"] == "local"
+    assert server.competition.audit() == ()
+
+
+def test_a_failed_trial_shows_its_log_and_counts_for_nothing(server: ProgramServer) -> None:
+    sent = server.send("ants", script(trial_end="crash", log="no column"))
+    server.runner().run()
+    server.judge()
+    state = server.state("ants", sent.json()["request"])
+    assert (state["status"], state["trial"]["log"]) == ("trial_failed", "no column")
+    assert server.competition.quota_used("ants") == 0
+    page = server.member("ants").get(f"/api/v1/{NAME}/submissions").json()
+    assert [one["status"] for one in page["requests"]] == ["trial_failed"]
+
+
+HOSTILE = {
+    "id": "id,y\nHIDDEN-57,1\n",
+    "cell": "id,y\nr0,HIDDEN-57\n",
+    "column": "id,HIDDEN-57\nr0,1\n",
+    "text": "HIDDEN-57",
+}
+
+
+def test_nothing_of_a_hidden_run_is_in_any_file_that_the_web_process_shows(
+    server: ProgramServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    requests, answers = {}, []
+    for name, output in HOSTILE.items():
+        requests[name] = server.send(name, script(output)).json()["request"]
+    runner = server.runner()
+    for _ in range(2 * len(HOSTILE)):
+        runner.run()
+        server.judge()
+    for team, request in requests.items():
+        state = server.state(team, request)
+        assert [fault["kind"] for fault in state["faults"]] == ["output invalid"]
+        member = server.member(team)
+        stored = next(one for one in server.site.runs.of_team(NAME, team)).request
+        for path in ("submissions", "submissions.csv", f"requests/{stored}", "board", "events"):
+            if path != "events":
+                answers.append(member.get(f"/api/v1/{NAME}/{path}").text)
+        page = server.client(accept="text/html", authorization=member.headers["authorization"]).get(
+            f"/{NAME}/submissions/{request}"
+        )
+        answers.append(page.text)
+        for shown in (request, stored):
+            file = member.get(f"/api/v1/{NAME}/requests/{shown}/file")
+            assert b"HIDDEN-57\\n" not in file.content or shown == request  # its own program
+            assert file.status_code == (200 if shown == request else 404)
+    assert "HIDDEN" not in "".join(answers)
+    assert "HIDDEN" not in caplog.text
+    published = sqlite3.connect(server.layout.public(NAME))
+    assert "HIDDEN" not in "\n".join(published.iterdump())
+    published.close()
+
+
+def test_the_output_changes_nothing_that_is_shown_but_the_score(server: ProgramServer) -> None:
+    """A program could send bits by choosing among outputs with equal predictions."""
+    shown = []
+    for team, padding in (("ants", ""), ("bees", "\n")):
+        sent = server.send(team, script(script()["hidden"]["output"] + padding)).json()
+        runner = server.runner()
+        for _ in range(2):
+            runner.run()
+            server.judge()
+        state = server.state(team, sent["request"])
+        program = state.pop("sha256")
+        assert program == sent["sha256"]
+        for own in ("request", "received", "receipt", "member", "submission", "score", "source"):
+            state.pop(own)
+        shown.append(state)
+    assert shown[0] == shown[1]
+
+
+def test_limits_of_a_day(server: ProgramServer) -> None:
+    runner = server.runner()
+    for name in range(3):
+        sent = server.send("ants", script(f"{name}"))
+        runner.run()  # the trial
+        server.judge()
+        if name < 2:
+            runner.run()
+            server.judge()
+    state = server.state("ants", sent.json()["request"])
+    assert state["status"] == "refused"
+    assert "2 submissions a day" in state["message"]
+    assert len(server.competition.events("submission")) == 2
+
+
+def test_trials_of_a_day_are_limited(created: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(created, tmp_path / NAME)
+    text = (
+        (folder / "competition.toml")
+        .read_text()
+        .replace("trials_per_day = 20", "trials_per_day = 1")
+    )
+    (folder / "competition.toml").write_text(text)
+    server = ProgramServer(folder)
+    try:
+        assert server.send("ants", script("1")).status_code == 202
+        refused = server.send("ants", script("2"))
+        assert (refused.status_code, "try 1 programs a day" in refused.text) == (429, True)
+        server.offset = timedelta(days=1)
+        server.runner().run()
+    finally:
+        server.close()
+
+
+# -- what happens when something ends --------------------------------------------------------------
+
+
+def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: ProgramServer) -> None:
+    sent = server.send("ants", script()).json()
+    first, second = server.runner("one"), server.runner("two")
+    lost = first.lease()
+    late = first.result(lost)
+    server.offset = timedelta(seconds=61)
+    taken = second.lease()
+    assert (taken["run"], taken["lease"]) == (lost["run"], lost["lease"] + 1)
+    assert first.send(*late).status_code == 409
+    assert first.post(f"/runs/{lost['run']}/beat", json={"lease": lost["lease"]}).status_code == 409
+    assert second.send(*second.result(taken)).status_code == 200
+    server.judge()
+    hidden = second.lease()
+    assert first.send(*late).status_code == 409  # the number of a trial is not that of the run
+    server.offset += timedelta(seconds=61)
+    again = first.lease()
+    assert again["lease"] == hidden["lease"] + 1
+    server.offset += timedelta(seconds=61)
+    server.state("ants", sent["request"])  # nobody takes it a third time
+    server.judge()
+    assert server.state("ants", sent["request"])["status"] == "set_aside"
+    assert server.competition.quota_used("ants") == 0
+    assert server.competition.waiting_programs() == []
+    assert server.competition.audit() == ()
+
+
+def test_a_lease_lasts_as_long_as_its_runner_gives_signs_of_life(server: ProgramServer) -> None:
+    server.send("ants", script())
+    runner = server.runner()
+    run = runner.lease()
+    for _ in range(4):
+        server.offset += timedelta(seconds=40)
+        assert runner.post(f"/runs/{run['run']}/beat", json={"lease": run["lease"]}).is_success
+    assert runner.send(*runner.result(run)).status_code == 200
+
+
+def test_a_result_that_is_sent_again_is_stored_once(server: ProgramServer) -> None:
+    server.send("ants", script())
+    runner = server.runner()
+    for _ in range(2):
+        result = runner.result(runner.lease())
+        assert runner.send(*result).status_code == 200
+        server.end_web()
+        server.start_web()
+        assert runner.send(*result).status_code == 200
+        server.judge()
+    assert len(server.competition.events("submission")) == 1
+    assert server.competition.audit() == ()
+
+
+def test_the_deadline_may_pass_during_a_run(created: Path, tmp_path: Path) -> None:
+    server = ProgramServer(shutil.copytree(created, tmp_path / NAME))
+    try:
+        sent = server.send("ants", script()).json()
+        runner = server.runner()
+        runner.run()
+        server.judge()
+        server.end_scorer()
+        deadline = server.clock() + timedelta(seconds=1)
+        path = server.folder / "competition.toml"
+        text = path.read_text().replace("# deadline =", f"deadline = {deadline.isoformat()}")
+        path.write_text(text)
+        server.start_scorer()
+        server.offset = timedelta(hours=1)
+        assert server.send("bees", script()).status_code == 409
+        runner.run()
+        server.judge()
+        state = server.state("ants", sent["request"])
+        assert (state["status"], state["late"]) == ("accepted", False)
+    finally:
+        server.close()
+
+
+def test_a_runner_with_other_inputs_gets_no_work(server: ProgramServer) -> None:
+    server.send("ants", script())
+    runner = server.runner()
+    offer = runner.offer()
+    for missing in range(2):
+        refused = runner.post("/runs/lease", json=offer | {"inputs": [offer["inputs"][missing]]})
+        assert refused.status_code == 409
+        assert "does not hold" in refused.text
+    other = runner.post("/runs/lease", json=offer | {"sandbox": "none"})
+    assert (other.status_code, "need the sandbox scripted" in other.text) == (409, True)
+    runner.document["token"] = f"{runner.document['token']}0"
+    assert runner.post("/runs/lease", json=offer).status_code == 401
+
+
+FORGERIES: dict[str, dict[str, Any]] = {
+    "another signature": {"signature": "0" * 64},
+    "a changed figure": {"seconds": 1.0},
+    "another program": {"sha256": "0" * 64},
+    "another end": {"end": "crash"},
+    "another runner": {"runner": "stranger"},
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
+def test_a_forged_result_is_set_aside(server: ProgramServer, forgery: dict[str, Any]) -> None:
+    sent = server.send("ants", script()).json()
+    runner = server.runner()
+    runner.run()
+    server.judge()
+    document, output = runner.result(runner.lease())
+    signature = forgery.get("signature") or signature_of(document, runner.document["key"])
+    changed = document | {key: value for key, value in forgery.items() if key != "signature"}
+    assert runner.send(changed, output, signature=signature).status_code == 200
+    server.judge()
+    assert server.state("ants", sent["request"])["status"] == "set_aside"
+    assert server.competition.quota_used("ants") == 0
+    assert server.competition.events("submission") == ()
+
+
+def test_of_a_team_one_program_runs_on_the_hidden_inputs(server: ProgramServer) -> None:
+    for text in ("1", "2"):
+        server.send("ants", script(text))
+    runner = server.runner()
+    for _ in range(2):
+        runner.run()
+    server.judge()
+    run = runner.lease()
+    assert run["kind"] == "hidden"
+    server.send("bees", script())
+    assert runner.lease()["kind"] == "trial"
+    assert len(server.site.runs.in_state(NAME, ProgramState.RUN_WAITS)) == 1
