@@ -60,6 +60,17 @@ class PhaseSection(ConfigSection):
         description="Values of the usage column whose rows decide the final board. Default: "
         "Private, and none where public_rows is given.",
     )
+    after: str | None = Field(None, description="The phase before it, for admit and carry.")
+    admit: Annotated[str, Field(pattern=_ADMISSIONS)] = Field(
+        "all",
+        description="Which teams may submit: all, or those that arena qualify names: submitted "
+        '(something in the phase before it), top N of its board, such as "top 10", or listed.',
+    )
+    carry: bool = Field(
+        False,
+        description="Whether arena qualify also submits the teams' final files of the phase before "
+        "it, which must then have the rows of both: true or false.",
+    )
     public: dict[str, Any] = Field(
         default_factory=dict,
         description='Keys of [public] that differ, such as {scores = "hidden"}.',
@@ -91,6 +102,8 @@ class PhaseSection(ConfigSection):
             raise ValueError("it has neither public_rows nor private_rows")
         if IGNORED in self.public_usages | self.private_usages:
             raise ValueError("rows marked as Ignored have no part in any phase")
+        if self.after is None and (self.carry or self.admit not in ("all", "listed")):
+            raise ValueError("admit and carry need after, the name of the phase before it")
         return self
 
 
@@ -110,9 +123,17 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
     Raises
     ------
     ValueError
-        If rows that decide one phase are public in one, or two phases share some of their public
-        rows but not all.
+        If rows that decide one phase are public in one, two phases share some of their public
+        rows but not all, or a phase comes after itself or after one that does not exist.
     """
+    for name in phases:
+        before: list[str] = [name]
+        while (last := phases[before[-1]].after) is not None:
+            if last not in phases:
+                raise ValueError(f"[phase.{before[-1]}] after names {last!r}, which is no phase")
+            if last in before:
+                raise ValueError(f"the phase {name} would come after itself")
+            before.append(last)
     for deciding, private in phases.items():
         for showing, public in phases.items():
             if both := sorted(private.private_usages & public.public_usages):

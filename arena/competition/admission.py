@@ -6,8 +6,8 @@ They are kept as one value of the store, so that a submission reads it without t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
@@ -38,6 +38,8 @@ class Admission:
     """``time`` and ``reason``; None: files are received."""
     exemptions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The stored name of a team -> ``until``, ``extra`` and ``reason`` of its last exemption."""
+    qualified: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """A phase -> the stored names of the teams that were named for it."""
 
     @classmethod
     def read(cls, store: Store) -> Self:
@@ -52,4 +54,4 @@ class Admission:
 
     def to_text(self) -> str:
         """Return it as the text that is kept in the store."""
-        return json.dumps({"paused": self.paused, "exemptions": self.exemptions})
+        return json.dumps(asdict(self))

@@ -13,6 +13,7 @@ from arena.competition import decisions
 from arena.competition.state import read_state
 from arena.competition.submit import (
     SubmissionHandler,
+    SubmissionRequest,
     Submitted,
     submit_files,
 )
@@ -41,6 +42,7 @@ from arena.utils.progress import shown, stage
 if TYPE_CHECKING:
     from arena.competition.local_runs import SubmittedProgram
     from arena.competition.programs import ProgramRecord
+    from arena.competition.qualification import Qualification
     from arena.competition.queued_requests import QueuedRequest, RequestAnswer
     from arena.competition.rescore import RankChange
     from arena.scoring.result import ScoreResult
@@ -456,6 +458,46 @@ class Competition(CompetitionView):
             If there is no such bracket, the team is a baseline, or nothing would change.
         """
         decisions.assign_bracket(self._state, team_name(team), bracket, member=member)
+
+    def qualify(
+        self, phase: str, teams: Sequence[str] = (), *, apply: bool = False
+    ) -> Qualification:
+        """Return which teams a phase admits by its settings; with ``apply``, record that.
+
+        Where the phase carries files, the final files of these teams in the phase before it are
+        then submitted again in this one, without limits.
+
+        Parameters
+        ----------
+        teams
+            Their names, if ``admit`` of the phase is ``listed``.
+
+        Raises
+        ------
+        UsageError
+            If there is no such phase, nothing is to be decided, or the board that decides was not
+            finalized or is out of date.
+        """
+        from arena.competition import qualification
+
+        state = self._state
+        admitted = qualification.qualification(state, phase, [*map(team_name, teams)])
+        if apply:
+            qualification.record(state, admitted)
+            handler = self._open_handler()
+            for number, file, read in qualification.carried_files(state, admitted):
+                handler.submit(
+                    SubmissionRequest(
+                        file=file,
+                        read=read,
+                        received=state.clock(),
+                        actor=state.actor,
+                        limited=False,
+                        event_fields={"carried": number},
+                        phase=phase,
+                    )
+                )
+        return admitted
 
     def disqualify_team(self, team: str, reason: str) -> None:
         """Disqualify a team: none of its submissions counts, present or future. Record why.

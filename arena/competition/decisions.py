@@ -243,9 +243,10 @@ def _require_participant(state: CompetitionState, name: str) -> str:
     return team
 
 
-def _record_admission(
+def record_admission(
     state: CompetitionState, kind: str, payload: Mapping[str, Any], admission: Admission
 ) -> None:
+    """Store who may submit and when, with the event of the decision."""
     with state.store.transaction() as transaction:
         transaction.put_meta(ADMISSION, admission.to_text())
         now = state.clock()
@@ -292,7 +293,7 @@ def pause(state: CompetitionState, reason: str) -> None:
         raise UsageError("The competition is paused already. Nothing was changed.")
     paused = {"time": state.clock().isoformat(), "reason": reason.strip()}
     payload = {"reason": reason.strip()}
-    _record_admission(state, PAUSED, payload, Admission(paused, admission.exemptions))
+    record_admission(state, PAUSED, payload, replace(admission, paused=paused))
 
 
 def resume(state: CompetitionState) -> None:
@@ -300,7 +301,7 @@ def resume(state: CompetitionState) -> None:
     admission = Admission.read(state.store)
     if admission.paused is None:
         raise UsageError("The competition is not paused. Nothing was changed.")
-    _record_admission(state, RESUMED, {}, Admission(None, admission.exemptions))
+    record_admission(state, RESUMED, {}, replace(admission, paused=None))
 
 
 def exempt(
@@ -342,6 +343,5 @@ def exempt(
     members = set(teams.members(current))
     others = {name: other for name, other in admission.exemptions.items() if name not in members}
     exemptions = {**others, teams.stored(current): exemption}
-    _record_admission(
-        state, EXEMPTED, {"team": current, **exemption}, Admission(admission.paused, exemptions)
-    )
+    changed = replace(admission, exemptions=exemptions)
+    record_admission(state, EXEMPTED, {"team": current, **exemption}, changed)

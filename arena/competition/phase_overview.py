@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.competition.admission import Admission
 from arena.competition.phases import group_of, open_phases, solution_in
 from arena.competition.state import CompetitionState
 from arena.types import Usage
@@ -15,6 +16,8 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
     """Return every phase for everybody: see ``CompetitionView.phases``."""
     settings, now = state.with_phases, state.clock()
     opened = open_phases(settings, now)
+    named = Admission.read(state.store).qualified if settings.phase else {}
+    teams = state.ledger.teams()
     described = []
     for name, phase in settings.phase.items():
         dates = settings.in_phase(name).competition
@@ -31,6 +34,10 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
                 "public_rows": rows["PUBLIC"],
                 "private_rows": rows["PRIVATE"],
                 "shares": [other for other in group if other != name],
+                "admit": phase.admit,
+                "qualified": None
+                if name not in named
+                else [teams.current(team) for team in named[name]],
                 "submissions": sum(state.store.accepted_counts(phase=name).values()),
             }
         )

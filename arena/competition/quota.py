@@ -30,6 +30,8 @@ class Quota:
     admission: Admission = field(default_factory=Admission)
     phase: str = ""
     """The phase for which the file counts; the settings are those of it, and so are the counts."""
+    is_open_to_all: bool = True
+    """Whether every team may submit in the phase, or those that were named for it."""
 
     @property
     def _limits(self) -> tuple[tuple[str, int | None, str], ...]:
@@ -75,10 +77,19 @@ class Quota:
         if dates.start is not None and self.now < dates.start:
             message = f"{self._subject} starts at {dates.start:%Y-%m-%d %H:%M} UTC."
             return Fault("start", message)
+        if not self.is_open_to_all and not self._is_qualified:
+            return Fault("admission", f"This team is not among those of the phase {self.phase}.")
         end = self._end
         if end is not None and self.now > end and not self.is_late:
             return Fault("deadline", f"{self._subject} ended at {end:%Y-%m-%d %H:%M} UTC.")
         return None
+
+    @property
+    def _is_qualified(self) -> bool:
+        named = self.admission.qualified.get(self.phase, ())
+        return self.team in self.settings.competition.baselines or any(
+            member in named for member in self.members
+        )
 
     @property
     def _subject(self) -> str:

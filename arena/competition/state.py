@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.competition.epochs import adopt_settings, current_epoch, view_settings
 from arena.competition.final_selection import public_board
@@ -208,21 +209,41 @@ class CompetitionState:
     ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
         """Yield each file of a participant with its predictions or its faults, in order.
 
-        A file of a phase has the rows of the phase; it may have all rows of the competition.
+        A file of a phase has the rows of the phase, and of those into which files are carried. It
+        may have those of all phases, or all rows of the solution.
         """
-        ranked = self.solution.usage != np.uint8(Usage.IGNORED)
-        if not self.phase or ranked.all():
+        if not self.phase:
             yield from self._examine(files, self.solution, workers)
             return
-        for file, read in self._examine(files, with_rows(self.solution, ranked), workers):
-            if read.values is not None:
-                values = with_all_rows(read.values, ranked, self._cells_of_other_rows())
-                yield file, replace(read, values=values)
-            elif any(fault.kind == "unknown id" for fault in read.faults):
-                with_others = next(self._examine([file], self.solution, 1))[1]
-                yield file, read if with_others.values is None else with_others
-            else:
-                yield file, read
+        smallest, *larger = self._rows_of_a_file()
+        for file, first in self._examine(files, with_rows(self.solution, smallest), workers):
+            read, rows = first, smallest
+            for others in larger:
+                if read.values is not None or not any(
+                    fault.kind == "unknown id" for fault in read.faults
+                ):
+                    break
+                read, rows = (
+                    next(self._examine([file], with_rows(self.solution, others), 1))[1],
+                    others,
+                )
+            if read.values is None:
+                yield file, first
+                continue
+            values = with_all_rows(read.values, rows, self._cells_of_other_rows())
+            yield file, replace(read, values=values)
+
+    def _rows_of_a_file(self) -> list[npt.NDArray[np.bool_]]:
+        """Return the masks ``(n_rows,)`` of the rows that a file may have, the smallest first."""
+        phases = self.with_phases.phase
+        following = [one for one in phases.values() if one.carry and one.after == self.phase]
+        needed = [*(phases[name] for name in (self.phase,) if name), *following]
+        splits = (solution_in(self.stored_solution, some) for some in (needed, [*phases.values()]))
+        masks = [split.usage != np.uint8(Usage.IGNORED) for split in splits]
+        masks.append(np.ones(self.solution.n_rows, dtype=np.bool_))
+        return [
+            mask for at, mask in enumerate(masks) if at == 0 or mask.sum() > masks[at - 1].sum()
+        ]
 
     def _cells_of_other_rows(self) -> list[Any]:
         """Return valid cells for the rows that a file leaves out: no score depends on them."""

@@ -404,6 +404,7 @@ class SubmissionHandler:
 
     def _quota(self, request: SubmissionRequest) -> Quota:
         team_name = self.teams.current(request.file.team)
+        section = self.state.with_phases.phase.get(request.phase)
         return Quota(
             settings=self._of_phase(request.phase).state.settings,
             team=self.teams.stored(team_name),
@@ -411,6 +412,7 @@ class SubmissionHandler:
             members=self.teams.members(team_name),
             admission=Admission.read(self.state.store),
             phase=request.phase,
+            is_open_to_all=section is None or section.admit == "all",
         )
 
     def answer_to_program(self, program: ProgramRecord) -> Submitted | None:

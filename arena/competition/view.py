@@ -158,11 +158,21 @@ class CompetitionView:
 
         Each has ``phase``, ``state`` (``open``, ``next`` or ``ended``), ``start`` and ``end``
         (times or None), ``public_rows`` and ``private_rows`` (numbers), ``shares`` (other phases
-        with the same public rows) and ``submissions``, the number of accepted ones.
+        with the same public rows), ``submissions``, the number of accepted ones, ``admit`` (which
+        teams may submit) and ``qualified``, the teams that were named for it (None: none were).
         """
         from arena.competition.phase_overview import describe_phases
 
         return describe_phases(self._state)
+
+    def qualified_follow(self, phase: str) -> bool:
+        """Return whether the teams named for a phase are those that its settings admit now.
+
+        A list of teams is a decision: it stays when the board before it changes.
+        """
+        from arena.competition.qualification import follows
+
+        return follows(self._state, phase)
 
     def close(self) -> None:
         """Close the database."""

@@ -255,3 +255,69 @@ def test_stored_submissions_keep_their_phase_and_its_rows(
     assert said in str(error.value)
     path.write_text(before, encoding="utf-8")
     Competition.open(tmp_path / "c", manager=MANAGER).close()
+
+
+FINALS = {
+    "dev": {"end": "2026-03-10"},
+    "final": {
+        "start": "2026-03-11",
+        "end": "2026-03-20",
+        "private_rows": "final",
+        "after": "dev",
+        "admit": "top 2",
+        "carry": True,
+        "limits": {"total": 1},
+    },
+}
+THREE_SETS = np.array(["Public", "Private", "final", "Ignored"])[np.arange(N_ROWS) % 4]
+
+
+@pytest.mark.slow
+def test_the_best_teams_qualify_and_their_files_are_carried_over(tmp_path: Path) -> None:
+    clock = Clock()
+    rows = np.flatnonzero(THREE_SETS != "Ignored")
+    with create(tmp_path, clock, FINALS, THREE_SETS) as competition:
+        short = competition.submit(labels(np.flatnonzero(THREE_SETS == "Public"), 0), "A")
+        assert short.status == "rejected"  # it must have the rows of the final as well
+        for team, wrong in {"A": 0, "B": 30, "C": 34, "D": 90}.items():
+            assert competition.submit(labels(rows, wrong), team).status == "accepted"
+        clock.now = IN_FINAL
+        with pytest.raises(UsageError, match="run arena finalize --phase dev first"):
+            competition.qualify("final")
+        competition.in_phase("dev").finalize()
+        admitted = competition.qualify("final", apply=True)
+        assert (admitted.teams, admitted.board) == (("A", "B"), "final")
+        (note,) = admitted.notes
+        assert note.startswith("These rows do not decide whether 2 teams belong to the best 2: B")
+        carried = [row for row in competition.submissions() if row["phase"] == "final"]
+        assert [(row["team"], row["status"]) for row in carried] == [
+            ("A", "accepted"),
+            ("B", "accepted"),
+        ]
+        refused = competition.submit(labels(rows, 3), "C")
+        assert refused.faults[0].message == "This team is not among those of the phase final."
+        assert competition.submit(labels(rows, 4), "B").status == "accepted"  # carried: no count
+        competition.finalize()
+        assert [row["team"] for row in competition.private_leaderboard()] == ["A", "B"]
+        assert competition.qualified_follow("final")
+        competition.disqualify_team("A", "a leak")
+        assert not competition.qualified_follow("final")
+        assert competition.phases()[1]["qualified"] == ["A", "B"]  # a decision stays
+        assert competition.audit() == ()
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ({"admit": "top 0"}, "[phase.final] admit"),
+        ({"admit": "submitted"}, "admit and carry need after"),
+        ({"after": "x"}, "[phase.final] after names 'x', which is no phase"),
+        ({"after": "final"}, "the phase final would come after itself"),
+    ],
+)
+def test_admission_by_a_phase_that_is_not_before_is_refused(
+    section: Mapping[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        settings_with({"dev": {}, "final": section})
+    assert said in str(refused.value)

@@ -195,7 +195,7 @@ NO_FACT = {
     "created", "submission", "submission failed", "submission interrupted", "finalized", "repair",
     "upgrade", "board rebuilt", "private board published", "request answered",
     "request set aside", "program set aside", "server settings", "plugins", "objects", "paused",
-    "resumed", "exempted",
+    "resumed", "exempted", "qualified",
 }  # fmt: skip
 """Kinds of events that add to what boards follow from, or follow from it, and change no board."""
 
@@ -296,11 +296,12 @@ SHOWS_NEITHER = {
 READS = {"leaderboard", "submissions", "report", "export"}
 """The commands that show boards, results or submissions of a stored competition."""
 OTHER_COMMANDS = {
-    "bracket", "exempt", "pause", "phases",
+    "bracket", "exempt", "pause", "phases", "qualify",
     "resume", "attack", "analyses", "audit", "backup", "bayes-error",
     "competitors", "demo", "disqualify",
     "publish", "retract", "withdraw", "finalize", "import", "init", "masks", "mechanisms",
-    "metrics", "plan", "plugins", "programs", "repair", "rank", "replay", "reproduce", "rescore",
+    "metrics", "plan", "plugins", "programs", "runner", "repair", "rank", "replay", "reproduce",
+    "rescore",
     "score", "select", "serve", "simulate", "sota", "submit", "team", "upgrade", "validate",
     "verify",
     "winners",

@@ -9,6 +9,7 @@ from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.report.terminal import print_table
 from arena.types import Table
+from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)
 
@@ -18,6 +19,7 @@ def phases(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJso
     """List the phases: which one is open, their dates, their rows and their submissions."""
     with look_at_competition(directory, wait) as competition:
         rows = competition.phases()
+        changed = [row["phase"] for row in rows if not competition.qualified_follow(row["phase"])]
     if as_json:
         print_document({"schema": "arena/phases/1", "phases": rows})
         return
@@ -50,7 +52,14 @@ def phases(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJso
         importance=(1, 2, 4, 3, 6, 7, 5),
     )
     print_table(table, console(), most=None)
+    for phase in changed:
+        say_note(
+            f"The teams named for the phase {phase} no longer follow from the board before it."
+        )
     for row in rows:
+        if row["qualified"] is not None:
+            names = ", ".join(row["qualified"])
+            console().print(printable(f"Teams of the phase {row['phase']}: {names}"), markup=False)
         if row["shares"]:
             console().print(
                 f"The phase {row['phase']} shares its public rows with {', '.join(row['shares'])}."

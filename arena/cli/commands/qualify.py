@@ -1,0 +1,45 @@
+"""Name the teams that may submit in a phase, on record."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from arena.cli.console import console, say_note
+from arena.cli.folder import Directory, Wait, open_competition
+from arena.interfaces.faults import plural
+from arena.utils.text import printable
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def qualify(
+    phase: Annotated[str, typer.Argument(metavar="PHASE", help="The phase.")],
+    team: Annotated[
+        list[str] | None,
+        typer.Option("--team", "-t", help="A team; several times. Only with admit = listed."),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Record it and carry files over.")] = False,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+) -> None:
+    """Name the teams that may submit in a phase, as its key admit says.
+
+    Without --apply nothing is changed. The list says which teams at the limit the rows cannot tell
+    apart. It is a decision: it stays when the board before it changes, and arena phases says so.
+    """
+    with open_competition(directory, wait) as competition:
+        admitted = competition.qualify(phase, team or (), apply=apply)
+    out = console()
+    for name in admitted.teams:
+        out.print(printable(name), soft_wrap=True, markup=False)
+    for note in admitted.notes:
+        say_note(note)
+    count = plural(len(admitted.teams), "team")
+    say_note(
+        f"{count} may submit in the phase {phase}."
+        if apply
+        else f"{count} would be admitted. Nothing was changed; --apply makes the change."
+    )
