@@ -31,11 +31,11 @@ FUNCTIONS = {
 """Command -> the functions that do its jobs."""
 OF_COMMANDS = {
     *("as_json", "report", "charts", "chart", "table", "wide", "decimals", "unit", "strict"),
-    *("resume", "wait"),
+    *("resume", "wait", "title", "organiser", "date", "logo"),
 }
 """What is printed and where, and what a program decides by itself."""
-OF_FUNCTIONS = {"manager", "progress", "columns", "settings", "board"}
-"""Objects of Python; the fields of the last three are compared instead."""
+OF_FUNCTIONS = {"manager", "progress", "row_sets", "columns", "settings", "board"}
+"""Objects of Python, and the rows of phases; the fields of the last three are compared instead."""
 SAME = {
     "board": "scores",
     "classifiers": "n_classifiers",
@@ -114,7 +114,7 @@ def test_a_command_and_its_functions_have_the_same_choices(name: str) -> None:
         options -= SHORT
         parameters -= {*SHORT, "greater_is_better"}
     if name == "plan":
-        parameters -= {"tasks", "soft_labels"}  # a plan uses neither
+        parameters -= {"soft_labels"}  # a plan does not use them
     assert options ^ parameters == DIFFER.get(name, set())
 
 

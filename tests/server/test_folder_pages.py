@@ -108,7 +108,7 @@ def test_pages_of_the_folder_are_tabs(filled: WebSite) -> None:
     guest = filled.browser()
     page = guest.get(f"/{NAME}/overview").text
     tabs = re.findall(r'<li><a href="/churn(/[^"]*)"', page)
-    assert tabs == ["/overview", "/", "/pages/b-prizes", "/files", "/submit"]
+    assert tabs == ["/overview", "/", "/pages/b-prizes", "/files", "/submit", "/messages"]
     assert "By <em>us</em>." in page
     assert '<img src="/churn/pages/curve.png" alt="curve">' in page
     assert '<a href="/churn/pages/data">' in page

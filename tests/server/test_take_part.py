@@ -133,7 +133,7 @@ def test_registration_by_code(web: WebSite) -> None:
     assert taken.status_code == 409
     assert "Another team is called b" in taken.text
     web.scorer.publish(
-        facts=replace(web.facts, server=ServerSection(join="code"), baseline="Our Baseline")
+        facts=replace(web.facts, server=ServerSection(join="code"), baselines=("Our Baseline",))
     )
     web.scorer.publisher.publish(teams=[TeamFacts("Imported")], names={"Former": "Imported"})
     link = web.site.accounts.invite("register", competition=NAME)

@@ -1,4 +1,4 @@
-"""The verification of winners: what was found, and a new finding on record."""
+"""Show whether winners were verified, or record it."""
 
 from __future__ import annotations
 
