@@ -31,6 +31,11 @@ _CELLS = 2**20
 """Of a block of submissions whose bounds are found together."""
 
 
+def _are_ends(values: FloatArray, ends: FloatArray) -> bool:
+    """Return whether all ``(m, U)`` values are one of the ``(m, 2)`` ends of their row."""
+    return bool(((values == ends[:, :1]) | (values == ends[:, 1:])).all())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
     """The values of U units of m submissions, whose mean is the score; equal ones are counted."""
@@ -52,8 +57,8 @@ class Units:
         """
         m, n_units = values.shape
         ends = np.stack([values.min(axis=1), values.max(axis=1)], axis=1)
-        largest = values == ends[:, 1:]
-        if (largest | (values == ends[:, :1])).all():
+        if _are_ends(values[:, :_KEPT], ends) and _are_ends(values, ends):
+            largest = values == ends[:, 1:]
             count = largest.sum(axis=1).astype(np.float64)
             return cls(ends, np.stack([n_units - count, count], axis=1))
         if n_units <= 2 * _KEPT + _BINS:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
 from arena.types import FloatArray, IntArray
 
 _BLOCK_BYTES = 2**24
+_CACHE_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,3 +117,14 @@ class SamplingUnits:
 def block_size(n_values: int) -> int:
     """Return how many submissions of so many values are read at once."""
     return max(1, _BLOCK_BYTES // (8 * n_values))
+
+
+def in_cache(block: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """Yield a block of submissions in parts whose row values stay in the processor's cache.
+
+    >>> [len(part) for part in in_cache(np.zeros((5, 2**16)))]
+    [2, 2, 1]
+    """
+    step = max(1, _CACHE_BYTES // (8 * max(block[:1].size, 1)))
+    for start in range(0, len(block), step):
+        yield block[start : start + step]

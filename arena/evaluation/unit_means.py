@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
 from arena.evaluation.row_weights import weighted_row_metric
-from arena.evaluation.sampling_units import SamplingUnits, block_size
+from arena.evaluation.sampling_units import SamplingUnits, block_size, in_cache
 from arena.evaluation.score_errors import FEWEST_UNITS, Ends, ScoreErrors, too_few_units, unmoved
 from arena.evaluation.scores import influence_values, slope_of_score
 from arena.interfaces import HasRowValues, Metric, Study, traits_of
@@ -90,7 +90,8 @@ def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | Non
         return None
     row_range, truth = _row_range(metric, study), study.truth
     found = _Found([], [], [], [])
-    for _, block in study.predictions.blocks(block_size(truth.size)):
+    blocks = study.predictions.blocks(block_size(truth.size))
+    for block in (part for _, whole in blocks for part in in_cache(whole)):
         with np.errstate(all="ignore"):
             values = np.asarray(metric.row_values(*read_only((truth, block))), dtype=np.float64)
             if not np.isfinite(values).all():
