@@ -183,6 +183,8 @@ output()
     HostileProgram("raised-limits", r"""
 for kind in (resource.RLIMIT_CORE, resource.RLIMIT_NOFILE):
     hard = resource.getrlimit(kind)[1]
+    if kind == resource.RLIMIT_CORE and hard != 1:
+        broken("a collector of crashes may be started")
     if hard == resource.RLIM_INFINITY:
         broken(f"limit {kind} is infinite")
     refused(f"it raised limit {kind}", resource.setrlimit, kind, (hard + 1, hard + 1))
@@ -457,6 +459,32 @@ for path in ("/proc/kcore", "/proc/kmsg", "/dev/kmsg", "/proc/kallsyms"):
         text = open(path, "rb").read(4096)
         if text.strip(b"\0") and not text.startswith(b"0000000000000000"):
             broken(f"it reads {path}")
+output()
+""", _OK),
+    HostileProgram("counters", r"""
+shown = {"cmdline", "cpuinfo", "filesystems", "version"}
+for folder, folders, files in os.walk("/proc"):
+    folders[:] = [name for name in folders if not name.isdigit() and name != "sysvipc"]
+    for name in files:
+        path = f"{folder}/{name}"
+        with contextlib.suppress(OSError):
+            if not os.path.islink(path) and name not in shown and open(path, "rb").read(1):
+                broken(f"it reads {path}, which other programs change")
+output()
+""", _OK),
+    HostileProgram("drops-copies", r"""
+# Ask the system to drop its copy of a library in use, then ask whether it has one.
+library = os.open(os.__file__, os.O_RDONLY)
+size = os.fstat(library).st_size
+os.pread(library, size, 0)
+os.posix_fadvise(library, 0, 0, os.POSIX_FADV_DONTNEED)
+with contextlib.suppress(OSError):
+    if os.preadv(library, [bytearray(4096)], 0, 0x8) == 0:
+        broken("it dropped the copy of a file")
+try:
+    os.preadv(library, [bytearray(4096)], 0, 0x8)
+except BlockingIOError:
+    broken("it dropped the copy of a file")
 output()
 """, _OK),
     HostileProgram("sys-folder", r"""

@@ -32,7 +32,7 @@ from arena_sandboxes.output import take_output
 from arena_sandboxes.watch import Watch
 
 _LAUNCH = """\
-ulimit -c 0
+prlimit --core=1:1 --pid $$ || ulimit -c 0
 ulimit -n 4096 2>/dev/null
 ulimit -d "$1" 2>/dev/null
 shift
@@ -40,11 +40,15 @@ while [ "$1" != -- ]; do echo 0 > "$1" || exit; shift; done
 shift
 exec "$@"
 """
-"""Enters the groups, then becomes the outer bubblewrap."""
+"""Enters the groups, then becomes the outer bubblewrap.
+
+A limit of 0 for cores does not keep the system from starting a collector of crashes; one of 1 does.
+"""
 _OUTER = """\
 read -r start || exit
 cd /arena-scratch || exit
 mkdir output tmp shm
+: > empty
 echo 'user:x:1000:1000::/tmp:/bin/sh' > passwd
 echo 'user:x:1000:' > group
 arguments=$1
@@ -63,6 +67,9 @@ _OF_SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _OF_ETC = ("alternatives", "ld.so.cache", "localtime")
 _OWN = {"dev", "input", "output", "proc", "program", "sys", "tmp"}
 """Folders of an environment's root that a run replaces."""
+_OF_PROC = {"cmdline", "cpuinfo", "filesystems", "sysvipc", "version"}
+_OF_PROC_WITH_GPUS = {"devices", "driver", "modules"}
+"""What a program sees of ``/proc`` besides its own processes."""
 _SCRATCH = "/arena-scratch"
 _FREE = 0.01
 """A file system with a smaller share of free blocks or files is full."""
@@ -333,7 +340,8 @@ def _inner_arguments(
             arguments += ["--ro-bind", f"{_SCRATCH}/{name}", f"/etc/{name}"]
     for name in sorted(folders.keys() - {"root"}):
         arguments += ["--ro-bind", f"/job/{name}", f"/{name}"]
-    arguments += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
+    arguments += ["--proc", "/proc", *_hidden_counters(box), "--remount-ro", "/proc"]
+    arguments += ["--dev", "/dev"]
     for device in devices:
         arguments += ["--dev-bind", str(device), str(device)]
     for source, place in (("output", "/output"), ("tmp", "/tmp"), ("shm", "/dev/shm")):  # noqa: S108
@@ -358,6 +366,24 @@ def _system(root: Path, seen: str) -> list[str]:
     if not whole:
         for name in _OF_ETC:
             arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return arguments
+
+
+def _hidden_counters(box: Box) -> list[str]:
+    """Return the arguments that cover what ``/proc`` tells of the machine and not of a process.
+
+    Most of it are counters since the start of the machine, by which a program could tell a later
+    one something.
+    """
+    arguments: list[str] = []
+    for path in sorted(Path("/proc").iterdir()):
+        shown = path.name in _OF_PROC or (box.gpus and path.name in _OF_PROC_WITH_GPUS)
+        if path.name.isdigit() or path.is_symlink() or shown:
+            continue
+        if path.is_dir():
+            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        else:
+            arguments += ["--ro-bind", f"{_SCRATCH}/empty", str(path)]
     return arguments
 
 

@@ -34,6 +34,7 @@ _NAMESPACES = (1 << 17, 1 << 25, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30)
 processes, users, processes and networks."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _LOW_32_BITS = 0xFFFFFFFF
+_FADV_DONTNEED = 4
 
 
 @functools.cache
@@ -65,6 +66,9 @@ def program_filter() -> bytes:
     for request in (_TIOCSTI, _TIOCLINUX):
         masked = seccomp.Arg(1, seccomp.MASKED_EQ, _LOW_32_BITS, request)
         rules.add_rule(refuse, "ioctl", masked)
+    # Advice that does nothing: what the system keeps of files would tell a later program something.
+    advice = seccomp.Arg(3, seccomp.MASKED_EQ, _LOW_32_BITS, _FADV_DONTNEED)
+    rules.add_rule(seccomp.ERRNO(0), "fadvise64", advice)
     for call in ("socket", "socketpair"):
         rules.add_rule(refuse, call, seccomp.Arg(0, seccomp.GT, max(_FAMILIES)))
         for family in set(range(max(_FAMILIES))) - set(_FAMILIES):

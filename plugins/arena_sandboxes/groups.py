@@ -40,6 +40,13 @@ class Group(ABC):
         """Set the limits."""
 
     @abstractmethod
+    def forget(self) -> None:
+        """Drop the copies of files that its processes made the system keep.
+
+        A later program could see by the time of reading which files an earlier one had read.
+        """
+
+    @abstractmethod
     def cpu_seconds(self) -> float:
         """Return the processor time of all processes that were in the group."""
 
@@ -93,8 +100,13 @@ class Group(ABC):
                 _remove_left(folder.parent)
                 folder.mkdir()
                 stack.callback(_remove, folder)
-            stack.callback(self.kill)
+            stack.callback(self._end)
             yield
+
+    def _end(self) -> None:
+        self.kill()
+        with contextlib.suppress(OSError):  # the system could not drop all, or is too old to
+            self.forget()
 
 
 def _remove_left(parent: Path) -> None:
@@ -121,6 +133,9 @@ def _remove(folder: Path) -> None:
 class _Version1(Group):
     memory_files = ("total_rss", "total_shmem")
 
+    def forget(self) -> None:
+        _write(self.folders["memory"] / "memory.force_empty", 0)
+
     def limit(self, box: Box) -> None:
         memory = self.folders["memory"]
         for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
@@ -139,6 +154,10 @@ class _Version1(Group):
 
 class _Version2(Group):
     memory_files = ("anon", "shmem")
+
+    def forget(self) -> None:
+        folder = self.folders["memory"]  # memory.reclaim is there from Linux 5.19 on
+        _write(folder / "memory.reclaim", (folder / "memory.current").read_text().strip())
 
     def limit(self, box: Box) -> None:
         folder = self.folders["memory"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
+import mmap
 import os
 import re
 import shutil
@@ -19,6 +21,7 @@ from arena.errors import InputError, SandboxError
 from arena.interfaces import Box, End, Job, Outcome
 from arena.programs.environments import unpack_environment
 from arena_sandboxes.bubblewrap import Bubblewrap
+from arena_sandboxes.groups import has_groups
 
 pytestmark = [
     pytest.mark.slow,
@@ -54,7 +57,7 @@ def run(
     **limits: Any,
 ) -> Outcome:
     for name in ("program", "input", "target"):
-        (folder / name).mkdir()
+        (folder / name).mkdir(exist_ok=True)
     (folder / "program" / "main.py").write_text(program)
     (folder / "input" / "rows.csv").write_text("row\n")
     job = Job(
@@ -121,6 +124,35 @@ print(*seen)
         for node in nodes:
             node.unlink(missing_ok=True)
     assert outcome.log.decode().split() == [nodes[0].name, nodes[2].name], outcome.log
+
+
+def kept_pages(path: Path) -> int:
+    """Return of how many pages of a file the system has a copy in memory; asks without reading."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as seen:
+        pages = (ctypes.c_ubyte * (len(seen) // mmap.PAGESIZE))()
+        start = ctypes.c_char.from_buffer(seen)
+        answer = libc.mincore(ctypes.c_void_p(ctypes.addressof(start)), len(seen), pages)
+        del start
+    assert answer == 0
+    return sum(page & 1 for page in pages)
+
+
+def test_no_trace_of_what_was_read_is_kept(tmp_path: Path) -> None:
+    """By the time of reading, a later program could tell the bits of an earlier one."""
+    if not has_groups():
+        pytest.skip("this user can make no control groups")
+    large = tmp_path / "input" / "large"
+    program = OUTPUT + f"print(len(open('/input/{large.name}', 'rb').read()))"
+    large.parent.mkdir()
+    with large.open("wb") as file:
+        file.write(bytes(2**22))
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    if kept_pages(large):
+        pytest.skip("this file system is in memory")
+    outcome = run(tmp_path, program)
+    assert (outcome.log, kept_pages(large)) == (b"4194304\n", 0)
 
 
 def image(path: Path) -> Path:

@@ -68,7 +68,9 @@ def test_version_2_limits_a_group(tmp_path: Path, kernel: Callable[[str, str], N
     )
     assert (group.cpu_seconds(), group.memory()) == (2.5, 120)
     assert (group.is_out_of_memory(), group.processes()) == (False, {12, 13})
-    write(folder, memory__events="oom_kill 1\n")
+    write(folder, memory__events="oom_kill 1\n", memory__current="8192\n")
+    group.forget()
+    assert (folder / "memory.reclaim").read_text() == "8192"
     assert group.is_out_of_memory()
 
 
