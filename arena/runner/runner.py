@@ -17,7 +17,7 @@ from typing import Any
 
 from arena.client import ServerError
 from arena.errors import ArenaError, InputError, SandboxError
-from arena.interfaces import Box, End, Outcome, Sandbox
+from arena.interfaces import Box, Outcome, Sandbox
 from arena.interfaces.faults import fault_lines
 from arena.programs.digests import digest_of_folder
 from arena.programs.running import environment_of, run_program, runner_folder
@@ -36,6 +36,8 @@ _FAULTS_IN_A_ROW = 3
 _AGAIN = {408, 429, 502, 503, 504}
 """Answers of a server that is restarted, or has too much to do."""
 TRIAL = "trial"
+NOT_UNPACKED = "not unpacked"
+"""The end of a trial whose program cannot be unpacked; the log says why."""
 MACHINE = "machine"
 """The end of a run that the machine could not carry out: it does not count."""
 
@@ -190,7 +192,7 @@ class Runner:
         if not isinstance(answer, Outcome):
             if work["kind"] != TRIAL:
                 return {**result, "reason": "The program could be unpacked for its trial."}, None
-            return {**result, "end": str(End.CRASH), "log": "\n".join(fault_lines(answer))}, None
+            return {**result, "end": NOT_UNPACKED, "log": "\n".join(fault_lines(answer))}, None
         figures = {name: getattr(answer, name) for name in ("seconds", "cpu_seconds", "peak_mb")}
         result |= {**figures, "end": str(answer.end)}
         if work["kind"] == TRIAL:

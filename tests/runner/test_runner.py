@@ -110,7 +110,7 @@ def test_a_trial_of_half_a_zip_says_what_is_wrong(server: LeaseServer, tmp_path:
     server.add(b"PK", digest(tmp_path, "sample_inputs"), "trial", file="a.zip")
     working.run(once=True)
     result, _ = only_result(server)
-    assert result["end"] == "crash"
+    assert result["end"] == "not unpacked"
     assert "The ZIP archive cannot be read" in result["log"]
 
 
