@@ -794,6 +794,27 @@ def settings_as_toml(settings: Settings, remarks: Mapping[str, Sequence[str]] | 
     return "\n".join(lines)
 
 
+def document_as_toml(document: Mapping[str, Any]) -> str:
+    """Return sections of ``competition.toml`` as TOML, without comments.
+
+    >>> print(document_as_toml({"metric": {"name": "auc"}, "phase": {"dev": {"limits": {}}}}))
+    [metric]
+    name = "auc"
+    <BLANKLINE>
+    [phase.dev]
+    limits = {}
+    <BLANKLINE>
+    """
+    lines: list[str] = []
+    for name, section in document.items():
+        named = {f"{name}.{_toml_key(key)}": one for key, one in section.items()}
+        for place, keys in (named if name in _NAMED else {name: section}).items():
+            lines.append(f"[{place}]")
+            lines += [f"{key} = {_toml(value)}" for key, value in keys.items()]
+            lines.append("")
+    return "\n".join(lines)
+
+
 def _sections(settings: Settings) -> Iterator[tuple[str, ConfigSection]]:
     """Yield each section with its name, but no section of :data:`_LEFT_OUT` with only defaults."""
     for name in Settings.model_fields:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,9 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_error
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.submission_output import count_answers, print_answer
+from arena.errors import UsageError
 from arena.utils.progress import ProgressDisplay
+from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)
 
@@ -34,6 +37,20 @@ def import_(
             readable=False,
         ),
     ] = None,
+    codabench: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="BUNDLE",
+            help="Write settings from an unpacked Codabench or CodaLab bundle into FOLDER.",
+        ),
+    ] = None,
+    evalai: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CHALLENGE",
+            help="Write settings from the unpacked files of an EvalAI challenge into FOLDER.",
+        ),
+    ] = None,
     directory: Directory = None,
     wait: Wait = 0.0,
     as_json: options.AsJson = False,
@@ -43,7 +60,16 @@ def import_(
 
     Can be resumed: files that are already stored are not stored twice, and their first answer is
     returned again.
+
+    With --codabench or --evalai nothing is submitted: settings.toml and pages are written for arena
+    init, and everything that was left out is listed.
     """
+    if codabench is not None or evalai is not None:
+        others = manifest is not None or directory is not None or as_json
+        if others or None not in (codabench, evalai):
+            raise UsageError("--codabench and --evalai exclude other options and each other.")
+        _import_settings(folder, codabench, evalai)
+        return
     with open_competition(directory, wait) as competition:
         with ProgressDisplay() as progress:
             answers = list(competition.import_folder(folder, manifest=manifest, progress=progress))
@@ -65,3 +91,28 @@ def import_(
         say_error("No submission was accepted.")
     if not accepted or (strict and accepted < len(answers)):
         raise typer.Exit(1)
+
+
+def _import_settings(folder: Path, codabench: Path | None, evalai: Path | None) -> None:
+    from arena.competition.other_platforms import settings_from_codabench, settings_from_evalai
+
+    if codabench is not None:
+        imported = settings_from_codabench(codabench)
+    else:
+        imported = settings_from_evalai(evalai or folder)
+    files, out = imported.write(folder), console()
+    for path in files:
+        out.print(f"Written: {printable(str(path))}", soft_wrap=True, markup=False)
+    if imported.row_sets:
+        out.print("Write the labels into one solution, with these values in the column Usage:")
+        for usage, reference in imported.row_sets.items():
+            out.print(f"  {usage}: {printable(reference)}", soft_wrap=True, markup=False)
+    out.print("Left out:")
+    for line in imported.left_out:
+        out.print(f"  {printable(line)}", soft_wrap=True, markup=False)
+    out.print(
+        f"Then: arena init {shlex.quote(str(folder))} --solution FILE --settings "
+        f"{shlex.quote(str(files[0]))}",
+        soft_wrap=True,
+        markup=False,
+    )

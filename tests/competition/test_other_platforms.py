@@ -1,0 +1,173 @@
+"""Settings from Codabench, CodaLab and EvalAI: what is taken over, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.other_platforms import (
+    ImportedSettings,
+    settings_from_codabench,
+    settings_from_evalai,
+)
+from arena.config import Settings, read_settings
+from arena.errors import InputError
+
+CODABENCH: Mapping[str, Any] = {
+    "version": 2,
+    "title": "Owls",
+    "image": "owl.png",
+    "registration_auto_approve": False,
+    "terms": "terms.md",
+    "pages": [{"title": "Data & more", "file": "data.md"}, {"title": "Old", "file": "old.html"}],
+    "tasks": [
+        {"index": 0, "name": "a", "reference_data": "dev", "scoring_program": "s",
+         "input_data": "i"},
+        {"index": 1, "name": "b", "reference_data": "final", "scoring_program": "s"},
+    ],
+    "phases": [
+        {"name": "Dev phase", "start": "6-1-2024", "end": "2024-08-30", "tasks": [0],
+         "max_submissions_per_day": 5, "max_submissions": 100, "execution_time_limit": 500},
+        {"name": "Final", "start": "2024-08-31", "end": "2024-09-10", "tasks": [1],
+         "max_submissions_per_day": 0, "auto_migrate_to_this_phase": True},
+    ],
+    "leaderboards": [
+        {"title": "Main", "submission_rule": "Force_Last", "columns": [
+            {"key": "acc", "index": 0, "sorting": "desc", "precision": 3},
+            {"key": "time", "index": 1, "sorting": "asc"}]},
+        {"title": "Other", "columns": []},
+    ],
+}  # fmt: skip
+EVALAI: Mapping[str, Any] = {
+    "title": "Owls",
+    "description": "d.html",
+    "evaluation_script": "evaluation_script.zip",
+    "start_date": "2024-01-01 00:00:00",
+    "end_date": "2024-12-31 23:59:59",
+    "leaderboard": [{"id": 1, "schema": {
+        "labels": ["err", "acc"], "default_order_by": "err",
+        "metadata": {"err": {"sort_ascending": True}}}}],
+    "challenge_phases": [
+        {"id": 1, "name": "Dev", "codename": "dev", "test_annotation_file": "dev.json",
+         "max_submissions_per_day": 5, "max_submissions_per_month": 50,
+         "start_date": "2024-01-01 00:00:00", "end_date": "2024-06-01 00:00:00"},
+        {"id": 2, "name": "Test", "codename": "test", "test_annotation_file": "test.json",
+         "leaderboard_public": False, "allowed_email_ids": ["a@example.org"],
+         "is_restricted_to_select_one_submission": True,
+         "start_date": "2024-06-01 00:00:00", "end_date": "2024-12-31 23:59:59"},
+    ],
+    "dataset_splits": [{"id": 7, "codename": "split"}],
+    "challenge_phase_splits": [
+        {"challenge_phase_id": 1, "leaderboard_id": 1, "dataset_split_id": 7, "visibility": 3,
+         "leaderboard_decimal_precision": 2, "is_leaderboard_order_descending": True},
+        {"challenge_phase_id": 2, "leaderboard_id": 1, "dataset_split_id": 7, "visibility": 1},
+    ],
+}  # fmt: skip
+READERS: Mapping[str, tuple[Callable[[Path], ImportedSettings], Mapping[str, Any], str]] = {
+    "codabench": (settings_from_codabench, CODABENCH, "competition.yaml"),
+    "evalai": (settings_from_evalai, EVALAI, "challenge_config.yaml"),
+}
+
+
+def imported(folder: Path, platform: str, document: Mapping[str, Any] | None = None) -> Any:
+    """Read a document, written as JSON, which YAML includes."""
+    pytest.importorskip("yaml")
+    read, default, name = READERS[platform]
+    (folder / name).write_text(json.dumps(document or default), encoding="utf-8")
+    for page in ("terms.md", "data.md"):
+        (folder / page).write_text("# A page", encoding="utf-8")
+    return read(folder)
+
+
+def settings_of(found: ImportedSettings, folder: Path) -> Settings:
+    files = found.write(folder / "to")
+    return read_settings(files[0])
+
+
+def test_a_bundle_becomes_phases_that_share_no_deciding_rows(tmp_path: Path) -> None:
+    found = imported(tmp_path, "codabench")
+    settings = settings_of(found, tmp_path)
+    dev, final = settings.phase["dev-phase"], settings.phase["final"]
+    assert (dev.public_rows, final.private_rows) == (("dev-phase",), ("final",))
+    assert found.row_sets == {"dev-phase": "dev", "final": "final"}
+    assert dev.start is not None
+    assert (dev.start.isoformat(), dev.limits) == (
+        "2024-06-01T00:00:00+00:00",
+        {"per_day": 5, "total": 100},
+    )
+    assert (final.after, final.carry, final.admit) == ("dev-phase", True, "submitted")
+    assert settings.metric.name.endswith("(value=acc, task='0')")
+    assert (settings.metric.decimals, settings.final.rule) == (3, "last")
+    assert settings.server.approve
+    assert (tmp_path / "to" / "pages" / "data-more.md").exists()
+    assert (tmp_path / "to" / "rules.md").exists()
+    with pytest.raises(InputError, match="exists already"):
+        found.write(tmp_path / "to")
+
+
+def test_a_challenge_becomes_phases_with_its_ways_of_showing_scores(tmp_path: Path) -> None:
+    found = imported(tmp_path, "evalai")
+    settings = settings_of(found, tmp_path)
+    test = settings.phase["test"]
+    assert (test.admit, test.private_rows) == ("listed", ("test",))
+    assert (settings.in_phase("test").public.scores, settings.public.scores) == ("hidden", "board")
+    assert settings.in_phase("test").final.count == 1
+    assert (settings.metric.lower_is_better, settings.metric.decimals) == (True, 2)
+    assert settings.metric.name.endswith("main.py(phase=dev, split=split, value=err)")
+    assert "phase Dev: max_submissions_per_month: 50" in found.left_out
+
+
+def _with_another_key(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of every mapping in a document."""
+    if isinstance(document, Mapping):
+        yield path
+    items = document.items() if isinstance(document, Mapping) else enumerate(document)
+    for key, value in items:
+        if isinstance(value, (dict, list)):
+            yield from _with_another_key(value, (*path, key))
+
+
+UNREAD = {"pages", "leaderboard", "dataset_splits", "challenge_phase_splits"}
+"""Lists whose parts only name other parts: a further key in them has no meaning."""
+
+
+@pytest.mark.parametrize("platform", READERS)
+def test_a_key_that_is_not_taken_over_is_always_named(tmp_path: Path, platform: str) -> None:
+    places = [
+        place
+        for place in _with_another_key(READERS[platform][1])
+        if not UNREAD & {*map(str, place)} and place[:2] != ("leaderboards", 1)
+    ]
+    for place in places:
+        document = json.loads(json.dumps(READERS[platform][1]))
+        part = document
+        for key in place:
+            part = part[key]
+        part["invented_key"] = "invented value"
+        if place[:1] == ("leaderboards",) and place[-2:] == ("columns", 1):
+            continue  # of further columns, the column itself is left out
+        named = imported(tmp_path, platform, document).left_out
+        assert any("invented_key: invented value" in line for line in named), place
+
+
+@pytest.mark.parametrize(
+    ("platform", "text", "said"),
+    [
+        ("codabench", "[", "cannot be read"),
+        ("codabench", "7", "does not describe a competition"),
+        ("codabench", "{title: x}", "has no phases"),
+        ("evalai", "{title: x}", "has no challenge_phases"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, platform: str, text: str, said: str) -> None:
+    pytest.importorskip("yaml")
+    read, _, name = READERS[platform]
+    with pytest.raises(InputError, match="There is no"):
+        read(tmp_path)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        read(tmp_path)
