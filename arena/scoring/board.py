@@ -16,7 +16,7 @@ from arena.evaluation.best_score import MOST_DRAWS
 from arena.evaluation.binding import BoundMetric, bind, sampled_groups
 from arena.evaluation.combinations import CombinedMetric, scores_of_parts
 from arena.evaluation.domain import constant_targets
-from arena.evaluation.group_jackknife import CALLS
+from arena.evaluation.group_jackknife import CALLS, MOST_OF_A_MEAN
 from arena.evaluation.multi_target import (
     metric_of_each_target,
     target_column,
@@ -259,7 +259,8 @@ class BoardRun:
                 calls += m * CALLS
                 parts += [
                     f"{CALLS} times on parts of the rows for its intervals "
-                    f"({drawn + judged:,} more if these do not determine them)"
+                    f"({drawn + judged:,} more if these do not determine them; up to "
+                    f"{MOST_OF_A_MEAN} times on a row or a few alone if it is a mean over rows)"
                 ]
         self.progress.say(
             f"{self.metric.name} is going to be called {plural(calls, 'time')} for "
@@ -540,7 +541,16 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
     notes, words = [], study.words
     used = study.resampled.shape[1]
     jackknife = resampling.jackknife
-    if jackknife is not None and jackknife.influence is not None:
+    if jackknife is not None and jackknife.is_mean:
+        alone = jackknife.groups == len(study.truth)
+        parts = (
+            f"of the {words.rows}" if alone else f"of {jackknife.groups} parts of the {words.rows}"
+        )
+        notes.append(
+            f"{study.metric.name} counts as a mean over {words.rows}: every score is the mean of "
+            f"the scores of each {parts} alone."
+        )
+    elif jackknife is not None and jackknife.influence is not None:
         notes.append(
             f"{study.metric.name} can only be called as a whole: the intervals follow from calls "
             f"without each of {jackknife.groups} random groups of {words.rows}."

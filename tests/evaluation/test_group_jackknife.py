@@ -27,6 +27,8 @@ SENT = TRUTH + RNG.normal(size=(M, N)) * np.linspace(0.5, 1.2, M)[:, np.newaxis]
 MEAN: Callable[[FloatArray], float] = lambda errors: float(np.abs(errors).mean())  # noqa: E731
 RMSE: Callable[[FloatArray], float] = lambda errors: float(np.sqrt(np.square(errors).mean()))  # noqa: E731
 SETTINGS = BoardSettings(workers=1)
+PROBES = 2 * 4
+"""The calls on parts of the rows of the first two submissions that tell whether it is a mean."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,63 @@ def board(metric: Any, **settings: Any) -> tuple[Study, Resampling, PrivateBoard
 def test_the_approximation_of_a_mean_is_exact() -> None:
     metric = Whole(MEAN)
     found = jackknife(metric)
-    assert len(metric.calls) == M * CALLS
-    assert found.agreement == pytest.approx(1)
+    assert found.is_mean
+    assert len(metric.calls) == PROBES + M * 100
+    assert sum(metric.calls) == 2 * N + M * N  # no more rows than two further scores
     influence = found.influence
     assert influence is not None
     scores = np.abs(SENT - TRUTH).mean(axis=1)
     linear = resampled_linearly(metric, influence, scores, 50, 11)
     drawn = draw_resamples(influence.values.shape[1], 50, 11).weights[influence.groups]
     assert linear == pytest.approx(np.abs(SENT - TRUTH) @ drawn / drawn.sum(axis=0))
+
+
+def _share_of_errors_among_large(errors: FloatArray) -> float:
+    """Return a ratio of two sums, as precision is; it is 1 where no error is small."""
+    large = np.abs(errors) > 1
+    return float(large.sum() / max((np.abs(errors) > 0.5).sum(), 1))
+
+
+SCORES: dict[str, tuple[Callable[[FloatArray], float], bool]] = {
+    "mean": (MEAN, True),
+    "share": (lambda errors: float(100 * (np.abs(errors) < 1).mean()), True),
+    "root": (RMSE, False),
+    "median": (lambda errors: float(np.median(np.abs(errors))), False),
+    "sum": (lambda errors: float(np.abs(errors).sum()), False),
+    "ratio": (_share_of_errors_among_large, False),
+    "rounded": (lambda errors: round(MEAN(errors), 2), False),
+}
+
+
+@pytest.mark.parametrize(("of_errors", "is_mean"), SCORES.values(), ids=SCORES)
+def test_a_mean_is_recognised_by_its_scores_on_parts(of_errors: Any, is_mean: bool) -> None:
+    assert jackknife(Whole(of_errors)).is_mean == is_mean
+
+
+def test_two_scores_that_do_not_vary_make_no_mean() -> None:
+    """Both first submissions are perfect: every part of them has the score of the whole."""
+    errors = (SENT - TRUTH).copy()
+    errors[:2] = 0.0
+    metric, predictions = Whole(RMSE), ArrayPredictions(TRUTH + errors)
+    scores = full_scores(metric, TRUTH, predictions)
+    found = group_jackknife(
+        metric, TRUTH, predictions, scores, seed=3, workers=1, progress=NoProgress()
+    )
+    assert not found.is_mean
+    assert found.influence is not None
+
+
+def test_few_rows_of_a_mean_are_its_groups() -> None:
+    rows, metric = slice(0, 200), Whole(MEAN)
+    predictions = ArrayPredictions(SENT[:, rows])
+    scores = full_scores(metric, TRUTH[rows], predictions)
+    found = group_jackknife(
+        metric, TRUTH[rows], predictions, scores, seed=3, workers=1, progress=NoProgress()
+    )
+    assert found.influence is not None
+    of_rows = found.influence.values[:, found.influence.groups]
+    errors = np.abs(SENT - TRUTH)[:, rows]
+    np.testing.assert_allclose(of_rows, errors - errors.mean(axis=1, keepdims=True), atol=1e-9)
 
 
 @pytest.mark.parametrize("of_errors", [np.median, lambda errors: np.abs(errors).max()])
@@ -114,7 +165,7 @@ def test_a_board_needs_a_tenth_of_the_calls_and_says_the_same() -> None:
     """The same metric by its row values is the reference: 4 teams whose errors differ."""
     metric = Whole(RMSE)
     study, resampling, found = board(metric)
-    assert len(metric.calls) == M * (1 + CALLS)
+    assert len(metric.calls) == PROBES + M * (1 + CALLS)
     full = Whole(RMSE)
     _, by_calls, usual = board(full, full_bootstrap=True)
     assert len(full.calls) == M * (1 + 1_000 + 400)
