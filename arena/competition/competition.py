@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from arena.competition.programs import ProgramRecord
     from arena.competition.qualification import Qualification
     from arena.competition.queued_requests import QueuedRequest, RequestAnswer
+    from arena.competition.reruns import Rerun
     from arena.competition.rescore import RankChange
     from arena.scoring.result import ScoreResult
 
@@ -208,11 +209,39 @@ class Competition(CompetitionView):
 
         return submit_program(self._state, self._open_handler(), Path(file), team)
 
-    def waiting_programs(self) -> list[ProgramRecord]:
-        """Return the programs whose run on the hidden inputs is not on record, in their order."""
-        from arena.competition.program_runs import waiting
+    def run_waiting_program(self, program: ProgramRecord) -> Submitted:
+        """Run a program that waits on the hidden inputs of this machine, and score it.
 
-        return waiting(self._state)
+        Raises
+        ------
+        SandboxError
+            If this machine could not run it; the program is set aside, and nothing is counted.
+        """
+        from arena.competition.local_runs import run_waiting
+
+        return run_waiting(self._state, self._open_handler(), program)
+
+    def rerun_program(self, submission: int) -> Rerun:
+        """Run the program of a submission again, and compare what it writes with the record.
+
+        The same predictions make it a verified submission; the board does not change.
+
+        Raises
+        ------
+        UsageError
+            If no program wrote the submission.
+        SandboxError
+            If this machine could not run it.
+        """
+        from arena.competition.reruns import rerun
+
+        return rerun(self._state, submission)
+
+    def program_finalists(self) -> list[int]:
+        """Return the final submissions that programs wrote; a UsageError before finalize."""
+        from arena.competition.reruns import finalists
+
+        return finalists(self._state)
 
     def import_folder(
         self,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.competition import program_runs
-from arena.competition.programs import ProgramRun
+from arena.competition.programs import ProgramRecord, ProgramRun
 from arena.competition.state import CompetitionState
 from arena.competition.submit import SubmissionHandler, Submitted
 from arena.config import CONFIG_NAME, Settings
@@ -121,9 +121,22 @@ def submit_program(
             if isinstance(trial, tuple) or trial.end is not End.OK:
                 return SubmittedProgram(trial, None)
             program = program_runs.receive(state, file, team=team, received=received)
-        answer = handler.answer_to_program(program)
-        if answer is None:
-            with stage("Run on the hidden inputs"):
-                run = runs.hidden(program_runs.kept_program(state, program))
-            answer = program_runs.record_run(state, handler, program, run)
-    return SubmittedProgram(trial, answer)
+    answer = handler.answer_to_program(program)
+    return SubmittedProgram(trial, answer or run_waiting(state, handler, program))
+
+
+def run_waiting(
+    state: CompetitionState, handler: SubmissionHandler, program: ProgramRecord
+) -> Submitted:
+    """Run a program that was received on the hidden inputs, and store its submission.
+
+    Raises
+    ------
+    SandboxError
+        If the machine is at fault: the program is set aside.
+    """
+    sandbox = state.manager.sandboxes.resolve(state.settings.programs.sandbox)
+    with tempfile.TemporaryDirectory() as target, stage("Run on the hidden inputs"):
+        runs = LocalRuns(state.settings, state.folder, sandbox, Path(target))
+        run = runs.hidden(program_runs.kept_program(state, program))
+        return program_runs.record_run(state, handler, program, run)

@@ -26,6 +26,8 @@ from arena.utils.text import shorten
 
 RUNNERS_FOLDER = "programs/runners"
 """In the competition's folder: a file for each runner, which is copied to its machine."""
+LOCAL = "local"
+"""The runner that a server starts on its own machine."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _LONGEST_REASON = 1_000
 _ABOUT = ("runner", "sandbox", "versions", "inputs", "environment", "limits", "started")

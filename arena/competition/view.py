@@ -31,6 +31,7 @@ from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 
 if TYPE_CHECKING:
+    from arena.competition.programs import ProgramRecord
     from arena.competition.queued_requests import RequestAnswer
     from arena.competition.replay import Replay
     from arena.evaluation.similar import SimilarSubmissions
@@ -283,6 +284,12 @@ class CompetitionView:
         from arena.competition.queued_requests import SET_ASIDE, answers_in
 
         return answers_in(self._state.store.events(SET_ASIDE))
+
+    def waiting_programs(self) -> list[ProgramRecord]:
+        """Return the programs whose run on the hidden inputs is not on record, in their order."""
+        from arena.competition.program_runs import waiting
+
+        return waiting(self._state)
 
     def results(self) -> list[dict[str, Any]]:
         """Return every version of the private board that was published, without its rows.

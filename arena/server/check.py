@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from arena.config import SAMPLE_NAME, Settings
+from arena.config import SAMPLE_NAME, ProgramsSection, Settings
+from arena.plugin.manager import PluginManager
+from arena.programs.checked import last_check
 from arena.server.records.layout import OIDC_SECRET
 from arena.server_section import ServerSection
 from arena.utils.distribution import how_to_install
@@ -33,6 +35,7 @@ def problems(folder: Path, settings: Settings, url: str) -> list[str]:
 def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
     yield from _of_settings(settings, url)
     yield from _of_provider(settings.server)
+    yield from _of_programs(settings.programs)
     server, limits = settings.server, settings.limits
     if not (folder / server.rules).is_file():
         yield f"There are no rules: write {folder / server.rules}."
@@ -101,6 +104,24 @@ def _of_provider(server: ServerSection) -> Iterator[str]:
     reason = asyncio.run(why_unusable(server))
     if reason:
         yield f"The provider {server.oidc_issuer} cannot be used: {reason}. Check oidc_issuer."
+
+
+def _of_programs(programs: ProgramsSection) -> Iterator[str]:
+    """Yield what the machine does not hold of a program; another one may be its runner."""
+    if not programs.sandbox:
+        return
+    sandbox = PluginManager().sandboxes.resolve(programs.sandbox)
+    check = last_check(programs.sandbox, sandbox.versions())
+    if check is None:
+        yield (
+            f"The sandbox {programs.sandbox} was not checked on this machine with its versions: "
+            f"run arena programs check --sandbox {programs.sandbox}."
+        )
+    elif check["not_held"]:
+        yield (
+            f"The sandbox {programs.sandbox} does not hold every program on this machine: "
+            f"{', '.join(check['not_held'])}. arena programs check says what to do."
+        )
 
 
 def _has_backup(folder: Path) -> bool:

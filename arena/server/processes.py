@@ -5,6 +5,7 @@
     python -m arena.server.processes web JSON
     python -m arena.server.processes scorer JSON
     python -m arena.server.processes checker JSON
+    python -m arena.server.processes runner JSON
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ import signal
 import socket
 import sys
 import threading
+import time
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+
+_SECONDS_TO_ADMIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,35 @@ def run_web(start: WebStart) -> None:
         )
 
 
+def run_runner(folder: Path, url: str, sandbox: str) -> None:
+    """Run the programs of a competition on this machine until SIGTERM."""
+    from arena.client import ServerError
+    from arena.competition.runners import LOCAL, add_runner
+    from arena.config import CONFIG_NAME, read_settings
+    from arena.plugin.manager import PluginManager
+    from arena.runner import Runner, RunnerKey
+
+    programs = read_settings(folder / CONFIG_NAME).programs
+    runner = Runner(
+        url=url,
+        key=RunnerKey.read(add_runner(folder, LOCAL)),
+        sandbox=PluginManager().sandboxes.resolve(sandbox),
+        sandbox_name=sandbox,
+        inputs=Runner.digests([folder / programs.inputs, folder / programs.sample]),
+    )
+    signal.signal(signal.SIGTERM, lambda *_: runner.stop.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    until = time.monotonic() + _SECONDS_TO_ADMIT
+    while not runner.stop.is_set():
+        try:
+            runner.run()
+        except ServerError as error:
+            # The scorer publishes a new runner some seconds after its file was made.
+            if error.status != HTTPStatus.UNAUTHORIZED or time.monotonic() > until:
+                raise
+            runner.stop.wait(1.0)
+
+
 def _main(role: str, arguments: str) -> None:
     given: dict[str, Any] = json.loads(arguments)
     os.umask(0o007)  # the processes may have different users of one group
@@ -63,6 +97,9 @@ def _main(role: str, arguments: str) -> None:
     if role == "web":
         logging.basicConfig(format="%(levelname)s web: %(message)s", level=logging.INFO)
         run_web(WebStart(**given))
+    elif role == "runner":
+        logging.basicConfig(format="%(levelname)s runner: %(message)s", level=logging.INFO)
+        run_runner(Path(given["folder"]), given["url"], given["sandbox"])
     elif role == "checker":
         from arena.server.checker import serve_files
 

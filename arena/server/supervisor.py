@@ -34,8 +34,8 @@ _SECRETS = {
     "scorer": ("AWS_", "BOTO_", "FSSPEC_", "GCSFS_", "GOOGLE_"),
 }
 """Prefixes of environment variables that only one role has."""
-_SECONDS_TO_END = {"web": 35.0, "scorer": 120.0, "checker": 5.0}
-"""Uploads under way may end; the scorer finishes its group."""
+_SECONDS_TO_END = {"web": 35.0, "scorer": 120.0, "checker": 5.0, "runner": 10.0}
+"""Uploads under way may end; the scorer finishes its group; a run is given up."""
 _BACKLOG = 2048
 _HTTP = 80
 _ALL = {
@@ -52,6 +52,8 @@ class Served:
     name: str
     """Its name in addresses."""
     folder: Path
+    sandbox: str = ""
+    """In which a runner of this server runs its programs; empty: none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +295,18 @@ class Supervisor:
         if self.socket is not None:
             names = [one.name for one in self.competitions]
             listening = self.socket.fileno()
+            for one in self.competitions:
+                if one.sandbox:
+                    yield _Child(
+                        "runner",
+                        one.name,
+                        {
+                            "folder": str(one.folder.absolute()),
+                            "url": f"{_loopback_of(self.socket)}/{one.name}",
+                            "sandbox": one.sandbox,
+                        },
+                        user=None if self.web_user is None else _owner_of(one.folder),
+                    )
             yield _Child(
                 "web",
                 "",
@@ -300,6 +314,12 @@ class Supervisor:
                 descriptors=(listening,),
                 user=self.web_user,
             )
+
+
+def _loopback_of(bound: socket.socket) -> str:
+    """Return the address of a socket for processes of this machine."""
+    host, port = bound.getsockname()[:2]
+    return address_of({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)  # noqa: S104
 
 
 def _owner_of(folder: Path) -> User:

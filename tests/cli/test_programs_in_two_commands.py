@@ -9,24 +9,13 @@ from typing import Any
 
 import pytest
 
-from competition_folder import IDS, document, write_solution
+from competition_folder import document, write_solution
+from sent_programs import LEAKS, PREDICTS, write_inputs
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap"),
 ]
-
-PREDICTS = """
-with open("/input/x.csv") as file, open("/output/predictions.csv", "w") as output:
-    print("id,y", file=output)
-    for line in file:
-        print(f"{line.strip()},0.{len(line)}", file=output)
-"""
-LEAKS = """
-text = open("/input/x.csv").read()
-print(text)
-open("/output/predictions.csv", "w").write(f"id,y\\n{text}")
-"""
 
 
 def test_init_and_submit(
@@ -34,9 +23,7 @@ def test_init_and_submit(
 ) -> None:
     monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
     write_solution(tmp_path)
-    for folder, ids in (("hidden", IDS), ("sample", ["a", "b"])):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "x.csv").write_text("".join(f"{one}\n" for one in ids))
+    write_inputs(tmp_path)
     (tmp_path / "main.py").write_text(PREDICTS)
     (tmp_path / "leaks.py").write_text(LEAKS)
     (tmp_path / "fails.py").write_text("raise SystemExit('no such column')\n")
@@ -58,3 +45,9 @@ def test_init_and_submit(
     assert document(leaked, "submit", code=1)["faults"][0]["kind"] == "output invalid"
     assert "r0" not in leaked.stdout + leaked.stderr
     assert "r0" not in arena("submissions", "-C", "c", "--json").stdout
+
+    again = arena("programs", "rerun", "1", "-C", "c")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == "Submission 1 of ants: the same file.\n"
+    document(arena("programs", "rerun", "1", "-C", "c", "--json"), "programs-rerun")
+    document(arena("programs", "run", "-C", "c", "--json"), "programs-run")

@@ -15,7 +15,7 @@ from arena.competition.program_runs import RECEIVED_FOLDER
 from arena.config import Settings
 from arena.errors import SandboxError, UsageError
 from arena.hookspecs import hookimpl
-from arena.interfaces import End
+from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.types import Fault
@@ -243,3 +243,36 @@ def test_no_fault_of_an_output_is_kept_or_shown(
     detailed = [payload.pop("for_organiser", "") for payload in payloads]
     assert sum(HIDDEN in detail for detail in detailed) >= 4
     assert HIDDEN not in json.dumps(payloads)
+
+
+def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
+    tmp_path: Path, make: Make, sandbox: ScriptedSandbox
+) -> None:
+    path = write_program(tmp_path / "main.py", output=GOOD)
+    with make() as competition:
+        competition.submit_program(path, "ants")
+        with pytest.raises(UsageError, match="run arena finalize"):
+            competition.program_finalists()
+        competition.finalize(intervals=False)
+        assert competition.program_finalists() == [1]
+        same = competition.rerun_program(1)
+        assert str(same) == "Submission 1 of ants: the same file."
+        run, others = sandbox.run, [GOOD + "\n", GOOD.replace("r9,0.15", "r9,0.4"), "id,y\n"]
+        sandbox.run = lambda job, box: _writing(run(job, box), others.pop(0))  # type: ignore[method-assign]
+        told = [str(competition.rerun_program(1)) for _ in range(3)]
+        assert told == [
+            "Submission 1 of ants: the same predictions.",
+            "Submission 1 of ants: 1 prediction differs, by at most 0.25.",
+            "Submission 1 of ants: the run failed (output invalid).",
+        ]
+        assert len(competition.events("program rerun")) == 4
+        assert len(competition.events("verification")) == 2
+        assert competition.audit() == ()
+        with pytest.raises(UsageError, match="not written by a program"):
+            competition.rerun_program(2)
+
+
+def _writing(outcome: Outcome, text: str) -> Outcome:
+    assert outcome.output is not None
+    outcome.output.write_text(text)
+    return outcome

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, print_document
+from arena.cli.console import Lines, console, print_document
+from arena.cli.folder import Directory, Wait, find_folder, open_competition
 from arena.cli.items import show_items
+from arena.cli.submission_output import print_answer
 from arena.errors import UsageError
 from arena.utils.text import printable, printable_lines
 
@@ -175,3 +178,73 @@ def _print_outcome(outcome: Outcome) -> None:
     )
     where = "" if outcome.output is None else f" It wrote {printable(str(outcome.output))}."
     out.print(f"End: {outcome.end} ({figures}).{where}", soft_wrap=True)
+
+
+@app.command("runner")
+def add_runner(
+    name: Annotated[str, typer.Argument(help="A name for the machine.")],
+    directory: Directory = None,
+) -> None:
+    """Create the token and the key of another machine that runs programs, and print their file.
+
+    Copy it to that machine, to which arena runner takes it by --token-file. A server knows a new
+    runner within seconds; delete the file to dismiss one.
+    """
+    from arena.competition.runners import add_runner as add
+
+    console().print(str(add(find_folder(directory), name)), soft_wrap=True)
+
+
+@app.command()
+def run(directory: Directory = None, wait: Wait = 30.0, as_json: options.AsJson = False) -> None:
+    """Run the programs that wait for the hidden inputs on this machine.
+
+    They wait if arena submit was interrupted.
+    """
+    with open_competition(directory, wait) as competition:
+        waiting = competition.waiting_programs()
+        answers = [competition.run_waiting_program(program) for program in waiting]
+        display = competition.settings.display(public=True)
+    if as_json:
+        rows = [answer.to_dict() for answer in answers]
+        print_document({"schema": "arena/programs-run/1", "submissions": rows})
+        return
+    for answer in answers:
+        print_answer(answer, Lines(), display)
+    if not answers:
+        console().print("No program waits.")
+
+
+@app.command()
+def rerun(
+    submissions: Annotated[
+        list[int] | None, typer.Argument(metavar="SUBMISSION...", help="Numbers of submissions.")
+    ] = None,
+    finalists: Annotated[
+        bool, typer.Option("--finalists", help="All final submissions of programs.")
+    ] = False,
+    directory: Directory = None,
+    wait: Wait = 30.0,
+    as_json: options.AsJson = False,
+) -> None:
+    """Run programs again on this machine, and compare what they write with what is stored.
+
+    The result is put on record. The same predictions make a submission verified, which boards show;
+    nothing else changes. Exits with 1 if one gives others. To run them on a fresh machine, restore
+    a backup of the competition there.
+    """
+    if bool(submissions) == finalists:
+        raise UsageError("Name submissions, or give --finalists.")
+    with open_competition(directory, wait) as competition:
+        chosen = competition.program_finalists() if finalists else submissions or []
+        results = [competition.rerun_program(submission) for submission in chosen]
+    if as_json:
+        rows = [asdict(result) for result in results]
+        print_document({"schema": "arena/programs-rerun/1", "reruns": rows})
+    else:
+        for result in results:
+            console().print(printable(str(result)), soft_wrap=True)
+        if not results:
+            console().print("No final submission was written by a program.")
+    if any(result.result not in {"bytes", "values"} for result in results):
+        raise typer.Exit(1)

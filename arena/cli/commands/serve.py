@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -184,6 +185,10 @@ def _found(directories: list[Path], name: str) -> tuple[list[Served], list[Setti
     if len({one.name for one in served}) < len(served):
         raise UsageError("Two folders have the same name: rename one of them.")
     settings = [read_settings(one.folder / CONFIG_NAME) for one in served]
+    served = [
+        replace(one, sandbox=own.programs.sandbox)
+        for one, own in zip(served, settings, strict=True)
+    ]
     keys = ("issuer", "client_id", "name", "domains", "verified_email", "only")
     providers = {tuple(getattr(one.server, f"oidc_{key}") for key in keys) for one in settings}
     if len(providers) > 1:
@@ -192,6 +197,20 @@ def _found(directories: list[Path], name: str) -> tuple[list[Served], list[Setti
             "oidc_ in [server]."
         )
     return served, settings
+
+
+def _of_programs(served: list[Served], host: str) -> list[Served]:
+    """Return the competitions, of which this machine runs the programs if it may and can."""
+    from arena.server.supervisor import is_loopback
+
+    if is_loopback(host) or host in {"0.0.0.0", "::"}:  # noqa: S104 - compared
+        return served
+    if any(one.sandbox for one in served):
+        say_note(
+            f"No runner is started: it would send its token to {host} without encryption. Start "
+            f"arena runner, with the address of the proxy."
+        )
+    return [replace(one, sandbox="") for one in served]
 
 
 def _run_all(
@@ -240,6 +259,7 @@ def _run_all(
     with locked(layout.intake.parent) as alone:
         if not alone:
             raise InputError(in_use(layout))
+    served = _of_programs(served, host)
     bound = bind(host, port)
     address = public_url or address_of(host, bound.getsockname()[1])
     stop = _stop_event()

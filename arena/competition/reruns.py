@@ -1,0 +1,164 @@
+"""Runs programs again on the hidden inputs, to see whether they give the same predictions."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.competition.local_runs import LocalRuns
+from arena.competition.program_runs import kept_program, programs
+from arena.competition.programs import RERUN, ProgramRecord, ProgramRun
+from arena.competition.state import CompetitionState
+from arena.competition.verification import verify_winner
+from arena.errors import UsageError
+from arena.intake import named_file
+
+_SAME = ("bytes", "values")
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What another run of a program gave."""
+
+    submission: int
+    team: str
+    result: str
+    """``bytes`` (the same file), ``values`` (the same predictions), ``differs``, or how it
+    failed."""
+    largest_difference: float | None = None
+    """Between two predictions of a cell; None if they are the same, or labels or texts."""
+    n_different: int = 0
+    """Cells with another prediction."""
+    seconds: float = 0.0
+    peak_mb: float = 0.0
+
+    def __str__(self) -> str:
+        """Return it as a sentence.
+
+        >>> print(Rerun(3, "ants", "differs", 0.25, 7))
+        Submission 3 of ants: 7 predictions differ, by at most 0.25.
+        """
+        said = {"bytes": "the same file", "values": "the same predictions"}.get(self.result)
+        if self.result == "differs":
+            least = self.largest_difference
+            most = "" if least is None else f", by at most {least:.3g}"
+            differ = "prediction differs" if self.n_different == 1 else "predictions differ"
+            said = f"{self.n_different:,} {differ}{most}"
+        said = said or f"the run failed ({self.result})"
+        return f"Submission {self.submission} of {self.team}: {said}."
+
+
+def finalists(state: CompetitionState) -> list[int]:
+    """Return the final submissions that programs wrote.
+
+    Raises
+    ------
+    UsageError
+        If the competition was not finalized.
+    """
+    finalized = state.store.events("finalized")
+    if not finalized:
+        raise UsageError("The final submissions are not known yet: run arena finalize first.")
+    finals = finalized[-1].payload["finals"]
+    written = _programs_of_submissions(state)
+    return sorted(number for own in finals.values() for number in own if number in written)
+
+
+def rerun(state: CompetitionState, submission: int) -> Rerun:
+    """Run the program of a submission again on this machine, and put the result on record.
+
+    The same predictions make it a verified submission, which boards show. Nothing else changes.
+
+    Raises
+    ------
+    UsageError
+        If no program wrote the submission, or it was not accepted.
+    SandboxError, InputError
+        If the machine cannot run it.
+    """
+    found = _programs_of_submissions(state).get(submission)
+    if found is None:
+        raise UsageError(f"Submission {submission} was not written by a program that counts.")
+    program, before = found
+    sandbox = state.manager.sandboxes.resolve(state.settings.programs.sandbox)
+    with tempfile.TemporaryDirectory() as folder:
+        runs = LocalRuns(state.settings, state.folder, sandbox, Path(folder))
+        run = runs.hidden(kept_program(state, program))
+        result, largest, n_different = _compared(state, submission, program, run, before)
+    compared = Rerun(
+        submission=submission,
+        team=state.ledger.teams().current(program.team),
+        result=result,
+        largest_difference=largest,
+        n_different=n_different,
+        seconds=run.seconds,
+        peak_mb=run.peak_mb,
+    )
+    payload = {
+        "program": program.program,
+        "submission": submission,
+        "result": result,
+        "largest_difference": largest,
+        "n_different": n_different,
+        "run": {**run.to_dict(), "kind": "verify"},
+    }
+    state.record(RERUN, payload)
+    if result in _SAME:
+        verify_winner(state, submission, "verified", "Another run of the program gave the same.")
+    return compared
+
+
+def _programs_of_submissions(
+    state: CompetitionState,
+) -> dict[int, tuple[ProgramRecord, dict[str, Any]]]:
+    """Return the program and the run of each accepted submission that a program wrote."""
+    known = programs(state)
+    return {
+        event.payload["submission"]: (known[event.payload["program"]], event.payload["run"])
+        for event in state.store.each_event("submission")
+        if event.payload.get("program") in known and event.payload["status"] == "accepted"
+    }
+
+
+def _compared(
+    state: CompetitionState,
+    submission: int,
+    program: ProgramRecord,
+    run: ProgramRun,
+    before: dict[str, Any],
+) -> tuple[str, float | None, int]:
+    """Return the result of a run, and the largest and the number of differences."""
+    if run.output is None:
+        return run.end, None, 0
+    if run.about.get("output_sha256") == before.get("output_sha256"):
+        return "bytes", None, 0
+    of_phase = state.in_phase(program.phase)
+    file = named_file(run.output, program.team)
+    _, read = next(of_phase.examine([file]))
+    if read.values is None:
+        return "output invalid", None, 0
+    stored = _stored(of_phase, submission)
+    return _differences(read.values.reshape(stored.shape), stored)
+
+
+def _stored(state: CompetitionState, submission: int) -> npt.NDArray[Any]:
+    ((_, block),) = state.store.predictions([submission]).blocks(1)
+    values: npt.NDArray[Any] = block[0]
+    return values
+
+
+def _differences(
+    again: npt.NDArray[Any], stored: npt.NDArray[Any]
+) -> tuple[str, float | None, int]:
+    different = again != stored
+    if not different.any():
+        return "values", None, 0
+    largest = None
+    if stored.dtype == np.float64:
+        largest = float(np.abs(again[different] - stored[different]).max())
+    return "differs", largest, int(different.sum())
