@@ -97,6 +97,12 @@ def write_settings() -> None:
     # The section of the server is written only if one of its keys is not at its default.
     server = {"url": "https://race.example.org"}
     with_server = settings_as_toml(Settings.model_validate({**chosen, "server": server}))
+    programs = settings_as_toml(
+        Settings.model_validate({**chosen, "programs": {"sandbox": "bwrap"}})
+    )
+    (GENERATED / "programs.toml").write_text(
+        programs[programs.index("# Programs as submissions") :], encoding="utf-8"
+    )
     (GENERATED / "server.toml").write_text(
         with_server[with_server.index("# The web server") :], encoding="utf-8"
     )

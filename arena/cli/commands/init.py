@@ -274,9 +274,10 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
     if competition.settings.programs.sandbox:
         example = "main.py"
         lines.append(
-            f"Teams submit programs. They run on the files of {folder / 'programs'}, after a trial "
-            f"on {folder / competition.settings.programs.sample}; limits and the libraries that "
-            f"they may import are set under [programs]."
+            f"Teams submit programs. They run on the files of "
+            f"{folder / competition.settings.programs.inputs}, after a trial on "
+            f"{folder / competition.settings.programs.sample}; limits and the libraries that they "
+            f"may import are set under [programs]."
         )
     lines += [
         *notes_of(asked),
