@@ -53,6 +53,7 @@ SECTIONS: dict[str, Any] = {
     "final": {"rule": "chosen"},
     "bracket": {"students": {}},
 }
+PHASE = {"main": {"end": "2027-01-01T00:00:00Z", "admit": "listed", "final": {"rule": "chosen"}}}
 SENT = [("base", 50), ("Ants", 90), ("Ants", 61), ("Bees", 81), ("Cats", 70)]
 """Team, and on how many of the 100 public rows its file is right; submissions 1 to 5."""
 
@@ -86,6 +87,9 @@ def configured(**changes: dict[str, Any]) -> Callable[[Competition, Path], None]
         competition.close()
         sections = {name: {**own, **changes.get(name, {})} for name, own in SECTIONS.items()}
         others = {name: own for name, own in changes.items() if name not in SECTIONS}
+        phases = competition.settings.to_document()["phase"]
+        if phases:
+            others["phase"] = {"main": {**phases["main"], **changes.get("phase", {})}}
         text = settings_as_toml(settings_of(**sections, **others))
         (folder / "c" / CONFIG_NAME).write_text(text, encoding="utf-8")
         reopen(folder).close()
@@ -190,12 +194,25 @@ FACTS: dict[str, Fact] = {
         verified=True,
     ),
 }  # fmt: skip
+OF_A_PHASE: dict[str, Fact] = {
+    "the end of a phase moves": Fact(
+        "configuration", configured(phase={"end": "2027-02-01T00:00:00Z"}), BEFORE
+    ),
+    "a phase selects the final files otherwise": Fact(
+        "configuration", configured(phase={"final": {"rule": "last"}}), BEFORE,
+        None, FINAL_CAUSES["configuration"],
+    ),
+    "other teams are named for a phase": Fact(
+        "qualified", lambda c, _: c.qualify("main", ["Bees"], apply=True) and None, BEFORE
+    ),
+}  # fmt: skip
+"""Facts of a competition with a phase; there the others have the same consequences."""
 
 NO_FACT = {
     "created", "submission", "submission failed", "submission interrupted", "finalized", "repair",
     "upgrade", "board rebuilt", "private board published", "request answered",
     "request set aside", "program set aside", "server settings", "plugins", "objects", "paused",
-    "resumed", "exempted", "qualified",
+    "resumed", "exempted",
 }  # fmt: skip
 """Kinds of events that add to what boards follow from, or follow from it, and change no board."""
 
@@ -318,7 +335,7 @@ def test_every_kind_of_event_has_its_fact() -> None:
     for constant in re.findall(recorded + r"([A-Z_]+)\b", text):
         kinds |= set(re.findall(rf'^{constant}\b.* = "([a-z ]+)"', text, re.MULTILINE))
     assert {fact.kind for fact in FACTS.values()} >= CAUSES.keys() | FINAL_CAUSES.keys()
-    assert kinds - {fact.kind for fact in FACTS.values()} <= NO_FACT
+    assert kinds - {fact.kind for fact in (*FACTS.values(), *OF_A_PHASE.values())} <= NO_FACT
 
 
 def test_every_place_has_its_entry() -> None:
@@ -333,15 +350,26 @@ def test_every_place_has_its_entry() -> None:
     ) == READS
 
 
-@pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("published")
-    with create(folder, **SECTIONS) as competition:
+def publish(folder: Path, **sections: Any) -> Path:
+    """Make a competition with files and a published result."""
+    with create(folder, **SECTIONS, **sections) as competition:
+        if sections:
+            competition.qualify("main", ["Ants", "Bees", "Cats"], apply=True)
         for team, right in SENT:
             assert competition.submit(file_right_on(folder, right), team).status == "accepted"
         competition.finalize()
         assert competition.publish() == 1
     return folder
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return publish(tmp_path_factory.mktemp("published"))
+
+
+@pytest.fixture(scope="module")
+def published_in_a_phase(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return publish(tmp_path_factory.mktemp("in-a-phase"), phase=PHASE)
 
 
 @contextlib.contextmanager
@@ -387,7 +415,19 @@ def shows(text: str, team: str, score: float) -> bool:
 def test_every_place_shows_what_follows_from_a_fact(
     published: Path, tmp_path: Path, name: str
 ) -> None:
-    fact = FACTS[name]
+    every_place_shows(published, tmp_path, FACTS[name])
+
+
+ONE_OF_EACH_KIND = {fact.kind: name for name, fact in reversed(FACTS.items())}.values()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ONE_OF_EACH_KIND, *OF_A_PHASE])
+def test_the_same_follows_in_a_phase(published_in_a_phase: Path, tmp_path: Path, name: str) -> None:
+    every_place_shows(published_in_a_phase, tmp_path, {**FACTS, **OF_A_PHASE}[name])
+
+
+def every_place_shows(published: Path, tmp_path: Path, fact: Fact) -> None:
     with seen_after(published, tmp_path, fact) as seen:
         for place, look in {**BOARD, **RESULT, **OWN}.items():
             if not place.startswith("GET"):
@@ -399,7 +439,7 @@ def test_every_place_shows_what_follows_from_a_fact(
     old = fact.result_mark is not None or fact.kind == "team renamed"
     for arguments in REFUSES.values():
         done = run_here(*arguments, "-C", tmp_path / "c", cwd=tmp_path)
-        assert (done.returncode != 0) == old, (name, arguments, done.stderr)
+        assert (done.returncode != 0) == old, (fact, arguments, done.stderr)
 
 
 def check(place: str, text: str, fact: Fact) -> None:
