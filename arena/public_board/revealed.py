@@ -146,6 +146,8 @@ class _Oracle:
         self._instances = instances(scope, greater_is_better=metric.greater_is_better)
         self._teams = [(number, str(number), team_code(str(number))) for number in range(teams)]
         self._metric = clip_values(metric, clip_of(mechanism))
+        # Asked once: a protocol is compared by its members, which takes as long as a score.
+        self._fast = self._metric if isinstance(self._metric, HasResample) else None
         self._mechanism, self._truth, self._n_classes = mechanism, truth, n_classes
         low, high = (0, 1) if n_classes else np.quantile(truth, [0.25, 0.75]).tolist()
         if low == high:
@@ -215,9 +217,9 @@ class _Oracle:
 
     def _score(self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> float:
         """Return the score, by a metric's fast resampling where it has one."""
-        if isinstance(self._metric, HasResample):
+        if self._fast is not None:
             once = np.ones((len(truth), 1), dtype=np.uint8)
-            return float(self._metric.resample(truth, prediction[np.newaxis], once)[0, 0])
+            return float(self._fast.resample(truth, prediction[np.newaxis], once)[0, 0])
         return float(self._metric.score(truth, prediction))
 
     def _released(

@@ -118,6 +118,16 @@ def test_a_command_and_its_functions_have_the_same_choices(name: str) -> None:
     assert options ^ parameters == DIFFER.get(name, set())
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_command_and_its_functions_have_the_same_defaults(name: str) -> None:
+    options = {SAME.get(str(one.name), one.name): one for one in command(name).params}
+    for function in (getattr(arena, one) for one in FUNCTIONS[name]):
+        for parameter in inspect.signature(function).parameters.values():
+            option = options.get(parameter.name)
+            if option is not None and type(parameter.default) in (int, float):
+                assert option.default == parameter.default, (function.__name__, parameter.name)
+
+
 def test_no_public_function_is_forgotten() -> None:
     others = {"from_estimators", "hookimpl", "make_scorer"}  # they make no result of their own
     public = {one for one in arena.__all__ if inspect.isroutine(getattr(arena, one))}

@@ -183,6 +183,10 @@ def test_a_metric_without_bounds_is_attacked_without_a_ladder(tmp_path: Path) ->
     )
     assert {one["mechanism"] for one in printed["curves"]} == {"kaggle"}
     assert printed["notes"][0].startswith("ladder-free is left out: rmse has no bounded range")
+    asked: Any = {"metric": "rmse", "rows": 60, "submissions": 2, "repeats": 2}
+    named = arena.attack("random-search", "full", **asked).to_dict()
+    assert {one["mechanism"] for one in named["curves"]} == {"full"}
+    assert not [note for note in named["notes"] if "no bounded range" in note]
 
 
 @pytest.fixture

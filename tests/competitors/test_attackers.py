@@ -293,3 +293,41 @@ def test_an_attacker_may_use_its_array_again() -> None:
     ]
     assert found[0] == found[1]
     assert found[0][-1].released > found[0][-1].released_fresh
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A competitor that counts the files that it makes."""
+
+    files: list[int]
+    name: str = "counting"
+
+    def start(self, participation: Participation, rng: np.random.Generator) -> Counting:
+        return self
+
+    def submit(self) -> Move:
+        self.files.append(len(self.files))
+        return Move(np.zeros(100, dtype=np.intp))
+
+    def receive(self, feedback: Feedback) -> None:
+        pass
+
+    def finish(self) -> Move:
+        return Move(np.ones(100, dtype=np.intp))
+
+
+def test_an_attack_sends_as_many_files_as_its_last_point_says() -> None:
+    competitor, rng = Counting([]), np.random.default_rng(0)
+    rows, settings = rows_for("accuracy"), BoardSettings(submissions=5)
+    points = play(competitor, mechanism_named("full"), rows, settings, (2, 5), rng, 0)
+    assert [point.submissions for point in points] == [2, 5]
+    assert len(competitor.files) == 5
+
+
+@pytest.mark.parametrize("attack", ["boosting", "multiclass"])
+def test_votes_follow_a_file_that_is_right_on_every_row(attack: str) -> None:
+    participation = rows_for("accuracy").participation(10, 0.5)
+    player = competitor_named(attack).start(participation, np.random.default_rng(0))
+    sent = player.submit().prediction
+    player.receive(Feedback(1.0, None))
+    np.testing.assert_array_equal(player.finish().prediction, sent)

@@ -506,3 +506,24 @@ def test_the_table_of_steps_in_the_docs_is_calculated() -> None:
             for end in (step, float(leaderboard_error_bound(int(n), int(k), step)))
         ]
         assert found == pytest.approx(told, abs=6e-4)
+
+
+class NoNoise:
+    """Draws of Laplace noise that are all 0; their scales are kept."""
+
+    def __init__(self) -> None:
+        self.scales: list[float] = []
+
+    def laplace(self, loc: float = 0.0, scale: float = 1.0, size: int | None = None) -> Any:
+        self.scales.append(scale)
+        return np.zeros(size) if size else 0.0
+
+
+@pytest.mark.parametrize(("noise", "scale"), [(None, 0.05 / 8), (0.02, 0.02)])
+def test_the_noise_of_a_noisy_ladder_is_an_eighth_of_its_step_or_a_share_of_the_range(
+    noise: float | None, scale: float
+) -> None:
+    rng: Any = NoNoise()
+    release = NoisyLadder(eta=0.05, noise=noise).release({}, evaluation(1, 0.523), rng)
+    assert release.score == pytest.approx(0.5)
+    assert rng.scales == pytest.approx([scale])

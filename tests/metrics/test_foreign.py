@@ -18,6 +18,8 @@ from arena.plugin.manager import PluginManager
 from arena.types import PredictionKind, RowContext
 from arena_metrics.foreign.frames import Frames, as_frame
 from arena_metrics.foreign.lines import Lines
+from arena_metrics.foreign.mlebench import MLEBENCH
+from arena_metrics.foreign.source import Source
 
 FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
 N_ROWS = 60
@@ -354,3 +356,18 @@ def test_joined_lines_are_those_of_a_frame(
             shown = frame if with_ids else frame.iloc[:, 1:]
             shown.to_csv(tmp_path / "expected", index=False, sep=separator, header=header)
             assert path.read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+def test_mle_bench_tells_the_direction_from_its_leaderboard_if_there_is_one(tmp_path: Path) -> None:
+    def told(path: Path | None) -> tuple[bool | None, str]:
+        assert MLEBENCH.direction is not None
+        return MLEBENCH.direction(Source("grade", tmp_path, path, ""), {})
+
+    code, board = tmp_path / "grade.py", tmp_path / "leaderboard.csv"
+    assert told(None) == told(code) == (None, "")
+    for scores, greater in (("0.9\n0.1", True), ("0.1\n0.9", False)):
+        board.write_text(f"score\n{scores}\n")
+        assert told(code) == (greater, "its leaderboard.csv")
+    board.write_text("version https://git-lfs.github.com/spec/v1\n")
+    assert told(code)[0] is None
+    assert "Git LFS" in told(code)[1]

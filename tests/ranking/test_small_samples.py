@@ -129,7 +129,7 @@ def test_pooled_degrees_of_freedom_follow_the_tails_of_resamples():
     light, heavy = RNG.normal(size=(20, 4000)), RNG.standard_t(5, size=(20, 4000))
     assert pooled_degrees_of_freedom(light, 1000) > 50
     assert pooled_degrees_of_freedom(heavy, 1000) < 10
-    assert pooled_degrees_of_freedom(light, 2) == 1
+    assert pooled_degrees_of_freedom(light, 2) == pooled_degrees_of_freedom(heavy, 2) == 1
 
 
 @pytest.mark.parametrize(

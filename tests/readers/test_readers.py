@@ -188,7 +188,7 @@ def helm_run(folder: Path, model: str, values: list[float]) -> None:
             "instance_id": "id0",
             "perturbation": robust,
             "train_trial_index": 0,
-            "stats": [stat("exact_match", 0.0, perturbation=robust)],
+            "stats": [stat("exact_match", 0.0, perturbation=robust), stat("exact_match", 0.0)],
         }
     )
     run = folder / f"mmlu:subject=anatomy,model={model}"

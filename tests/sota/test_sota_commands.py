@@ -137,7 +137,9 @@ def test_estimate_of_a_board(tmp_path):
 def test_estimate_says_who_does_not_count(tmp_path):
     rows = [("a", 0.95), ("b", 0.94), ("c", 0.55), ("d", 0.4)]
     write_csv(tmp_path / "board.csv", ["team", "score"], rows)
-    told = run_here("sota", "estimate", "board.csv", "--rows", 100, "--rho", 0.9, cwd=tmp_path)
+    command = ("sota", "estimate", "board.csv", "--rows", 100, "--rho", 0.9)
+    assert estimate_document(run_here(*command, "--json", cwd=tmp_path))["rho0"] == 0.9
+    told = run_here(*command, cwd=tmp_path)
     assert (
         "The model of selection counts 3 of 4 scores: 1 score no better than guessing is left out"
         in told.stdout

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.store import Store
+from arena.store import Incoming, Store
 from arena.store.events import canonical_json
 from thinned import examples
 
@@ -42,6 +42,30 @@ def test_events_that_the_journal_lacks_are_counted(recorded: Store, database: Pa
     with recorded.transaction() as transaction:
         transaction.append_event("kind0", "host", {}, TIME)
     assert recorded.events_without_journal() == 0
+
+
+def test_the_audit_follows_counts_from_what_an_upgrade_recorded_first(store: Store) -> None:
+    for kind in ("upgrade", "note", "note"):
+        with store.transaction() as transaction:
+            transaction.take_place("a", None, None)
+            transaction.append_event(kind, "host", {}, TIME)
+    assert store.audit() == ()
+
+
+def test_the_audit_tells_a_changed_time_from_that_of_the_event(
+    store: Store, database: Path
+) -> None:
+    with store.transaction() as transaction:
+        incoming = Incoming(team="a", file="f.csv", sha256="ab", values=None, received=TIME)
+        number = transaction.add_submission(incoming).submission
+        payload = {"submission": number, "status": "rejected", "team": "a"}
+        transaction.append_event("submission", "host", payload, TIME)
+    store.close()
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("UPDATE submissions SET received = '2020-01-01'")
+    with Store.open(database) as changed:
+        (told,) = changed.audit()
+    assert f"Submission {number} was changed: received is 2020-01-01T00:00:00" in told
 
 
 def test_events_come_back_and_can_be_checked_without_arena(recorded: Store, database: Path) -> None:
