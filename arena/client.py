@@ -113,12 +113,14 @@ class Client:
         description: str = "",
         key: str | None = None,
         phase: str | None = None,
+        answers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """Submit a file and return the request, which may still wait: see :meth:`wait`.
 
         ``key`` is the idempotency key; by default it is the file's digest, so that the same file
         is counted once however often it is sent. ``phase``: the one for which it counts, where
-        several are open; None: the open one.
+        several are open; None: the open one. ``answers``: key of a question -> the answer, which
+        is public.
 
         Raises
         ------
@@ -133,6 +135,7 @@ class Client:
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
         optional = {"description": description, "phase": phase}
+        optional |= {f"answer.{question}": answer for question, answer in (answers or {}).items()}
         query = {"file": path.name} | {name: text for name, text in optional.items() if text}
         return self._json(
             "POST",

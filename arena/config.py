@@ -38,6 +38,7 @@ from arena.types import (
 )
 from arena.utils.formatting import BoardDisplay
 from arena.utils.locations import check_location
+from arena.utils.questions import LONGEST
 from arena.utils.text import shorten
 
 CONFIG_NAME = "competition.toml"
@@ -449,6 +450,51 @@ class CombinedBoardSection(ConfigSection):
     )
 
 
+class QuestionSection(ConfigSection):
+    """A question to participants, answered with a submission. Answers are public and on record."""
+
+    of: Literal["submission", "team"] = Field(
+        "submission",
+        description="What it is about: each submission, or the team, whose last answer counts.",
+    )
+    text: Annotated[str, Field(max_length=200)] = Field(
+        "", description="The question, which is also the title of its column."
+    )
+    choices: tuple[str, ...] = Field(
+        (), description="The possible answers. Default: any text of 200 characters."
+    )
+    required: bool = Field(
+        default=False, description="Whether a submission needs an answer: true or false."
+    )
+    brackets: bool = Field(
+        default=False,
+        description="Whether each choice is a bracket of the teams that give it: true or false.",
+    )
+
+    @model_validator(mode="after")
+    def _with_choices_for_brackets(self) -> Self:
+        if self.brackets and (self.of != "team" or not self.choices):
+            raise ValueError('brackets = true needs of = "team" and choices')
+        if len(set(self.choices)) < len(self.choices):
+            raise ValueError("each of the choices is named once")
+        for choice in self.choices:
+            if choice != " ".join(choice.split()) or not 0 < len(choice) <= LONGEST:
+                raise ValueError(f"the choice {choice!r} is empty, too long or has double spaces")
+            if self.brackets:
+                _section_name(choice)
+        return self
+
+
+def _question_key(key: str) -> str:
+    if not _QUESTION_KEY.fullmatch(key):
+        raise ValueError("a key has small letters, digits and _, at most 40, and no other first")
+    return key
+
+
+QuestionKey = Annotated[str, AfterValidator(_question_key)]
+_QUESTION_KEY = re.compile("[a-z][a-z0-9_]{0,39}")
+
+
 def _section_name(name: str) -> str:
     if not 0 < len(name) <= _MOST_OF_A_NAME or not name.isprintable() or name != name.strip():
         raise ValueError(f"a name has 1 to {_MOST_OF_A_NAME} printable characters")
@@ -479,6 +525,9 @@ class Settings(ConfigSection):
     )
     phase: dict[PhaseName, PhaseSection] = Field(
         default_factory=dict, description="Phases of the competition: [phase.NAME]."
+    )
+    question: dict[QuestionKey, QuestionSection] = Field(
+        default_factory=dict, description="Questions to participants: [question.KEY]."
     )
     board: dict[SectionName, CombinedBoardSection] = Field(
         default_factory=dict, description="Combined private boards: [board.NAME]."
@@ -557,6 +606,25 @@ class Settings(ConfigSection):
             raise ValueError("[public] freeze must be before [competition] deadline")
         if freeze is not None and dates.start is not None and freeze <= dates.start:
             raise ValueError("[public] freeze must be after [competition] start")
+        return self
+
+    @property
+    def brackets(self) -> dict[str, BracketSection]:
+        """Every bracket: those of sections, and the choices of questions that make brackets."""
+        choices = {
+            choice: BracketSection()
+            for question in self.question.values()
+            if question.brackets
+            for choice in question.choices
+        }
+        return {**choices, **self.bracket}
+
+    @model_validator(mode="after")
+    def _with_questions_to_files(self) -> Self:
+        if self.question and self.programs.sandbox:
+            raise ValueError(
+                "[question] needs submissions of predictions: programs come without answers"
+            )
         return self
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -36,6 +36,7 @@ from arena.utils.collection import collection_paused
 from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown, stage
+from arena.utils.questions import check_answers
 
 # Modules that only the start or the end of a competition or a server needs are imported there:
 # ranking loads scipy, which would take a third of the time of a submission.
@@ -153,7 +154,13 @@ class Competition(CompetitionView):
     # -- submissions ---------------------------------------------------------------------------
 
     def submit(
-        self, file: Any, team: str, *, key: str | None = None, phase: str | None = None
+        self,
+        file: Any,
+        team: str,
+        *,
+        key: str | None = None,
+        phase: str | None = None,
+        answers: Mapping[str, str] | None = None,
     ) -> Submitted:
         """Submit one file of a team: check, count, score, store and release it.
 
@@ -167,6 +174,8 @@ class Competition(CompetitionView):
             ``(n, n_columns)`` in the order of the solution's rows.
         phase
             The phase for which it counts; None: the one that is open.
+        answers
+            Key of a question, ``[question.KEY]`` -> the answer, which is public.
 
         Raises
         ------
@@ -179,6 +188,7 @@ class Competition(CompetitionView):
             If it cannot be stored; nothing is stored then.
         """
         submitted = submission_file(file, team, self._state.solution)
+        checked = self._checked_answers(submitted.team, answers or {})
         with stage("Checking and scoring the submission"):
             (answer,) = submit_files(
                 self._open_handler(),
@@ -186,8 +196,17 @@ class Competition(CompetitionView):
                 limited=True,
                 key=key,
                 phase=self._state.phase if phase is None else phase,
+                answers=checked,
             )
         return answer
+
+    def _checked_answers(self, team: str, answers: Mapping[str, str]) -> dict[str, str]:
+        questions = self.settings.question
+        if not questions and not answers:
+            return {}
+        of_team = self.answers_of_teams().get(self._state.ledger.teams().current(team), {})
+        documents = {key: question.model_dump() for key, question in questions.items()}
+        return check_answers(documents, answers, of_team)
 
     def submit_program(self, file: str | Path, team: str) -> SubmittedProgram:
         """Submit a program of a team: run its trial, then run it on the hidden inputs and score it.

@@ -261,8 +261,8 @@ def assign_bracket(state: CompetitionState, team: str, bracket: str, *, member: 
     UsageError
         If there is no such bracket, the team is a baseline, or nothing would change.
     """
-    if bracket not in state.settings.bracket:
-        names = ", ".join(state.settings.bracket) or "none"
+    if bracket not in state.settings.brackets:
+        names = ", ".join(state.settings.brackets) or "none"
         raise UsageError(
             f"There is no bracket {bracket!r}. There are: {names}. Add [bracket.NAME] to "
             f"{CONFIG_NAME} for another one."

@@ -38,6 +38,7 @@ from arena.store import Event, Store
 from arena.types import PredictionKind, Solution, Usage
 from arena.utils.atomic_write import atomic_folder
 from arena.utils.bracket_rows import with_names_of_brackets
+from arena.utils.questions import with_answers_as_cells
 from arena.utils.tabular import csv_cells, write_csv
 from arena.utils.text import csv_cell, printable
 
@@ -144,7 +145,7 @@ def _write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 def table_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as CSV in which a spreadsheet reads no cell as a formula."""
-    rows = with_names_of_brackets(rows)
+    rows = with_answers_as_cells(with_names_of_brackets(rows))
     columns = list(rows[0]) if rows else []
     out = io.StringIO()
     header = [table_cell(column) for column in columns]

@@ -545,7 +545,7 @@ _PUBLIC_KEYS = ("metric", "greater_is_better", "level", "resamples")
 _PUBLIC_COLUMNS = (
     "rank", "team", "submission", "score", "score_low", "score_high", "rank_low", "rank_high",
     "tier", "possible_winner", "rank_median", "win_rate", "public_score", "public_rank",
-    "n_submissions", "baseline", "brackets", "verification", "verification_note",
+    "n_submissions", "baseline", "brackets", "answers", "verification", "verification_note",
 )  # fmt: skip
 
 

@@ -69,9 +69,9 @@ class QueuedRequest:
     """When it came in: the deadline and the limits of a day follow it."""
     payload: Mapping[str, Any] = field(default_factory=dict)
     """Of ``submit``: ``file``, the name to show, and ``sha256``, the digest of the received file;
-    an upload that differs from it is set aside. Of ``select``: ``submissions``. Of ``withdraw``:
-    ``submission``. Of ``retract`` and ``pause``: ``reason``. Of ``exempt``: ``team``, ``until``,
-    ``extra``, ``reason``. Of ``configure``:
+    an upload that differs from it is set aside; ``answers`` to the questions. Of ``select``:
+    ``submissions``. Of ``withdraw``: ``submission``. Of ``retract`` and ``pause``: ``reason``. Of
+    ``exempt``: ``team``, ``until``, ``extra``, ``reason``. Of ``configure``:
     ``changes`` and ``texts``, as :func:`~arena.competition.configure.configure` takes them. Of
     ``verification``: ``submission``,
     ``state`` and ``note``. Of ``disqualify`` and ``undo``: ``submission`` or
@@ -310,6 +310,7 @@ def _read(
                 key=one.request,
                 event_fields=one.event_fields,
                 phase=phase,
+                answers=one.payload.get("answers", {}),
             )
         )
     return queued, ""

@@ -17,7 +17,7 @@ from arena.competition.finalize import (
     private_standings,
 )
 from arena.competition.rebuild import Rebuilding
-from arena.competition.state import CompetitionState
+from arena.competition.state import CompetitionState, with_answers
 from arena.competition.teams import RENAMED, Teams
 from arena.competition.verification import not_verified, verifications, with_verifications
 from arena.errors import UsageError
@@ -296,16 +296,17 @@ def for_participants(
             private_standings(result.document, state.ledger.sent()), verifications(state)
         )
     ]
+    rows = with_answers(state, rows)
     public = for_everybody(result.document, rows, also=published_scores(state))
     boards = {
-        name: _combined_for_everybody(board, state.ledger.sent(), names)
+        name: _combined_for_everybody(state, board, names)
         for name, board in combined_boards(result.document).items()
     }
     return {**public, **({"boards": boards} if boards else {}), **result.about()}
 
 
 def _combined_for_everybody(
-    board: Mapping[str, Any], sent: Mapping[str, int], names: Teams
+    state: CompetitionState, board: Mapping[str, Any], names: Teams
 ) -> dict[str, Any]:
     """Return the public parts of a combined board, with the scores that it combines.
 
@@ -315,8 +316,9 @@ def _combined_for_everybody(
     rows = [
         {key: value for key, value in row.items() if key not in hidden}
         | {"team": names.current(row["team"])}
-        for row in private_standings(board, sent)
+        for row in private_standings(board, state.ledger.sent())
     ]
+    rows = with_answers(state, rows)
     parts = [key for key in board["standings"][0] if key not in STANDING_COLUMNS]
     return for_everybody(board, rows, also=parts)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from arena.competition.teams import TEAM_CHANGES, Teams
+from arena.competition.answers import ANSWERED
+from arena.competition.teams import TEAM_CHANGES
 from arena.config import Settings
 from arena.store import Event
 
 BRACKET = "bracket"
 """The kind of event after which a ``team`` is in a ``bracket``, or not (``member``)."""
-ROSTER_EVENTS = (BRACKET, *TEAM_CHANGES)
+ROSTER_EVENTS = (BRACKET, ANSWERED, *TEAM_CHANGES)
 """The kinds of events that a roster follows from."""
 
 
@@ -40,20 +41,20 @@ class Roster:
         >>> Roster.of(settings, [Event(1, *facts, BRACKET, payload, "", "")]).unranked
         ('owls',)
         """
-        events = sorted(events, key=lambda event: event.sequence)
-        teams = Teams.of(events)
-        members: dict[str, dict[str, bool]] = {name: {} for name in settings.bracket}
-        for event in events:
-            if event.kind == BRACKET and event.payload["bracket"] in members:
-                team = event.payload["team"]
-                members[event.payload["bracket"]][team] = event.payload["member"]
+        members: dict[str, set[str]] = {name: set() for name in settings.brackets}
+        for event in sorted(events, key=lambda event: event.sequence):
+            team = event.payload["team"]
+            for bracket, member in _memberships(settings, event):
+                if bracket in members:
+                    (members[bracket].add if member else members[bracket].discard)(team)
+            for teams in members.values() if event.kind in TEAM_CHANGES else ():
+                if team in teams:
+                    teams.remove(team)
+                    teams.add(event.payload["to"])
         return cls(
             settings.competition.baselines,
-            {
-                name: tuple(sorted({teams.current(team) for team, member in own.items() if member}))
-                for name, own in members.items()
-            },
-            frozenset(name for name, one in settings.bracket.items() if not one.ranked),
+            {name: tuple(sorted(teams)) for name, teams in members.items()},
+            frozenset(name for name, one in settings.brackets.items() if not one.ranked),
         )
 
     @property
@@ -83,3 +84,14 @@ class Roster:
     def brackets_of(self, team: str) -> tuple[str, ...]:
         """Return the brackets of a team, in the order of the settings."""
         return tuple(name for name, teams in self.brackets.items() if team in teams)
+
+
+def _memberships(settings: Settings, event: Event) -> Iterator[tuple[str, bool]]:
+    """Yield each bracket that the team of an event enters (true) or leaves by it."""
+    if event.kind == BRACKET:
+        yield event.payload["bracket"], event.payload["member"]
+    elif event.kind == ANSWERED:
+        for key, answer in event.payload["answers"].items():
+            question = settings.question.get(key)
+            if question is not None and question.brackets:
+                yield from ((choice, choice == answer) for choice in question.choices)

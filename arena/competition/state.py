@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.competition.answers import ANSWER_EVENTS, ANSWERED, Answers
 from arena.competition.epochs import adopt_settings, current_epoch, view_settings
 from arena.competition.final_selection import public_board
 from arena.competition.ledger import Ledger
@@ -148,9 +149,17 @@ class CompetitionState:
     @property
     def roster(self) -> Roster:
         """The baselines, the brackets and who is not ranked."""
-        return Roster.of(
-            self.settings, self.events(*ROSTER_EVENTS) if self.settings.bracket else ()
-        )
+        return self.roster_at(None)
+
+    def roster_at(self, until: datetime | None) -> Roster:
+        """Return the roster without answers that came after a time; None: with all of them."""
+        events = self.events(*ROSTER_EVENTS) if self.settings.brackets else ()
+        return Roster.of(self.settings, _answered_until(events, until))
+
+    def answers_at(self, until: datetime | None) -> Answers:
+        """Return the answers to the questions without those that came after a time."""
+        events = self.events(*ANSWER_EVENTS) if self.settings.question else ()
+        return Answers.of(self.settings, _answered_until(events, until))
 
     def events(self, *kinds: str) -> tuple[Event, ...]:
         """Return the events of some kinds, in order, and those that are not stored.
@@ -295,13 +304,30 @@ def public_standings(
         return []
     frozen = None if live else frozen_since(state)
     until = min((one for one in (until, frozen) if one is not None), default=None)
-    return public_board(
+    rows = public_board(
         ledger.standings(greater_is_better=better, until=until),
         greater_is_better=better,
         ties=state.settings.final.ties,
-        roster=state.roster,
+        roster=state.roster_at(until),
         sent=ledger.sent(until),
     )
+    return with_answers(state, rows, until)
+
+
+def with_answers(
+    state: CompetitionState, rows: list[dict[str, Any]], until: datetime | None = None
+) -> list[dict[str, Any]]:
+    """Return the rows of a board with the answers to the questions of the settings, if any."""
+    if not state.settings.question:
+        return rows
+    return state.answers_at(until).added_to(rows, state.settings)
+
+
+def _answered_until(events: Sequence[Event], until: datetime | None) -> Iterator[Event]:
+    """Yield the events but answers after a time: they would tell that a file came in."""
+    for event in events:
+        if event.kind != ANSWERED or until is None or datetime.fromisoformat(event.time) <= until:
+            yield event
 
 
 def late_files(state: CompetitionState) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from arena.competition.admission import Admission
+from arena.competition.answers import ANSWERED
 from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.phases import InstanceGroup, group_of, phase_of_file
@@ -61,6 +62,8 @@ class SubmissionRequest:
     """The program's run on the hidden inputs."""
     phase: str = ""
     """The phase for which it counts."""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    """Of the team to the questions; they are recorded if the file is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ def submit_files(
     key: str | None = None,
     times: Sequence[datetime] | None = None,
     phase: str | None = None,
+    answers: Mapping[str, str] | None = None,
 ) -> Iterator[Submitted]:
     """Submit files in the given order, and yield each answer once it is stored.
 
@@ -142,6 +146,7 @@ def submit_files(
                 limited=limited,
                 event_fields={} if times is None else {DATED: "manifest"},
                 phase=file_phase,
+                answers=answers or {},
             )
         )
 
@@ -367,6 +372,10 @@ class SubmissionHandler:
             "submission", request.actor, payload, time=request.received
         )
         answer = replace(answer, receipt=event.hash)
+        if request.answers and record.status == "accepted":
+            given = {"submission": record.submission, "team": team_name}
+            answered = {**given, "answers": dict(request.answers)}
+            transaction.append_event(ANSWERED, request.actor, answered, time=request.received)
         return _Stored(answer, replace(record, team=team_name), release)
 
     def _concealed(

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from arena.competition.answers import ANSWER_EVENTS, Answers
 from arena.competition.combined_boards import combined_boards
 from arena.competition.create import read_settings_solution
 from arena.competition.export import table_cell, table_text
@@ -36,7 +37,7 @@ from arena.competition.finalize import (
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.phases import solution_in
 from arena.competition.rebuild import REBUILT
-from arena.competition.roster import Roster
+from arena.competition.roster import ROSTER_EVENTS, Roster
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import metric_code
 from arena.competition.teams import Teams
@@ -119,7 +120,7 @@ class Claims:
             last = next((one.sequence for one in own), 0)
             events = tuple(one for one in events if one.sequence <= last)
         try:
-            return Roster.of(self.settings, events)
+            return Roster.of(self.settings, [one for one in events if one.kind in ROSTER_EVENTS])
         except (KeyError, TypeError) as error:
             raise _no_content(self.folder / "events.jsonl") from error
 
@@ -534,7 +535,9 @@ def _of_public_board(
     ]
     # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
     shown = list(_read(claims.folder / "public.csv", _rows))
-    yield from _unknown_columns("public.csv", shown, _BOARD_COLUMNS)
+    answers = Answers.of(claims.settings, _events_of(claims, *ANSWER_EVENTS))
+    columns = (*_BOARD_COLUMNS, *(f"answer_{key}" for key in claims.settings.question))
+    yield from _unknown_columns("public.csv", shown, columns)
     roster = claims.roster(finalized=False)
     unranked = set(roster.unranked)
     sign = -1 if claims.result.get("greater_is_better") else 1
@@ -556,10 +559,11 @@ def _of_public_board(
             "n_submissions": sent[team],
             "baseline": team in roster.baselines,
         }
-        if roster.brackets:
-            expected["brackets"] = "; ".join(roster.brackets_of(team))
-            row.setdefault("brackets", "")
-        yield from _cells(f"public.csv: submission {stands['submission']}", row, expected)
+        given = answers.of_row(team, stands["submission"])
+        expected |= {f"answer_{key}": given.get(key, "") for key in claims.settings.question}
+        expected |= {"brackets": "; ".join(roster.brackets_of(team))}
+        cells = {**dict.fromkeys(expected, ""), **row}  # without any answer, it has no column
+        yield from _cells(f"public.csv: submission {stands['submission']}", cells, expected)
         if stands["released"] is None:
             continue
         loss = sign * stands["released"]
@@ -580,6 +584,10 @@ def _of_public_board(
     for row in shown:
         name = shorten(row["team"], 40)
         yield f"public.csv lists the team {name}, which has no released submission."
+
+
+def _events_of(claims: Claims, *kinds: str) -> Iterator[Event]:
+    return (event for event in claims.events if event.kind in kinds)
 
 
 def _unknown_columns(

@@ -18,6 +18,7 @@ from arena.competition.state import (
     late_files,
     public_standings,
     read_state,
+    with_answers,
 )
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.errors import UsageError
@@ -254,6 +255,10 @@ class CompetitionView:
     def brackets(self) -> dict[str, tuple[str, ...]]:
         """Return the teams of each bracket of the settings, by their current names."""
         return dict(self._state.roster.brackets)
+
+    def answers_of_teams(self) -> dict[str, Mapping[str, str]]:
+        """Return the last answers of each team to the questions about teams, by their keys."""
+        return dict(self._state.answers_at(None).of_teams)
 
     def disqualified_teams(self) -> dict[str, str]:
         """Return the disqualified teams, each with the reason."""
@@ -507,6 +512,7 @@ class CompetitionView:
 
         result = self.final_result(board=board)
         rows = finalize.private_standings(result, self._board.ledger.sent())
+        rows = with_answers(self._board, rows)
         return with_verifications(rows, verifications(self._board))
 
     def publication_warnings(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from arena.report.model import Board, Column
 from arena.types import TEAMS, Vocabulary
 from arena.utils.bracket_rows import with_names_of_brackets
 from arena.utils.formatting import BoardDisplay, Show, level_text, released_format, score_format
+from arena.utils.questions import with_answers_as_cells
 
 if TYPE_CHECKING:
     from arena.scoring.result import ScoreResult
@@ -143,13 +144,20 @@ def competition_board(
     score = released_format([row["score"] for row in standings], display)
     named = [
         {**row, "team": f"{row['team']}{' (baseline)' if row['baseline'] else ''}"}
-        for row in with_names_of_brackets(standings)
+        for row in with_answers_as_cells(with_names_of_brackets(standings))
     ]
     left_out = {
         *(() if submissions else ("submission",)),
         *(() if any(row.get("brackets") for row in named) else ("brackets",)),
     }
-    kinds = [kind for kind in PUBLIC_COLUMNS if kind.keys[0] not in left_out]
+    answered = [key for key in (named[0] if named else ()) if key.startswith("answer_")]
+    kinds = [
+        *(kind for kind in PUBLIC_COLUMNS if kind.keys[0] not in left_out),
+        *(
+            StandingColumn(key.removeprefix("answer_"), (key,), str, importance=4)
+            for key in answered
+        ),
+    ]
     columns = [_column(kind, named, score) for kind in kinds]
     notes = (display.ties,) if display.ties else ()
     return Board(name, title, caption, tuple(columns), notes=notes)

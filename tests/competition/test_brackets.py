@@ -42,13 +42,16 @@ def test_a_team_keeps_its_brackets_by_any_name_and_a_merged_one_has_those_of_bot
         event(4, BRACKET, team="b", bracket="students", member=False),
         event(5, BRACKET, team="b", bracket="no longer in the settings", member=True),
         event(6, RENAMED, team="a", to="ants"),
+        event(7, BRACKET, team="c", bracket="students", member=True),
+        event(8, RENAMED, team="c", to="cats"),
+        event(9, BRACKET, team="cats", bracket="students", member=False),
     ]
     settings = settings_of(**SECTIONS)
     roster = Roster.of(settings, events)
     assert roster.brackets == {"students": ("ants",), "staff": ("s",), "empty": ()}
     assert roster.unranked == ("base", "dull", "s")
     assert roster.boards == {"students": ("ants",), "empty": ()}
-    merged = Roster.of(settings, [*events, event(7, MERGED, team="s", to="ants")])
+    merged = Roster.of(settings, [*events, event(10, MERGED, team="s", to="ants")])
     assert merged.brackets_of("ants") == ("students", "staff")
     assert merged.boards == {"students": (), "empty": ()}
 

@@ -60,6 +60,7 @@ def test_every_key_has_a_comment() -> None:
     lines = settings_as_toml(given_settings()).splitlines()
     assert not {"[programs]", "[server]"} & set(lines)
     names = {"bracket.NAME": "x y", "board.NAME": "x y", "phase.NAME": "dev"}
+    names |= {"question.NAME": "method"}
     named = {name.partition(".")[0]: {names[name]: {}} for name in SECTIONS if "." in name}
     changed = given_settings(server={"team_size": 3}, programs={"cores": 3}, **named)
     lines = settings_as_toml(changed).splitlines()

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from arena.competition.answers import ANSWERED
 from arena.competition.competition import Competition
 from arena.competition.finalize import FINAL_CAUSES
 from arena.competition.rebuild import CAUSES
@@ -52,6 +53,7 @@ SECTIONS: dict[str, Any] = {
     "competition": {"title": "Race", "baseline": "base"},
     "final": {"rule": "chosen"},
     "bracket": {"students": {}},
+    "question": {"place": {"of": "team", "text": "Place"}},
 }
 PHASE = {"main": {"end": "2027-01-01T00:00:00Z", "admit": "listed", "final": {"rule": "chosen"}}}
 SENT = [("base", 50), ("Ants", 90), ("Ants", 61), ("Bees", 81), ("Cats", 70)]
@@ -75,6 +77,8 @@ class Fact:
     verified: bool = False
     bracket: bool = False
     """Whether the team Cats is in the bracket students on the public board."""
+    answer: bool = False
+    """Whether the answer Basel of the team Cats is shown."""
 
 
 BEFORE = {"Ants": 0.9, "Bees": 0.81, "Cats": 0.7, "base": 0.5}
@@ -117,6 +121,17 @@ def with_another_metric(competition: Competition, folder: Path) -> None:
     configured(metric={"name": "f1(average=micro)"})(competition, folder)
     with reopen(folder) as again:
         again.rescore(apply=True)
+
+
+def answering(place: str) -> Callable[[Competition, Path], None]:
+    """Return the submission of a file that changes no board, with an answer."""
+
+    def change(competition: Competition, folder: Path) -> None:
+        answers = {"place": place}
+        sent = competition.submit(file_right_on(folder, 60), "Cats", answers=answers)
+        assert sent.status == "accepted"
+
+    return change
 
 
 FACTS: dict[str, Fact] = {
@@ -165,6 +180,9 @@ FACTS: dict[str, Fact] = {
     "a team is in a bracket": Fact(
         BRACKET, lambda c, _: c.assign_bracket("Cats", "students"), BEFORE,
         None, FINAL_CAUSES[BRACKET], bracket=True,
+    ),
+    "a team answers a question": Fact(
+        ANSWERED, answering("Basel"), BEFORE, answer=True,
     ),
     "a bracket is added": Fact(
         "configuration", configured(bracket={"staff": {"ranked": False}}), BEFORE,
@@ -452,6 +470,8 @@ def check(place: str, text: str, fact: Fact) -> None:
         in_bracket = re.search("Cats.{0,160}?students", rows_of(text)) is not None
         if place != "GET page /":  # which has every bracket as a link
             assert in_bracket == fact.bracket, (place, text)
+        answered = re.search("Cats.{0,220}?Basel", rows_of(text)) is not None
+        assert answered == fact.answer, (place, text)
     elif place in RESULT:
         marks = {cause: cause in text for cause in FINAL_CAUSES.values()}
         assert marks == {cause: cause == fact.result_mark for cause in marks}, (place, text)

@@ -22,6 +22,7 @@ from arena.report.terminal import print_columns
 from arena.types import Mark
 from arena.utils.bracket_rows import BRACKETS, rows_of_bracket, with_names_of_brackets
 from arena.utils.formatting import BoardDisplay, released_format
+from arena.utils.questions import ANSWERS, with_answers_as_cells
 from arena.utils.text import csv_cell, printable, shorten
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _private_result(
     if bracket is None:
         return result
     verdicts = [one for one in result["findings"] if one["analysis"] == "brackets"]
-    apart = {"baseline", BRACKETS, "n_submissions"}
+    apart = {"baseline", BRACKETS, ANSWERS, "n_submissions"}
     ranked = [
         {key: value for key, value in row.items() if key not in apart}
         for row in document["standings"]
@@ -220,7 +221,7 @@ def _mark_sentence(mark: Mapping[str, str] | None, *, private: bool) -> str:
 def _print_csv(standings: Sequence[Row], mark: str) -> None:
     if mark:
         standings = [{**row, "mark": mark} for row in standings]
-    standings = with_names_of_brackets(standings)
+    standings = with_answers_as_cells(with_names_of_brackets(standings))
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(standings[0] if standings else _COLUMNS)
     writer.writerows([_cell(value) for value in row.values()] for row in standings)

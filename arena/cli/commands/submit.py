@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,6 +66,10 @@ def submit(
         str | None,
         typer.Option(metavar="PHASE", help="Where several phases are open: the one it counts for."),
     ] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=TEXT", help="The answer to a question, which is public."),
+    ] = None,
     directory: Directory = None,
     wait: Wait = 30.0,
     as_json: AsJson = False,
@@ -80,6 +85,7 @@ def submit(
     With --to the file goes to a server (arena serve). The command waits for the score and can be
     repeated after any interruption.
     """
+    answers = _answers(answer or ())
     if to is not None:
         if team is not None or directory is not None:
             raise UsageError("--to excludes --team and -C: the token names the team.")
@@ -87,7 +93,9 @@ def submit(
             raise UsageError("--to needs --token-file: create a token on the page of your team.")
         from arena.client import Client  # loads http and ssl
 
-        _submit_to(Client(to, _token(token_file)), file, key, wait, phase=phase, as_json=as_json)
+        client = Client(to, _token(token_file))
+        state = client.submit(file, key=key, phase=phase, answers=answers)
+        _print_sent(client, state, wait, as_json=as_json)
         return
     if token_file is not None:
         raise UsageError("--token-file needs --to, the address of the competition.")
@@ -104,9 +112,9 @@ def submit(
         if competition.settings.programs.sandbox:
             _submit_program(competition, file, team, as_json=as_json)
             return
-        answer = competition.submit(file, team, key=key, phase=phase)
-        _print_submitted(competition, answer, as_json=as_json)
-    if answer.status != "accepted":
+        submitted = competition.submit(file, team, key=key, phase=phase, answers=answers)
+        _print_submitted(competition, submitted, as_json=as_json)
+    if submitted.status != "accepted":
         raise typer.Exit(1)
 
 
@@ -137,16 +145,15 @@ def _token(path: Path) -> str:
         raise UsageError(f"The token cannot be read from {path}: {error}.") from None
 
 
-def _submit_to(
-    client: Client,
-    file: Path,
-    key: str | None,
-    wait: float,
-    *,
-    phase: str | None,
-    as_json: bool,
-) -> None:
-    state = client.submit(file, key=key, phase=phase)
+def _answers(given: Iterable[str]) -> dict[str, str]:
+    """Return question -> answer from texts such as ``method=trees``."""
+    for one in given:
+        if "=" not in one:
+            raise UsageError(f"--answer is {one!r}, but must be KEY=TEXT, such as method=trees.")
+    return dict(one.split("=", 1) for one in given)
+
+
+def _print_sent(client: Client, state: dict[str, Any], wait: float, *, as_json: bool) -> None:
     if state["status"] == "waiting":
         state = client.wait(state["request"], wait)
     if as_json:

@@ -38,7 +38,8 @@ Kind = Literal[
 """The kind of a request. Its payload:
 
 ``submit``
-    ``{"upload": ID, "file": NAME, "bytes": N, "sha256": HEX}`` and optionally ``"description"``.
+    ``{"upload": ID, "file": NAME, "bytes": N, "sha256": HEX}`` and optionally ``"description"``,
+    ``"answers": {KEY: TEXT}`` to the questions.
     ``upload`` is the name in :class:`~arena.server.records.uploads.Uploads`. Of a program's run on
     hidden inputs: ``{"program": ID, "file": NAME, "run": RESULT, "signature": HEX, "output": ID}``;
     ``output`` is its upload, which no team may download, and missing without one.

@@ -123,6 +123,8 @@ class TeamFacts:
     """When its last accepted submission was received: ISO 8601, UTC."""
     disqualified: str | None = None
     """The reason, if the team is disqualified."""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    """Its last answers to the questions about teams."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> TeamFacts:
@@ -204,6 +206,8 @@ class CompetitionFacts:
     """The phase of the board and of the limits; empty without phases."""
     brackets: tuple[str, ...] = ()
     """The named sets of teams whose boards can be shown."""
+    questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Key -> ``of``, ``text``, ``choices``, ``required`` and ``brackets`` of each question."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:

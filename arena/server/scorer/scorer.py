@@ -524,6 +524,7 @@ class Scorer:
     def _team_facts(self, teams: Collection[str]) -> list[TeamFacts]:
         competition, today = self._competition, self._clock().date()
         selections, disqualified = competition.selections(), competition.disqualified_teams()
+        answers = competition.answers_of_teams()
         exempted = {one["team"]: one for one in competition.exemptions()}
         week, phase = week_name(today), competition.phase
         return [
@@ -539,6 +540,7 @@ class Scorer:
                 selected=tuple(selections.get(team, ())),
                 last=self._last.get(team),
                 disqualified=disqualified.get(team),
+                answers=answers.get(team, {}),
             )
             for team in sorted(teams)
             if team

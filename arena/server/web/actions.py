@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from arena.errors import UsageError
 from arena.server.records.accounts import (
     Account,
     Invite,
@@ -22,7 +23,7 @@ from arena.server.records.intake import Kind, Request
 from arena.server.records.published import Answer, TeamFacts
 from arena.server.records.runs import Program, ProgramState
 from arena.server.web import programs
-from arena.server.web.body import Received
+from arena.server.web.body import ANSWER, Received
 from arena.server.web.call import Call, rules_not_accepted
 from arena.server.web.language import _
 from arena.server.web.mail import address_of
@@ -30,6 +31,7 @@ from arena.server.web.problems import Problem
 from arena.server.web.provider import Identity
 from arena.utils.formatting import minute
 from arena.utils.look_alikes import look_alike
+from arena.utils.questions import check_answers
 
 OVER = {"closed", "finalized", "published"}
 
@@ -199,6 +201,8 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
         known = call.site.intake.find(call.competition.name, team.name, key) if key else None
         if known is None:
             check_receives(call, received.at)
+            if answers := _answers(call, team, received.fields):
+                payload["answers"] = answers
         if call.competition.facts.programs is not None:
             program = await run_in_threadpool(programs.add, call, team, received, key, payload)
             new = program.payload["upload"] == stored.name
@@ -219,6 +223,18 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
     finally:
         if not new:
             await run_in_threadpool(call.site.uploads.drop, stored.name)
+
+
+def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the answers in the fields of a form or a query; 422 if one is wrong or missing."""
+    given = {
+        key.removeprefix(ANSWER): answer for key, answer in fields.items() if key.startswith(ANSWER)
+    }
+    answered = call.competition.published.team(record_name(call, team)).answers
+    try:
+        return check_answers(call.competition.facts.questions, given, answered)
+    except UsageError as error:
+        raise Problem(422, str(error)) from None
 
 
 def select(call: Call, submissions: Sequence[int]) -> Request:

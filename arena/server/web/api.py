@@ -42,6 +42,7 @@ from arena.server.web.problems import Problem
 from arena.server.web.shared import share
 from arena.utils.bracket_rows import with_names_of_brackets
 from arena.utils.formatting import minute
+from arena.utils.questions import with_answers_as_cells
 from arena.utils.text import csv_cell
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
@@ -156,7 +157,7 @@ async def _board(call: Call) -> Response | models.BoardPage:
 
 def table_csv(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] = ()) -> str:
     """Return rows as CSV that a spreadsheet opens without running a cell as a formula."""
-    rows = with_names_of_brackets(rows)
+    rows = with_answers_as_cells(with_names_of_brackets(rows))
     names = list(columns) or list(dict.fromkeys(key for row in rows for key in row))
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
@@ -921,7 +922,8 @@ ENDPOINTS = (
              "Idempotency-Key after an error: it is counted once.", 202, bytes,
              models.RequestState, (400, 408, 409, 413, 415, 422, 503, 507),
              {"file": "The name of the file.", "description": "A note for the team.",
-              "phase": "Where several phases are open: the one for which it counts."}),
+              "phase": "Where several phases are open: the one for which it counts.",
+              "answer.KEY": "The answer to the question KEY, which is public."}),
     Endpoint("POST", "/validate", "member", "submit", _validate,
              "Check a file; it is not counted and not kept.", 200, bytes, models.Checked,
              (400, 408, 409, 413, 415, 422, 503, 507)),

@@ -35,6 +35,10 @@ _STORED_FILES = 20
 """Files of the largest size that an account may have stored by default."""
 
 
+ANSWER = "answer."
+"""A field with this and the key of a question holds the answer to it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Received:
     """An upload that arrived completely."""
@@ -194,7 +198,9 @@ async def read_upload(
     Problem
         400, 408, 413, 415 or 422, if the body cannot be taken.
     """
-    fields = {key: request.query_params.get(key, "") for key in ("description", "phase")}
+    asked = request.query_params
+    fields = {key: asked.get(key, "") for key in ("description", "phase")}
+    fields |= {key: value for key, value in asked.items() if key.startswith(ANSWER)}
     file = request.query_params.get("file", "") or "submission.csv"
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     async with AsyncExitStack() as stack:

@@ -295,6 +295,9 @@ class Info(BaseModel):
     current_phase: str = Field(
         "", description="The phase of the board and of the limits; GET /phases lists all."
     )
+    questions: dict[str, dict[str, Any]] = Field(
+        {}, description="Questions that a submission answers: key -> text, choices, required, of."
+    )
     brackets: list[str] = Field(
         [], description="Named sets of teams; GET /board?bracket=NAME is the board of one."
     )

@@ -217,7 +217,7 @@ REPORT = "report.html"
 """A file for download that the page of the result links."""
 _FIXED_COLUMNS = {
     "rank", "rank_low", "rank_high", "team", "score", "score_low", "score_high", "submission",
-    "baseline", "brackets", "possible_winner", "verification", "verification_note",
+    "answers", "baseline", "brackets", "possible_winner", "verification", "verification_note",
 }  # fmt: skip
 
 
@@ -314,6 +314,9 @@ async def _show_submit(
             if actions.is_open(one, call.site.clock())
         ],
         left=actions.left(call, team) if team else None,
+        team_answers=call.competition.published.team(actions.record_name(call, team)).answers
+        if team
+        else {},
         rules_accepted=call.person.account is None or call.has_accepted_rules,
         url=api.address(call, ""),
         has_sample=call.competition.published.etag("sample") is not None,

@@ -1,0 +1,76 @@
+"""Answers to the questions of a competition: checked by the web process, commands and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from arena.errors import UsageError
+
+LONGEST = 200
+"""Characters of an answer."""
+ANSWERS = "answers"
+"""The key of a row of a board that maps questions to answers."""
+
+
+def check_answers(
+    questions: Mapping[str, Mapping[str, Any]],
+    given: Mapping[str, str],
+    answered: Collection[str] = (),
+) -> dict[str, str]:
+    """Return the answers that are given, without empty ones, in the order of the questions.
+
+    Parameters
+    ----------
+    questions
+        Key -> ``text``, ``choices`` and ``required``.
+    answered
+        Keys that need no answer, since the team gave one before.
+
+    Raises
+    ------
+    UsageError
+        If there is no such question, an answer is too long or none of the choices, or a required
+        one is missing.
+
+    Examples
+    --------
+    >>> questions = {"method": {"text": "Method", "choices": [], "required": True}}
+    >>> check_answers(questions, {"method": " two  words "})
+    {'method': 'two words'}
+    """
+    for key in given:
+        if key not in questions:
+            known = ", ".join(questions) or "none"
+            raise UsageError(f"There is no question {key!r}. There are: {known}.")
+    found = {}
+    for key, question in questions.items():
+        answer = " ".join(given.get(key, "").split())
+        choices = question["choices"]
+        if not answer:
+            if question["required"] and key not in answered:
+                raise UsageError(f"An answer to {key} is missing: {question['text']}")
+            continue
+        if len(answer) > LONGEST or not answer.isprintable():
+            raise UsageError(f"The answer to {key} must have at most {LONGEST} printable letters.")
+        if choices and answer not in choices:
+            raise UsageError(f"The answer to {key} must be one of: {', '.join(choices)}.")
+        found[key] = answer
+    return found
+
+
+def with_answers_as_cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows for a table, with a column for each question that a row answers.
+
+    >>> with_answers_as_cells([{"team": "b", "answers": {"method": "trees"}}, {"team": "c"}])
+    [{'team': 'b', 'answer_method': 'trees'}, {'team': 'c', 'answer_method': ''}]
+    """
+    rows = list(rows)
+    keys = dict.fromkeys(key for row in rows for key in row.get(ANSWERS, ()))
+    return [
+        {
+            **{key: value for key, value in row.items() if key != ANSWERS},
+            **{f"answer_{key}": row.get(ANSWERS, {}).get(key, "") for key in keys},
+        }
+        for row in rows
+    ]

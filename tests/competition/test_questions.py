@@ -1,0 +1,147 @@
+"""Answers to questions: what is refused, whose they are, and where they are shown."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from arena.competition.answers import ANSWERED, Answers
+from arena.competition.roster import Roster
+from arena.competition.teams import MERGED, RENAMED
+from arena.competition.verify import verify_bundle
+from arena.errors import UsageError
+from arena.store import Event
+from arena.utils.parallel import NoProgress
+from arena.utils.questions import LONGEST, check_answers
+from labelled_competition import MANAGER, create, file_of, reopen, settings_of
+from small_competition import Clock
+
+QUESTIONS: dict[str, Any] = {
+    "method": {"text": "Method", "required": True},
+    "year": {"of": "team", "text": "Year", "choices": ["bachelor", "master"], "brackets": True},
+    "place": {"of": "team", "text": "Place", "required": True},
+}
+SETTINGS = settings_of(question=QUESTIONS)
+DOCUMENTS = {key: one.model_dump() for key, one in SETTINGS.question.items()}
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"x": {"brackets": True, "choices": ["a"]}}, 'needs of = "team"'),
+        ({"x": {"of": "team", "brackets": True}}, "and choices"),
+        ({"x": {"choices": ["a", "a"]}}, "named once"),
+        ({"x": {"choices": ["a  b"]}}, "double spaces"),
+        ({"x": {"of": "team", "choices": ["a, b"], "brackets": True}}, "no comma"),
+        ({"Method!": {}}, "small letters"),
+    ],
+)
+def test_questions_that_cannot_be_asked_are_refused(question: Any, said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        settings_of(question=question)
+
+
+def test_programs_come_without_answers() -> None:
+    with pytest.raises(ValidationError, match="programs come without answers"):
+        settings_of(question=QUESTIONS, programs={"sandbox": "linux"})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"place": "x"}, "An answer to method is missing: Method"),
+        ({"method": " "}, "An answer to method is missing"),
+        ({"method": "x"}, "An answer to place is missing"),
+        ({"method": "x", "place": "x", "year": "phd"}, "must be one of: bachelor, master"),
+        ({"method": "x" * (LONGEST + 1)}, "at most 200"),
+        ({"method": "a\x1bb"}, "printable"),
+        ({"other": "x"}, "There is no question 'other'. There are: method, year, place."),
+    ],
+)
+def test_answers_that_do_not_fit_are_refused(given: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        check_answers(DOCUMENTS, given)
+    assert check_answers(DOCUMENTS, {"method": "x"}, ["place"]) == {"method": "x"}
+
+
+def event(number: int, kind: str, team: str, **payload: Any) -> Event:
+    facts = (number, "2026-03-01T12:00:00+00:00", "host", kind)
+    return Event(*facts, {"team": team, **payload}, "", "")
+
+
+def test_the_last_answer_of_a_team_counts_by_any_name() -> None:
+    events = [
+        event(1, ANSWERED, "a", submission=1, answers={"method": "x", "year": "bachelor"}),
+        event(2, RENAMED, "a", to="ants"),
+        event(3, ANSWERED, "ants", submission=2, answers={"method": "y", "year": "master"}),
+        event(4, ANSWERED, "b", submission=3, answers={"place": "Basel", "gone": "z"}),
+        event(5, MERGED, "ants", to="b"),
+    ]
+    answers = Answers.of(SETTINGS, events)
+    assert answers.of_submissions == {1: {"method": "x"}, 2: {"method": "y"}}
+    assert answers.of_teams == {"b": {"year": "master", "place": "Basel"}}
+    assert Roster.of(SETTINGS, events).brackets == {"bachelor": (), "master": ("b",)}
+
+
+@pytest.mark.slow
+def test_answers_are_on_every_board_and_verified(tmp_path: Path) -> None:
+    given = {"A": ("<b>trees</b>", "master"), "B": ("=1+1", "bachelor"), "C": ("nets", "")}
+    with create(tmp_path, question=QUESTIONS, analysis={"resamples": 20}) as competition:
+        for number, (team, (method, year)) in enumerate(given.items()):
+            answers = {"method": method, "year": year, "place": "here"}
+            file = file_of(tmp_path, number, 0.9 - number / 10)
+            assert competition.submit(file, team, answers=answers).status == "accepted"
+        with pytest.raises(UsageError, match="method is missing"):
+            competition.submit(file_of(tmp_path, 9, 0.5), "A")
+        bad = tmp_path / "bad.csv"
+        bad.write_text("id,y\n")
+        answers = {"method": "none", "year": "bachelor"}
+        assert competition.submit(bad, "A", answers=answers).status == "rejected"
+        competition.finalize()
+        for rows in (competition.leaderboard(), competition.private_leaderboard()):
+            shown = {row["team"]: row["answers"] for row in rows}
+            assert shown == {
+                team: {"method": method, **({"year": year} if year else {}), "place": "here"}
+                for team, (method, year) in given.items()
+            }
+        assert competition.brackets() == {"bachelor": ("B",), "master": ("A",)}
+        competition.assign_bracket("C", "master")
+        competition.finalize()
+        competition.export(tmp_path / "export")
+        assert competition.audit() == ()
+    path = tmp_path / "export" / "public.csv"
+    text = path.read_text()
+    assert "'=1+1" in text
+    assert verified(tmp_path) == ()
+    path.write_text(text.replace("nets", "mine"))
+    assert any("answer_method is mine" in problem for problem in verified(tmp_path))
+    path.write_text("\n".join(line.rpartition(",")[0] for line in text.splitlines()) + "\n")
+    assert any("answer_place is empty" in problem for problem in verified(tmp_path))
+
+
+def verified(folder: Path) -> tuple[str, ...]:
+    return verify_bundle(folder / "export", folder / "solution.csv", MANAGER, NoProgress())
+
+
+@pytest.mark.slow
+def test_an_answer_after_a_freeze_does_not_show_that_a_file_came_in(tmp_path: Path) -> None:
+    frozen = datetime(2026, 3, 2, tzinfo=UTC)
+    clock = Clock(frozen - timedelta(hours=1))
+    create(
+        tmp_path, public={"mechanism": "ladder-free", "freeze": frozen.isoformat()},
+        question=QUESTIONS,
+    ).close()  # fmt: skip
+    with reopen(tmp_path, clock) as competition:
+        answers = {"method": "trees", "year": "bachelor", "place": "Bern"}
+        competition.submit(file_of(tmp_path, 1, 0.6), "A", answers=answers)
+        clock.now = frozen + timedelta(seconds=1)
+        before = competition.leaderboard()
+        answers = {"method": "nets", "year": "master", "place": "Basel"}
+        competition.submit(file_of(tmp_path, 2, 0.9), "A", answers=answers)
+        assert competition.leaderboard() == before
+        (row,) = competition.leaderboard(live=True)
+        assert row["answers"] == answers

@@ -1,0 +1,57 @@
+"""Questions on a server: the form, the HTTP API, the client, and pages that show answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from arena.client import ServerError
+from arena.competition.competition import Competition
+from arena.server.records.layout import Layout
+from labelled_competition import MANAGER, create, file_of, settings_of
+from program import run_here
+from served_boards import MovedClock, served_here
+
+QUESTIONS = {
+    "method": {"text": "<i>Method</i>", "required": True},
+    "year": {"of": "team", "text": "Year", "choices": ["bachelor", "master"], "brackets": True},
+}
+
+
+@pytest.mark.slow
+def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
+    create(tmp_path).close()
+    settings = settings_of(question=QUESTIONS, public={"mechanism": "ladder-free"})
+    race = tmp_path / "race"
+    Competition.create(race, tmp_path / "solution.csv", settings, manager=MANAGER).close()
+    file = file_of(tmp_path, 1, 0.8)
+    with served_here(race, Layout(tmp_path / "served"), MovedClock(), ["owls"]) as served:
+        client, address = served.clients["owls"], str(served.organiser.base_url)
+        assert client.info()["questions"].keys() == QUESTIONS.keys()
+        for answers, said in (
+            (None, "An answer to method is missing"),
+            ({"method": "x", "year": "phd"}, "must be one of"),
+            ({"method": "x", "other": "y"}, "There is no question 'other'"),
+        ):
+            with pytest.raises(ServerError, match=said):
+                client.submit(file, answers=answers)
+        sent = client.submit(file, answers={"method": "<b>trees</b>", "year": "master"})
+        assert client.submit(file)["request"] == sent["request"]  # the first answer, no question
+        served.judge()
+        assert client.wait(sent["request"])["status"] == "accepted"
+        (row,) = client.board(bracket="master")
+        assert row["answers"] == {"method": "<b>trees</b>", "year": "master"}
+        page = httpx.get(address.replace("/api/v1", ""), follow_redirects=True).text
+        assert "&lt;b&gt;trees&lt;/b&gt;" in page
+        assert "&lt;i&gt;Method&lt;/i&gt;" in page
+        assert "<b>trees" not in page
+        table = httpx.get(f"{address}board.csv").text
+        assert "answer_method" in table.splitlines()[0]
+
+
+def test_an_answer_of_the_command_line_names_its_question(tmp_path: Path) -> None:
+    done = run_here("submit", "x.csv", "--team", "a", "--answer", "trees", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "must be KEY=TEXT" in done.stderr
