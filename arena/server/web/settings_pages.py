@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
@@ -146,8 +147,15 @@ async def change_settings(call: Call, sent: models.SettingsChange) -> models.Req
 # The page
 
 
-def _typed(value: Any) -> str:
-    """Return a value as a person types it."""
+def _typed(key: str, value: Any) -> str:
+    """Return a value as a person types it.
+
+    >>> _typed("competition.deadline", "2026-12-05T12:00:00+00:00")
+    '2026-12-05 12:00'
+    """
+    if value and CHANGEABLE[key] == "time":
+        text = datetime.fromisoformat(value).astimezone(UTC).replace(tzinfo=None).isoformat(" ")
+        return text.removesuffix(":00")
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -165,7 +173,7 @@ async def _show(
     fields, texts = fields or {}, current_texts(call)
     if page := "".join(filter(_may_name, fields.get("new-page", "")))[:80]:
         texts.setdefault(f"pages/{page}.md", "")
-    values = {key: fields.get(key, _typed(one)) for key, one in current_settings(call).items()}
+    values = {key: fields.get(key, _typed(key, one)) for key, one in current_settings(call).items()}
     return render(
         call.site,
         call.request,

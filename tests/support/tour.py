@@ -1,0 +1,166 @@
+"""Screenshots of the site for the documentation: ``python tests/support/tour.py docs/how-to/tour``.
+
+The pages are those of a competition of seven teams with a week of submissions, messages and a
+published result.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arena.server.records.published import Answer, TeamFacts
+from browser import chromium, new_context
+from web_site import NAME, WebSite, listening
+
+SHOTS = {
+    "overview": ("/overview", "guest", 1000),
+    "board": ("/", "Ants", 1000),
+    "phone": ("/", "Ants", 360),
+    "submissions": ("/submissions?first=2&second=3#compared", "Ants", 1000),
+    "questions": ("/messages", "Ants", 1000),
+    "result": ("/private", "guest", 1000),
+    "organiser": ("/admin", "organiser", 1000),
+    "settings": ("/admin/settings", "organiser", 1000),
+}
+"""The name of a picture -> the page, its reader, and the width of the window in pixels."""
+TEAMS = ("Ants", "Bees", "Beetles", "Crickets", "Moths", "Termites", "Wasps")
+OVERVIEW = r"""Predict which customers leave in the next month, from a year of their calls.
+
+The score of $n$ customers is the area under the ROC curve.
+
+| file | rows | columns |
+|---|---|---|
+| `train.csv` | 40,000 | 21 |
+| `test.csv` | 8,000 | 20 |
+"""
+
+
+@contextmanager
+def example(root: Path) -> Iterator[WebSite]:
+    """Serve the competition of the pictures."""
+    facts = {
+        "title": "Customer churn", "public_rows": 2_400, "rows": 8_000, "mechanism_text":
+        "A score is shown if it improves by more than one step.",
+        "deadline": (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="minutes"),
+    }  # fmt: skip
+    web = WebSite(root, organisers=("Ada Example",), contact="race@example.org", **facts)
+    digest = "0" * 64
+    copies = web.site.settings.layout.shared(NAME)
+    copies.mkdir()
+    (copies / digest).write_bytes(b"")
+    files = [{"name": name, "bytes": size, "sha256": digest}
+             for name, size in (("train.csv", 9_400_000), ("test.csv", 1_900_000))]  # fmt: skip
+    pages = [("overview", OVERVIEW), ("prizes", "# Prizes\n\nA talk at the workshop.")]
+    web.scorer.publish(
+        rules="# Rules\n\nOne account each.\n",
+        folder={"pages": pages, "images": [], "files": files},
+        chance={"difference": 0.012},
+    )
+    _submissions(web)
+    _people(web)
+    rows = [
+        {"rank": rank, "team": team, "score": 0.83 - rank / 100, "score_low": 0.81 - rank / 100,
+         "score_high": 0.85 - rank / 100, "rank_low": max(rank - 1, 1), "rank_high": rank + 1,
+         "submission": rank, "possible_winner": rank < 3, "public_rank": rank,
+         "verification": "verified" if rank == 1 else None,
+         "verification_note": "Trained again: the same file." if rank == 1 else None}
+        for rank, team in enumerate(TEAMS, 1)
+    ]  # fmt: skip
+    web.scorer.publish_result(rows, verdicts=["The best model is Ants or Bees (95 %)."])
+    yield web
+    web.close()
+
+
+def _submissions(web: WebSite) -> None:
+    rng, now, answers = np.random.default_rng(39), datetime.now(UTC), []
+    best: dict[str, tuple[float, int]] = {}
+    for number in range(1, 36):
+        team = TEAMS[number % 7] if number > 4 else "Ants"
+        score = round(0.7 + 0.12 * number / 35 + 0.03 * float(rng.random()), 4)
+        when = (now - timedelta(hours=4 * (36 - number))).isoformat()
+        rejected = number % 11 == 0
+        answers.append(
+            Answer(
+                request=f"{number:032x}",
+                seq=number,
+                team=team,
+                kind="submit",
+                received=when,
+                judged=when,
+                file=f"model-{number}.csv",
+                sha256=f"{number:064x}",
+                status="rejected" if rejected else "accepted",
+                submission=None if rejected else number,
+                released=None if rejected else score,
+                faults=({"kind": "missing ids", "message": "Row 3 has no id."},) * rejected,
+                description="gradient boosting" if number % 2 else "",
+            )
+        )
+        if not rejected:
+            best[team] = max(best.get(team, (0.0, 0)), (score, number))
+    order = sorted(best, key=best.__getitem__, reverse=True)
+    board = [
+        {"rank": rank, "team": team, "score": best[team][0], "submission": best[team][1],
+         "n_submissions": 5, "baseline": False}
+        for rank, team in enumerate(order, 1)
+    ]  # fmt: skip
+    since = now.strftime("%Y-%m-%dT00:00:00+00:00")
+    before = dict(zip((order[1], order[0], *order[2:]), range(1, 8), strict=True))
+    last = {one.team: one.received for one in answers}
+    web.scorer.cursor = 35
+    web.scorer.publisher.publish(
+        answers=answers,
+        teams=[TeamFacts(team, 5, last=last[team]) for team in TEAMS],
+    )
+    web.scorer.publish(board=board, **{"ranks before": {"since": since, "ranks": before}})
+
+
+def _people(web: WebSite) -> None:
+    for team in TEAMS:
+        web.person(f"Member of {team}", team, contact=f"{team.lower()}@example.org")
+    member = _account(web, "Ants")
+    web.site.announcements.post(NAME, "The data were *updated*: 14 rows left.", "host")
+    asked = web.site.messages.ask(NAME, member, "May we use public data about towns?")
+    web.site.messages.reply(
+        NAME, member, "Yes, if everybody can **download** them.", answers=asked.message,
+        published="Are other data allowed?",
+    )  # fmt: skip
+    web.site.messages.ask(NAME, member, "Does the test set have the same months?")
+
+
+def _account(web: WebSite, reader: str) -> str:
+    if reader == "organiser":
+        return web.person("Host", organiser=True)
+    team = web.site.accounts.team_named(NAME, reader)
+    assert team is not None
+    return web.site.accounts.members(team.team)[0].account
+
+
+def take(browser: Any, folder: Path, root: Path, *, scheme: str = "light") -> None:
+    """Write the pictures into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with example(root) as web, listening(web.app) as port:
+        url = f"http://127.0.0.1:{port}"
+        for name, (path, reader, width) in SHOTS.items():
+            context = new_context(
+                browser, viewport={"width": width, "height": 760}, color_scheme=scheme
+            )
+            if reader != "guest":
+                web.sign_in(context, _account(web, reader), url)
+            page = context.new_page()
+            page.goto(f"{url}/{NAME}{path}")
+            page.screenshot(path=folder / f"{name}.png")
+            context.close()
+
+
+if __name__ == "__main__":
+    with chromium() as started, tempfile.TemporaryDirectory() as scratch:
+        take(started, Path(sys.argv[1]), Path(scratch))
