@@ -123,17 +123,11 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
     Raises
     ------
     ValueError
-        If rows that decide one phase are public in one, two phases share some of their public
-        rows but not all, or a phase comes after itself or after one that does not exist.
+        If rows that decide one phase are public in one or decide who is admitted to it, two phases
+        share some of their public rows but not all, or a phase comes after itself or after one that
+        does not exist.
     """
-    for name in phases:
-        before: list[str] = [name]
-        while (last := phases[before[-1]].after) is not None:
-            if last not in phases:
-                raise ValueError(f"[phase.{before[-1]}] after names {last!r}, which is no phase")
-            if last in before:
-                raise ValueError(f"the phase {name} would come after itself")
-            before.append(last)
+    _check_order(phases)
     for deciding, private in phases.items():
         for showing, public in phases.items():
             if both := sorted(private.private_usages & public.public_usages):
@@ -147,4 +141,23 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
             raise ValueError(
                 f"the phases {first} and {second} share some of their public rows: let them share "
                 f"all of them, or none"
+            )
+
+
+def _check_order(phases: Mapping[str, PhaseSection]) -> None:
+    """Check which phase comes after which, and by which rows it admits teams."""
+    for name, phase in phases.items():
+        before: list[str] = [name]
+        while (last := phases[before[-1]].after) is not None:
+            if last not in phases:
+                raise ValueError(f"[phase.{before[-1]}] after names {last!r}, which is no phase")
+            if last in before:
+                raise ValueError(f"the phase {name} would come after itself")
+            before.append(last)
+        if phase.after is None or not phase.admit.startswith("top "):
+            continue
+        if both := sorted(phase.private_usages & phases[phase.after].private_usages):
+            raise ValueError(
+                f"rows marked as {both[0]} decide the phase {name}, and the list of the best of "
+                f"the phase {phase.after} would tell ranks on them: give one of them other rows"
             )

@@ -7,6 +7,7 @@ instance of the mechanism for both, so that two phases show no more of the label
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -146,7 +147,8 @@ class InstanceGroup:
     settings: Settings
     """Their mechanism, and as limit in total that of all phases together."""
     prefix: str = ""
-    """How the names of the instances begin: by the names of the rows."""
+    """How the names of the instances begin: with the names of the rows as JSON, of which no two
+    begin alike."""
 
     def split(self, solution: Solution, every_phase: Settings) -> Solution:
         """Return a stored solution with the rows of the group."""
@@ -162,7 +164,7 @@ def instance_groups(settings: Settings) -> tuple[InstanceGroup, ...]:
         if phase.public_usages:
             by_rows.setdefault(phase.public_usages, []).append(name)
     return tuple(
-        InstanceGroup(tuple(names), _shared(settings, names), "+".join(sorted(usages)) + "/")
+        InstanceGroup(tuple(names), _shared(settings, names), f"{json.dumps(sorted(usages))} ")
         for usages, names in by_rows.items()
     )
 
@@ -170,7 +172,7 @@ def instance_groups(settings: Settings) -> tuple[InstanceGroup, ...]:
 def group_of(settings: Settings, name: str) -> InstanceGroup:
     """Return the group of a phase; of one without public rows, it alone."""
     groups = instance_groups(settings)
-    alone = InstanceGroup((name,), settings.in_phase(name), f"{name}/") if name else groups[0]
+    alone = InstanceGroup((name,), settings.in_phase(name)) if name else groups[0]
     return next((one for one in groups if one.phases and name in one.phases), alone)
 
 
@@ -180,6 +182,20 @@ def _shared(settings: Settings, names: Sequence[str]) -> Settings:
     total = None if None in totals else sum(one for one in totals if one is not None)
     first = of_phases[0]
     return first.model_copy(update={"limits": first.limits.model_copy(update={"total": total})})
+
+
+def deciding_elsewhere(settings: Settings, name: str, time: datetime) -> tuple[str, ...]:
+    """Return the phases that have not ended and that private rows of a phase decide as well."""
+    if not name:
+        return ()
+    rows = settings.phase[name].private_usages
+    return tuple(
+        other
+        for other, phase in settings.phase.items()
+        if other != name
+        and phase.private_usages & rows
+        and ((end := settings.in_phase(other).competition.deadline) is None or time <= end)
+    )
 
 
 def public_sections(settings: Settings) -> dict[str, PublicSection]:

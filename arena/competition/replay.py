@@ -113,8 +113,8 @@ def replay(
         notes += review_mechanism(
             own, state.store.solution_outline, lambda: state.solution, state.manager
         )
-    records = state.store.releases(state.epoch)
     teams = {record.submission: record.team for record in state.ledger.records()}
+    records = [one for one in state.store.releases(state.epoch) if one.submission in teams]
     history = tuple(
         SubmissionRef(record.submission, teams[record.submission]) for record in records
     )

@@ -16,6 +16,7 @@ from arena.competition.finalize import (
     outdated,
     private_standings,
 )
+from arena.competition.phases import deciding_elsewhere
 from arena.competition.rebuild import Rebuilding
 from arena.competition.state import CompetitionState, with_answers
 from arena.competition.teams import RENAMED, Teams
@@ -215,6 +216,12 @@ def _publishable(state: CompetitionState) -> tuple[int, dict[str, Any], str]:
     document = final_document(state)
     if old := outdated(state):
         raise UsageError(old)
+    others = deciding_elsewhere(state.with_phases, state.phase or "", state.clock())
+    if others:
+        raise UsageError(
+            f"The rows that decide the phase {state.phase} decide {', '.join(others)} as well: "
+            f"publish after the end of it."
+        )
     digest, last = document_digest(document), _last_result(state)
     if last is not None and (last.state, last.sha256) == ("published", digest):
         raise UsageError(f"This private board is published already, as result {last.version}.")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.phases import current_phase, open_phases
+from arena.competition.phases import current_phase, instance_groups, open_phases
 from arena.competition.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
@@ -143,9 +143,24 @@ def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) ->
         assert second.source == first.submission  # no improvement on what the first phase showed
         assert competition.phases()[1]["shares"] == ["one"]
         assert competition.submit(labels(range(N_ROWS), 40), "A").phase == "two"  # another file
+        # What the first phase shows, the second one may not: the same private rows decide both.
+        competition.in_phase("one").finalize()
+        with pytest.raises(UsageError, match="decide the phase one decide two as well"):
+            competition.in_phase("one").publish()
+        assert len(competition.in_phase("one").replay(["full"]).history) == 1
         competition.disqualify(first.submission, "a leak")
         (row,) = competition.leaderboard()
         assert (row["submission"], row["score"]) == (second.submission, 0.79)
+
+
+def test_the_names_of_instances_of_different_rows_do_not_begin_alike() -> None:
+    phases = {
+        "one": {"public_rows": "a"},
+        "two": {"public_rows": ["b", "c"]},
+        "three": {"public_rows": 'a"] '},
+    }
+    prefixes = [group.prefix for group in instance_groups(settings_with(phases))]
+    assert not any(one.startswith(other) for one in prefixes for other in prefixes if one != other)
 
 
 def test_a_file_counts_for_the_phase_that_is_open_or_named(tmp_path: Path) -> None:
@@ -311,6 +326,11 @@ def test_the_best_teams_qualify_and_their_files_are_carried_over(tmp_path: Path)
     [
         ({"admit": "top 0"}, "[phase.final] admit"),
         ({"admit": "submitted"}, "admit and carry need after"),
+        (
+            {"after": "dev", "admit": "top 3"},
+            "rows marked as private decide the phase final, and the list of the best of the phase "
+            "dev would tell ranks on them",
+        ),
         ({"after": "x"}, "[phase.final] after names 'x', which is no phase"),
         ({"after": "final"}, "the phase final would come after itself"),
     ],
