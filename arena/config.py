@@ -331,7 +331,7 @@ class ProgramsSection(ConfigSection):
     )
     show: tuple[Literal["seconds", "memory"], ...] = Field(
         ("seconds", "memory"),
-        description="Figures of a team's best run that the board shows, to two digits: seconds, "
+        description="Figures of a run that teams see, also on the board, to two digits: seconds, "
         "memory, both or none.",
     )
 

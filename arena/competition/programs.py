@@ -115,16 +115,20 @@ def two_digits(number: float) -> float:
 def failure_of(run: ProgramRun, settings: Settings) -> Fault:
     """Return the fault that the team of a failed run is shown; it says nothing of the output.
 
-    >>> failure_of(ProgramRun("time", 601.3, 590.0, 211.0), Settings.of(metric="auc")).message[:75]
-    'It did not end within 600 seconds. It ran for 600 seconds and used 210 MB o'
+    >>> failure_of(ProgramRun("time", 601.3, 590.0, 211.0), Settings.of(metric="auc")).message[:84]
+    'It did not end within 600 seconds. It ran for 600 seconds. It used 210 MB of memory.'
     """
     limits = {**settings.programs.model_dump(), "max_bytes": settings.limits.max_bytes}
-    return Fault(
-        run.end,
-        f"{_ENDS[run.end].format_map(limits)} It ran for {two_digits(run.seconds):g} seconds and "
-        f"used {two_digits(run.peak_mb):,g} MB of memory. Nothing else is shown of a run on the "
-        f"hidden inputs: try the program on the sample inputs.",
-    )
+    figures = {
+        "seconds": f"It ran for {two_digits(run.seconds):g} seconds.",
+        "memory": f"It used {two_digits(run.peak_mb):,g} MB of memory.",
+    }
+    sentences = [
+        _ENDS[run.end].format_map(limits),
+        *(figures[name] for name in settings.programs.show),
+        "Nothing else of a run on hidden inputs is shown: try the program on the sample inputs.",
+    ]
+    return Fault(run.end, " ".join(sentences))
 
 
 def concealed(
@@ -150,3 +154,24 @@ def programs_in(events: Iterable[Event]) -> dict[str, ProgramRecord]:
         elif event.kind == SET_ASIDE:
             records.pop(str(event.payload["program"]), None)
     return records
+
+
+FIGURES: Mapping[str, tuple[str, str]] = {
+    "seconds": ("seconds", "seconds"),
+    "memory": ("memory_mb", "peak_mb"),
+}
+"""A figure in ``[programs] show`` -> its column on the board, and its key in a record of a run."""
+
+
+def figures_in(events: Iterable[Event], settings: Settings) -> dict[int, dict[str, float]]:
+    """Return the figures that the board shows, to two digits, of each submission of a program."""
+    chosen = [FIGURES[name] for name in settings.programs.show]
+    if not settings.programs.sandbox or not chosen:
+        return {}
+    return {
+        event.payload["submission"]: {
+            column: two_digits(event.payload["run"][key]) for column, key in chosen
+        }
+        for event in events
+        if event.kind == "submission" and "run" in event.payload
+    }

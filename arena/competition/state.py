@@ -22,6 +22,7 @@ from arena.competition.phases import (
     with_all_rows,
     with_rows,
 )
+from arena.competition.programs import figures_in
 from arena.competition.quota import count_interrupted
 from arena.competition.roster import ROSTER_EVENTS, Roster
 from arena.config import SAMPLE_NAME, Settings
@@ -311,6 +312,9 @@ def public_standings(
         roster=state.roster_at(until),
         sent=ledger.sent(until),
     )
+    if state.settings.programs.sandbox:
+        figures = figures_in(state.store.each_event("submission"), state.settings)
+        rows = [{**row, **figures.get(row["submission"], {})} for row in rows]
     return with_answers(state, rows, until)
 
 

@@ -36,6 +36,7 @@ from arena.competition.finalize import (
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.phases import solution_in
+from arena.competition.programs import figures_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
 from arena.competition.secondary import secondary_metrics
@@ -76,7 +77,8 @@ _FILES = frozenset(
 
 
 _BOARD_COLUMNS = (
-    "rank", "team", "score", "submission", "n_submissions", "baseline", "brackets",
+    "rank", "team", "score", "submission", "n_submissions", "baseline", "brackets", "seconds",
+    "memory_mb",
 )  # fmt: skip
 
 
@@ -540,6 +542,7 @@ def _of_public_board(
     yield from _unknown_columns("public.csv", shown, columns)
     roster = claims.roster(finalized=False)
     unranked = set(roster.unranked)
+    figures = figures_in(claims.events, claims.settings)
     sign = -1 if claims.result.get("greater_is_better") else 1
     ranked: dict[str, tuple[float, str]] = {}
     for team in dict.fromkeys(row["team"] for row in counting if row["released"] is not None):
@@ -558,6 +561,7 @@ def _of_public_board(
             "score": stands["released"],
             "n_submissions": sent[team],
             "baseline": team in roster.baselines,
+            **figures.get(stands["submission"], {}),
         }
         given = answers.of_row(team, stands["submission"])
         expected |= {f"answer_{key}": given.get(key, "") for key in claims.settings.question}

@@ -128,6 +128,10 @@ def _anything(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+_OPTIONAL = ("brackets", "seconds", "memory_mb")
+"""Columns of the public board that a competition may lack."""
+
+
 def competition_board(
     standings: Sequence[Row],
     *,
@@ -148,7 +152,7 @@ def competition_board(
     ]
     left_out = {
         *(() if submissions else ("submission",)),
-        *(() if any(row.get("brackets") for row in named) else ("brackets",)),
+        *(key for key in _OPTIONAL if not any(row.get(key) for row in named)),
     }
     answered = [key for key in (named[0] if named else ()) if key.startswith("answer_")]
     kinds = [

@@ -143,5 +143,7 @@ PUBLIC_COLUMNS = (
         "sent", ("n_submissions",), plain, "How many accepted submissions the team has.", 4
     ),
     StandingColumn("brackets", ("brackets",), str, "The brackets of the team.", 4),
+    StandingColumn("seconds", ("seconds",), plain, "The running time of its program.", 6),
+    StandingColumn("MB", ("memory_mb",), plain, "The memory that its program needed.", 6),
 )
 """The columns of the public board, in order."""

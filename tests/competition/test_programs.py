@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from arena.competition.competition import Competition
 from arena.competition.program_runs import RECEIVED_FOLDER
+from arena.competition.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import SandboxError, UsageError
 from arena.hookspecs import hookimpl
@@ -19,6 +21,7 @@ from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.types import Fault
+from arena.utils.parallel import NoProgress
 from program import write_csv
 from scripted_sandbox import ScriptedSandbox, manager_with, write_program
 from small_competition import N_ROWS, Clock
@@ -71,7 +74,11 @@ def make(
 
 
 def test_a_program_is_an_ordinary_submission(
-    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock
+    tmp_path: Path,
+    make: Make,
+    sandbox: ScriptedSandbox,
+    clock: Clock,
+    manager: PluginManager,
 ) -> None:
     path = write_program(tmp_path / "main.py", output=GOOD)
     write_csv(tmp_path / "same.csv", ["id", "y"], [(f"r{i}", i / N_ROWS) for i in range(N_ROWS)])
@@ -96,8 +103,17 @@ def test_a_program_is_an_ordinary_submission(
             competition.events("program received")[0].payload["sha256"] + ".py"
         ).read_bytes() == path.read_bytes()
         assert competition.audit() == ()
+        figures = {row["team"]: row.get("seconds") for row in competition.leaderboard()}
+        assert figures == {"ants": 12.0, "bees": None}
         competition.finalize(intervals=False)
         competition.export(tmp_path / "export")
+    public = tmp_path / "export" / "public.csv"
+    verify = partial(
+        verify_bundle, tmp_path / "export", tmp_path / "solution.csv", manager, NoProgress()
+    )
+    assert verify() == ()
+    public.write_text(public.read_text().replace(",350.0", ",250.0"))
+    assert any("public.csv" in problem for problem in verify())
 
 
 def test_a_failed_trial_counts_for_nothing(
@@ -118,7 +134,8 @@ def test_a_failed_trial_counts_for_nothing(
 def test_a_failed_run_shows_its_kind_and_two_digits(
     tmp_path: Path, make: Make, count_failed: bool
 ) -> None:
-    with make(programs={"count_failed": count_failed}) as competition:
+    show = ["seconds", "memory"] if count_failed else []
+    with make(programs={"count_failed": count_failed, "show": show}) as competition:
         for end in sorted(set(End) - {End.OK}):
             path = write_program(tmp_path / "main.py", end=end)
             submitted = competition.submit_program(path, "ants").submitted
@@ -126,8 +143,8 @@ def test_a_failed_run_shows_its_kind_and_two_digits(
             assert submitted.status == "rejected"
             (fault,) = submitted.faults
             assert fault.kind == end
-            assert "12 seconds" in fault.message
-            assert "350 MB" in fault.message
+            assert ("12 seconds" in fault.message) == bool(show)
+            assert ("350 MB" in fault.message) == bool(show)
             assert "12.3" not in fault.message
         assert competition.quota_used("ants") == (len(End) - 1 if count_failed else 0)
         assert competition.waiting_programs() == []

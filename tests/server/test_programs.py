@@ -64,6 +64,9 @@ def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
     page = server.member("ants").get(f"/api/v1/{NAME}/submissions").json()
     assert [one["status"] for one in page["requests"] if one["kind"] == "submit"] == ["accepted"]
     assert page["left_today"] == 1
+    board = server.client(accept="text/html").get(f"/{NAME}/").text
+    assert '<th scope="col" class="n">Seconds</th>' in board
+    assert '<td class="n">12</td><td class="n">350</td>' in board
     received, submission = (
         server.competition.events(kind)[0] for kind in ("program received", "submission")
     )
