@@ -34,6 +34,7 @@ from arena.utils.progress import shown
 if TYPE_CHECKING:
     from arena.competition.programs import ProgramRecord
     from arena.competition.queued_requests import RequestAnswer
+    from arena.competition.released_numbers import ReleasedNumbers
     from arena.competition.replay import Replay
     from arena.evaluation.similar import SimilarSubmissions
     from arena.interfaces import Scope
@@ -166,6 +167,15 @@ class CompetitionView:
         from arena.competition.phase_overview import describe_phases
 
         return describe_phases(self._state)
+
+    def released_numbers(self) -> tuple[ReleasedNumbers, ...]:
+        """Return how many scores each team was shown on each set of public rows.
+
+        Phases that share their public rows are counted together. For the organiser only.
+        """
+        from arena.competition.released_numbers import released_numbers
+
+        return released_numbers(self._state)
 
     def qualified_follow(self, phase: str) -> bool:
         """Return whether the teams named for a phase are those that its settings admit now.

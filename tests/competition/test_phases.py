@@ -149,6 +149,10 @@ def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) ->
             competition.in_phase("one").publish()
         assert len(competition.in_phase("one").replay(["full"]).history) == 1
         competition.disqualify(first.submission, "a leak")
+        # Two files of the first phase and the second; the third repeats. One rebuild shows .79.
+        (account,) = competition.released_numbers()
+        assert (account.phases, account.n_rows) == (("one", "two"), 100)
+        assert (account.by_phase, account.of_rebuilds) == ((1, 0), 1)
         (row,) = competition.leaderboard()
         assert (row["submission"], row["score"]) == (second.submission, 0.79)
 

@@ -6,18 +6,20 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document, say_error
-from arena.cli.folder import Directory, Wait, borrow_served, find_folder
+from arena.cli.folder import Directory, Wait, borrow_served, find_folder, look_at_competition
 from arena.cli.similar import say_similar
 from arena.competition.ledger import Ledger
 from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
+from arena.errors import UsageError
 from arena.evaluation.similar import Comparison, SimilarSubmissions
 from arena.report.terminal import print_table
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
@@ -29,6 +31,9 @@ from arena.types import Table
 from arena.utils.collection import collection_paused
 from arena.utils.progress import stage
 from arena.utils.text import shorten
+
+if TYPE_CHECKING:
+    from arena.competition.released_numbers import ReleasedNumbers
 
 app = typer.Typer(add_completion=False)
 
@@ -60,6 +65,14 @@ def audit(
             help="Compare only data recorded after this event: its hash, or its number.",
         ),
     ] = None,
+    released: Annotated[
+        bool,
+        typer.Option(
+            "--released",
+            help="List how many scores each team was shown on each set of public rows; compare "
+            "nothing.",
+        ),
+    ] = False,
     directory: Directory = None,
     data: Annotated[
         Path | None,
@@ -77,6 +90,12 @@ def audit(
     submissions of different teams are listed. With --since the chain of all events is checked, but
     only the small data of older events are compared; the omissions are listed.
     """
+    if released:
+        if head is not None or since is not None or data is not None or as_json:
+            raise UsageError("--released excludes other options.")
+        with look_at_competition(directory, wait) as competition:
+            _print_released(competition.released_numbers())
+        return
     if head is not None:
         check_hash(head)
     if since is not None and not _is_number(since):
@@ -100,6 +119,29 @@ def audit(
         raise typer.Exit(1)
     if not as_json:
         _print_conclusion(found)
+
+
+def _print_released(accounts: Sequence[ReleasedNumbers]) -> None:
+    for phases, group in groupby(accounts, lambda account: account.phases):
+        teams = list(group)
+        shown = f", shown by {', '.join(phases)}" if phases != ("",) else ""
+        columns = [*phases] if phases != ("",) else ["files"]
+        table = Table(
+            f"Scores on {teams[0].n_rows:,} public rows{shown}",
+            ("team", *columns, "after rebuilds", "in all"),
+            tuple(
+                (
+                    shorten(one.team, 32),
+                    *one.by_phase,
+                    one.of_rebuilds,
+                    sum(one.by_phase) + one.of_rebuilds,
+                )
+                for one in teams
+            ),
+        )
+        print_table(table, console(), most=None)
+    if not accounts:
+        console().print("No score was shown.")
 
 
 def _compare(store: Store, since: str | None, head: str | None, layout: Layout) -> _Found:
