@@ -103,7 +103,7 @@ def test_the_place_is_chosen_before_the_first_submission(tmp_path: Path, solutio
     toml.write_text(written.replace("# predictions =", f'predictions = "{tmp_path}/other"'))
     with Competition.open(tmp_path / "c") as competition:
         shutil.rmtree(tmp_path / "c" / PLACE)
-        assert competition._state.store.audit() == ()
+        assert competition.audit() == ()
 
 
 @pytest.mark.slow
@@ -237,11 +237,11 @@ def test_a_bucket_gives_the_same_results(tmp_path: Path, solution: Path, bucket:
         else:
             files.pipe_file(objects[0], damaged)
         with Competition.open(folder) as competition:
-            (said, *_) = competition._state.store.audit()
+            (said, *_) = competition.audit()
             assert f"s3://{objects[0]}" in said
     files.pipe_file(objects[0], whole)
     with Competition.open(folder) as competition:
-        assert competition._state.store.audit() == ()
+        assert competition.audit() == ()
 
 
 @pytest.mark.slow

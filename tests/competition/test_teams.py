@@ -11,8 +11,10 @@ import pytest
 
 from arena.competition.competition import Competition
 from arena.competition.verify import read_claims, receipt_problems, verify_bundle
+from arena.config import DATABASE_NAME
 from arena.errors import InputError, UsageError
 from arena.plugin.manager import PluginManager
+from arena.store import Store
 from arena.utils.parallel import NoProgress
 from competition_folder import change
 from program import write_csv
@@ -29,9 +31,9 @@ def solution(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def competition(tmp_path: Path, solution: Path) -> Any:
+def competition(tmp_path: Path, solution: Path, clock: Clock) -> Any:
     limits = {"per_day": 3, "total": 5}
-    with made(tmp_path, solution, Clock(), limits=limits, final={"rule": "chosen"}) as one:
+    with made(tmp_path, solution, clock, limits=limits, final={"rule": "chosen"}) as one:
         yield one
 
 
@@ -58,8 +60,8 @@ def test_a_renamed_team_continues_under_its_new_name(
     assert competition.submit(file_of(tmp_path, 4), "old").team == "new"
     assert competition.submit(file_of(tmp_path, 5), "new").status == "refused"
     assert board(competition) == {"new": 3, "other": 1}
-    instances = {one.instance for one in competition._state.store.releases()}
-    assert instances == {"old", "other"}  # the mechanism continues
+    with Store.open(competition.folder / DATABASE_NAME) as store:
+        assert {one.instance for one in store.releases()} == {"old", "other"}  # it continues
     competition.disqualify_team("old", "a reason")
     assert board(competition) == {"other": 1}
     competition.reinstate(team="new", reason="a mistake")
@@ -69,9 +71,9 @@ def test_a_renamed_team_continues_under_its_new_name(
     assert {key: event.payload[key] for key in ("team", "to")} == {"team": "old", "to": "new"}
 
 
-def test_a_merged_team_is_counted_together(competition: Competition, tmp_path: Path) -> None:
-    clock = competition._state.clock
-    assert isinstance(clock, Clock)
+def test_a_merged_team_is_counted_together(
+    competition: Competition, tmp_path: Path, clock: Clock
+) -> None:
     for number, team in ((1, "a"), (2, "b"), (3, "b")):
         competition.submit(file_of(tmp_path, number), team)
     competition.select("a", [1])
@@ -87,7 +89,7 @@ def test_a_merged_team_is_counted_together(competition: Competition, tmp_path: P
     assert "5 submissions in all" in competition.submit(file_of(tmp_path, 6), "b").faults[0].message
     (row,) = competition.finalize().standings
     assert row["team"] == "b"
-    assert len(competition._state.store.events("finalized")[-1].payload["finals"]["b"]) == 2
+    assert len(competition.events("finalized")[-1].payload["finals"]["b"]) == 2
     competition.select("b", [5])
     selected = [row["submission"] for row in competition.submissions("b") if row["selected"]]
     assert selected == [5]
@@ -152,8 +154,9 @@ def test_a_new_epoch_has_one_instance_for_a_merged_team(
     text = path.read_text().replace('mechanism = "full"', 'mechanism = "kaggle"')
     path.write_text(text.replace("epoch = 1", "epoch = 2"))
     with Competition.open(competition.folder, clock=Clock()) as opened:
-        assert {one.instance for one in opened._state.store.releases(2)} == {"b"}
         assert board(opened) == {"b": 2}
+    with Store.open(competition.folder / DATABASE_NAME) as store:
+        assert {one.instance for one in store.releases(2)} == {"b"}
 
 
 def test_refused(tmp_path: Path, solution: Path) -> None:
