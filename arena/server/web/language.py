@@ -1,46 +1,83 @@
-"""The languages of the pages: English in the source, others as catalogues in ``locale``.
+"""The languages of the pages: English in the source, others as catalogues.
 
-Texts are marked with ``_`` in Python and in the templates. The answers of the HTTP API are English,
-because programs and logs read them.
+The catalogues of arena are in ``locale``; a host adds others in ``locale/`` of the server's data
+(:func:`add_catalogues`). A text that a catalogue lacks is English. Texts are marked with ``_`` in
+Python and in the templates. The answers of the HTTP API are English, because programs and logs read
+them.
 """
 
 from __future__ import annotations
 
 import gettext
 import io
+import logging
+import re
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from pathlib import Path
 
-LANGUAGES = {"en": "English", "de": "Deutsch"}
+_LOGGER = logging.getLogger("arena.server.web")
 LOCALE = Path(__file__).parent / "locale"
+LANGUAGES = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français"}
+"""The code of each language, which is the name of its catalogue -> its name in itself."""
+_added: dict[str, gettext.NullTranslations] = {}
+"""The host's own catalogues, by their language."""
 
 current: ContextVar[str] = ContextVar("language", default="en")
 
 
+def add_catalogues(folder: Path) -> None:
+    """Add the host's catalogues, such as ``it.po``; that of a known language replaces its texts.
+
+    One that cannot be read is left out, and the log says why.
+    """
+    for path in sorted(folder.glob("*.po")):
+        try:
+            if not re.fullmatch("[a-z]{2,3}", path.stem):
+                raise ValueError("its name is no code of a language, such as it.po")
+            from babel import Locale
+
+            name = Locale.parse(path.stem).get_display_name() or path.stem
+            catalogue = _compiled(path)
+            catalogue.add_fallback(_catalogue(path.stem))
+        except Exception as error:  # noqa: BLE001 - of a library that reads a host's file
+            _LOGGER.warning("The catalogue %s is left out: %s.", path, error)
+            continue
+        _added[path.stem] = catalogue
+        LANGUAGES.setdefault(path.stem, name[0].upper() + name[1:])
+
+
 @cache
 def _catalogue(language: str) -> gettext.NullTranslations:
+    """Return arena's own catalogue of a language."""
     path = LOCALE / f"{language}.po"
-    if not path.exists():
-        return gettext.NullTranslations()
+    return _compiled(path) if path.exists() else gettext.NullTranslations()
+
+
+def _compiled(path: Path) -> gettext.NullTranslations:
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 
     compiled = io.BytesIO()
     with path.open("rb") as file:
-        write_mo(compiled, read_po(file, locale=language))
+        write_mo(compiled, read_po(file, locale=path.stem))
     compiled.seek(0)
     return gettext.GNUTranslations(compiled)
 
 
+def _current() -> gettext.NullTranslations:
+    language = current.get()
+    return _added.get(language) or _catalogue(language)
+
+
 def _(text: str) -> str:
     """Return a text in the language of the request under way."""
-    return _catalogue(current.get()).gettext(text) if text else ""
+    return _current().gettext(text) if text else ""
 
 
 def ngettext(one: str, many: str, number: int) -> str:
     """Return the form of a text for this number in the language of the request under way."""
-    return _catalogue(current.get()).ngettext(one, many, number)
+    return _current().ngettext(one, many, number)
 
 
 def speak(language: str) -> None:
@@ -55,7 +92,7 @@ _LONGEST = 200
 def choose(cookie: str | None, accepted: str) -> str:
     """Return the language of a browser: the chosen one, else the first known one it accepts.
 
-    >>> choose(None, "fr;q=0.9, de-AT, en;q=0.3"), choose("en", "de"), choose(None, "fr")
+    >>> choose(None, "it;q=0.9, de-AT, en;q=0.3"), choose("en", "de"), choose(None, "zz")
     ('de', 'en', 'en')
     """
     return cookie if cookie in LANGUAGES else _accepted(accepted[:_LONGEST])

@@ -45,6 +45,7 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
     import uvicorn
 
     from arena.server.web.app import create_app
+    from arena.server.web.language import add_catalogues
     from arena.server.web.mail import Postman
     from arena.server.web.operations import log_as_json
     from arena.server.web.protocol import limited_protocol
@@ -71,6 +72,7 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
         timeout_keep_alive=15,
         timeout_graceful_shutdown=30,
     )
+    add_catalogues(settings.layout.root / "locale")
     with Postman(site).working():
         uvicorn.Server(config).run(sockets=[sock])
 

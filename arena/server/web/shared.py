@@ -26,7 +26,7 @@ KEPT_SECONDS = 1.0
 """Pages say how long ago the scorer gave a sign of life."""
 _MOST = 200
 _SHARED = "arena.shared"
-_LANGUAGE_COOKIES = {f"language={code}".encode(): code for code in LANGUAGES}
+_LANGUAGE_COOKIE = b"language="
 _NOT_PLAIN = {b"authorization", b"content-length", b"transfer-encoding", b"expect", b"range"}
 Key = tuple[str, bytes, str, str]
 
@@ -82,8 +82,8 @@ class SharedAnswers:
             if name in _NOT_PLAIN:
                 return None, b""
             if name == b"cookie":
-                chosen = _LANGUAGE_COOKIES.get(value)
-                if chosen is None:
+                chosen = value.removeprefix(_LANGUAGE_COOKIE).decode("latin-1")
+                if not value.startswith(_LANGUAGE_COOKIE) or chosen not in LANGUAGES:
                     return None, b""
             elif name == b"accept-language":
                 accepted = value
