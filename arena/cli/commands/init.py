@@ -107,7 +107,8 @@ def init(
         typer.Option(
             "--settings",
             metavar="FILE",
-            help="Take every setting from this file, in the format of competition.toml.",
+            help="Take every setting from this file, in the format of competition.toml. Without a "
+            "mechanism in it, the default is that of --mechanism.",
         ),
     ] = None,
     seed: Annotated[
@@ -129,7 +130,10 @@ def init(
         if folder is None or solution is None:
             raise UsageError("--settings needs FOLDER and --solution.")
         manager, settings = PluginManager(), read_settings(settings_file)
-        _create(folder, solution, settings, manager, public_share, seed, inputs, protected=False)
+        protected = "mechanism" not in settings.public.model_fields_set
+        _create(
+            folder, solution, settings, manager, public_share, seed, inputs, protected=protected
+        )
         return
     _check_predictions(predictions)
     manager = PluginManager()
@@ -268,7 +272,8 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
             f"Give participants {folder / SAMPLE_NAME} and {SAMPLE_NOTE_NAME}, which explains "
             f"its columns; {set_in}",
         ]
-    deadline, now = competition.settings.competition.deadline, datetime.now(UTC)
+    board, now = competition.in_phase(), datetime.now(UTC)
+    deadline = board.settings.competition.deadline
     if deadline is not None and deadline >= now:
         lines.append(f"The deadline is {deadline:%Y-%m-%d %H:%M} UTC.")
     if competition.settings.programs.sandbox:
@@ -283,7 +288,7 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         *notes_of(asked),
         *meaning_of_columns(competition.solution, asked),
         *soft_label_warnings(competition.solution),
-        *protection_notes(competition.settings, competition.solution, competition.manager, now),
+        *protection_notes(board.settings, board.solution, competition.manager, now),
         f"Describe it to participants in {folder / PAGES_NAME}, where each page becomes a tab of "
         f"arena serve; what is in {folder / 'files'} is offered for download.",
         "To submit a file and show the public board:",
