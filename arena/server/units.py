@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,44 @@ InaccessiblePaths={folder} {data}
 WantedBy=multi-user.target
 """
 
+_RUNNER = """\
+# Runs the programs of teams. Its user can read neither the labels nor the records of the server.
+# Before the first start, as root: copy the inputs, and the file of the runner, which is made by
+#   {program} programs runner local -C {folder}
+# to hidden, sample and runner.json in /var/lib/arena-runner/{name}, owned by arena-run, mode 700.
+# Then, as arena-run: {program} programs check
+[Unit]
+Description=arena: runs programs of {name}
+After=arena-web.service
+
+[Service]
+User=arena-run
+Group=arena-run
+UMask=0077
+ExecStart={program} runner --to http://127.0.0.1:{port}/{name} \\
+    --token-file /var/lib/arena-runner/{name}/runner.json --sandbox {sandbox} \\
+    --inputs /var/lib/arena-runner/{name}/hidden --inputs /var/lib/arena-runner/{name}/sample
+Restart=always
+RestartSec=10
+TimeoutStopSec=30
+# A control group of its own, in which it limits each program.
+Delegate=yes
+InaccessiblePaths={folder} {data}
+ReadWritePaths=/var/lib/arena-runner
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=true
+PrivateTmp=true
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+_RUNNER_SETUP = """\
+id arena-run || useradd --system --user-group --no-create-home --shell /usr/sbin/nologin arena-run
+install -d -m 700 -o arena-run /var/lib/arena-runner
+"""
+
 _SETUP = """\
 #!/bin/sh
 # Run once as root: the users of the processes, and the folders that they share.
@@ -111,7 +150,7 @@ install -d -m 2770 -o arena-web -g arena-web {data}/intake {data}/intake/uploads
 install -d -m 2750 -o {owner} -g arena-web {data}/public
 install -d -m 700 -o {owner} {data}/scorer
 install -d -m 711 {data}/checker
-cp arena-*.service arena-*.socket /etc/systemd/system/
+{runners}cp arena-*.service arena-*.socket /etc/systemd/system/
 systemctl daemon-reload
 systemctl enable --now arena-web {enabled}
 # The link with which the organiser signs in:
@@ -252,6 +291,8 @@ class UnitCompetition:
     folder: Path
     name: str
     """In addresses."""
+    sandbox: str = ""
+    """In which its programs run; empty: it takes none."""
 
 
 def unit_files(
@@ -292,6 +333,7 @@ def unit_files(
         "first": competitions[0].folder,
         "names": ",".join(one.name for one in competitions),
         "folders": " ".join(str(one.folder) for one in competitions),
+        "runners": _RUNNER_SETUP if any(one.sandbox for one in competitions) else "",
         "enabled": " ".join(
             f"arena-checker-{one.name}.socket arena-scorer-{one.name}" for one in competitions
         ),
@@ -306,6 +348,9 @@ def unit_files(
             f"arena-checker-{one.name}.socket": _CHECKER_SOCKET.format_map(fields),
             f"arena-checker-{one.name}.service": _CHECKER.format_map(fields),
         }
+        if one.sandbox:
+            fields["sandbox"] = shlex.quote(one.sandbox)
+            files[f"arena-runner-{one.name}.service"] = _RUNNER.format_map(fields)
     values["competitions"] = services
     common = {
         "setup.sh": _SETUP,

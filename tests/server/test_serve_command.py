@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import socket
 import sqlite3
@@ -17,7 +18,7 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
-from arena.cli.commands import audit, backup, serve
+from arena.cli.commands import audit, backup, runner, serve
 from arena.cli.folder import find_folder
 from arena.competition.competition import Competition
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, ServerSection, read_settings
@@ -153,6 +154,28 @@ def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> No
         assert arguments[0] == "serve"
         known = {option for one in typer.main.get_command(serve.app).params for option in one.opts}
         assert {one for one in arguments if one.startswith("-")} <= known
+
+
+def test_the_unit_of_a_runner_keeps_it_from_labels_and_records() -> None:
+    competition = UnitCompetition(Path("/srv/race"), "race", "podman(oci_runtime=crun)")
+    files = unit_files(
+        [competition],
+        Path("/var/lib/arena"),
+        "race.example.org",
+        8000,
+        max_bytes=200 * 2**20,
+        owner="arena",
+        program="/usr/local/bin/arena",
+    )
+    unit = files["arena-runner-race.service"]
+    assert "InaccessiblePaths=/srv/race /var/lib/arena\n" in unit
+    line = next(one for one in unit.replace("\\\n", "").split("\n") if one.startswith("ExecStart="))
+    program, command, *arguments = shlex.split(line.removeprefix("ExecStart="))
+    assert (program, command) == ("/usr/local/bin/arena", "runner")
+    known = {option for one in typer.main.get_command(runner.app).params for option in one.opts}
+    assert {one for one in arguments if one.startswith("--")} <= known
+    assert arguments[arguments.index("--sandbox") + 1] == "podman(oci_runtime=crun)"
+    assert "arena-run" in files["setup.sh"]
 
 
 def test_the_units_of_the_examples_are_those_that_are_written() -> None:

@@ -35,12 +35,23 @@ def demo(
     ] = Path("arena-demo"),
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    programs: Annotated[
+        bool,
+        typer.Option(
+            "--programs", help="A code competition of four programs instead; needs bubblewrap."
+        ),
+    ] = False,
 ) -> None:
     """Run a demo competition of 32 models and print the board with the uncertainty of every rank.
 
     The models and the data (handwritten digits) come with scikit-learn. The files are read, stored
     and scored like those of any competition.
     """
+    if programs:
+        if output.as_json or output.report or output.charts or show:
+            raise UsageError("--programs shows its board only: leave the other options out.")
+        _show_programs(folder, seed)
+        return
     _prepare(folder)
     file = output.report or folder / _REPORT
     title = output.heading.title or _TITLE
@@ -66,6 +77,34 @@ def demo(
         _say_what_next(folder, seed, file)
     if show and not webbrowser.open(file.resolve().as_uri()):
         say_note(f"No browser could be started: open {file} yourself.")
+
+
+def _show_programs(folder: Path, seed: int) -> None:
+    """Run a code competition and print what each team, and then everybody, sees."""
+    from arena.cli.commands.demo_programs import run_demo
+    from arena.cli.console import Lines
+    from arena.cli.submission_output import print_answer, print_trial
+    from arena.utils.formatting import BoardDisplay
+
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"The folder {folder} is not empty: choose another one with --out.")
+    folder.mkdir(parents=True, exist_ok=True)
+    out = console()
+    for team, sent in run_demo(folder, seed=seed):
+        out.print(f"{team} sends a program.", soft_wrap=True)
+        if sent.trial is not None:
+            print_trial(sent.trial, Lines())
+        if sent.submitted is not None:
+            print_answer(sent.submitted, Lines(), BoardDisplay())
+    where = shlex.quote(str(folder / "race"))
+    lines = (
+        f"The hidden images are in {folder / 'hidden'}, the programs in {folder / 'programs'}.",
+        "To see the board with running times, and to run a program again:",
+        f"    arena leaderboard -C {where}",
+        f"    arena programs rerun 1 -C {where}",
+    )
+    for line in lines:
+        out.print(line, soft_wrap=True)
 
 
 def _prepare(folder: Path) -> None:

@@ -355,7 +355,7 @@ def _write_units(
     host = url.partition("://")[2] or "arena.example.org"
     root = (data or Path("/var/lib/arena")).absolute()
     files = unit_files(
-        [UnitCompetition(one.folder, one.name) for one in served],
+        [UnitCompetition(one.folder, one.name, one.sandbox) for one in served],
         root,
         host,
         port,
