@@ -494,6 +494,9 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
         if event.kind == "repair"
         for one in event.payload.get("lost_submissions", ())
     }
+    # An arena without phases wrote neither whose score was released nor which files were late.
+    has_phases = "phase" in claims.settings.model_fields_set
+    left_out = set() if has_phases else {"source", "late", "phase"}
     rows = _read(claims.folder / "submissions.csv", _rows)
     yield from _unknown_columns("submissions.csv", rows, next(iter(recorded.values()), {}))
     listed = {row["submission"]: row for row in rows}
@@ -504,9 +507,7 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
         if row is None:
             yield f"submissions.csv lacks submission {number}, which events.jsonl records."
             continue
-        # An earlier arena wrote neither whose score was released, nor which files were late, nor
-        # phases.
-        if expected.keys() - row.keys() - {"source", "late", "phase"}:
+        if expected.keys() - row.keys() - left_out:
             yield f"submissions.csv lacks cells of submission {number}."
         recorded_cells = {name: value for name, value in expected.items() if name in row}
         yield from _cells(f"submissions.csv: submission {number}", row, recorded_cells)

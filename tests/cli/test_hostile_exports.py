@@ -108,6 +108,10 @@ def columned(name: str) -> Callable[[Path], None]:
     return lines_of(name, lambda lines: [f"{lines[0]},more", *(f"{line},1" for line in lines[1:])])
 
 
+def last_column_removed(name: str) -> Callable[[Path], None]:
+    return lines_of(name, lambda lines: [line.rpartition(",")[0] for line in lines])
+
+
 def ranked(team: str, rank: str) -> Callable[[Path], None]:
     """Return what gives a team without a rank one on the public board."""
     return lines_of(
@@ -166,6 +170,10 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
     "public column": (columned("public.csv"), "public.csv has the column more"),
     "listed submission": (without("submissions.csv", 1), "submissions.csv lacks submission 1"),
     "listed twice": (doubled("submissions.csv"), "submissions.csv lists a submission twice"),
+    "missing column": (
+        last_column_removed("submissions.csv"),
+        "submissions.csv lacks cells of submission 1",
+    ),
     "listed column": (columned("submissions.csv"), "submissions.csv has the column more"),
     "a submission more": (
         replaced("submissions.csv", "\n1,", "\n99,"),
