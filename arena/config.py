@@ -451,7 +451,7 @@ class CombinedBoardSection(ConfigSection):
 
 
 class QuestionSection(ConfigSection):
-    """A question to participants, answered with a submission. Answers are public and on record."""
+    """A question to participants, answered with a submission."""
 
     of: Literal["submission", "team"] = Field(
         "submission",
@@ -466,6 +466,11 @@ class QuestionSection(ConfigSection):
     required: bool = Field(
         default=False, description="Whether a submission needs an answer: true or false."
     )
+    shown: Literal["board", "organisers"] = Field(
+        "board",
+        description="Who sees the answers: everybody, as a column of every board and on record "
+        "(board), or only organisers and the team, on the site, which can erase them (organisers).",
+    )
     brackets: bool = Field(
         default=False,
         description="Whether each choice is a bracket of the teams that give it: true or false.",
@@ -473,8 +478,8 @@ class QuestionSection(ConfigSection):
 
     @model_validator(mode="after")
     def _with_choices_for_brackets(self) -> Self:
-        if self.brackets and (self.of != "team" or not self.choices):
-            raise ValueError('brackets = true needs of = "team" and choices')
+        if self.brackets and (self.of != "team" or not self.choices or self.shown != "board"):
+            raise ValueError('brackets = true needs of = "team", choices and shown = "board"')
         if len(set(self.choices)) < len(self.choices):
             raise ValueError("each of the choices is named once")
         for choice in self.choices:
@@ -607,6 +612,11 @@ class Settings(ConfigSection):
         if freeze is not None and dates.start is not None and freeze <= dates.start:
             raise ValueError("[public] freeze must be after [competition] start")
         return self
+
+    @property
+    def public_questions(self) -> dict[str, QuestionSection]:
+        """The questions whose answers are on boards and on record."""
+        return {key: one for key, one in self.question.items() if one.shown == "board"}
 
     @property
     def brackets(self) -> dict[str, BracketSection]:

@@ -1,4 +1,4 @@
-"""Answers to the questions of a competition, ``[question.KEY]``. All are public and on record.
+"""Answers to the public questions of a competition, ``[question.KEY]``: they are on record.
 
 They come with a submission: its own answers belong to it, and those of the team replace earlier
 ones of the team.
@@ -43,6 +43,7 @@ class Answers:
         >>> Answers.of(settings, [Event(1, *facts, ANSWERED, payload, "", "")]).of_submissions
         {3: {'method': 'trees'}}
         """
+        questions = settings.public_questions
         of_submissions: dict[int, dict[str, str]] = {}
         of_teams: dict[str, dict[str, str]] = {}
         for event in sorted(events, key=lambda event: event.sequence):
@@ -52,7 +53,7 @@ class Answers:
                 of_teams[into] = {**of_teams.pop(team, {}), **of_teams.get(into, {})}
                 continue
             for key, answer in event.payload["answers"].items():
-                question = settings.question.get(key)
+                question = questions.get(key)
                 if question is not None and question.of == "submission":
                     of_submissions.setdefault(event.payload["submission"], {})[key] = answer
                 elif question is not None:
@@ -65,7 +66,7 @@ class Answers:
         """Return the rows of a board with the key ``answers``, in the order of the questions."""
         given = [self.of_row(row["team"], row["submission"]) for row in rows]
         return [
-            {**row, ANSWERS: {key: own[key] for key in settings.question if key in own}}
+            {**row, ANSWERS: {key: own[key] for key in settings.public_questions if key in own}}
             for row, own in zip(rows, given, strict=True)
         ]
 

@@ -201,7 +201,7 @@ class Competition(CompetitionView):
         return answer
 
     def _checked_answers(self, team: str, answers: Mapping[str, str]) -> dict[str, str]:
-        questions = self.settings.question
+        questions = self.settings.public_questions
         if not questions and not answers:
             return {}
         of_team = self.answers_of_teams().get(self._state.ledger.teams().current(team), {})

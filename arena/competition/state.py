@@ -159,7 +159,7 @@ class CompetitionState:
 
     def answers_at(self, until: datetime | None) -> Answers:
         """Return the answers to the questions without those that came after a time."""
-        events = self.events(*ANSWER_EVENTS) if self.settings.question else ()
+        events = self.events(*ANSWER_EVENTS) if self.settings.public_questions else ()
         return Answers.of(self.settings, _answered_until(events, until))
 
     def events(self, *kinds: str) -> tuple[Event, ...]:
@@ -322,7 +322,7 @@ def with_answers(
     state: CompetitionState, rows: list[dict[str, Any]], until: datetime | None = None
 ) -> list[dict[str, Any]]:
     """Return the rows of a board with the answers to the questions of the settings, if any."""
-    if not state.settings.question:
+    if not state.settings.public_questions:
         return rows
     return state.answers_at(until).added_to(rows, state.settings)
 

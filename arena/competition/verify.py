@@ -539,7 +539,7 @@ def _of_public_board(
     # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
     shown = list(_read(claims.folder / "public.csv", _rows))
     answers = Answers.of(claims.settings, _events_of(claims, *ANSWER_EVENTS))
-    columns = (*_BOARD_COLUMNS, *(f"answer_{key}" for key in claims.settings.question))
+    columns = (*_BOARD_COLUMNS, *(f"answer_{key}" for key in claims.settings.public_questions))
     yield from _unknown_columns("public.csv", shown, columns)
     roster = claims.roster(finalized=False)
     unranked = set(roster.unranked)
@@ -565,7 +565,9 @@ def _of_public_board(
             **figures.get(stands["submission"], {}),
         }
         given = answers.of_row(team, stands["submission"])
-        expected |= {f"answer_{key}": given.get(key, "") for key in claims.settings.question}
+        expected |= {
+            f"answer_{key}": given.get(key, "") for key in claims.settings.public_questions
+        }
         expected |= {"brackets": "; ".join(roster.brackets_of(team))}
         cells = {**dict.fromkeys(expected, ""), **row}  # without any answer, it has no column
         yield from _cells(f"public.csv: submission {stands['submission']}", cells, expected)

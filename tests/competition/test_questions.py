@@ -33,7 +33,11 @@ DOCUMENTS = {key: one.model_dump() for key, one in SETTINGS.question.items()}
     ("question", "said"),
     [
         ({"x": {"brackets": True, "choices": ["a"]}}, 'needs of = "team"'),
-        ({"x": {"of": "team", "brackets": True}}, "and choices"),
+        ({"x": {"of": "team", "brackets": True}}, "choices and"),
+        (
+            {"x": {"of": "team", "brackets": True, "choices": ["a"], "shown": "organisers"}},
+            'shown = "board"',
+        ),
         ({"x": {"choices": ["a", "a"]}}, "named once"),
         ({"x": {"choices": ["a  b"]}}, "double spaces"),
         ({"x": {"of": "team", "choices": ["a, b"], "brackets": True}}, "no comma"),

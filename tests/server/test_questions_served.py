@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from pathlib import Path
 
 import httpx
@@ -9,6 +11,8 @@ import pytest
 
 from arena.client import ServerError
 from arena.competition.competition import Competition
+from arena.errors import UsageError
+from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
 from labelled_competition import MANAGER, create, file_of, settings_of
 from program import run_here
@@ -17,7 +21,9 @@ from served_boards import MovedClock, served_here
 QUESTIONS = {
     "method": {"text": "<i>Method</i>", "required": True},
     "year": {"of": "team", "text": "Year", "choices": ["bachelor", "master"], "brackets": True},
+    "school": {"of": "team", "text": "School", "required": True, "shown": "organisers"},
 }
+PRIVATE = "Gymnasium am Rhein"
 
 
 @pytest.mark.slow
@@ -27,17 +33,20 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
     race = tmp_path / "race"
     Competition.create(race, tmp_path / "solution.csv", settings, manager=MANAGER).close()
     file = file_of(tmp_path, 1, 0.8)
-    with served_here(race, Layout(tmp_path / "served"), MovedClock(), ["owls"]) as served:
+    layout = Layout(tmp_path / "served")
+    with served_here(race, layout, MovedClock(), ["owls"]) as served:
         client, address = served.clients["owls"], str(served.organiser.base_url)
         assert client.info()["questions"].keys() == QUESTIONS.keys()
         for answers, said in (
             (None, "An answer to method is missing"),
-            ({"method": "x", "year": "phd"}, "must be one of"),
+            ({"method": "x", "year": "phd", "school": "x"}, "must be one of"),
+            ({"method": "x"}, "An answer to school is missing"),
             ({"method": "x", "other": "y"}, "There is no question 'other'"),
         ):
             with pytest.raises(ServerError, match=said):
                 client.submit(file, answers=answers)
-        sent = client.submit(file, answers={"method": "<b>trees</b>", "year": "master"})
+        given = {"method": "<b>trees</b>", "year": "master"}
+        sent = client.submit(file, answers={**given, "school": PRIVATE})
         assert client.submit(file)["request"] == sent["request"]  # the first answer, no question
         served.judge()
         assert client.wait(sent["request"])["status"] == "accepted"
@@ -49,6 +58,23 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
         assert "<b>trees" not in page
         table = httpx.get(f"{address}board.csv").text
         assert "answer_method" in table.splitlines()[0]
+        again = client.submit(file_of(tmp_path, 2, 0.7), answers={"method": "y"})  # school: known
+        served.judge()
+        assert client.request(sent["request"])["answers"] == {**given, "school": PRIVATE}
+        export = served.organiser.get("/admin/export/answers").text
+        assert f"{sent['request']},owls" in export
+        assert PRIVATE in export
+        assert PRIVATE not in page + table + json.dumps(client.info())
+        with contextlib.closing(Intake(layout.intake)) as intake:
+            intake.forget_answers(again["member"])
+        assert PRIVATE not in served.organiser.get("/admin/export/answers").text
+    database = (race / "arena.duckdb").read_bytes()
+    assert b"trees" in database
+    assert PRIVATE.encode() not in database
+    with Competition.open(race, manager=MANAGER) as competition:
+        with pytest.raises(UsageError, match="There is no question 'school'"):
+            competition.submit(file_of(tmp_path, 3, 0.7), "owls", answers={"school": "x"})
+        assert competition.audit() == ()
 
 
 def test_an_answer_of_the_command_line_names_its_question(tmp_path: Path) -> None:

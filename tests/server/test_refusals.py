@@ -53,7 +53,7 @@ ORGANISER: list[tuple[str, str, dict[str, Any], int, str]] = [
      "and not both"),
     ("POST", "/admin/publish", {"json": {"seen": "x"}}, 409, "after the deadline only"),
     ("POST", "/admin/finalize", {"json": {"seen": "x"}}, 409, "changed since this page"),
-    ("GET", "/admin/export/labels", {}, 404, "There are: accounts, acceptances, board"),
+    ("GET", "/admin/export/labels", {}, 404, "There are: accounts, acceptances, answers"),
 ]  # fmt: skip
 
 FORMS: list[tuple[str, dict[str, str], int, str]] = [

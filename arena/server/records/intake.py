@@ -39,7 +39,7 @@ Kind = Literal[
 
 ``submit``
     ``{"upload": ID, "file": NAME, "bytes": N, "sha256": HEX}`` and optionally ``"description"``,
-    ``"answers": {KEY: TEXT}`` to the questions.
+    ``"answers": {KEY: TEXT}`` to the questions; as ``"private"`` those that are not on record.
     ``upload`` is the name in :class:`~arena.server.records.uploads.Uploads`. Of a program's run on
     hidden inputs: ``{"program": ID, "file": NAME, "run": RESULT, "signature": HEX, "output": ID}``;
     ``output`` is its upload, which no team may download, and missing without one.
@@ -434,6 +434,24 @@ class Intake:
                 (competition, kind),
             ).fetchall()
         return [_request(row) for row in rows]
+
+    def answered_privately(self, competition: str, member: str) -> set[str]:
+        """Return the questions that an account answered so that only organisers see it."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT DISTINCT answers.key FROM requests, json_each(payload, '$.private')"
+                " AS answers WHERE competition = ? AND member = ?",
+                (competition, member),
+            ).fetchall()
+        return {row[0] for row in rows}
+
+    def forget_answers(self, member: str) -> None:
+        """Erase the answers of an account that only organisers see."""
+        with self._lock, transaction(self._connection) as connection:
+            connection.execute(
+                "UPDATE requests SET payload = json_remove(payload, '$.private') WHERE member = ?",
+                (member,),
+            )
 
     def competitions(self) -> Iterator[tuple[str, str]]:
         """Yield the id and the competition of each request."""

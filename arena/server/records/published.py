@@ -207,7 +207,12 @@ class CompetitionFacts:
     brackets: tuple[str, ...] = ()
     """The named sets of teams whose boards can be shown."""
     questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Key -> ``of``, ``text``, ``choices``, ``required`` and ``brackets`` of each question."""
+    """Key -> ``of``, ``text``, ``choices``, ``required``, ``shown`` and ``brackets``."""
+
+    @property
+    def public_questions(self) -> dict[str, Mapping[str, Any]]:
+        """The questions whose answers are columns of boards."""
+        return {key: one for key, one in self.questions.items() if one["shown"] == "board"}
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:

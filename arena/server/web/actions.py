@@ -201,8 +201,7 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
         known = call.site.intake.find(call.competition.name, team.name, key) if key else None
         if known is None:
             check_receives(call, received.at)
-            if answers := _answers(call, team, received.fields):
-                payload["answers"] = answers
+            payload |= _answers(call, team, received.fields)
         if call.competition.facts.programs is not None:
             program = await run_in_threadpool(programs.add, call, team, received, key, payload)
             new = program.payload["upload"] == stored.name
@@ -225,16 +224,31 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
             await run_in_threadpool(call.site.uploads.drop, stored.name)
 
 
-def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, str]:
-    """Return the answers in the fields of a form or a query; 422 if one is wrong or missing."""
+def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the public and the private answers in the fields of a form or a query, by their kind.
+
+    422 if one is wrong or missing. A question about the team needs one answer of the team, or one
+    of the sender if the answers are not public.
+    """
     given = {
         key.removeprefix(ANSWER): answer for key, answer in fields.items() if key.startswith(ANSWER)
     }
-    answered = call.competition.published.team(record_name(call, team)).answers
+    competition, questions = call.competition, call.competition.facts.questions
+    sender = call.account.account
+    answered = {
+        *competition.published.team(record_name(call, team)).answers,
+        *call.site.intake.answered_privately(competition.name, sender),
+    }
+    once = {key for key in answered if questions.get(key, {}).get("of") == "team"}
     try:
-        return check_answers(call.competition.facts.questions, given, answered)
+        checked = check_answers(questions, given, once)
     except UsageError as error:
         raise Problem(422, str(error)) from None
+    found: dict[str, dict[str, str]] = {}
+    for key, answer in checked.items():
+        kind = "answers" if questions[key]["shown"] == "board" else "private"
+        found.setdefault(kind, {})[key] = answer
+    return found
 
 
 def select(call: Call, submissions: Sequence[int]) -> Request:
@@ -663,6 +677,7 @@ def delete_account(call: Call) -> None:
         raise Problem(409, _("An organiser's account cannot be deleted here."))
     call.site.messages.forget(account)
     call.site.accounts.forget_person(account)
+    call.site.intake.forget_answers(account)
 
 
 def admin(call: Call, kind: str, payload: Mapping[str, Any]) -> Request:

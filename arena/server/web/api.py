@@ -864,12 +864,28 @@ def _all_answers(call: Call) -> Iterable[dict[str, Any]]:
         before = page[-1].seq
 
 
+def _submission_answers(call: Call) -> Iterable[dict[str, Any]]:
+    """Yield a row for each answer to a question."""
+    for request in call.site.intake.of_kind(call.competition.name, "submit"):
+        for kind in ("answers", "private"):
+            for key, answer in request.payload.get(kind, {}).items():
+                yield {
+                    "request": request.request,
+                    "team": call.competition.published.current_name(request.team),
+                    "received": request.received.isoformat(),
+                    "question": key,
+                    "answer": answer,
+                    "public": kind == "answers",
+                }
+
+
 EXPORTS: dict[str, Callable[[Call], Iterable[Mapping[str, Any]]]] = {
     "accounts": lambda call: (
         {**asdict(one), "created": one.created.isoformat()}
         for one in call.site.accounts.accounts(call.competition.name)
     ),
     "acceptances": lambda call: call.site.accounts.acceptances(call.competition.name),
+    "answers": _submission_answers,
     "board": lambda call: call.competition.board()[0],
     "requests": _all_answers,
     "teams": team_rows,
@@ -1109,7 +1125,7 @@ ENDPOINTS = (
              "Retract the published result: its rows are no longer shown.", 202,
              models.Reason, models.RequestState, (409, 415, 422)),
     Endpoint("GET", "/admin/export/{what}", "organiser", "admin", export,
-             "One export as CSV: accounts, acceptances, board, requests or teams.",
+             "One export as CSV: accounts, acceptances, answers, board, requests or teams.",
              answer="text/csv", errors=(404,)),
 )  # fmt: skip
 """All operations of the API of a competition."""

@@ -61,6 +61,9 @@ def request_state(sent: Sent) -> models.RequestState:
         "seconds": sent.seconds,
         "file": sent.file,
     }
+    if sent.request is not None:
+        payload = sent.request.payload
+        common["answers"] = {**payload.get("answers", {}), **payload.get("private", {})}
     if sent.program is not None:
         common["trial"] = dict(sent.program.trial) or None
     if sent.answer is not None:

@@ -371,6 +371,7 @@ class RequestState(BaseModel):
     message: str = ""
     selected: bool = False
     description: str = Field("", description="The team's note.")
+    answers: dict[str, str] = Field({}, description="The answers to questions that came with it.")
     reason: str = Field("", description="Why it is disqualified.")
     receipt: str | None = None
     sha256: str | None = None
