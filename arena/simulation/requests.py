@@ -177,7 +177,7 @@ class SimulationRequest:
         Path | None,
         Choice(
             "A past leaderboard in CSV, or a folder of them: the teams join, submit and score like "
-            "its teams."
+            "its teams. 'typical' needs none: some teams stop early, many come on the last day."
         ),
     ] = None
     drawn: Annotated[

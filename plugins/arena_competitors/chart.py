@@ -1,4 +1,4 @@
-"""The chart of an attack: released and true scores by number of submissions."""
+"""The charts of attacks: scores by number of submissions, and bias against honest feedback."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from arena.charts import Specification
-from arena.charts.specification import named, quantitative
+from arena.charts.specification import layered, named, quantitative
 from arena.types import Chart
+from arena_competitors.advice import Verdict
 from arena_competitors.campaign import Curve
 
 _WIDTH, _HEIGHT = 640, 320
@@ -36,6 +37,47 @@ def attack_chart(curves: Sequence[Curve], metric: str) -> Chart:
             "spec": _panel(curves, metric),
             "resolve": {"scale": {"y": "independent"}},
         },
+    )
+
+
+def feedback_chart(verdicts: Sequence[Verdict], metric: str) -> Chart:
+    """Draw the largest bias of each mechanism against the smallest honest gain that it shows.
+
+    Mechanisms with the same name but for their parameters have one colour and are joined, so that
+    mechanisms can be compared at equal feedback. One that shows no gain that was tried is left out.
+    """
+    shown = [one for one in verdicts if one.smallest_gain is not None]
+    values = [
+        {
+            "mechanism": one.mechanism,
+            "name": one.mechanism.partition("(")[0],
+            "gain": one.smallest_gain,
+            "bias": one.bias,
+            "high": one.bias if one.bias_high is None else one.bias_high,
+        }
+        for one in shown
+    ]
+    names = list(dict.fromkeys(row["name"] for row in values))
+    x = quantitative("gain", f"smallest honest gain shown in nine of ten trials ({metric})")
+    y = quantitative("bias", f"largest bias under attack ({metric})", scale={"zero": True})
+    color = named("name", names, legend={"orient": "right"})
+    tooltip = [{"field": field} for field in ("mechanism", "gain", "bias", "high")]
+    line: Specification = {
+        "mark": {"type": "line", "point": {"size": 60}, "strokeWidth": 1.5},
+        "encoding": {"x": x, "y": y, "color": color, "tooltip": tooltip},
+    }
+    bound: Specification = {
+        "mark": {"type": "rule", "opacity": 0.5},
+        "encoding": {"x": x, "y": y, "y2": {"field": "high"}, "color": color},
+    }
+    return Chart(
+        name="feedback",
+        title="Bias under attack against honest feedback",
+        description=(
+            "A point per mechanism: the smallest honest gain that it shows and the largest bias of "
+            "any attack, with the 95% upper bound of the bias; lower and further left is better."
+        ),
+        specification=layered([bound, line], height=_HEIGHT, rows=values),
     )
 
 

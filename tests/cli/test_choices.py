@@ -31,7 +31,7 @@ FUNCTIONS = {
 """Command -> the functions that do its jobs."""
 OF_COMMANDS = {
     *("as_json", "report", "charts", "chart", "table", "wide", "decimals", "unit", "strict"),
-    *("resume", "wait", "title", "organiser", "date", "logo"),
+    *("resume", "wait", "feedback_chart", "title", "organiser", "date", "logo"),
 }
 """What is printed and where, and what a program decides by itself."""
 OF_FUNCTIONS = {"manager", "progress", "row_sets", "columns", "settings", "board"}

@@ -128,7 +128,8 @@ def test_every_mechanism_that_shows_no_gain_is_named(budget: float | None) -> No
 
 @pytest.mark.slow
 def test_people_get_tables_and_a_picture(tmp_path: Path) -> None:
-    called = run_here("attack", *SMALL, "--chart", "curves.svg", cwd=tmp_path)
+    charts = ("--chart", "curves.svg", "--feedback-chart", "feedback.svg")
+    called = run_here("attack", *SMALL, *charts, cwd=tmp_path)
     assert called.returncode == 0, called.stderr
     words = called.stdout.replace("\n", " ")
     assert "smallest honest gain shown" in words
@@ -137,6 +138,7 @@ def test_people_get_tables_and_a_picture(tmp_path: Path) -> None:
     drawn = (tmp_path / "curves.svg").read_text(encoding="utf-8")
     assert drawn.count("<path") > 6
     assert "boosting" in drawn
+    assert "smallest honest gain" in (tmp_path / "feedback.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.few(5)

@@ -40,8 +40,8 @@ from arena.simulation.competition.setup import (
 )
 from arena.simulation.competition.teams import CompetitorKind, baseline_of, read_kinds
 from arena.simulation.data import Sizes, synthetic_world
-from arena.simulation.past.boards import read_boards
-from arena.simulation.past.teams import LikePast
+from arena.simulation.past.boards import PastBoard, read_boards
+from arena.simulation.past.teams import TYPICAL, LikePast, typical_board
 from arena.simulation.ranks.submission import shape_for
 from arena.simulation.requests import SimulationRequest
 from arena.types import PredictionKind
@@ -72,7 +72,7 @@ def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimul
     named = split_specifications(request.mechanisms or "")
     for mechanism in named:
         manager.mechanisms.resolve(mechanism)
-    like = None if request.like is None else LikePast(read_boards(request.like))
+    like = None if request.like is None else LikePast(boards_like(request.like))
     kinds = (DRAWN,) if request.drawn else read_kinds(request.kinds or KINDS, manager.competitors)
     baseline = None
     if request.baseline != "none" and not request.drawn:
@@ -108,6 +108,11 @@ def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimul
             f"no bounded range, which {_MECHANISM} needs. Choose others with --mechanism."
         )
     return replace(simulation, notes=tuple(notes))
+
+
+def boards_like(like: Path) -> tuple[PastBoard, ...]:
+    """Return the past boards of a path; ``typical`` is the board that imitates none."""
+    return (typical_board(),) if like == Path(TYPICAL) and not like.exists() else read_boards(like)
 
 
 def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:

@@ -125,6 +125,10 @@ _NOTEBOOK_TEAMS = 3
 """A pair of scores that at least so many teams share is that of a public notebook."""
 
 
+TYPICAL = "typical"
+"""The name of :func:`typical_board` where a path of boards is expected."""
+
+
 def typical_board() -> PastBoard:
     """Return a board without measured scores, for a simulation that imitates none.
 

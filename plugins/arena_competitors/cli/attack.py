@@ -73,6 +73,13 @@ def attack(
     chart: Annotated[
         Path | None, typer.Option(help="Write a chart of the curves: .svg, .png or .json.")
     ] = None,
+    feedback_chart: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a chart of the bias of each mechanism against the smallest honest gain "
+            "that it shows: .svg, .png or .json."
+        ),
+    ] = None,
     directory: Annotated[
         Path | None, typer.Option("-C", metavar="DIR", help=_DIRECTORY_HELP)
     ] = None,
@@ -108,17 +115,23 @@ def attack(
         budget=budget,
     )
     study = request.prepare(wanted, directory, wait)
-    check_chart_path(chart)
+    for path in (chart, feedback_chart):
+        check_chart_path(path)
     for note in study.notes:
         say_note(note)
     with ProgressDisplay() as progress, where.open() as engine, resumable(resume, progress):
         # Repetitions on this machine are too short to be worth a process, unless asked for.
         alone = where.engine == "local" and where.workers == 0
         outcome = request.run(study, progress, None if alone else engine)
-    if chart is not None:
-        from arena_competitors.chart import attack_chart
+    if chart is not None or feedback_chart is not None:
+        from arena_competitors import chart as charts
 
-        write_chart(attack_chart(outcome.curves, outcome.study.metric).specification, chart)
+        if chart is not None:
+            drawn = charts.attack_chart(outcome.curves, outcome.study.metric)
+            write_chart(drawn.specification, chart)
+        if feedback_chart is not None:
+            drawn = charts.feedback_chart(outcome.verdicts, outcome.study.metric)
+            write_chart(drawn.specification, feedback_chart)
     if as_json:
         print_document(outcome.to_dict())
     else:
