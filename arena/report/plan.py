@@ -358,12 +358,36 @@ def _chart(plan: Plan, title: str) -> Chart:
     tooltip = [{"field": name} for name in ("what", "rows", "probability")]
     dash = {"field": "what", "type": "nominal", "sort": order, "legend": None}
     encoding = {"x": x, "y": y, "color": color, "strokeDash": dash, "tooltip": tooltip}
-    layer = {"mark": {"type": "line", "point": True}, "encoding": encoding}
+    lines = {"mark": {"type": "line", "point": True}, "encoding": encoding}
+    # The interval of the truly best holds under either prior, and is drawn once.
+    certain = "best_wins" if plan.rows[0].best_wins is not None else "best_wins_nonparametric"
+    bands = [
+        {
+            "rows": row.test_rows,
+            "what": _NAMES[certain if name == "best_wins" else name],
+            "low": low,
+            "high": high,
+        }
+        for row in plan.rows
+        for name, (low, high) in row.intervals.items()
+        if name in _NAMES
+    ]
+    band = {
+        "data": {"values": bands},
+        "mark": {"type": "area", "opacity": 0.12},
+        "encoding": {
+            "x": x,
+            "y": {**y, "field": "low"},
+            "y2": {"field": "high"},
+            "color": color,
+        },
+    }
     return Chart(
         "plan",
         title,
         "Probabilities by the number of private rows: that the truly best wins, under two priors, "
         "that the winner is shown to be best, and the power of the paired test for two submissions "
-        "and corrected for all pairs.",
-        layered([layer], height=320, rows=values),
+        f"and corrected for all pairs. Bands: {level_text(plan.level)} intervals; that of the "
+        "truly best holds under either prior.",
+        layered([lines, band], height=320, rows=values),
     )

@@ -47,20 +47,20 @@ def feedback_chart(verdicts: Sequence[Verdict], metric: str) -> Chart:
     mechanisms can be compared at equal feedback. One that shows no gain that was tried is left out.
     """
     shown = [one for one in verdicts if one.smallest_gain is not None]
+    names = {one.mechanism: one.mechanism.partition("(")[0] for one in shown}
     values = [
         {
             "mechanism": one.mechanism,
-            "name": one.mechanism.partition("(")[0],
+            "name": names[one.mechanism],
             "gain": one.smallest_gain,
             "bias": one.bias,
             "high": one.bias if one.bias_high is None else one.bias_high,
         }
         for one in shown
     ]
-    names = list(dict.fromkeys(row["name"] for row in values))
     x = quantitative("gain", f"smallest honest gain shown in nine of ten trials ({metric})")
     y = quantitative("bias", f"largest bias under attack ({metric})", scale={"zero": True})
-    color = named("name", names, legend={"orient": "right"})
+    color = named("name", list(dict.fromkeys(names.values())), legend={"orient": "right"})
     tooltip = [{"field": field} for field in ("mechanism", "gain", "bias", "high")]
     line: Specification = {
         "mark": {"type": "line", "point": {"size": 60}, "strokeWidth": 1.5},

@@ -14,6 +14,7 @@ from arena.errors import InputError, MetricError, UnknownNameError, UsageError
 from arena.evaluation.row_weights import metric_on_rows_of
 from arena.evaluation.solution_metric import metric_of_outline
 from arena.plugin.manager import PluginManager
+from arena.report.plan import plan_report
 from arena.simulation.plan import pilot as pilot_module
 from arena.simulation.plan.drawn import (
     Design,
@@ -218,6 +219,10 @@ def test_answers_name_every_question():
         rows = dict(told.answers())["How many private rows?"]
         assert ("300 under a normal prior" in rows) is is_answer
         assert ("90% would need" in told.paragraph()) is is_answer
+    rows_section = next(one for one in plan_report(advice).sections if one.charts)
+    _, bands = rows_section.charts[0].specification["layer"]
+    assert len({row["what"] for row in bands["data"]["values"]}) == 4
+    assert all(row["low"] <= row["high"] for row in bands["data"]["values"])
     document = advice.to_dict()
     assert [sweep["name"] for sweep in document["sweeps"]] == [
         "public_share", "per_day", "rows", "teams",
