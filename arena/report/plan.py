@@ -148,10 +148,15 @@ def questions_report(questions: QuestionPlan) -> Report:
 
 
 def _needed_cells(label: str, one: NeededRows) -> tuple[Any, ...]:
-    high = "no upper limit" if one.high is None else f"{one.high:,.0f}"
-    normal = "none" if one.test_rows is None else f"{one.test_rows:,.0f}"
-    other = "none" if one.nonparametric is None else f"{one.nonparametric:,.0f}"
-    return (label, percent(one.probability), normal, other, f"{one.low:,.0f} to {high}")
+    """Return the rows for a probability; without an answer if the interval is too wide for one."""
+    interval = (
+        f"at least {one.low:,.0f}" if one.high is None else f"{one.low:,.0f} to {one.high:,.0f}"
+    )
+    points = [
+        "" if value is None or not one.is_known else f"{value:,.0f}"
+        for value in (one.test_rows, one.nonparametric)
+    ]
+    return (label, percent(one.probability), *points, interval)
 
 
 def _rows_section(plan: Plan, metric: str) -> Section:
@@ -195,10 +200,10 @@ def _rows_section(plan: Plan, metric: str) -> Section:
     text = (
         "Of the pilot's own submissions. A probability is given under a normal and a nonparametric "
         "prior of the true scores, which the pilot does not show; the interval does not depend on "
-        "a prior. No upper limit: the pilot cannot exclude that submissions are equally good "
-        "there, and then no number of rows is enough. Power: of a paired test of two submissions "
-        "named in advance. Winner shown: the winner is shown to be better than every other "
-        "submission, which needs more rows.\n\n"
+        "a prior. Where no number is given, the pilot does not tell it: submissions may be equally "
+        "good there, or nearly. More submissions, or more rows of each, would narrow it. Power: of "
+        "a paired test of two submissions named in advance. Winner shown: the winner is shown to "
+        "be better than every other submission, which needs more rows.\n\n"
         f"{plan.submissions:,} submissions on {plan.pilot_rows:,} private rows. The standard error "
         f"of the difference of two of them is {plan.standard_error:.3g} in {metric} (median over "
         f"pairs)."

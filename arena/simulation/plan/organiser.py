@@ -37,8 +37,6 @@ SWEEPS = {
 }
 """The quantities that can be swept, in words."""
 _MOST_OUTSIDE = 0.01
-_WIDEST_RATIO = 10
-"""The ends of an interval of needed rows, from which on it answers nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -484,8 +482,7 @@ def _with_interval(design: DesignFigures, name: str, show: Callable[[float], str
 
 def _is_known(needed: Sequence[NeededRows]) -> bool:
     """Return whether the interval of the rows for 90% says how many they are."""
-    rows = _for_answers(needed)
-    return rows.high is not None and rows.high <= _WIDEST_RATIO * rows.low
+    return _for_answers(needed).is_known
 
 
 def _for_answers(needed: Sequence[NeededRows]) -> NeededRows:

@@ -58,6 +58,8 @@ _SCENARIOS = 80
 _ERRORS_OF_A_SCENARIO = 400
 _BOARDS_OF_A_SCENARIO = 16
 _SHARES = (0.5, 0.8, 0.9, 0.95)
+_WIDEST_RATIO = 10
+"""The ends of an interval of needed rows, up to which it answers something."""
 _STEPS = (0.25, 0.5, 1, 2, 4, 8, 16)
 
 Interval: TypeAlias = tuple[float, float]
@@ -114,6 +116,11 @@ class NeededRows:
     high: float | None
     """The ends of the interval; None: the pilot cannot exclude submissions of equal true scores, so
     no number of rows is certain to be enough."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the interval is narrow enough to say how many rows it takes."""
+        return self.high is not None and self.high <= _WIDEST_RATIO * self.low
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,6 +219,9 @@ def test_answers_name_every_question():
         rows = dict(told.answers())["How many private rows?"]
         assert ("300 under a normal prior" in rows) is is_answer
         assert ("90% would need" in told.paragraph()) is is_answer
+        section = next(one for one in plan_report(told).sections if one.charts)
+        (cells,) = section.tables[0].rows
+        assert cells[2:4] == (("300", "310") if is_answer else ("", ""))
     rows_section = next(one for one in plan_report(advice).sections if one.charts)
     _, bands = rows_section.charts[0].specification["layer"]
     assert len({row["what"] for row in bands["data"]["values"]}) == 4
