@@ -338,7 +338,7 @@ def _judge_run(
         return RequestAnswer(
             request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT
         )
-    submitted = handler.submit(submission)
+    submitted = handler.submit(replace(submission, answers=payload.get("answers", {})))
     return RequestAnswer(
         *(request.seq, request.request, request.kind, submitted.team, submitted.status),
         submitted=submitted,

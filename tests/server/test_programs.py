@@ -75,6 +75,16 @@ def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
     assert server.competition.audit() == ()
 
 
+def test_the_page_says_what_a_program_gets(server: ProgramServer) -> None:
+    server.member("ants")
+    page = server.client(accept="text/html").get(f"/{NAME}/submit")
+    assert page.status_code == 200
+    for text in ("python3 main.py", "600 s", "4096 MB", "no network"):
+        assert text in page.text
+    assert "sha256:" not in page.text  # a digest of inputs that are easy to guess would tell them
+    assert "sha256:" not in server.client().get(f"/api/v1/{NAME}").text
+
+
 def test_a_failed_trial_shows_its_log_and_counts_for_nothing(server: ProgramServer) -> None:
     sent = server.send("ants", script(trial_end="crash", log="no column"))
     server.runner().run()

@@ -128,7 +128,7 @@ def serve(
     first = served[0]
     public_url = (url or settings[0].server.url).rstrip("/")
     if print_units is not None:
-        max_bytes = max(one.limits.max_bytes for one in settings)
+        max_bytes = max(map(_largest_upload, settings))
         _write_units(print_units, served, data, public_url, port, max_bytes=max_bytes)
         return
     layout = Layout(data.absolute() if data else records_folder([one.folder for one in served]))
@@ -156,6 +156,13 @@ def serve(
         _run_scorer(first, layout, public_url, checker=bool(checker_user))
         return
     _run_all(served, layout, host, port, public_url, (web_user, checker_user), same_user=same_user)
+
+
+def _largest_upload(settings: Settings) -> int:
+    from arena.programs.unpack import PackedLimits
+
+    sandbox, most = settings.programs.sandbox, settings.limits.max_bytes
+    return max(most, PackedLimits().packed_bytes) if sandbox else most
 
 
 def _revealing(folder: Path) -> list[str]:

@@ -197,7 +197,8 @@ class CompetitionFacts:
     """The last published version of the private board; 0: there is none."""
     programs: Mapping[str, Any] | None = None
     """What a runner needs: ``limits``, ``sandbox``, ``environment``, and the digests ``sample`` and
-    ``inputs``; also ``trials_per_day``. None: teams submit predictions, not programs."""
+    ``inputs``; also ``trials_per_day``, and the size of the largest program, ``packed_bytes``.
+    None: teams submit predictions, not programs."""
     baselines: tuple[str, ...] = ()
     """The organiser's own teams."""
     phases: tuple[Mapping[str, Any], ...] = ()
@@ -213,6 +214,11 @@ class CompetitionFacts:
     def public_questions(self) -> dict[str, Mapping[str, Any]]:
         """The questions whose answers are columns of boards."""
         return {key: one for key, one in self.questions.items() if one["shown"] == "board"}
+
+    @property
+    def largest_upload(self) -> int:
+        """The bytes of the largest file that a team may send: predictions, or a program."""
+        return self.max_bytes if self.programs is None else int(self.programs["packed_bytes"])
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:

@@ -14,6 +14,7 @@ from arena.competition.view import CompetitionView
 from arena.config import SAMPLE_NAME
 from arena.interfaces import ExplainsScores, Mechanism, Metric, source_of
 from arena.programs.digests import digest_of_folder
+from arena.programs.unpack import PackedLimits
 from arena.public_board.chance import chance_difference, independent_rows
 from arena.public_board.mechanism import find_mechanism, public_metric
 from arena.server.records.published import CompetitionFacts
@@ -101,6 +102,7 @@ def _programs(competition: CompetitionView) -> dict[str, Any] | None:
         "inputs": _digest(competition.folder / section.inputs),
         "limits": {name: getattr(section, name) for name in (*named, "gpus")},
         "trials_per_day": section.trials_per_day,
+        "packed_bytes": PackedLimits().packed_bytes,
     }
 
 

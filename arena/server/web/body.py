@@ -259,7 +259,7 @@ async def receive(
         507 if the files of the account in this competition fill the room that it has; otherwise as
         :func:`read_upload`.
     """
-    limits, most = competition.limits, competition.facts.max_bytes
+    limits, most = competition.limits, competition.facts.largest_upload
     room = limits.max_stored_bytes or _STORED_FILES * most
     stated = whole_number(request.headers.get("content-length", ""))
     size = most if stated is None else min(stated, most)

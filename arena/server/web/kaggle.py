@@ -98,7 +98,7 @@ def _open_place(call: Call, file: str, size: int) -> dict[str, str]:
     actions.check_may_submit(call)
     actions.check_open(call, call.site.clock())
     _check_left(call)
-    most = call.competition.facts.max_bytes
+    most = call.competition.facts.largest_upload
     if size > most:
         raise Problem(413, f"The file is too large: the limit is {most:,} bytes.")
     secret, gone = call.site.accounts.open_slot(

@@ -241,8 +241,9 @@ def _send_run(
     }
     if output is not None:
         payload["output"] = output
-    if description := program.payload.get("description"):
-        payload["description"] = description
+    for key in ("description", "answers"):
+        if key in program.payload:
+            payload[key] = program.payload[key]
     request, new = call.site.intake.append(
         competition=program.competition,
         team=program.team,
