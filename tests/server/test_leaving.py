@@ -127,7 +127,7 @@ def test_an_organiser_of_another_competition_gets_no_key_by_mail(tmp_path: Path)
     mail = {"smtp_host": "mail.example.org", "smtp_from": "a@example.org"}
     web = WebSite(tmp_path, also={"other": mail}, **mail)
     ada = web.person("ada", "Ants", contact="ada@example.org")
-    web.site.accounts.enter("other", ada, organiser=True)
+    web.site.accounts.enter("other", ada, organiser="organiser")
     web.browser().post("/sign-in/lost", data={"contact": "ada@example.org"})
     assert web.site.mails.claim() is None
     web.close()

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from arena.server.web.api import ENDPOINTS
+from arena.server.web.pages import PAGES
 from asgi import respond
 from web_site import NAME, URL, WebSite
 
@@ -95,7 +97,7 @@ def test_an_organiser_changes_and_sees_nobody_of_another_competition(web: WebSit
     host = web.person("Host", organiser=True)
     accounts = web.site.accounts
     own = accounts.register("Org").account
-    accounts.enter(NAME, own, organiser=True)
+    accounts.enter(NAME, own, organiser="organiser")
     organiser, program = web.browser(own), web.program(web.token(own, "admin"))
     for account, status in ((account_of(web, "Bees"), 404), (host, 404)):
         for action in ("approve", "block"):
@@ -233,3 +235,34 @@ def in_thread(site: WebSite, headers: Any) -> tuple[int, bytes]:
         return other.submit(
             respond, site.app, "POST", path, headers=headers, body=[FILE]
         ).result()  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["judge", "reader"])
+def test_a_judge_and_a_reader_see_everything_and_change_nothing(web: WebSite, role: str) -> None:
+    """Every page and operation of organisers; a judge previews a rescore besides."""
+    host = web.browser(web.person("Org", organiser=True))
+    page = host.post(f"/{NAME}/admin/teams/organiser", data={"name": "Jo", "role": role}).text
+    guest = web.browser()
+    assert guest.post(f"/invite/{page.partition('/invite/')[2][:43]}").status_code == 303
+    account = next(one.account for one in web.site.accounts.accounts(NAME) if one.name == "Jo")
+    program = web.program(web.token(account, "admin"))
+    web.site.accounts.create_team(NAME, "Ants")
+    places = {"request": "0", "what": "teams", "team": "0"}
+    operations = [
+        *((program, one.method, f"/api/v1/{NAME}{one.path}") for one in ENDPOINTS
+          if one.who == "organiser"),
+        *((guest, method, f"/{NAME}{path}") for method, path, who, *_rest in PAGES
+          if who == "organiser"),
+    ]  # fmt: skip
+    for client, method, path in operations:
+        body = {} if client is guest or method == "GET" else {"json": {}}
+        answer = client.request(method, path.format(**places), **body)
+        previews = role == "judge" and path.endswith("/admin/rescore")
+        allowed = method == "GET" or previews
+        assert (answer.status_code == 403) != allowed, (method, path, answer.text)
+    assert [one.kind for one in web.site.intake.after(NAME, 0)] == ["rescore"] * (
+        2 * (role == "judge")
+    )
+    applied = program.post(f"/api/v1/{NAME}/admin/rescore", json={"preview": "abc"})
+    assert applied.status_code == 403

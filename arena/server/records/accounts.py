@@ -29,12 +29,12 @@ import re
 import secrets
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from arena.server.records.sqlite import Records, connect
 from arena.utils.look_alikes import looks
@@ -110,6 +110,12 @@ CREATE TABLE IF NOT EXISTS acceptances (
 """
 
 
+HostRole: TypeAlias = Literal["organiser", "judge", "reader"]
+HOST_ROLES: Mapping[HostRole, int] = {"organiser": 1, "judge": 2, "reader": 3}
+"""The roles on the organisers' pages, as they are stored. A reader sees everything and changes
+nothing; a judge can also preview a rescore."""
+
+
 class RefusedError(Exception):
     """The request of a person is refused; the message is a sentence for that person.
 
@@ -145,6 +151,8 @@ class Account:
         ``active``, ``waiting`` for the organiser's approval, or ``blocked``: likewise.
     created
         When the person registered.
+    role
+        What an organiser may do: everything, or less (:data:`HOST_ROLES`).
     """
 
     account: str
@@ -153,6 +161,7 @@ class Account:
     organiser: bool
     state: str
     created: datetime
+    role: HostRole = "organiser"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +259,11 @@ def team_key(name: str) -> str:
         if unicodedata.category(mark) not in {"Cf", "Mn"} and mark not in _BLANK
     )
     return "".join("".join(visible).casefold().split())
+
+
+def _role(stored: int) -> HostRole:
+    """Return the role of a stored number; that of no host is not looked at."""
+    return next((role for role, number in HOST_ROLES.items() if number == stored), "organiser")
 
 
 def _as_made(secret: str) -> str:
@@ -399,12 +413,18 @@ class Accounts(Records):
             on_server,
             state=row["state_here"],
             organiser=on_server.organiser or bool(row["organiser_here"]),
+            role="organiser" if on_server.organiser else _role(row["organiser_here"]),
         )
 
     def enter(
-        self, competition: str, account: str, state: str = "active", *, organiser: bool = False
+        self,
+        competition: str,
+        account: str,
+        state: str = "active",
+        *,
+        organiser: HostRole | None = None,
     ) -> None:
-        """Give an account its role in a competition.
+        """Give an account its role in a competition; ``organiser``: which one of a host, if any.
 
         A role that it has already is kept, but one that waits for approval ends with ``active``.
         """
@@ -412,7 +432,7 @@ class Accounts(Records):
             database.execute(
                 "INSERT INTO roles VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
                 "SET state = excluded.state WHERE state = 'waiting'",
-                (competition, account, state, organiser),
+                (competition, account, state, HOST_ROLES[organiser] if organiser else 0),
             )
 
     def competitions_of(self, account: str) -> set[str]:

@@ -704,6 +704,8 @@ def rescore(call: Call, preview: str) -> Request:
     """Preview a rescore, or apply it by the code of the preview."""
     if preview:
         call.check_fresh()
+        if call.account.role != "organiser":
+            raise Problem(403, _("With your role you can preview a rescore, and not apply it."))
     return admin(call, "rescore", {"preview": preview} if preview else {})
 
 

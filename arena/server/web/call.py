@@ -139,6 +139,17 @@ def check_runner(call: Call) -> None:
         raise Problem(401, "Only runners of this competition may ask this: the token is not valid.")
 
 
+def _check_organiser(call: Call, account: Account) -> None:
+    if not account.organiser:
+        # The same as for an address that does not exist.
+        raise Problem(404, _("There is no such page."))
+    previews = account.role == "judge" and call.request.scope["path"].endswith("/admin/rescore")
+    if call.request.method not in {"GET", "HEAD"} and account.role != "organiser" and not previews:
+        raise Problem(403, _("With your role you see these pages, and change nothing."))
+    if "admin" not in call.person.scopes:
+        raise Problem(403, _("This token does not have the scope admin. Create one that does."))
+
+
 def check_who(call: Call, who: str, scope: str) -> None:
     """Refuse a request whose sender may not send it.
 
@@ -161,11 +172,7 @@ def check_who(call: Call, who: str, scope: str) -> None:
         raise rules_not_accepted()
     account = call.account
     if who == "organiser":
-        if not account.organiser:
-            # The same as for an address that does not exist.
-            raise Problem(404, _("There is no such page."))
-        if "admin" not in person.scopes:
-            raise Problem(403, _("This token does not have the scope admin. Create one that does."))
+        _check_organiser(call, account)
         return
     if scope == "account" and person.program:
         raise Problem(403, _("A token cannot do this. Sign in with a browser."))
