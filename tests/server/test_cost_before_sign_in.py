@@ -113,7 +113,8 @@ def routes_of(web: WebSite) -> Iterator[tuple[str, str]]:
             continue
         path = route.path
         for name, value in {
-            "{competition}": NAME, "{id}": NAME, "{request}": "0" * 32, "{what}": "teams",
+            "{competition}": NAME, "{id}": NAME, "{request}": "0" * 32, "{run}": "1",
+            "{team}": "Ants", "{what}": "teams",
             "{version}": "1",
             "{page}": "overview", "{file}": "a.csv", "{image}": "a.png",
             "{secret}": "s" * 43, "{service}": "ListCompetitions", "{size}": "1",

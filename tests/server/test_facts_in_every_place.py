@@ -229,8 +229,8 @@ OF_A_PHASE: dict[str, Fact] = {
 NO_FACT = {
     "created", "submission", "submission failed", "submission interrupted", "finalized", "repair",
     "upgrade", "board rebuilt", "private board published", "request answered",
-    "request set aside", "program set aside", "server settings", "plugins", "objects", "paused",
-    "resumed", "exempted",
+    "request set aside", "program set aside", "program rerun", "server settings", "plugins",
+    "objects", "paused", "resumed", "exempted",
 }  # fmt: skip
 """Kinds of events that add to what boards follow from, or follow from it, and change no board."""
 

@@ -57,7 +57,17 @@ def senders(web: WebSite) -> dict[str, list[tuple[bytes, bytes]]]:
 def filled(path: str, value: str) -> str:
     path = path.replace("{competition}", NAME).replace("{id}", NAME)
     path = path.replace("{service}", "CreateSubmission")
-    for name in ("request", "what", "secret", "size", "modified", "file:path", "rest:path"):
+    for name in (
+        "request",
+        "run",
+        "team",
+        "what",
+        "secret",
+        "size",
+        "modified",
+        "file:path",
+        "rest:path",
+    ):
         path = path.replace(f"{{{name}}}", value)
     return path
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from arena.cli.completion import complete_team
 from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.interfaces.faults import plural
@@ -19,7 +20,12 @@ def qualify(
     phase: Annotated[str, typer.Argument(metavar="PHASE", help="The phase.")],
     team: Annotated[
         list[str] | None,
-        typer.Option("--team", "-t", help="A team; several times. Only with admit = listed."),
+        typer.Option(
+            "--team",
+            "-t",
+            help="A team; several times. Only with admit = listed.",
+            autocompletion=complete_team,
+        ),
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Record it and carry files over.")] = False,
     directory: Directory = None,
