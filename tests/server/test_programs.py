@@ -94,6 +94,18 @@ def test_a_failed_trial_shows_its_log_and_counts_for_nothing(server: ProgramServ
     assert server.competition.quota_used("ants") == 0
     page = server.member("ants").get(f"/api/v1/{NAME}/submissions").json()
     assert [one["status"] for one in page["requests"]] == ["trial_failed"]
+    assert list(server.layout.uploads.iterdir()) == []
+
+
+def test_a_program_that_a_machine_could_not_try_may_be_sent_again(server: ProgramServer) -> None:
+    key = {"Idempotency-Key": "file-1"}
+    first = server.send("ants", script(trial_end="machine"), **key).json()
+    server.runner().run()
+    assert server.state("ants", first["request"])["status"] == "set_aside"
+    assert list(server.layout.uploads.iterdir()) == []
+    second = server.send("ants", script(), **key).json()
+    assert (second["status"], second["request"] == first["request"]) == ("waiting", False)
+    assert server.send("ants", script(), **key).json()["request"] == second["request"]
 
 
 HOSTILE = {

@@ -91,10 +91,12 @@ class ProgramServer:
             self.accounts[team] = self.site.accounts.make_token(account, "test", "submit")[0]
         return self.client(authorization=f"Bearer {self.accounts[team]}")
 
-    def send(self, team: str, script: dict[str, Any], name: str = "main.py") -> Any:
+    def send(self, team: str, script: dict[str, Any], **headers: str) -> Any:
         """Submit a program; return the answer."""
         return self.member(team).post(
-            f"/api/v1/{NAME}/submissions?file={name}", content=json.dumps(script).encode()
+            f"/api/v1/{NAME}/submissions?file=main.py",
+            content=json.dumps(script).encode(),
+            headers=headers,
         )
 
     def state(self, team: str, request: str) -> dict[str, Any]:

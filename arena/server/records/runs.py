@@ -50,6 +50,8 @@ FINAL = (
     ProgramState.TRIAL_FAILED, ProgramState.REFUSED, ProgramState.RAN, ProgramState.SET_ASIDE
 )  # fmt: skip
 
+_AGAIN = {ProgramState.REFUSED, ProgramState.SET_ASIDE}
+
 
 class LeaseLostError(ArenaError):
     """Another runner has the run, or nobody (status 409)."""
@@ -133,6 +135,8 @@ class Runs(Records):
     ) -> Program:
         """Store a program, which waits for its trial; one with a known key is returned as it is.
 
+        One that was refused or set aside may be sent again.
+
         Raises
         ------
         TrialLimitError
@@ -142,8 +146,10 @@ class Runs(Records):
         key, time = key or program, received.astimezone(UTC).isoformat(timespec="microseconds")
         with self._change() as database:
             known = self._of("competition = ? AND team = ? AND key = ?", competition, team, key)
-            if known:
+            if known and known[0].state not in _AGAIN:
                 return known[0]
+            if known:
+                self._set(known[0], key=f"{key} of {known[0].program}")
             own = self._of("competition = ? AND team = ?", competition, team)
             today = sum(one.received.date() == received.astimezone(UTC).date() for one in own)
             if today >= trials_per_day:

@@ -102,6 +102,7 @@ def advance(call: Call) -> None:
     for program in runs.expire(name):
         if program.state is ProgramState.TRIAL_RUNS:
             runs.change(program, ProgramState.SET_ASIDE)
+            call.site.uploads.drop(program.payload["upload"])
         else:  # its place in the limits is on record, so the scorer returns it
             _send_run(call, program, {"end": "lost"}, signature="", output=None)
 
@@ -210,6 +211,7 @@ def _end_trial(call: Call, program: Program, document: Mapping[str, Any], end: s
     }
     if end == "machine":
         call.site.runs.change(program, ProgramState.SET_ASIDE)
+        call.site.uploads.drop(program.payload["upload"])
         return
     request = None
     state = ProgramState.TRIAL_FAILED
@@ -226,6 +228,8 @@ def _end_trial(call: Call, program: Program, document: Mapping[str, Any], end: s
         )
         request = asked.request
     call.site.runs.change(program, state, trial=json.dumps(trial), request=request)
+    if state is ProgramState.TRIAL_FAILED:  # nobody needs it any more
+        call.site.uploads.drop(program.payload["upload"])
 
 
 def _send_run(
