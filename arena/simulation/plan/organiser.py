@@ -331,7 +331,8 @@ class Advice:
             text = (
                 f"On a board that shows every score, one team with {own.submissions:,} submissions "
                 f"of random labels can improve its score on {own.public_rows:,} public rows by "
-                f"about {own.attack_bias:.2g}. "
+                f"about {own.attack_bias:.2g} by a plain vote over them, and by up to 1.8 times as "
+                f"much by a vote weighted with their scores. "
             )
         text += f"For {self.metric} arena init chooses {own.mechanism}. "
         if not own.attacked:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from arena.errors import InputError, UsageError
 from arena.simulation.plan.mechanisms import attack_bias, read_attacks
 from arena_competitors.functions import attack
+
+
+@pytest.mark.slow
+def test_a_weighted_vote_reaches_more_by_the_factor_that_is_said():
+    found = attack("boosting(vote=signed)", "full", rows=4_000, submissions=400, repeats=20)
+    weighted = ndtr(np.sqrt(0.1)) - 0.5
+    assert found.verdicts[0].bias == pytest.approx(weighted, rel=0.1)
+    assert 1.6 < weighted / attack_bias((0.0, 1.0), 400, 4_000) < 1.8
 
 
 @pytest.mark.slow
