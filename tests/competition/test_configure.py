@@ -101,6 +101,7 @@ def test_anything_else_is_refused_and_changes_no_file(
     assert not (folder / "pages").exists()
 
 
+@pytest.mark.slow
 def test_the_first_deadline_is_set_in_the_file_and_none_moves_after_the_end(tmp_path: Path) -> None:
     """Else a web process that is taken over could end a competition and show private scores."""
     create(tmp_path).close()

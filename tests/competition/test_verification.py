@@ -11,6 +11,7 @@ from labelled_competition import create, file_right_on
 from program import run_here
 
 
+@pytest.mark.slow
 def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> None:
     with create(tmp_path, analysis={"resamples": 20}) as competition:
         for team, right in (("Ants", 90), ("Bees", 40)):

@@ -16,6 +16,7 @@ from web_site import NAME, WebSite, listening
 ALLOWED = "access-control-allow-origin"
 
 
+@pytest.mark.slow
 def test_only_what_everybody_sees_is_read_by_other_sites_and_only_if_chosen(tmp_path: Path) -> None:
     for number, (embed, board) in enumerate(
         ((False, "anyone"), (True, "members"), (True, "anyone"))

@@ -57,6 +57,7 @@ def decide(intake: Intake, kind: Kind, sender: str = "", **payload: Any) -> str:
     return request.request
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shown", ["board", "own"])
 def test_ranks_of_yesterday_and_private_scores_after_publication(
     folder: Path, layout: Layout, shown: str
@@ -113,6 +114,7 @@ def _document(public: Published, name: str) -> Any:
     return document.json()
 
 
+@pytest.mark.slow
 def test_settings_apply_while_the_server_runs(folder: Path, layout: Layout) -> None:
     """By the web or by hand; what cannot be adopted leaves the former ones, and is said."""
     stop, config = threading.Event(), folder / CONFIG_NAME
