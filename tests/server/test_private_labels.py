@@ -165,7 +165,7 @@ def served(
     ).close()
     layout = Layout(shutil.copytree(queue, root / "server"))
     # Nothing follows the clock: the board is published after each submission, or in the end.
-    server = ServerSection(publish_seconds=publish_seconds)
+    server = ServerSection(publish_seconds=publish_seconds, embed=True)
     with (
         logged() as lines,
         Competition.open(root / "race", clock=lambda: NOON) as competition,
