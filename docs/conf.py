@@ -24,11 +24,13 @@ extensions = [
     "sphinx-mathjax-offline",
     "numpydoc",
     "sphinx_design",
+    "sphinx_copybutton",
 ]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 templates_path = ["_templates"]
 exclude_patterns = ["BUILD", "_build"]
+copybutton_selector = ":is(.highlight-bash, .highlight-python, .highlight-toml) pre"
 html_theme = "pydata_sphinx_theme"
 html_title = f"arena {release}"
 html_show_sourcelink = False

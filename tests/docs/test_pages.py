@@ -19,6 +19,7 @@ from arena.cli import discovery
 from arena.interfaces import Metric
 from arena.utils.distribution import DISTRIBUTION
 from checkout import python_path
+from page_blocks import WIDTH, blocks, shortened, without_numbers
 from program import run_here, write_csv
 
 ROOT = Path(__file__).parents[2]
@@ -40,15 +41,12 @@ THINNED = {
 """What runs for minutes in the documentation -> what is run here."""
 
 
-def blocks(page: str) -> list[tuple[str, str]]:
-    """Return the language and the text of each block that is to be run."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(r"^```(bash|python)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
-
-
 def shell_commands(page: str) -> list[str]:
     lines = [
-        line for language, text in blocks(page) if language == "bash" for line in text.split("\n")
+        line
+        for language, text in blocks(ROOT / page)
+        if language == "bash"
+        for line in text.split("\n")
     ]
     return [line for line in lines if line.strip()]
 
@@ -118,24 +116,31 @@ def test_the_two_commands_are_in_the_readme() -> None:
             ],
         )
         for name in NAMES
-        if blocks(name)
+        if blocks(ROOT / name)
     ],
 )
 def test_a_page_runs_from_top_to_bottom(
     page: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a folder with the files of the demo; the Python blocks of a page share their names."""
-    if page == "README.md":
+    of_demo = page == "README.md" or any(
+        language == "output" for language, _ in blocks(ROOT / page)
+    )
+    if of_demo:
         folder, _ = request.getfixturevalue("demo")
     else:
         folder = request.getfixturevalue("small_demo")
     if page in NEEDS and shutil.which(NEEDS[page]) is None:
         pytest.skip(f"there is no {NEEDS[page]}")
     own = shutil.copytree(folder, tmp_path / "own")
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", WIDTH if of_demo else "160")
     monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
     names: dict[str, object] = {}
-    for language, text in blocks(page):
+    printed = ""
+    for language, text in blocks(ROOT / page):
+        if language == "output":
+            assert without_numbers(text) == without_numbers(shortened(printed))
+            continue
         if language == "python":
             with contextlib.chdir(own):
                 exec(compile(text, page, "exec"), names)  # noqa: S102
@@ -156,6 +161,7 @@ def test_a_page_runs_from_top_to_bottom(
             assert done.returncode == 0, f"{command}\n{done.stderr}"
             said = (done.stdout + done.stderr).strip()
             assert said or ">" in command or not command.startswith("arena"), command
+            printed = done.stdout or printed
 
 
 @pytest.mark.slow
@@ -171,7 +177,7 @@ def test_what_the_demo_says_next_runs(demo: tuple[Path, str]) -> None:
 def test_the_metric_of_the_tutorial_is_one() -> None:
     first = next(
         text
-        for language, text in blocks("docs/tutorials/write-a-metric.md")
+        for language, text in blocks(ROOT / "docs/tutorials/write-a-metric.md")
         if language == "python"
     )
     names: dict[str, object] = {}
