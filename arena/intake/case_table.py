@@ -46,11 +46,13 @@ _FURTHER_CASE_NAMES = frozenset(
     ]
 )
 """Further names of the cases, where no column has one above: it may then be a group of cases."""
+_DATA_SETS = frozenset(("dataset", "dataset_name", "data_set", "problem", "problem_name"))
+"""Names of the cases of benchmarks, where no column has one above."""
 _ALGORITHM_WORDS = _ALGORITHM_NAMES | {
     *("algorithm", "classifier", "estimator", "framework", "learner", "regressor", "forecaster"),
     *("solver", "approach", "network", "pipeline", "run", "submission"),
 }
-"""Words in the name of the column of algorithms of a table with three columns."""
+"""Words in the name of a column of algorithms that has no usual name."""
 AUTO = "auto"
 """The repeats, or the cases of a wide table, are numbered in the order of the rows."""
 FROM_NAME, FROM_FOLDER = "name", "folder"
@@ -331,10 +333,17 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
         and (is_long or _holds_texts(cells))
     ]
     if len(algorithms) != 1:
-        return _recognised_three(table, columns)
+        three = _recognised_three(table, columns)
+        algorithms = [
+            name
+            for name, cells in zip(table.names, table.columns, strict=True)
+            if _ALGORITHM_WORDS & set(_words(name)) and name not in given and _holds_texts(cells)
+        ]
+        if three[1] or three[0] != columns or len(algorithms) != 1 or not _has_cases(table):
+            return three
     columns = replace(columns, algorithm=algorithms[0])
     note = f"Column {show(algorithms[0])} holds the algorithms"
-    usual = (_CASE_NAMES, _FURTHER_CASE_NAMES)
+    usual = (_CASE_NAMES, _FURTHER_CASE_NAMES, _DATA_SETS)
     named = ([name for name in table.names if name.casefold() in names] for names in usual)
     cases = next(filter(None, named), [])
     cases = [name for name in cases if name not in given]
@@ -342,6 +351,10 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
         columns = replace(columns, case=cases[0])
         note += f", and {show(cases[0])} the cases"
     return columns, (f"{note}; --algorithm and --case name other columns.",)
+
+
+def _has_cases(table: RawTable) -> bool:
+    return not {name.casefold() for name in table.names}.isdisjoint(_USUAL_CASES | _DATA_SETS)
 
 
 def _recognised_three(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tuple[str, ...]]:

@@ -139,5 +139,39 @@ def test_a_file_for_each_algorithm(take: Take, tmp_path: Path) -> None:
     assert _scores(board) == pytest.approx(official)
 
 
-def rank_of(table: Any, **settings: Any) -> Any:
-    return arena.rank(table, greater_is_better=True, resamples=20, **settings)
+@pytest.mark.repository("mirkobunse/critdd")
+def test_mean_ranks_by_losses_on_several_tasks(take: Take) -> None:
+    path = take("docs/source/2d_example.csv")
+    columns = CaseColumns(value="loss", task="diagram")
+    found = _scores(
+        rank_of(path, greater_is_better=False, aggregate="rank-then-mean", columns=columns)
+    )
+    table = pd.read_csv(path).pivot(index=["diagram", "dataset"], columns="method", values="loss")
+    assert found == pytest.approx(table.rank(axis=1).mean().to_dict())  # as its stats.friedman
+
+
+@pytest.mark.repository("hfawaz/InceptionTime")
+def test_columns_of_algorithms_and_data_sets_are_recognised(take: Take) -> None:
+    path = take("results-InceptionTime-85.csv")
+    found = _scores(
+        rank_of(path, aggregate="rank-then-mean", columns=CaseColumns(value="accuracy"))
+    )
+    table = pd.read_csv(path).pivot(
+        index="dataset_name", columns="classifier_name", values="accuracy"
+    )
+    assert found == pytest.approx(table.rank(axis=1, ascending=False).mean().to_dict())
+    assert len(found) == 12
+
+
+@pytest.mark.repository("ChangWeiTan/MultiRocket")
+def test_an_algorithm_that_lacks_values_is_set_apart(take: Take) -> None:
+    path = take("results/all_resamples_average.csv")
+    board = rank_of(path)
+    means = pd.read_csv(path, index_col=0).mean().drop("S-BOSS")
+    found = {one["team"]: one["score"] for one in board.standings}
+    assert found == pytest.approx(means.to_dict())
+    assert [one.file for one in board.rejected] == ["S-BOSS"]
+
+
+def rank_of(table: Any, *, greater_is_better: bool = True, **settings: Any) -> Any:
+    return arena.rank(table, greater_is_better=greater_is_better, resamples=20, **settings)

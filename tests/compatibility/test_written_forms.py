@@ -169,6 +169,9 @@ TABLES: dict[str, Any] = {
         for name, cells in BY_NAME.items()
     },
     "melted": LONG.rename(columns={"algorithm": "variable"}).to_csv(index=False),
+    "words in names": LONG.rename(columns={"algorithm": "clf_model", "case": "dataset"})
+    .assign(note="-")
+    .to_csv(index=False),
     "spaces": LONG.to_csv(index=False).replace(",", ", "),
     "numbered models": LONG.rename(columns={"algorithm": "model"})
     .replace({"u": 1, "v": 2})
