@@ -32,7 +32,7 @@ from arena_sandboxes.output import take_output
 from arena_sandboxes.watch import Watch
 
 _LAUNCH = """\
-prlimit --core=1:1 --pid $$ || ulimit -c 0
+prlimit --core=1:1 --pid $$ 2>/dev/null || ulimit -c 0
 ulimit -n 4096 2>/dev/null
 ulimit -d "$1" 2>/dev/null
 shift
@@ -123,9 +123,9 @@ class Bubblewrap:
         if not has_groups():
             sentences.append(
                 "The memory of a run's processes together and their cores are not limited, because "
-                "this user can make no control groups. Start the runner by "
-                "systemd with Delegate=yes (arena serve --print-units), or try systemd-run --user "
-                "--scope -p Delegate=yes arena ..."
+                "this user can make no control groups. Start the runner by systemd with "
+                "Delegate=yes (arena serve --print-units), or try systemd-run --user --scope -p "
+                "Delegate=yes arena ..."
             )
         return sentences
 
@@ -300,8 +300,11 @@ class _Started:
 
     def take(self, job: Job, box: Box) -> tuple[End, Path | None]:
         """Return the output, copied."""
+        scratch = self.scratch()
+        if scratch is None:
+            raise SandboxError("The output of a program cannot be read: /proc hides it.")
         try:
-            output = os.open("output", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self.scratch())
+            output = os.open("output", os.O_RDONLY | os.O_DIRECTORY, dir_fd=scratch)
         except OSError:  # the program may have taken its own rights to it
             return End.NO_OUTPUT, None
         try:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
 import zipfile
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from arena.errors import InputError
+from arena.programs.checked import last_check
 from arena.programs.digests import digest_of_folder
 from arena.programs.environments import Environment, make_environment
 from arena.programs.running import alone, environment_of
+from arena.testing import check_sandbox
+from arena.testing.hostile_programs import PROGRAMS
+from competition_folder import document
+from program import run_here
 
 WHEEL = "hello-1.0-py3-none-any.whl"
 PROGRAM = """\
@@ -113,3 +121,22 @@ def test_an_environment_and_a_trial_without_a_network(
     assert (tried.returncode, "No module named 'hello'" in tried.stdout) == (1, True)
     tried = arena("try", "requirements.txt", "--inputs", "sample", "-o", "other")
     assert (tried.returncode, tried.stdout.startswith("damaged file: ")) == (1, True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
+def test_a_check_prints_what_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [one for one in PROGRAMS if one.name in {"hidden-files", "network", "segfault"}]
+    monkeypatch.setattr("arena.testing.check_sandbox", partial(check_sandbox, programs=few))
+    done = run_here("programs", "check", "--json", cwd=tmp_path)
+    printed = document(done, "programs-check", int(os.geteuid() == 0))  # root is not held
+    assert set(printed["programs"]) == {one.name for one in few}
+    assert last_check("bwrap", printed["versions"])["not_held"] == printed["not_held"]  # type: ignore[index]
+    impossible = [replace(few[0], ends=frozenset())]
+    monkeypatch.setattr("arena.testing.check_sandbox", partial(check_sandbox, programs=impossible))
+    done = run_here("programs", "check", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "0 of 1 hostile programs were held." in done.stdout
+    assert "Not held: " in done.stdout
+    listed = document(run_here("programs", "sandboxes", "--json", cwd=tmp_path), "sandboxes")
+    assert "bwrap" in {one["name"] for one in listed["sandboxes"]}
