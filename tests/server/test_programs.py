@@ -301,6 +301,23 @@ FORGERIES: dict[str, dict[str, Any]] = {
 }
 
 
+def test_a_competition_is_not_finalized_while_programs_wait(server: ProgramServer) -> None:
+    organiser = server.site.accounts.register("Org", organiser=True).account
+    token = server.site.accounts.make_token(organiser, "test", "admin")[0]
+    host = server.client(authorization=f"Bearer {token}")
+
+    def finalize() -> Any:
+        seen = host.get(f"/api/v1/{NAME}/admin/health").json()["seen"]
+        return host.post(f"/api/v1/{NAME}/admin/finalize", json={"seen": seen})
+
+    sent = server.send("ants", script(trial_end="crash")).json()
+    refused = finalize()
+    assert (refused.status_code, "Programs wait or run: 1" in refused.text) == (409, True)
+    server.runner().run()
+    assert server.state("ants", sent["request"])["status"] == "trial_failed"
+    assert finalize().status_code == 202
+
+
 @pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
 def test_a_forged_result_is_set_aside(server: ProgramServer, forgery: dict[str, Any]) -> None:
     sent = server.send("ants", script()).json()

@@ -167,9 +167,10 @@ def _print_sent(client: Client, state: dict[str, Any], wait: float, *, as_json: 
 def _print_state(state: dict[str, Any]) -> None:
     out, score = console(), state["score"]
     if state["status"] == "waiting":
+        place = "" if state["place"] is None else f"; place {state['place']} in the queue"
         line = (
-            f"Received and stored; place {state['place']} in the queue. Repeat the command later "
-            f"for the score: the file is counted once."
+            f"Received and stored{place}. Repeat the command later for the score: the file is "
+            f"counted once."
         )
     else:
         what = "The file" if state["submission"] is None else f"Submission {state['submission']}"
@@ -183,6 +184,8 @@ def _print_state(state: dict[str, Any]) -> None:
         Fault("", one.get("message", ""), one.get("row"), one.get("id"), one.get("column"))
         for one in state["faults"]
     ]
-    for text in [state["message"], *map(describe, faults)]:
+    failed = state["status"] == "trial_failed"
+    log = str(state["trial"]["log"]).splitlines() if failed else ()
+    for text in [state["message"], *map(describe, faults), *log]:
         if text:
             out.print(f"  {printable(str(text))}", soft_wrap=True, markup=False)

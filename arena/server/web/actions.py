@@ -21,7 +21,7 @@ from arena.server.records.accounts import (
 )
 from arena.server.records.intake import Kind, Request
 from arena.server.records.published import Answer, TeamFacts
-from arena.server.records.runs import Program, ProgramState
+from arena.server.records.runs import FINAL, Program, ProgramState
 from arena.server.web import programs
 from arena.server.web.body import ANSWER, Received
 from arena.server.web.call import Call, rules_not_accepted
@@ -731,6 +731,18 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
                 "Finalizing ends the competition, and the deadline is {deadline} UTC: finalize "
                 "after it, or set an earlier [competition] deadline in competition.toml."
             ).format(deadline=deadline.strftime("%Y-%m-%d %H:%M")),
+        )
+    left = sum(
+        len(call.site.runs.in_state(call.competition.name, state))
+        for state in ProgramState
+        if kind == "finalize" and state not in FINAL
+    )
+    if left:
+        raise Problem(
+            409,
+            _("Programs wait or run: {left}. Finalize after that, or start more runners.").format(
+                left=left
+            ),
         )
     if kind == "publish" and call.competition.state().phase not in {"finalized", "published"}:
         raise Problem(409, _("There is no private board yet: finalize first."))
