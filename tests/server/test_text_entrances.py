@@ -22,7 +22,7 @@ NAMES = (
     "name", "contact", "team", "code", "version", "accept", "provider", "then", "key", "language",
     "invite", "token", "scope", "days", "submission", "account", "state", "into", "kind", "what",
     "reason", "text", "announcement", "preview", "seen", "sure", "csv", "blobFileTokens",
-    "submissionDescription", "fileName", "description",
+    "submissionDescription", "fileName", "description", "answer.method",
 )  # fmt: skip
 """The fields of all forms."""
 
@@ -81,7 +81,19 @@ def ask_with(web: WebSite, text: bytes, sender: list[tuple[bytes, bytes]]) -> It
             continue
         query = b"&".join(
             name + b"=" + text
-            for name in (b"page", b"search", b"before", b"limit", b"after", b"then", b"team")
+            for name in (
+                b"page",
+                b"search",
+                b"before",
+                b"limit",
+                b"after",
+                b"then",
+                b"team",
+                b"bracket",
+                b"board",
+                b"phase",
+                b"answer.method",
+            )
         )
         for method in sorted((getattr(route, "methods", None) or set()) - {"HEAD"}):
             headers = [*sender, *OWN, (b"idempotency-key", text), (b"if-none-match", text)]
