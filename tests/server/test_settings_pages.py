@@ -84,7 +84,10 @@ def test_settings_by_the_client(site: WebSite) -> None:
     member = site.program(site.token(site.person("Ada", "Ants")))
     assert member.get(API).status_code == 404
     host = site.program(token)
-    assert host.patch(API, json={"settings": {"metric.name": "x"}}).status_code == 422
+    for wrong in ({"metric.name": "x"}, {"competition.deadline": "soon"},
+                  {"competition.deadline": "2030-01-01T01:00:00+01:00"}):  # fmt: skip
+        refused = host.patch(API, json={"settings": wrong})
+        assert refused.status_code == 422, wrong
     with listening(site.app) as port:
         client = OrganiserClient(f"http://127.0.0.1:{port}/{NAME}", token, attempts=1)
         state = client.settings()

@@ -83,7 +83,7 @@ class Messages(Records):
 
     def ask(self, competition: str, account: str, text: str) -> Message:
         """Store a participant's message to the organisers."""
-        return self._add(competition, account, False, text, None, "")
+        return self._add(competition, account, text, from_organiser=False)
 
     def reply(
         self,
@@ -95,10 +95,20 @@ class Messages(Records):
         published: str = "",
     ) -> Message:
         """Store an organiser's message to a participant."""
-        return self._add(competition, account, True, text, answers, published)
+        return self._add(
+            competition, account, text, from_organiser=True, answers=answers, published=published
+        )
 
-    def _add(self, *values: object) -> Message:
-        competition, account, from_organiser, text, answers, published = values
+    def _add(
+        self,
+        competition: str,
+        account: str,
+        text: str,
+        *,
+        from_organiser: bool,
+        answers: int | None = None,
+        published: str = "",
+    ) -> Message:
         with self._change() as database:
             row = database.execute(
                 "INSERT INTO messages (competition, account, from_organiser, text, posted,"

@@ -82,7 +82,8 @@ def changed_settings(call: Call, wanted: Mapping[str, Any]) -> dict[str, list[An
             raise Problem(
                 422, _("{key} can be changed in competition.toml only.").format(key=key[:80])
             )
-    changes = {key: [current[key], value] for key, value in wanted.items() if value != current[key]}
+    values = {key: _in_utc(key, value) for key, value in wanted.items()}
+    changes = {key: [current[key], value] for key, value in values.items() if value != current[key]}
     deadline = changes.get("competition.deadline")
     if deadline is not None and (not all(deadline) or deadline[1] <= deadline[0]):
         raise Problem(
@@ -93,6 +94,21 @@ def changed_settings(call: Call, wanted: Mapping[str, Any]) -> dict[str, list[An
             ),
         )
     return changes
+
+
+def _in_utc(key: str, value: Any) -> Any:
+    """Return a value; a time as the facts have it."""
+    if value is None or CHANGEABLE[key] != "time":
+        return value
+    try:
+        return read_value(key, str(value))
+    except ValueError:
+        raise _no_value(key, str(value)) from None
+
+
+def _no_value(label: str, text: str) -> Problem:
+    sentence = _("{label}: {text} is not a value of this setting.")
+    return Problem(422, sentence.format(label=label, text=repr(text[:60])))
 
 
 def _changed_texts(call: Call, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -208,12 +224,7 @@ def _of_form(fields: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]
         try:
             settings[key] = read_value(key, fields[key])
         except ValueError:
-            raise Problem(
-                422,
-                _("{label}: {text} is not a value of this setting.").format(
-                    label=_(labels[key]), text=repr(fields[key][:60])
-                ),
-            ) from None
+            raise _no_value(_(labels[key]), fields[key]) from None
     return settings, {name: text for name, text in fields.items() if _is_text(name)}
 
 
