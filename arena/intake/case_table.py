@@ -178,7 +178,7 @@ def _of_one_algorithm(
     )
     cells = pa.array([name] * table.n_rows, pa.string())
     case = columns.case or next(
-        (one for one in table.names if one.casefold() in _USUAL_CASES), None
+        (column for column in table.names if column.casefold() in _USUAL_CASES), None
     )
     return (
         replace(table, names=("algorithm", *table.names), columns=(cells, *table.columns)),
@@ -210,7 +210,7 @@ def case_scores_of(data: Any, columns: CaseColumns = CaseColumns()) -> CaseScore
 
 def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     table = replace(table, names=tuple(column.strip() for column in table.names))
-    repeated = sorted({one for one in table.names if table.names.count(one) > 1})
+    repeated = sorted({column for column in table.names if table.names.count(column) > 1})
     if repeated:
         raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
     columns = composed_fields(columns)
@@ -227,7 +227,7 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     roles = _roles(table, columns, name)
     long = "algorithm" in roles
     taken = set(roles.values())
-    left = [one for one in table.names if one not in taken and one not in ROW_NUMBERS]
+    left = [column for column in table.names if column not in taken and column not in ROW_NUMBERS]
     cells = dict(zip(table.names, table.columns, strict=True))
     faults = FaultList()
     place = Place(table.row_number, None)
@@ -472,10 +472,10 @@ def _numbers(
     faults: FaultList,
 ) -> list[FloatArray]:
     """Return ``(n,)`` values of each column, NaN where missing; other texts are faults."""
-    columns = [cells[one] for one in names]
-    if comma and all(pa.types.is_string(one.type) for one in columns):
+    columns = [cells[name] for name in names]
+    if comma and all(pa.types.is_string(column.type) for column in columns):
         columns = list(points_for_commas(columns, place, faults))
-    found = []
+    values_of_columns = []
     for name, column in zip(names, columns, strict=True):
         if pa.types.is_boolean(column.type):
             column = pc.cast(column, pa.uint8())  # noqa: PLW2901
@@ -491,14 +491,14 @@ def _numbers(
             for mask in (missing, infinite, pc.starts_with(text, "-"))
         )
         if is_missing.all() and not pa.types.is_string(column.type):
-            found.append(np.full(len(column), np.nan))
+            values_of_columns.append(np.full(len(column), np.nan))
             continue
         zero = pa.scalar(0, column.type) if not pa.types.is_string(column.type) else "0"
         finite = pc.if_else(pc.or_(missing, infinite), zero, column)
         values = numbers(finite, name, place, faults)
         values = np.where(is_infinite, np.where(is_negative, -np.inf, np.inf), values)
-        found.append(np.where(is_missing, np.nan, values))
-    return found
+        values_of_columns.append(np.where(is_missing, np.nan, values))
+    return values_of_columns
 
 
 def _filled(cells: Mapping[str, Any], name: str, place: Place, faults: FaultList) -> Any:
@@ -508,7 +508,7 @@ def _filled(cells: Mapping[str, Any], name: str, place: Place, faults: FaultList
     faults.add_each(
         "empty cell",
         empty.tolist(),
-        lambda at: place.fault("empty cell", "The cell is empty: fill it in.", at, name),
+        lambda row: place.fault("empty cell", "The cell is empty: fill it in.", row, name),
     )
     return text
 

@@ -217,18 +217,18 @@ def _unzip(raw: bytes, max_bytes: int, faults: FaultList) -> bytes:
     """Return the only file of a ZIP archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            held = [one for one in archive.infolist() if not _is_of_a_system(one)]
-            if len(held) != 1:
+            members = [member for member in archive.infolist() if not _is_of_a_system(member)]
+            if len(members) != 1:
                 faults.refuse(
                     "wrong format",
-                    f"The ZIP archive contains {plural(len(held), 'file')}: send an archive with "
-                    f"one CSV or Parquet file, or the file itself.",
+                    f"The ZIP archive contains {plural(len(members), 'file')}: send an archive "
+                    "with one CSV or Parquet file, or the file itself.",
                 )
-            if stat.S_ISLNK(held[0].external_attr >> 16):
+            if stat.S_ISLNK(members[0].external_attr >> 16):
                 faults.refuse(
                     "not a file", "The ZIP archive contains a link: send the file itself."
                 )
-            return _decompressed(lambda: archive.open(held[0]), len(raw), max_bytes, faults)
+            return _decompressed(lambda: archive.open(members[0]), len(raw), max_bytes, faults)
     except (*_DAMAGED, OSError) as error:
         locked = isinstance(error, RuntimeError) and "encrypted" in str(error)
         why = "is encrypted" if locked else "is damaged"

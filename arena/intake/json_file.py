@@ -209,7 +209,7 @@ def _rows_of_nested(
 
 
 def _is_of_objects(cell: Any) -> bool:
-    return isinstance(cell, list) and bool(cell) and all(isinstance(one, dict) for one in cell)
+    return isinstance(cell, list) and bool(cell) and all(isinstance(row, dict) for row in cell)
 
 
 def _free(expected: Sequence[str], names: Collection[str]) -> str:
@@ -219,8 +219,8 @@ def _free(expected: Sequence[str], names: Collection[str]) -> str:
 
 def _index_name(names: Collection[str], expected: Sequence[str]) -> str | None:
     """Return the name of a column of row numbers; None: the columns say what they are."""
-    known = {*expected, "id", "case", "algorithm"}
-    return "" if known.isdisjoint(names) else None
+    named = {*expected, "id", "case", "algorithm"}
+    return "" if named.isdisjoint(names) else None
 
 
 def _parsed(text: str, line: int | None, faults: FaultList) -> Any:

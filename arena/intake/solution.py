@@ -119,14 +119,14 @@ def read_solution(
     guessed = _guessed_usage(table, columns)
     if guessed is not None:
         columns = replace(columns, usage=guessed)
-    found = _assign(table.names, columns, traits, modality, faults)
+    roles = _assign(table.names, columns, traits, modality, faults)
     _stop(path, faults)
-    single = (found.usage, columns.cluster, columns.time, columns.tasks, columns.weight)
-    table = modality.arrange(table, found.id, faults, {name for name in single if name})
+    single = (roles.usage, columns.cluster, columns.time, columns.tasks, columns.weight)
+    table = modality.arrange(table, roles.id, faults, {name for name in single if name})
     _stop(path, faults)
-    parts = _read_rows(table, found, kind, columns, traits, modality, faults)
+    parts = _read_rows(table, roles, kind, columns, traits, modality, faults)
     _stop(path, faults)
-    return Solution(id_column=found.id, kind=kind, sha256=sha256, guessed_usage=guessed, **parts)
+    return Solution(id_column=roles.id, kind=kind, sha256=sha256, guessed_usage=guessed, **parts)
 
 
 # -- columns ---------------------------------------------------------------------------------------
@@ -176,14 +176,17 @@ def _guessed_usage(table: RawTable, columns: SolutionColumns) -> str | None:
     if columns.usage != USAGE_COLUMN or USAGE_COLUMN.casefold() in folded:
         return None
     taken = {*_named(columns), _id_column(table.names, columns)}
-    usages, found = {usage.name.lower() for usage in Usage}, []
+    usages = {usage.name.lower() for usage in Usage}
+    candidates: list[str] = []
     for name, column in zip(table.names, table.columns, strict=True):
         if name in taken or not is_text(column):
             continue
         cells = set(pc.unique(_usage_words(to_text(column))).to_pylist())
         if {Usage.PUBLIC.name.lower(), Usage.PRIVATE.name.lower()} <= cells <= usages:
-            found.append(name)
-    return found[0] if len(found) == 1 and table.names.count(found[0]) == 1 else None
+            candidates.append(name)
+    if len(candidates) != 1 or table.names.count(candidates[0]) > 1:
+        return None
+    return candidates[0]
 
 
 def _usage_words(text: Any) -> Any:
@@ -200,44 +203,71 @@ def _assign(
     faults: FaultList,
 ) -> _Roles:
     """Return the roles of the columns; missing, repeated and ambiguous names are faults."""
+    id_column, usage = _id_column(names, columns), _usage_column(names, columns)
+    _check_names(names, columns, usage, faults)
+    taken = {id_column, usage, *_named(columns)}
+    declared = (*traits.extra_columns, *modality.public_columns)
+    extra = tuple(name for name in declared if name in names and name not in taken)
+    free = tuple(name for name in dict.fromkeys(names) if name not in {*taken, *extra})
+    if len(free) > 1:
+        free = tuple(name for name in free if name not in ROW_NUMBERS) or free
+    targets = columns.targets or free
+    if not targets and traits.joint_targets and columns.submission:
+        targets = (id_column,)
+    elif not columns.targets and len(free) != 1 and not (traits.joint_targets and free):
+        faults.add("no single target", _no_single_target(free, traits))
+    _check_sent_names((id_column, *columns.submission), faults)
+    return _Roles(id_column, tuple(dict.fromkeys(targets)), usage, extra)
+
+
+def _usage_column(names: Sequence[str], columns: SolutionColumns) -> str | None:
+    """Return the usage column, in any case of letters; None: there is none."""
+    named = {name for name in _named(columns) if name != columns.id}
+    alike = [
+        name for name in names if name.casefold() == columns.usage.casefold() and name not in named
+    ]
+    return columns.usage if columns.usage in alike else next(iter(alike), None)
+
+
+def _check_names(
+    names: Sequence[str], columns: SolutionColumns, usage: str | None, faults: FaultList
+) -> None:
+    """Add a fault for each column that occurs twice, and for each that is named and missing."""
     for name in sorted({name for name in names if names.count(name) > 1}):
         faults.add("repeated column", "The column occurs twice: rename one.", column=name)
-    id_name = _id_column(names, columns)
-    named = {name for name in _named(columns) if name != columns.id}
-    alike = [n for n in names if n.casefold() == columns.usage.casefold() and n not in named]
-    usage = columns.usage if columns.usage in alike else next(iter(alike), None)
     required = list(_named(columns))
     if usage is None and columns.usage != USAGE_COLUMN:
         required.append(columns.usage)
     for name in (name for name in required if name not in names):
         message = f"There is no column {show(name)}. The file has {show_all(names)}."
         faults.add("missing column", message, column=name)
-    taken = {id_name, usage, *_named(columns)}
-    declared = (*traits.extra_columns, *modality.public_columns)
-    extra = tuple(name for name in declared if name in names and name not in taken)
-    left = tuple(name for name in dict.fromkeys(names) if name not in {*taken, *extra})
-    if len(left) > 1:
-        left = tuple(name for name in left if name not in ROW_NUMBERS) or left
-    by_ids = traits.joint_targets and not left and bool(columns.submission)
-    if not (columns.targets or by_ids) and len(left) != 1 and not (traits.joint_targets and left):
-        message = f"{len(left):,} columns could be the target: name it with --target"
-        some = f" ({show_all(left)}; several are separated by commas)." if left else "."
-        if "Weight" in left:
-            some += " If the column Weight says how much a row counts, add --weight Weight."
-        if not left:
-            message = "There is no target column"
-            if traits.joint_targets:
-                some = ". If the ids are all that there is, name the columns of a submission with "
-                some += "--columns (submission_columns in competition.toml)."
-        faults.add("no single target", message + some)
-    for name in (name for name in dict.fromkeys(columns.submission) if not name.strip()):
+
+
+def _no_single_target(free: Sequence[str], traits: MetricTraits) -> str:
+    """Return what to do about columns of which any could be the target, or none."""
+    if not free and not traits.joint_targets:
+        return "There is no target column."
+    if not free:
+        return (
+            "There is no target column. If the ids are all that there is, name the columns of a "
+            "submission with --columns (submission_columns in competition.toml)."
+        )
+    message = (
+        f"{len(free):,} columns could be the target: name it with --target ({show_all(free)}; "
+        "several are separated by commas)."
+    )
+    if "Weight" in free:
+        message += " If the column Weight says how much a row counts, add --weight Weight."
+    return message
+
+
+def _check_sent_names(names: Sequence[str], faults: FaultList) -> None:
+    """Add a fault for each column of a submission without a name, or that occurs twice."""
+    for name in (name for name in dict.fromkeys(names[1:]) if not name.strip()):
         faults.add("no name", f"A submission cannot have a column {show(name)}: name it.")
-    of_submission = [id_name, *columns.submission]
-    for name in (n for n in dict.fromkeys(of_submission) if of_submission.count(n) > 1):
+    for name in (name for name in dict.fromkeys(names) if names.count(name) > 1):
         message = f"A submission cannot have the column {show(name)} twice: name it once."
         faults.add("repeated column", message, column=name)
-    targets = columns.targets or ((id_name,) if by_ids else left)
-    return _Roles(id_name, tuple(dict.fromkeys(targets)), usage, extra)
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -245,7 +275,7 @@ def _assign(
 
 def _read_rows(
     table: RawTable,
-    found: _Roles,
+    roles: _Roles,
     kind: PredictionKind,
     columns: SolutionColumns,
     traits: MetricTraits,
@@ -254,10 +284,10 @@ def _read_rows(
 ) -> dict[str, Any]:
     """Return the row-wise parts of a solution; they are invalid if there are faults."""
     cells = {name: table.columns[table.names.index(name)] for name in set(table.names)}
-    ids = to_text(cells[found.id])
+    ids = to_text(cells[roles.id])
     place = Place(table.row_number, ids, quoted=False)
     _check_ids(ids, place, faults)
-    usage_cells = cells[found.usage] if found.usage else None
+    usage_cells = cells[roles.usage] if roles.usage else None
     usage = _read_usage(usage_cells, columns.row_sets, ids, place, faults)
     ranked, comma = usage != Usage.IGNORED, table.decimal_comma
 
@@ -270,14 +300,14 @@ def _read_rows(
         ordered=traits.ordered_classes,
         truth_range=traits.truth_range,
         decimal_comma=comma,
-        submission_columns=columns.submission or modality.sent_columns(found.targets),
-        gaps=_may_have_gaps(found, kind, traits, modality),
+        submission_columns=columns.submission or modality.sent_columns(roles.targets),
+        gaps=_may_have_gaps(roles, kind, traits, modality),
     )
 
     def chosen(names: Sequence[str]) -> dict[str, Any]:
         return {name: cells[name] for name in names}
 
-    targets = read_targets(chosen(found.targets), ranked, reading, place, faults)
+    targets = read_targets(chosen(roles.targets), ranked, reading, place, faults)
     if not faults:
         targets = filled(targets, usage, place, faults)
     clusters = _read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
@@ -285,7 +315,7 @@ def _read_rows(
     soft_labels = _read_soft_labels(soft, ranked, targets.targets, comma, place, faults)
     tasks = _read_groups(cells, columns.tasks, "task", ranked, place, faults)
     read: dict[str, FloatArray] = {}
-    for name in found.extra:
+    for name in roles.extra:
         used = np.ones_like(ranked) if name in modality.public_columns else ranked
         read |= read_extra(chosen([name]), used, comma, place, faults)
     if targets.known is not None:
@@ -294,7 +324,7 @@ def _read_rows(
             zip(names, (targets.known & ranked[:, np.newaxis]).T.astype(float), strict=True)
         )
     truth = targets.truth.reshape(len(ids), -1)
-    report_cells(modality.faults(truth, modality.sizes(read)), found.targets, place, faults)
+    report_cells(modality.faults(truth, modality.sizes(read)), roles.targets, place, faults)
     if columns.weight is not None:
         weights = _read_weights(chosen([columns.weight]), usage, comma, place, faults)
         usage = np.where(weights == 0, np.uint8(Usage.IGNORED), usage)
@@ -309,7 +339,7 @@ def _read_rows(
         "ids": ids,
         "truth": targets.truth,
         "usage": usage,
-        "names_usage": found.usage is not None,
+        "names_usage": roles.usage is not None,
         "row_sets": columns.row_sets,
         "clusters": None if clusters is None else clusters[0],
         "extra": read,
@@ -331,11 +361,11 @@ def _stop(path: SolutionSource, faults: FaultList) -> None:
     """Raise an error with all faults found so far, if there are any."""
     if not faults:
         return
-    found = faults.to_tuple()
-    lines = fault_lines(found)
+    listed = faults.to_tuple()
+    lines = fault_lines(listed)
     if len(lines) == 1:
         raise InputError(f"The solution {show(path.name)} cannot be used: {lines[0]}")
-    count = plural(sum(fault.count for fault in found), "fault")
+    count = plural(sum(fault.count for fault in listed), "fault")
     head = f"The solution {show(path.name)} cannot be used ({count}):"
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))
 

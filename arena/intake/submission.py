@@ -134,8 +134,8 @@ def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSub
 
 
 def _answer(values: npt.NDArray[Any] | None, faults: FaultList, sha256: str) -> ReadSubmission:
-    found = faults.to_tuple()
-    return ReadSubmission(None if found else values, found, sha256)
+    listed = faults.to_tuple()
+    return ReadSubmission(None if listed else values, listed, sha256)
 
 
 def read_table(
@@ -182,22 +182,22 @@ def _predictions(
     if form.id_column in table.names:
         table = form.modality.arrange(table, form.id_column, faults)
     layout = form.layout(table.names)
-    found = match_columns(
+    positions = match_columns(
         table.names,
         (form.id_column, *layout.columns),
         faults,
         never_guessed=form.classes,
         row=table.header_row,
     )
-    at = found.get(form.id_column)
-    ids = None if at is None else to_text(table.columns[at])
+    position = positions.get(form.id_column)
+    ids = None if position is None else to_text(table.columns[position])
     order = None if ids is None else locate_ids(ids, form.ids)
     place = Place(table.row_number, ids)
     if order is not None:
         if (order < 0).all():
             _refuse_swapped_names(table, form, faults)
         report_ids(ids, order, form.ids, place, faults)
-    cells = {name: table.columns[found[name]] for name in layout.columns if name in found}
+    cells = {name: table.columns[positions[name]] for name in layout.columns if name in positions}
     if form.optional is not None and len(cells) == form.optional.shape[1]:
         cells = _with_optional(cells, form, layout, order)
     values = _encode(cells, table, form, layout, place, faults)
