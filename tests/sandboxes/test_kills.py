@@ -44,7 +44,7 @@ command = ("python3", "-X", sys.argv[2], "main.py")
 print(run_program(folder / "main.py", folder / sys.argv[3], folder / "target", command=command,
                   environment=None, box=box, sandbox=sandbox).end)
 """
-DELAYS = (0.0, 0.02, 0.05, 0.12, 0.5)
+DELAYS = (0.0, 0.05, 0.5)
 
 
 def start(folder: Path, marker: str, inputs: str) -> subprocess.Popen[str]:
