@@ -47,7 +47,8 @@ def receive(
     path
         The file as it was sent.
     program
-        Its id; None: the digest of the file, so that the same file of a team is one program.
+        Its id; None: one that follows from the team, the phase and the content of the file, so that
+        a team that sends a file again sends the same program.
     file
         The name to show; None: that of the path.
     received
@@ -64,23 +65,14 @@ def receive(
     UsageError
         If a limit or the dates refuse it, or it has another digest; nothing is stored then.
     """
-    found = _digest(path)
-    if sha256 not in (None, found):
+    record = _record(state, path, team=team, file=file, received=received, phase=phase)
+    if sha256 not in (None, record.sha256):
         raise UsageError("The uploaded program was changed or damaged after it was received.")
-    sha256 = found
-    teams = state.ledger.teams()
-    current = _team(state, path, team)
-    known = _find(state, program or sha256, teams.members(current))
-    if known is not None:
-        return known
-    record = ProgramRecord(
-        program=program or sha256,
-        team=teams.stored(current),
-        file=named_file(Path(file or path.name), team).name,
-        sha256=sha256,
-        received=received,
-        phase=phase_of_file(state.with_phases, phase, received),
-    )
+    if program is not None:
+        record = replace(record, program=program)
+    before = programs(state).get(record.program)
+    if before is not None:
+        return before
     quota = _quota(state, record)
     record = replace(record, late=quota.is_late)
     with state.store.transaction() as transaction:
@@ -94,9 +86,38 @@ def receive(
     return record
 
 
-def known(state: CompetitionState, path: Path, team: str) -> ProgramRecord | None:
+def known(
+    state: CompetitionState, path: Path, team: str, received: datetime
+) -> ProgramRecord | None:
     """Return the program that a team sent before with the content of a file, or None."""
-    return _find(state, _digest(path), state.ledger.teams().members(_team(state, path, team)))
+    return programs(state).get(_record(state, path, team=team, received=received).program)
+
+
+def _record(
+    state: CompetitionState,
+    path: Path,
+    *,
+    team: str,
+    file: str | None = None,
+    received: datetime,
+    phase: str | None = None,
+) -> ProgramRecord:
+    """Return what is to be recorded of a file; whether it is late is not known yet."""
+    named = named_file(Path(file or path.name), team)
+    for fault in named.faults:  # of the team's name
+        raise UsageError(fault.message)
+    teams = state.ledger.teams()
+    stored, sha256 = teams.stored(teams.current(named.team)), _digest(path)
+    of_phase = phase_of_file(state.with_phases, phase, received)
+    identity = "\n".join((stored, of_phase, sha256))
+    return ProgramRecord(
+        program=hashlib.sha256(identity.encode()).hexdigest(),
+        team=stored,
+        file=named.name,
+        sha256=sha256,
+        received=received,
+        phase=of_phase,
+    )
 
 
 def _quota(state: CompetitionState, program: ProgramRecord) -> Quota:
@@ -110,14 +131,6 @@ def _quota(state: CompetitionState, program: ProgramRecord) -> Quota:
         admission=Admission.read(state.store),
         phase=program.phase,
     )
-
-
-def _team(state: CompetitionState, path: Path, team: str) -> str:
-    """Return the current name of a team; refuse a name that no team may have."""
-    named = named_file(path, team)
-    for fault in named.faults:
-        raise UsageError(fault.message)
-    return state.ledger.teams().current(named.team)
 
 
 def _digest(path: Path) -> str:
@@ -152,12 +165,6 @@ def kept_program(state: CompetitionState, program: ProgramRecord) -> Path:
 def programs(state: CompetitionState) -> dict[str, ProgramRecord]:
     """Return every program that was received, by its id; without those set aside."""
     return programs_in(state.store.each_event(PROGRAM_RECEIVED, SET_ASIDE))
-
-
-def _find(state: CompetitionState, program: str, members: tuple[str, ...]) -> ProgramRecord | None:
-    """Return the program with an id of a team with these names, or None."""
-    record = programs(state).get(program)
-    return record if record is not None and record.team in members else None
 
 
 def waiting(state: CompetitionState) -> list[ProgramRecord]:

@@ -426,9 +426,12 @@ class SubmissionHandler:
 
     def answer_to_program(self, program: ProgramRecord) -> Submitted | None:
         """Return the first answer to a program; None: it has not been run."""
+        key, phase = program.program, program.phase
         with self.state.store.transaction() as transaction:
-            record = transaction.find_submission(program.team, program.program, program.phase)
-        return None if record is None else self._first_answer(record)
+            for member in self.teams.members(self.teams.current(program.team)):
+                if (record := transaction.find_submission(member, key, phase)) is not None:
+                    return self._first_answer(record)
+        return None
 
     def _first_answer(self, record: SubmissionRecord) -> Submitted:
         store = self.state.store

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from arena.competition import program_runs
 from arena.competition.competition import Competition
 from arena.competition.program_runs import RECEIVED_FOLDER
 from arena.competition.verify import verify_bundle
@@ -20,6 +21,7 @@ from arena.hookspecs import hookimpl
 from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
 from arena.store import Store
+from arena.store.events import TimeCheck
 from arena.types import Fault
 from arena.utils.parallel import NoProgress
 from program import write_csv
@@ -163,6 +165,30 @@ def test_a_fault_of_the_machine_is_set_aside(tmp_path: Path, make: Make) -> None
         submitted = competition.submit_program(path, "ants").submitted
         assert submitted is not None
         assert submitted.status == "accepted"
+
+
+def test_teams_may_send_the_same_file(
+    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock
+) -> None:
+    path = write_program(tmp_path / "main.py", output=GOOD)
+    with make() as competition:
+        state, handler = competition._state, competition._open_handler()
+        ants = program_runs.receive(state, path, team="ants", received=clock())
+        clock.now += timedelta(hours=1)
+        bees = competition.submit_program(path, "bees").submitted
+        assert [one.team for one in competition.waiting_programs()] == ["ants"]
+        again = competition.submit_program(path, "ants")
+        assert (again.trial, competition.quota_used("ants")) == (None, 1)
+        assert handler.answer_to_program(ants) == again.submitted
+        assert again.submitted is not None
+        assert bees is not None
+        assert competition.waiting_programs() == []
+        assert competition.submit_program(path, "bees").submitted == bees
+        assert len(competition.events("program received")) == 2
+        times = TimeCheck()
+        for event in competition.events():
+            times.add(event)
+        assert times.problems == []
 
 
 def test_an_interrupted_run_waits_and_is_run_once_more(
