@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from arena.server.records.layout import Layout
 from browser import PATIENCE, new_context
 from labelled_competition import IDS, N_ROWS, PUBLIC, TRUTH, file_right_on
 from program import run_here, write_csv
-from serving import Server, running, tokens_of
+from serving import Server, arguments_of, children, running, tokens_of, until
 
 pytestmark = pytest.mark.slow  # a browser and a server take long to start
 
@@ -156,10 +155,12 @@ def test_a_laptop_dies_and_the_folder_moves(browser: Any, race: Path, tmp_path: 
     with running(race) as server, organiser(browser, server) as host:
         assert sent(server, token, file_right_on(tmp_path, 80))["status"] == "accepted"
         host.goto(f"{server.url}/race/admin/teams")
+        started = children(server.process.pid)
         server.process.kill()
         server.process.wait()
-    shutil.copytree(race, moved, ignore=shutil.ignore_patterns("*.sock"))
-    shutil.rmtree(race)
+        until(lambda: not any(arguments_of(pid) for pid in started), "The processes did not end.")
+    moved.parent.mkdir()
+    race.rename(moved)
     with running(moved) as server, organiser(browser, server) as host:
         host.goto(f"{server.url}/race/")
         assert "Ants" in seen(host, lambda text: "0.8" in text)
