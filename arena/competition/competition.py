@@ -37,6 +37,7 @@ from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown, stage
 from arena.utils.questions import check_answers
+from arena.utils.strict_json import parse_json
 
 # Modules that only the start or the end of a competition or a server needs are imported there:
 # ranking loads scipy, which would take a third of the time of a submission.
@@ -706,7 +707,8 @@ class Competition(CompetitionView):
         if old := self.outdated():
             raise InputError(old)
         bundle = Bundle(
-            settings=self._state.with_phases.to_document(),
+            # As recorded: an earlier arena did not have every key.
+            settings=parse_json(self._state.store.meta("settings") or "{}"),
             result=result,
             finals=self._board.events("finalized")[-1].payload["finals"],
             public=self.leaderboard(live=True),

@@ -7,6 +7,7 @@ in 8 a submission had no phase.
 
 from __future__ import annotations
 
+import json
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,6 +100,9 @@ def test_a_competition_of_version_8_keeps_its_board_its_late_files_and_its_resul
         assert [one["state"] for one in competition.results()] == ["replaced", "published"]
         assert competition.outdated() is None
         assert {record.phase for record in competition.records()} == {""}
+        competition.export(tmp_path / "export")  # with the settings as they were recorded
+        settings = json.loads((tmp_path / "export" / "settings.json").read_text("utf-8"))
+        assert "phase" not in settings
         competition.reinstate(submission=4, reason="one person after all")
         assert competition.outdated() is not None
         assert competition.audit() == ()
