@@ -78,8 +78,12 @@ def test_the_command_prints_and_reports_what_the_formulas_give(tmp_path: Path) -
     page = " ".join(text_of((tmp_path / "plan.html").read_text(encoding="utf-8")).split())
     assert document["paragraph"] in page
     for needed in document["best_wins_rows"]:
-        normal = "none" if needed["test_rows"] is None else f"{needed['test_rows']:,.0f}"
-        assert re.search(rf"first place {100 * needed['probability']:.0f}(\.0)?% {normal} ", page)
+        low, high = needed["test_rows_low"], needed["test_rows_high"]
+        ends = f"at least {low:,.0f}" if high is None else f"{low:,.0f} to {high:,.0f}"
+        is_known = high is not None and high <= 10 * low and needed["test_rows"] is not None
+        number = f"{needed['test_rows']:,.0f} .*?" if is_known else ""
+        share = f"{100 * needed['probability']:.0f}"
+        assert re.search(rf"first place {share}(\.0)?% {number}{ends}", page)
     for one in document["answers"]:
         assert one["question"] in page
         assert one["answer"] in page
