@@ -13,7 +13,7 @@ from arena.interfaces.faults import FaultList, plural, show_all
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = re.compile(rb"[ \t]+")
-_BLANKS_AROUND_LINES = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r|$)")
+_TABS_AROUND_LINES = re.compile(rb"(?m)^\t|\t(?=\r|$)")
 _QUOTED_OR_BLANKS = re.compile(rb'("[^"]*")|[ \t]+')
 _COMMENT = b"#"
 _MOST_COMMENTS = 1_000
@@ -175,10 +175,11 @@ def _with_tabs(text: bytes) -> bytes:
     >>> _with_tabs(b' "a b"  1')
     b'"a b"\t1'
     """
-    text = _BLANKS_AROUND_LINES.sub(b"", text)
-    if b'"' not in text:
-        return _BLANKS.sub(b"\t", text)
-    return _QUOTED_OR_BLANKS.sub(lambda part: part[1] or b"\t", text)
+    if b'"' in text:
+        text = _QUOTED_OR_BLANKS.sub(lambda part: part[1] or b"\t", text)
+    else:
+        text = _BLANKS.sub(b"\t", text)
+    return _TABS_AROUND_LINES.sub(b"", text)
 
 
 def _names_rows(data: bytes, end: int, delimiter: str, n_names: int) -> bool:

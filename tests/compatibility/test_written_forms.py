@@ -26,8 +26,10 @@ from arena.intake import (
     solution_source,
     submission_file,
 )
-from arena.intake.reader import check_table
+from arena.intake.submission import parse_table
+from arena.plugin.manager import PluginManager
 from arena.scoring.case_matrix import case_matrix
+from arena.scoring.rank import CaseSettings, read_cases
 from arena.types import PredictionKind, Solution, SolutionColumns
 
 IDS, VALUES = ["a", "b", "c"], [0.5, 1.25, 2.0]
@@ -88,6 +90,12 @@ def test_texts_are_refused_for_what_they_are(
     assert (kind, row) in {(fault.kind, fault.row) for fault in faults}, faults
 
 
+def test_long_runs_of_blanks_are_read_in_linear_time(tmp_path: Path) -> None:
+    gap = " " * 200_000  # takes minutes if each blank of a run is tried
+    solution = _solution(tmp_path / "s.csv", f"id{gap}y\n  a{gap}1  \r\nb 2\n")
+    assert (solution.ids.to_pylist(), solution.truth.tolist()) == (["a", "b"], [1.0, 2.0])
+
+
 def test_lines_that_begin_with_a_hash_may_be_the_header(tmp_path: Path) -> None:
     (tmp_path / "s.tsv").write_text("# a comment\n#id\ty\na\t1\nb\t0\n")
     solution = read_solution(tmp_path / "s.tsv", kind=PredictionKind.VALUE)
@@ -108,7 +116,7 @@ def test_categories_of_polars_are_texts(tmp_path: Path) -> None:
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.uint32()), words)
     table = pa.table({"id": IDS, "y": column})
     solution = _solution(tmp_path / "s.csv", "id,y\na,u\nb,v\nc,u\n", PredictionKind.LABEL)
-    read = check_table(table, "", solution)
+    read = parse_table(table, "", SubmissionForm.of(solution))
     assert read.values is not None, read.faults
     assert read.values.ravel().tolist() == [0, 1, 0]
 
@@ -132,7 +140,7 @@ IN_MEMORY: dict[str, Any] = {
 def test_data_in_memory_keep_their_labels(tmp_path: Path, data: Any) -> None:
     solution = _solution(tmp_path / "s.csv", _csv())
     file = submission_file(data, "t", solution)
-    read = check_table(file.table.table, "", solution)
+    read = parse_table(file.table.table, "", SubmissionForm.of(solution))
     assert read.values is not None, read.faults
     assert read.values.ravel().tolist() == VALUES
 
@@ -142,7 +150,9 @@ def test_labels_of_a_series_are_the_ids_of_a_solution() -> None:
     solution = read_solution(solution_source(truth), kind=PredictionKind.LABEL)
     assert solution.ids.to_pylist() == ["7", "3", "5", "9"]
     for data in (truth.sort_index(), truth.to_numpy()):
-        read = check_table(submission_file(data, "t", solution).table.table, "", solution)
+        read = parse_table(
+            submission_file(data, "t", solution).table.table, "", SubmissionForm.of(solution)
+        )
         assert read.values is not None, read.faults
         assert read.values.ravel().tolist() == truth.tolist()
 
@@ -256,7 +266,6 @@ def test_equal_times_are_one_case() -> None:
 
 def test_summaries_are_named() -> None:
     data = {"u": {"x": 1.0, "Avg. rank": 1.0}, "mean": {"x": 0.5, "Avg. rank": 2.0}}
-    board = arena.rank(data, resamples=20)
-    notes = " ".join(board.notes)
+    notes = " ".join(read_cases(data, CaseSettings(), PluginManager()).notes)
     assert "'Avg. rank' counts as a case" in notes
     assert "'mean' counts as an algorithm" in notes
