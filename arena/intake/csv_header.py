@@ -13,7 +13,7 @@ from arena.interfaces.faults import FaultList, plural, show_all
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = re.compile(rb"[ \t]+")
-_TABS_AROUND_LINES = re.compile(rb"(?m)^\t|\t(?=\r|$)")
+_TABS_AROUND_LINES = re.compile(rb"(?m)(?:^|(?<=\r))\t|\t(?=\r|$)")
 _QUOTED_OR_BLANKS = re.compile(rb'("[^"]*")|[ \t]+')
 _COMMENT = b"#"
 _MOST_COMMENTS = 1_000
@@ -129,17 +129,16 @@ def _line(data: bytes, start: int, end: int) -> str:
     return data[start : min(end, start + _MAX_HEADER)].decode(errors="replace").strip("\r\n")
 
 
-def _n_fields(line: str) -> int:
-    """Return the number of fields of a line, whatever separates them."""
-    n_fields = len(_split_header(line, frozenset(), _DELIMITERS)[1])
-    return n_fields if n_fields > 1 else len(line.split())
+def _n_fields(line: str, delimiter: str | None) -> int:
+    """Return the number of fields of a line; None: blanks separate them."""
+    return len(line.split() if delimiter is None else _fields(line, delimiter))
 
 
 def _skip_comments(data: bytes, start: int) -> tuple[int, int]:
     """Return the start of the first line that is no comment, and the number of comments.
 
     A line that begins with ``#`` may be the header: it then has as many fields as the first line
-    that does not.
+    that does not, with the separator of that line.
     """
     starts: list[int] = []
     at = start
@@ -149,9 +148,12 @@ def _skip_comments(data: bytes, start: int) -> tuple[int, int]:
         at = end_of_blank_lines(data, len(data) if line_end is None else line_end.end())
     if not starts or at == len(data):
         return start, 0
-    n_fields = _n_fields(_line(data, at, _end_of_record(data, at)))
+    first = _line(data, at, _end_of_record(data, at))
+    best, fields = _split_header(first, frozenset(), _DELIMITERS)
+    delimiter = best if len(fields) > 1 else None
+    n_fields = _n_fields(first, delimiter)
     for number, (begin, end) in enumerate(itertools.pairwise([*starts, at])):
-        if _n_fields(_line(data, begin, end)) == n_fields:
+        if _n_fields(_line(data, begin, end), delimiter) == n_fields:
             return begin, number
     return at, len(starts)
 

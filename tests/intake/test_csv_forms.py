@@ -27,6 +27,8 @@ PLAIN = "id,y\n" + rows_of()
         PLAIN.rstrip("\n"),
         '"id","y"\n' + "".join(f'"{i:03d}","0.5"\n' for i in range(N_ROWS)),
         '"id";"y"\r\n' + "".join(f'"{i:03d}";"0,5"\r\n' for i in range(N_ROWS)),
+        "# predictions\n" + PLAIN,
+        PLAIN.replace(",", "  ").replace("\n", "\r "),
     ],
     ids=lambda content: repr(content[:16]),
 )
