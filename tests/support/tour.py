@@ -1,7 +1,7 @@
 """Screenshots of the site for the documentation: ``python tests/support/tour.py docs/how-to/tour``.
 
-The pages are those of a competition of seven teams with a week of submissions, messages and a
-published result.
+The pages are those of a competition of seven teams whose names, scores and messages are made up:
+while it runs, and after its result was published.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SHOTS = {
     "phone": ("/", "Ants", 360),
     "submissions": ("/submissions?first=2&second=3#compared", "Ants", 1000),
     "questions": ("/messages", "Ants", 1000),
-    "result": ("/private", "guest", 1000),
     "organiser": ("/admin", "organiser", 1000),
     "settings": ("/admin/settings", "organiser", 1000),
 }
 """The name of a picture -> the page, its reader, and the width of the window in pixels."""
+SHOTS_OF_THE_END = {"result": ("/private", "guest", 1000)}
 TEAMS = ("Ants", "Bees", "Beetles", "Crickets", "Moths", "Termites", "Wasps")
 OVERVIEW = r"""Predict which customers leave in the next month, from a year of their calls.
 
@@ -44,12 +44,13 @@ The score of $n$ customers is the area under the ROC curve.
 
 
 @contextmanager
-def example(root: Path) -> Iterator[WebSite]:
+def example(root: Path, *, ended: bool) -> Iterator[WebSite]:
     """Serve the competition of the pictures."""
+    days = -2 if ended else 9
     facts = {
         "title": "Customer churn", "public_rows": 2_400, "rows": 8_000, "mechanism_text":
         "A score is shown if it improves by more than one step.",
-        "deadline": (datetime.now(UTC) + timedelta(days=9)).isoformat(timespec="minutes"),
+        "deadline": (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="minutes"),
     }  # fmt: skip
     web = WebSite(root, organisers=("Ada Example",), contact="race@example.org", **facts)
     digest = "0" * 64
@@ -66,17 +67,24 @@ def example(root: Path) -> Iterator[WebSite]:
     )
     _submissions(web)
     _people(web)
+    if ended:
+        _result(web)
+    yield web
+    web.close()
+
+
+def _result(web: WebSite) -> None:
     rows = [
         {"rank": rank, "team": team, "score": 0.83 - rank / 100, "score_low": 0.81 - rank / 100,
-         "score_high": 0.85 - rank / 100, "rank_low": max(rank - 1, 1), "rank_high": rank + 1,
-         "submission": rank, "possible_winner": rank < 3, "public_rank": rank,
+         "score_high": 0.85 - rank / 100, "rank_low": max(rank - 1, 1),
+         "rank_high": min(rank + 1, 7), "submission": rank, "possible_winner": rank < 3,
+         "public_rank": rank,
          "verification": "verified" if rank == 1 else None,
          "verification_note": "Trained again: the same file." if rank == 1 else None}
         for rank, team in enumerate(TEAMS, 1)
     ]  # fmt: skip
-    web.scorer.publish_result(rows, verdicts=["The best model is Ants or Bees (95 %)."])
-    yield web
-    web.close()
+    verdict = "2 of 7 submissions may truly be the best (95% confidence)."
+    web.scorer.publish_result(rows, verdicts=[verdict])
 
 
 def _submissions(web: WebSite) -> None:
@@ -127,7 +135,9 @@ def _people(web: WebSite) -> None:
     for team in TEAMS:
         web.person(f"Member of {team}", team, contact=f"{team.lower()}@example.org")
     member = _account(web, "Ants")
-    web.site.announcements.post(NAME, "The data were *updated*: 14 rows left.", "host")
+    web.site.announcements.post(
+        NAME, "`train.csv` was *replaced*: 14 of its rows stood twice.", "host"
+    )
     asked = web.site.messages.ask(NAME, member, "May we use public data about towns?")
     web.site.messages.reply(
         NAME, member, "Yes, if everybody can **download** them.", answers=asked.message,
@@ -147,18 +157,19 @@ def _account(web: WebSite, reader: str) -> str:
 def take(browser: Any, folder: Path, root: Path, *, scheme: str = "light") -> None:
     """Write the pictures into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    with example(root) as web, listening(web.app) as port:
-        url = f"http://127.0.0.1:{port}"
-        for name, (path, reader, width) in SHOTS.items():
-            context = new_context(
-                browser, viewport={"width": width, "height": 760}, color_scheme=scheme
-            )
-            if reader != "guest":
-                web.sign_in(context, _account(web, reader), url)
-            page = context.new_page()
-            page.goto(f"{url}/{NAME}{path}")
-            page.screenshot(path=folder / f"{name}.png")
-            context.close()
+    for ended, shots in ((False, SHOTS), (True, SHOTS_OF_THE_END)):
+        with example(root / f"{ended}", ended=ended) as web, listening(web.app) as port:
+            url = f"http://127.0.0.1:{port}"
+            for name, (path, reader, width) in shots.items():
+                context = new_context(
+                    browser, viewport={"width": width, "height": 760}, color_scheme=scheme
+                )
+                if reader != "guest":
+                    web.sign_in(context, _account(web, reader), url)
+                page = context.new_page()
+                page.goto(f"{url}/{NAME}{path}")
+                page.screenshot(path=folder / f"{name}.png")
+                context.close()
 
 
 if __name__ == "__main__":
