@@ -360,11 +360,14 @@ def _outdated(
         if sorted(kept.payload["finals"].values()) == sorted(finals.values()):
             return "a change of a team's name", None
     decision = next((event for event in later if _can_change_finals(event)), None)
-    mark = Mark(
-        state.clock().isoformat() if decision is None else decision.time,
-        FINAL_CAUSES["selection" if decision is None else decision.kind],
-    )
-    what = "submissions that count" if same_brackets else "teams in the brackets"
+    if decision is None:  # files were sent since
+        sent = (one.received for one in (*counted.records, *counted.unranked))
+        first = min((time for time in sent if time > kept.time), default=state.clock().isoformat())
+        mark = Mark(first, FINAL_CAUSES["selection"])
+    else:
+        mark = Mark(decision.time, FINAL_CAUSES[decision.kind])
+    same_finals = kept.payload["finals"] == finals
+    what = "teams in the brackets" if same_finals else "submissions that count"
     return f"a change of the {what}", mark
 
 
@@ -378,7 +381,9 @@ def _brackets_of(document: Mapping[str, Any], names: Teams) -> dict[str, tuple[s
 
 def _can_change_finals(event: Event) -> bool:
     changes = event.payload.get("changes", ())
-    return event.kind != "configuration" or "competition.baseline" in [key for key, *_ in changes]
+    if event.kind == "configuration":
+        return "competition.baseline" in [key for key, *_ in changes]
+    return event.kind in FINAL_CAUSES  # a later private board changes nothing by itself
 
 
 def _of_the_board(value: Any) -> Any:

@@ -66,6 +66,28 @@ def test_finalizing_twice_is_finalizing_once(tmp_path: Path, solution: Path, clo
         assert [event.kind for event in competition.events()].count("finalized") == 2
 
 
+def test_a_file_sent_after_the_result_marks_it_also_once_the_board_is_made_again(
+    tmp_path: Path, solution: Path, clock: Clock
+) -> None:
+    with made(tmp_path, solution, clock, analysis={"intervals": False}) as competition:
+        competition.submit(file_of(tmp_path, 0), "one")
+        competition.finalize()
+        competition.publish()
+        clock.now += timedelta(days=1)
+        sent = competition.submit(file_of(tmp_path, 1), "two")
+        received = next(
+            row["received"] for row in competition.submissions() if row["team"] == "two"
+        )
+        for finalize_again in (False, True):
+            clock.now += timedelta(days=1)
+            if finalize_again:
+                competition.finalize()
+            mark = competition.results()[0]["mark"]
+            assert mark == {"cause": "other submissions count", "time": received}
+        competition.disqualify(sent.submission, "a leak")
+        assert competition.results()[0]["mark"] is None
+
+
 @dataclass(frozen=True)
 class CountedRmse(BlackBoxRmse):
     """Counts the calls with all rows of a split, each once and in order, by their number."""
