@@ -229,7 +229,8 @@ def _with_optional(
         empty = is_missing(column) & may_be_empty
         value = (target.classes or ("",))[0]
         if form.kind is not PredictionKind.LABEL:
-            value = str(float(np.clip(0.0, *layout.bounds)))
+            # Without a decimal point, if it can be: others may have decimal commas.
+            value = str(float(np.clip(0.0, *layout.bounds))).removesuffix(".0")
         filled[name] = (
             pc.if_else(pa.array(empty), value, to_text(column)) if empty.any() else column
         )

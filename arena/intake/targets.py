@@ -26,6 +26,7 @@ from arena.interfaces.faults import FaultList, show, show_all
 from arena.types import FloatArray, IntArray, PredictionKind, Target, Usage
 from arena.utils.lazy import pc
 
+_ROWS_OF = {Usage.PUBLIC: "public rows", Usage.PRIVATE: "private rows"}
 MOST_CLASSES = 10_000
 """Maximum number of labels if each needs a column in a submission."""
 _MOST_FRACTIONS = 20
@@ -134,8 +135,10 @@ def filled(
             rows = usage == code
             values = np.sort(truth[rows & known[:, at], at])
             if not len(values):
-                message = "The target has no value in the public, private or other rows: leave it "
-                message += "out with --target, or choose other rows."
+                message = (
+                    f"The target has no value in the {_ROWS_OF.get(code, 'rows of a phase')}: "
+                    "leave it out with --target, or choose other rows."
+                )
                 faults.add("no values", message, column=target.name)
                 continue
             truth[rows & ~known[:, at], at] = values[(len(values) - 1) // 2]

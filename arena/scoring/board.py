@@ -516,9 +516,10 @@ def _gaps(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
     ]
     if not shares:
         return []
+    ends = dict.fromkeys((percent(min(shares)), percent(max(shares))))
     return [
         f"The score is the mean over the targets of the score on the rows that have a value: "
-        f"{percent(min(shares))} to {percent(max(shares))} of the ranked rows."
+        f"{' to '.join(ends)} of the ranked rows."
     ]
 
 

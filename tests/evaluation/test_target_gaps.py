@@ -139,7 +139,10 @@ def test_a_value_in_a_gap_is_one_of_the_others(tmp_path: Path) -> None:
 
 WITHOUT = {
     "a row": ("id,u,v\na,,NA\nb,1,2\n", "row 2, id 'a': The row has no target"),
-    "public rows": ("id,u,v,Usage\na,,1,Public\nb,1,2,Private\n", "column 'u': .*no value in the"),
+    "public rows": (
+        "id,u,v,Usage\na,,1,Public\nb,1,2,Private\n",
+        "column 'u': .*no value in the public rows",
+    ),
     "a single target": ("id,u\na,\nb,1\n", "The cell is empty"),
 }
 
@@ -159,6 +162,9 @@ def test_cells_that_are_not_scored_may_be_empty_only_where_that_is_said(tmp_path
     assert read.values is not None, read.faults
     assert {fault.kind for fault in parse_submission(
         tmp_path / "t.csv", SubmissionForm.of(solution)).faults} == {"empty cell"}  # fmt: skip
+    _frame().to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    read = parse_submission(tmp_path / "t.csv", SubmissionForm.of(solution, gaps=True))
+    assert read.values is not None, read.faults
     more = _frame()
     more.loc[np.flatnonzero(more["u"].notna())[0], "u"] = np.nan
     more.to_csv(tmp_path / "t.csv", index=False)
