@@ -333,15 +333,10 @@ def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> M
 
     n, mean = len(values), float(values.mean())
     sd = float(values.std(ddof=1)) if n > 1 else None
-    error = None if sd is None else sd / float(np.sqrt(n))
-    low: float | None = None
-    high: float | None = None
+    error, low, high = _mean_interval(values, level, measure.within)
     if measure.is_share:
         ends = stats.binomtest(int(values.sum()), n).proportion_ci(level)
         low, high = float(ends.low), float(ends.high)
-    elif error is not None:
-        reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
-        low, high = np.clip([mean - reach, mean + reach], *measure.within).tolist()
     least, most = float(values.min()), float(values.max())
     return MeasureSummary(
         mechanism=name,
@@ -436,20 +431,32 @@ def _sign_test(differences: FloatArray) -> float:
     return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
-def _days(name: str, stories: Sequence[Story], at: int, level: float) -> list[DayError]:
+def _mean_interval(
+    values: FloatArray, level: float, within: tuple[float, float]
+) -> tuple[float | None, float | None, float | None]:
+    """Return the standard error of a mean, and its interval by Student's t, cut to a range.
+
+    None: there is a single value.
+    """
     from scipy import special
 
+    n, mean = len(values), float(values.mean())
+    if n < 2:
+        return None, None, None
+    error = float(values.std(ddof=1) / np.sqrt(n))
+    reach = float(special.stdtrit(n - 1, (1 + level) / 2)) * error
+    low, high = np.clip([mean - reach, mean + reach], *within).tolist()
+    return error, low, high
+
+
+def _days(name: str, stories: Sequence[Story], at: int, level: float) -> list[DayError]:
     by_day: dict[int, list[float]] = {}
     for story in stories:
         for day in story.outcomes[at]["days"]:
             by_day.setdefault(day["day"], []).append(day["error"])
-    found = []
-    for day, errors in sorted(by_day.items()):
-        n, mean = len(errors), float(np.mean(errors))
-        error = low = high = None
-        if n > 1:
-            error = float(np.std(errors, ddof=1) / np.sqrt(n))
-            reach = float(special.stdtrit(n - 1, (1 + level) / 2)) * error
-            low, high = max(mean - reach, 0.0), mean + reach
-        found.append(DayError(name, day, mean, error, low, high))
-    return found
+    return [
+        DayError(
+            name, day, float(np.mean(errors)), *_mean_interval(np.array(errors), level, _DISTANCE)
+        )
+        for day, errors in sorted(by_day.items())
+    ]
