@@ -107,9 +107,10 @@ def _runs(file: Path) -> Iterator[_Run]:
                 run.name = text
             else:
                 run.means[measure] = float(text)
-        elif query in run.values.setdefault(measure, {}):
-            raise refuse(f"{file}, line {number},", f"{measure} of {query} is printed twice")
         elif measure != _RUN:
-            run.values[measure][query] = float(text)
+            values = run.values.setdefault(measure, {})
+            if query in values:
+                raise refuse(f"{file}, line {number},", f"{measure} of {query} is printed twice")
+            values[query] = float(text)
     if run.values:
         yield run
