@@ -112,7 +112,7 @@ def _about_ranks(outcome: CompetitionOutcome) -> str:
         "private_true": "between the private leaderboard and the true ranks",
         "public_true": "between the public leaderboard and the true ranks",
     }
-    if outcome.truth == "private":
+    if not outcome.knows_truth:
         pairs = {"public_private": pairs["public_private"]}
     known = [
         f"{outcome.agreement[key]:.2f} {where}"
@@ -141,7 +141,7 @@ def _kinds_table(outcome: CompetitionOutcome) -> Table:
             sum(team.submissions for team in own),
             min(team.rank for team in own),
             _mean([team.score for team in own]),
-            None if outcome.truth == "private" else _mean([team.true_score for team in own]),
+            _mean([team.true_score for team in own]) if outcome.knows_truth else None,
             _flattery(own, outcome.greater_is_better),
             sum(team.team in flagged for team in own),
         )
@@ -235,7 +235,7 @@ def _comparison_table(outcomes: Sequence[CompetitionOutcome]) -> Table:
 
 
 def _board(outcome: CompetitionOutcome, number: int) -> Board:
-    known = outcome.truth != "private"
+    known = outcome.knows_truth
     columns = [
         _ranks("rank", [team.rank for team in outcome.teams]),
         Column("team", "", tuple(team.team for team in outcome.teams)),

@@ -79,7 +79,7 @@ def over_time_chart(outcome: CompetitionOutcome, metric: str) -> Chart:
 
 def ranks_chart(outcome: CompetitionOutcome) -> Chart:
     """Draw every team's rank on the public board, on the private one, and in truth."""
-    stages = _STAGES if outcome.truth != "private" else _STAGES[:2]
+    stages = _STAGES if outcome.knows_truth else _STAGES[:2]
     step = -(-len(outcome.teams) // _MOST_LINES)
     shown = outcome.teams[::step]
     which = "per team" if step == 1 else f"for one team of {step:,}"
@@ -154,7 +154,7 @@ def comparison_chart(outcomes: Sequence[CompetitionOutcome], metric: str) -> Cha
         for day in outcome.days
     ]
     mechanism = named("mechanism", names, legend={"orient": "top"})
-    what = "the private rows" if outcomes[0].truth == "private" else "the truth"
+    what = "the truth" if outcomes[0].knows_truth else "the private rows"
     encoding: Specification = {
         "x": _days(day.day for outcome in outcomes for day in outcome.days),
         "y": _axis("error", f"leaderboard error ({metric})", zero=True),

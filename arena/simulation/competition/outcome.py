@@ -96,6 +96,11 @@ class CompetitionOutcome:
         return sum(team.rank == self.winner.rank for team in self.teams)
 
     @property
+    def knows_truth(self) -> bool:
+        """Whether true scores are known, exactly or from held-out rows."""
+        return self.truth != "private"
+
+    @property
     def best(self) -> TeamOutcome:
         """The truly best team; of several, the first on the private leaderboard."""
         return min(self.teams, key=lambda team: (team.true_rank, team.rank))
@@ -106,7 +111,7 @@ class CompetitionOutcome:
 
         None: the truth is not known, or the ranking has no meaning.
         """
-        if self.truth == "private" or self.degenerate is not None:
+        if not self.knows_truth or self.degenerate is not None:
             return None
         return self.best.rank == 1
 
@@ -146,7 +151,7 @@ class CompetitionOutcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
-        known = self.truth != "private"
+        known = self.knows_truth
         document: dict[str, Any] = as_json(
             {
                 "mechanism": self.mechanism,

@@ -32,7 +32,7 @@ def about_winner(outcome: CompetitionOutcome) -> str:
         )
     winner, best, others = outcome.winner, outcome.best, outcome.shared_by - 1
     won = f"{winner.team} won" if not others else f"{winner.team} tied for first with {others:,}"
-    if outcome.truth == "private":
+    if not outcome.knows_truth:
         return f"{won}. {UNKNOWN}"
     own, score, most = _shown(outcome, winner.true_score, winner.score, best.true_score)
     won = f"{won} with {score}; its true score is {own}"
@@ -58,7 +58,7 @@ def about_time(outcome: CompetitionOutcome) -> str:
     top, leader, error = _shown(
         outcome, last.shown_best, last.true_of_leader, outcome.leaderboard_error
     )
-    known = outcome.truth != "private"
+    known = outcome.knows_truth
     worth = f"true score is {leader}" if known else f"score on the private rows is {leader}"
     best = "true score" if known else "private score"
     day = next(day.day for day in outcome.days if day.error >= outcome.leaderboard_error)
