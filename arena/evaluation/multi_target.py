@@ -203,14 +203,14 @@ class _Bindable(_MeanOverTargets):
         MetricError
             If a target has no value in them.
         """
-        known = [context.extra.get(KNOWN_TARGET + name) for name in context.targets]
-        if all(one is None for one in known):
+        masks = [context.extra.get(KNOWN_TARGET + name) for name in context.targets]
+        if all(mask is None for mask in masks):
             inner = self.metric
             bound = inner.for_rows(context) if isinstance(inner, NeedsRowContext) else inner
             return mean_over_targets(bound, len(context.targets))
         parts = []
-        for position, (name, one) in enumerate(zip(context.targets, known, strict=True)):
-            rows = np.flatnonzero(np.ones(len(context.ids)) if one is None else one)
+        for position, (name, mask) in enumerate(zip(context.targets, masks, strict=True)):
+            rows = np.flatnonzero(np.ones(len(context.ids)) if mask is None else mask)
             if not len(rows):
                 raise MetricError(f"The target {name!r} has no value in these rows.")
             metric = self.metric

@@ -91,12 +91,12 @@ def _runs(file: Path) -> Iterator[_Run]:
     """Yield the runs of a file, named by the line ``runid``, else after the file."""
     run, at_end = _Run(file.stem), False
     for number, line in enumerate(file.read_text().splitlines(), start=1):
-        found = _LINE.fullmatch(line)
-        if found is None:
+        fields = _LINE.fullmatch(line)
+        if fields is None:
             if line.strip():
                 raise refuse(f"{file}, line {number},", "it is no measure, query and value")
             continue
-        measure, query, text = found.groups()
+        measure, query, text = fields.groups()
         if query != _ALL and at_end:
             if run.values:
                 yield run
