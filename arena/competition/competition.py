@@ -747,7 +747,7 @@ class Competition(CompetitionView):
         """
         from arena.competition import rescore
 
-        state = self._state
+        state = self._state.of_all_phases
         source = None if solution is None else solution_source(solution)
         with shown(progress) as display, resumable(self._unfinished, display) as tasks:
             rescored = rescore.rescore(state, source, display, workers)
@@ -765,6 +765,7 @@ class Competition(CompetitionView):
 
     def _read_again(self) -> None:
         state, self._handler = self._state, None
-        self._state = read_state(
+        again = read_state(
             state.folder, state.store, state.manager, state.wanted, state.actor, state.clock
         )
+        self._state = again if state.phase is None else again.in_phase(state.phase)

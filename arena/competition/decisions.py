@@ -49,6 +49,7 @@ def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, An
     """Return what a decision would release again and mark. Nothing is stored."""
     from arena.competition.results import Consequences, newly_marked  # a submission needs neither
 
+    state = state.of_all_phases
     event = Event(
         sequence=_AFTER_ALL,
         time=state.clock().isoformat(),

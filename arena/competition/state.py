@@ -105,6 +105,13 @@ class CompetitionState:
         """The settings of the competition with all phases."""
         return self.settings if self.every_phase is None else self.every_phase
 
+    @property
+    def of_all_phases(self) -> CompetitionState:
+        """The state of the whole competition, for decisions that concern every phase."""
+        if self.every_phase is None:
+            return self
+        return replace(self, phase=None, settings=self.every_phase, every_phase=None)
+
     def in_phase(self, name: str | None = None) -> CompetitionState:
         """Return the state of a phase; None: of the current one, if this is not of one already.
 

@@ -157,6 +157,32 @@ def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) ->
         assert (row["submission"], row["score"]) == (second.submission, 0.79)
 
 
+@pytest.mark.slow
+def test_a_decision_by_the_view_of_a_phase_keeps_the_scores_of_the_others(tmp_path: Path) -> None:
+    usage = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
+    phases = {"one": {"end": "2026-03-10"}, "two": {"start": "2026-03-11"}}
+    clock = Clock()
+    with create(tmp_path, clock, phases, usage) as competition:
+        first = competition.submit(labels(range(N_ROWS), 40), "A")
+        competition.submit(labels(range(N_ROWS), 60), "B")
+        clock.now = IN_FINAL
+        competition.submit(labels(range(N_ROWS), 20), "A")
+        one, two = competition.in_phase("one"), competition.in_phase("two")
+        one.disqualify(first.submission, "a leak")
+        assert [row["team"] for row in one.leaderboard()] == ["B"]
+        assert [(row["team"], row["score"]) for row in two.leaderboard()] == [("A", 0.9)]
+
+        corrected = TRUTH.copy()
+        corrected[:20] = 1 - corrected[:20]
+        rows = list(zip(IDS, corrected, usage, strict=True))
+        write_csv(tmp_path / "corrected.csv", ["id", "y", "Usage"], rows)
+        one.rescore(tmp_path / "corrected.csv", apply=True)
+        assert one.phase == "one"
+    with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
+        assert [row["score"] for row in competition.in_phase("one").leaderboard()] == [0.8]
+        assert [row["score"] for row in competition.in_phase("two").leaderboard()] == [1.0]
+
+
 def test_the_names_of_instances_of_different_rows_do_not_begin_alike() -> None:
     phases = {
         "one": {"public_rows": "a"},
