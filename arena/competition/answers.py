@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arena.competition.teams import TEAM_CHANGES
+from arena.competition.teams import TEAM_CHANGES, Teams
 from arena.config import Settings
 from arena.store import Event
 from arena.utils.questions import ANSWERS
@@ -61,10 +61,13 @@ class Answers:
         return cls(of_submissions, of_teams)
 
     def added_to(
-        self, rows: Sequence[Mapping[str, Any]], settings: Settings
+        self, rows: Sequence[Mapping[str, Any]], settings: Settings, teams: Teams
     ) -> list[dict[str, Any]]:
-        """Return the rows of a board with the key ``answers``, in the order of the questions."""
-        given = [self.of_row(row["team"], row["submission"]) for row in rows]
+        """Return the rows of a board with the key ``answers``, in the order of the questions.
+
+        Rows may have former names of teams.
+        """
+        given = [self.of_row(teams.current(row["team"]), row["submission"]) for row in rows]
         return [
             {**row, ANSWERS: {key: own[key] for key in settings.public_questions if key in own}}
             for row, own in zip(rows, given, strict=True)

@@ -13,6 +13,7 @@ import numpy as np
 from arena.competition.final_selection import board_ranks, choose_finals
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
+from arena.competition.ledger import Ledger
 from arena.competition.program_runs import require_no_waiting
 from arena.competition.rebuild import CAUSES
 from arena.competition.roster import BRACKET, Roster
@@ -422,8 +423,12 @@ def final_document(state: CompetitionState) -> dict[str, Any]:
     return document
 
 
-def private_standings(document: Mapping[str, Any], sent: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the standings of a document; teams without a rank stand where their scores are."""
+def private_standings(document: Mapping[str, Any], ledger: Ledger) -> list[dict[str, Any]]:
+    """Return the standings of a document; teams without a rank stand where their scores are.
+
+    Teams have the names of the document. A team that was renamed or merged since has the number of
+    submissions of its current name.
+    """
     rows = [{**row, "baseline": False} for row in document["standings"]]
     columns = rows[0] if rows else STANDING_COLUMNS
     rows += [{**dict.fromkeys(columns), **row} for row in unranked_rows(document)]
@@ -434,7 +439,11 @@ def private_standings(document: Mapping[str, Any], sent: Mapping[str, int]) -> l
     def place(row: Mapping[str, Any]) -> tuple[bool, float]:
         return row["score"] is None, sign * (row["score"] or 0.0)
 
-    return [{**row, "n_submissions": sent.get(row["team"], 0)} for row in sorted(rows, key=place)]
+    sent, teams = ledger.sent(), ledger.teams()
+    return [
+        {**row, "n_submissions": sent[teams.current(row["team"])]}
+        for row in sorted(rows, key=place)
+    ]
 
 
 def columns_in_brackets(document: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -292,24 +292,29 @@ def for_participants(
         ranks = {row["team"]: row["rank"] for row in board}
     else:
         released, ranks = dict(shown["released"]), dict(shown["ranks"])
+    ranks = {names.current(team): rank for team, rank in ranks.items()}
     rows = [
         {
             **row,
-            "team": names.current(row["team"]),
             "public_score": released.get(row["submission"]),
             "public_rank": ranks.get(row["team"]),
         }
-        for row in with_verifications(
-            private_standings(result.document, state.ledger.sent()), verifications(state)
-        )
+        for row in _rows_for_everybody(state, result.document, names)
     ]
-    rows = with_answers(state, rows)
     public = for_everybody(result.document, rows, also=published_scores(state))
     boards = {
         name: _combined_for_everybody(state, board, names)
         for name, board in combined_boards(result.document).items()
     }
     return {**public, **({"boards": boards} if boards else {}), **result.about()}
+
+
+def _rows_for_everybody(
+    state: CompetitionState, document: Mapping[str, Any], names: Teams
+) -> list[dict[str, Any]]:
+    """Return the rows of a board by the current names of teams, with verifications and answers."""
+    rows = with_verifications(private_standings(document, state.ledger), verifications(state))
+    return with_answers(state, [{**row, "team": names.current(row["team"])} for row in rows])
 
 
 def _combined_for_everybody(
@@ -322,10 +327,8 @@ def _combined_for_everybody(
     hidden = ("public_score", "public_rank")
     rows = [
         {key: value for key, value in row.items() if key not in hidden}
-        | {"team": names.current(row["team"])}
-        for row in private_standings(board, state.ledger.sent())
+        for row in _rows_for_everybody(state, board, names)
     ]
-    rows = with_answers(state, rows)
     parts = [key for key in board["standings"][0] if key not in STANDING_COLUMNS]
     return for_everybody(board, rows, also=parts)
 

@@ -331,7 +331,7 @@ def with_answers(
     """Return the rows of a board with the answers to the questions of the settings, if any."""
     if not state.settings.public_questions:
         return rows
-    return state.answers_at(until).added_to(rows, state.settings)
+    return state.answers_at(until).added_to(rows, state.settings, state.ledger.teams())
 
 
 def _answered_until(events: Sequence[Event], until: datetime | None) -> Iterator[Event]:

@@ -521,7 +521,7 @@ class CompetitionView:
         from arena.competition.verification import verifications, with_verifications
 
         result = self.final_result(board=board)
-        rows = finalize.private_standings(result, self._board.ledger.sent())
+        rows = finalize.private_standings(result, self._board.ledger)
         rows = with_answers(self._board, rows)
         return with_verifications(rows, verifications(self._board))
 

@@ -124,6 +124,13 @@ def test_combined_boards_are_those_of_score(tmp_path: Path) -> None:
         for board in published["boards"].values():
             assert not {"public_score", "public_rank", "file"} & set(board["leaderboard"][0])
         assert "accuracy of lung" in published["boards"]["macro"]["leaderboard"][0]
+        first = published["leaderboard"][0]["submission"]
+        competition.verify_winner(first, "failed", note="Other predictions.")
+        published = competition.published_private_leaderboard()
+        assert published is not None
+        for board in published["boards"].values():
+            states = {row["submission"]: row["verification"] for row in board["leaderboard"]}
+            assert states[first] == "failed"
         competition.export(tmp_path / "export")
     assert verified(tmp_path) == ()
     path = tmp_path / "export" / "result.json"

@@ -127,6 +127,25 @@ def test_answers_are_on_every_board_and_verified(tmp_path: Path) -> None:
     assert any("answer_place is empty" in problem for problem in verified(tmp_path))
 
 
+@pytest.mark.slow
+def test_stored_boards_keep_the_answers_and_the_number_of_a_renamed_team(tmp_path: Path) -> None:
+    answers = {"method": "trees", "place": "here"}
+    with create(tmp_path, question=QUESTIONS, analysis={"resamples": 20}) as competition:
+        for number, team in enumerate("AAB"):
+            competition.submit(file_of(tmp_path, number, 0.9 - number / 10), team, answers=answers)
+        competition.finalize()
+        competition.publish()
+        competition.rename_team("A", "Ants")
+        published = competition.published_private_leaderboard()
+        assert published is not None
+        for rows in (competition.private_leaderboard(), published["leaderboard"]):
+            assert [(row["n_submissions"], row["answers"]) for row in rows] == [
+                (2, answers), (1, answers)
+            ]  # fmt: skip
+        competition.merge_teams("B", "Ants")
+        assert [row["n_submissions"] for row in competition.private_leaderboard()] == [3, 3]
+
+
 def verified(folder: Path) -> tuple[str, ...]:
     return verify_bundle(folder / "export", folder / "solution.csv", MANAGER, NoProgress())
 
