@@ -14,7 +14,7 @@ fresh noise, since a difference of two scores with the same noise would reveal t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -26,7 +26,7 @@ from arena.competition.phases import instance_groups
 from arena.config import Settings
 from arena.plugin.manager import PluginManager
 from arena.public_board.mechanism import public_rows
-from arena.store import Store, Transaction
+from arena.store import Event, Store, Transaction
 from arena.store.events import DATED
 from arena.types import Mark, Release, Solution
 
@@ -47,9 +47,19 @@ CAUSES: Mapping[str, str] = {
 """The kind of an event after which the board can change -> what happened, for everybody."""
 
 
-def rebuilt_mark(store: Store) -> Mark | None:
-    """Return when and why the public board was last rebuilt, or None."""
-    events = store.events(REBUILT)
+def rebuilt_mark(store: Store, phase: str = "") -> Mark | None:
+    """Return when and why the public board was last rebuilt, or None.
+
+    ``phase``: that board; a rebuild that released no submission of the phase does not count.
+    """
+    events: Sequence[Event] = store.events(REBUILT)
+    if phase and events:
+        numbers = {number for number, _ in store.accepted(phase)}
+        events = [
+            event
+            for event in events
+            if any(number in numbers for number, _ in event.payload["released"])
+        ]
     return Mark(events[-1].time, CAUSES[events[-1].payload["cause"]]) if events else None
 
 

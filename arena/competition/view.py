@@ -151,6 +151,10 @@ class CompetitionView:
         """
         return type(self)(self._state.in_phase(name))
 
+    def in_each_phase(self) -> list[Self]:
+        """Return the competition with the boards of each phase, in order; without phases itself."""
+        return [self.in_phase(name) for name in self._state.with_phases.phase] or [self]
+
     @property
     def phase(self) -> str:
         """The phase of the boards; empty without phases."""
@@ -396,7 +400,7 @@ class CompetitionView:
         The public board was released again since; the private board is out of date.
         """
         if not private:
-            return rebuilt_mark(self._state.store)
+            return rebuilt_mark(self._state.store, self.phase)
         from arena.competition import finalize
 
         return finalize.final_mark(self._board)

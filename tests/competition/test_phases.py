@@ -126,6 +126,8 @@ def test_an_export_of_a_phase_is_verified_and_a_rescore_changes_every_phase(
         changes = competition.rescore(tmp_path / "corrected.csv", apply=True)
         assert {change.phase for change in changes} == {"final"}
         assert [row["score"] for row in competition.in_phase("dev").leaderboard()] == [1.0, 0.9]
+        assert competition.in_phase("dev").mark(private=False) is not None
+        assert competition.in_phase("final").mark(private=False) is None  # it shows no score
         assert competition.audit() == ()
 
 

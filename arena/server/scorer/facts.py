@@ -145,8 +145,7 @@ def documents(competition: CompetitionView, name: str, server: ServerSection) ->
 
 def result_documents(competition: CompetitionView) -> dict[str, Any]:
     """Return the documents of the published results, of every phase."""
-    boards = [competition.in_phase(phase["phase"]) for phase in competition.phases()]
-    boards = boards or [competition]
+    boards = competition.in_each_phase()
     results = sorted(
         (result for board in boards for result in board.results()),
         key=lambda result: int(result["version"]),

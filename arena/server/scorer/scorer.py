@@ -349,7 +349,11 @@ class Scorer:
         rows = {row["submission"]: row for row in competition.submissions()}
         records = {one.submission: one for one in competition.records()}
         reasons = competition.disqualified()
-        private = competition.private_scores_for_teams()
+        private = {
+            number: score
+            for board in competition.in_each_phase()
+            for number, score in board.private_scores_for_teams().items()
+        }
         self._last = competition.last_entries()
         kept = _kept_after_a_rebuild(competition, rows)
         older = kept & competition.released_again()
@@ -657,10 +661,10 @@ def _kept_after_a_rebuild(competition: Competition, submissions: Collection[int]
     Of the new releases a team sees its standing score only: all of them together would tell which
     labels were corrected.
     """
-    if competition.mark(private=False) is None:
+    if not competition.released_again():
         return set()
-    standing = {row["submission"] for row in competition.leaderboard(live=True)}
-    return set(submissions) - standing
+    boards = (one.leaderboard(live=True) for one in competition.in_each_phase())
+    return set(submissions).difference(row["submission"] for rows in boards for row in rows)
 
 
 def _private(scores: Mapping[int, tuple[float, int]], submission: int) -> dict[str, Any]:
@@ -677,9 +681,8 @@ def _next_change(phases: Sequence[Mapping[str, Any]], now: datetime) -> datetime
 
 def _phases_without_scores(competition: Competition) -> frozenset[str]:
     """Return the phases whose scores are hidden, by their names in the list of submissions."""
-    names = [phase["phase"] for phase in competition.phases()] or [""]
-    scores = {name: competition.in_phase(name).settings.public.scores for name in names}
-    return frozenset(name for name, shown in scores.items() if shown == "hidden")
+    boards = competition.in_each_phase()
+    return frozenset(one.phase for one in boards if one.settings.public.scores == "hidden")
 
 
 def _without_request(
