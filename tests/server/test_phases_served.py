@@ -14,6 +14,7 @@ from arena.client import ServerError
 from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.server.records.layout import Layout
+from arena.server.scorer.scorer import _kept_after_a_rebuild
 from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
 from program import write_csv
 from served_boards import MovedClock, served_here
@@ -80,3 +81,24 @@ def test_a_served_competition_goes_from_phase_to_phase(tmp_path: Path) -> None:
         clock.offset = datetime(2999, 2, 3, tzinfo=UTC) - datetime.now(UTC)
         served.judge()
         assert [row["score"] for row in served.end()["leaderboard"]] == [0.95]
+
+
+@pytest.mark.slow
+def test_standing_scores_of_every_phase_follow_a_rebuild(tmp_path: Path) -> None:
+    rows = list(zip(IDS, TRUTH, USAGE, strict=True))
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    phases = {"dev": {"public_rows": "dev"}, "final": {"public_rows": "final"}}
+    settings = Settings.of(metric="accuracy", mechanism="ladder-free", phase=phases)
+    race = tmp_path / "race"
+    with Competition.create(race, tmp_path / "solution.csv", settings, manager=MANAGER) as opened:
+        for phase in phases:
+            for wrong in (30, 10, 20):
+                opened.submit(_file(tmp_path / "x.csv", phase, wrong), "owls", phase=phase)
+        numbers = [one.submission for one in opened.records()]
+        assert _kept_after_a_rebuild(opened, numbers) == set()
+        opened.disqualify(2, "a leak")
+        standing = {
+            row["submission"] for one in opened.in_each_phase() for row in one.leaderboard()
+        }
+        assert standing == {3, 5}
+        assert _kept_after_a_rebuild(opened, numbers) == {1, 2, 4, 6}
