@@ -800,6 +800,7 @@ _WANTED = {
     "float": "a number, such as 0.95",
     "string": 'a text in quotes, such as "a text"',
     "string_too_short": "a text that is not empty",
+    "string_too_long": "a text of at most {max_length} letters",
     "tuple": 'a list of texts, such as ["a", "b"]',
     "model": "a section of keys",
     "dict": "sections with names, such as [bracket.NAME]",

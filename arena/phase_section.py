@@ -37,6 +37,12 @@ def _phase_name(name: str) -> str:
     return name
 
 
+def _admission(text: str) -> str:
+    if not re.fullmatch(_ADMISSIONS, text):
+        raise ValueError('must be "all", "submitted", "listed", or "top" and a number, as "top 10"')
+    return text
+
+
 PhaseName = Annotated[str, AfterValidator(_phase_name)]
 
 
@@ -61,7 +67,9 @@ class PhaseSection(ConfigSection):
         "Private, and none where public_rows is given.",
     )
     after: str | None = Field(None, description="The phase before it, for admit and carry.")
-    admit: Annotated[str, Field(pattern=_ADMISSIONS)] = Field(
+    admit: Annotated[
+        str, AfterValidator(_admission), Field(json_schema_extra={"pattern": _ADMISSIONS})
+    ] = Field(
         "all",
         description="Which teams may submit: all, or those that arena qualify names: submitted "
         '(something in the phase before it), top N of its board, such as "top 10", or listed.',

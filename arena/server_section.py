@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from arena.utils.text import EMAIL_ADDRESS
 
 Count = Annotated[int, Field(ge=1)]
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_COLOUR = "^(#[0-9a-fA-F]{6})?$"
 _DOMAIN = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 
@@ -26,6 +27,12 @@ class ConfigSection(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True
     )
+
+
+def _colour(text: str) -> str:
+    if not re.fullmatch(_COLOUR, text):
+        raise ValueError('must be # and six hexadecimal digits, as "#0a5c9c"')
+    return text
 
 
 class ServerSection(ConfigSection):
@@ -53,9 +60,9 @@ class ServerSection(ConfigSection):
     organisers: tuple[str, ...] = Field(
         (), description="Names of the organisers, for the citation of the competition."
     )
-    colour: Annotated[str, Field(pattern="^(#[0-9a-fA-F]{6})?$")] = Field(
-        "", description="The colour of links and buttons, such as #0a5c9c; empty: blue."
-    )
+    colour: Annotated[
+        str, AfterValidator(_colour), Field(json_schema_extra={"pattern": _COLOUR})
+    ] = Field("", description="The colour of links and buttons, such as #0a5c9c; empty: blue.")
     join: Literal["code", "invite", "open"] = Field(
         "code",
         description="How people register: code (one code for all, or an invitation link), invite "

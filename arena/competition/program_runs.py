@@ -138,7 +138,10 @@ def _digest(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"The program {path} cannot be read: {error.strerror}.") from error
+        raise InputError(
+            f"The program {path} cannot be read ({error.strerror}): "
+            f"name a .py file, or a ZIP archive with main.py at its top."
+        ) from error
 
 
 def _keep(kept: Path, path: Path) -> None:

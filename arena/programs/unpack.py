@@ -105,7 +105,8 @@ def _unpack_archive(path: Path, folder: Path, limits: PackedLimits, faults: Faul
     except _DAMAGED as error:
         faults.refuse(
             "damaged file",
-            f"The ZIP archive cannot be read ({_said(error)}): make a new one and send it again.",
+            f"The program is neither a .py file nor a ZIP archive that can be read "
+            f"({_said(error)}): send main.py, or a new archive with main.py at its top.",
         )
 
 

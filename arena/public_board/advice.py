@@ -127,9 +127,12 @@ def _revealed_to_teams(
 
 
 def protection_notes(
-    settings: Settings, solution: Solution, manager: PluginManager, now: datetime
+    settings: Settings, solution: Solution, manager: PluginManager, now: datetime, phase: str = ""
 ) -> tuple[str, ...]:
-    """Return sentences on a board, a limit or a deadline that leaves a competition unprotected."""
+    """Return sentences on a board, a limit or a deadline that leaves a competition unprotected.
+
+    ``settings`` are those of ``phase``, if the competition has phases.
+    """
     notes = []
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
     mechanism = settings.public.mechanism
@@ -150,14 +153,15 @@ def protection_notes(
             f"[limits] of {CONFIG_NAME}."
         )
     deadline = settings.competition.deadline
+    name, section = ("end", f"[phase.{phase}]") if phase else ("deadline", "[competition]")
     if deadline is not None and deadline < now:
         notes.append(
-            f"Warning: the deadline {deadline:%Y-%m-%d %H:%M} UTC has passed: every submission is "
-            f"refused. Set a later one under [competition] of {CONFIG_NAME}."
+            f"Warning: the {name} {deadline:%Y-%m-%d %H:%M} UTC has passed: every submission is "
+            f"refused. Set a later one under {section} of {CONFIG_NAME}."
         )
     if deadline is None:
         notes.append(
-            f"No deadline is set: submissions are taken until you set one under [competition] of "
+            f"No {name} is set: submissions are taken until you set one under {section} of "
             f"{CONFIG_NAME}."
         )
     return tuple(notes)

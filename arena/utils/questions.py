@@ -49,7 +49,10 @@ def check_answers(
         choices = question["choices"]
         if not answer:
             if question["required"] and key not in answered:
-                raise UsageError(f"An answer to {key} is missing: {question['text']}")
+                raise UsageError(
+                    f"An answer to {key} is missing ({question['text']}): give it on the page "
+                    f"Submit, or by --answer {key}=TEXT."
+                )
             continue
         if len(answer) > LONGEST or not answer.isprintable():
             raise UsageError(f"The answer to {key} must have at most {LONGEST} printable letters.")

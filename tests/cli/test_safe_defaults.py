@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,29 @@ def test_init_says_that_a_deadline_has_passed(tmp_path: Path) -> None:
     assert settings.public.mechanism == "ladder-free(noise=2)"
     assert "Warning: the deadline 2019-12-31 22:00 UTC has passed" in said
     assert "No deadline" not in said
+
+
+@pytest.mark.slow
+def test_init_names_the_phase_of_an_end_and_a_command_that_is_accepted(tmp_path: Path) -> None:
+    rows = [(i, row % 2, ("Public", "Private")[row % 2]) for row, i in enumerate(IDS)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    ends = {"over": ("2020-01-01", ""), "open": ("2999-01-01", "[question.method]\nrequired=true")}
+    for name, (end, question) in ends.items():
+        phases = "".join(f"[phase.{one}]\nend = {end}\n" for one in ("dev", "final"))
+        text = f'[metric]\nname = "accuracy"\n{phases}{question}\n'
+        (tmp_path / "settings.toml").write_text(text, "utf-8")
+        made = run_here(
+            "init", name, "--solution", "solution.csv", "--settings", "settings.toml", cwd=tmp_path
+        )
+        assert made.returncode == 0, made.stderr
+        if name == "over":
+            assert "the end 2020-01-01 00:00 UTC has passed" in made.stdout
+            assert "Set a later one under [phase." in made.stdout
+            continue
+        assert "The end of the phase dev is 2999-01-01 00:00 UTC." in made.stdout
+        (command,) = re.findall("^ +arena (submit .*)$", made.stdout, re.MULTILINE)
+        sent = run_here(*shlex.split(command), cwd=tmp_path)
+        assert (sent.returncode, "accepted" in sent.stdout) == (0, True), sent.stderr
 
 
 def test_init_says_the_deadline_in_utc(tmp_path: Path) -> None:

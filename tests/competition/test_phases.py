@@ -356,7 +356,7 @@ def test_the_best_teams_qualify_and_their_files_are_carried_over(tmp_path: Path)
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ({"admit": "top 0"}, "[phase.final] admit"),
+        ({"admit": "top 0"}, '[phase.final] admit: must be "all", "submitted", "listed", or "top"'),
         ({"admit": "submitted"}, "admit and carry need after"),
         (
             {"after": "dev", "admit": "top 3"},

@@ -111,7 +111,7 @@ def test_a_trial_of_half_a_zip_says_what_is_wrong(server: LeaseServer, tmp_path:
     working.run(once=True)
     result, _ = only_result(server)
     assert result["end"] == "not unpacked"
-    assert "The ZIP archive cannot be read" in result["log"]
+    assert "neither a .py file nor a ZIP archive" in result["log"]
 
 
 def test_an_answer_is_sent_again_after_a_restart(server: LeaseServer, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from arena.competition.competition import Competition
 from arena.errors import UsageError
 from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
+from arena.server.web.pages import submit_commands
 from labelled_competition import MANAGER, create, file_of, settings_of
 from program import run_here
 from served_boards import MovedClock, served_here
@@ -56,6 +57,9 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
         assert "&lt;b&gt;trees&lt;/b&gt;" in page
         assert "&lt;i&gt;Method&lt;/i&gt;" in page
         assert "<b>trees" not in page
+        commands = httpx.get(f"{address.replace('/api/v1', '')}submit").text
+        assert "?answer.method=…&amp;answer.school=…" in commands
+        assert "kaggle" not in commands  # it cannot answer
         table = httpx.get(f"{address}board.csv").text
         assert "answer_method" in table.splitlines()[0]
         again = client.submit(file_of(tmp_path, 2, 0.7), answers={"method": "y"})  # school: known
@@ -75,6 +79,27 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="There is no question 'school'"):
             competition.submit(file_of(tmp_path, 3, 0.7), "owls", answers={"school": "x"})
         assert competition.audit() == ()
+
+
+@pytest.mark.parametrize("programs", [False, True])
+@pytest.mark.parametrize("phase", ["", "dev"])
+@pytest.mark.parametrize("required", [[], ["method", "school"]])
+def test_the_commands_of_the_page_name_all_that_a_submission_needs(
+    programs: bool, phase: str, required: list[str]
+) -> None:
+    commands = submit_commands(
+        "https://a.org", "race", programs=programs, phase=phase, required=required
+    )
+    assert (
+        commands["arena"].count("--phase dev")
+        == commands["curl"].count("phase=dev")
+        == (phase == "dev")
+    )
+    for program, before in (("arena", '--answer "'), ("curl", "answer.")):
+        assert all(f"{before}{key}=" in commands[program] for key in required)
+        # curl sends the name of the file beside it: without it a program is taken for an archive.
+        assert commands[program].count("main.py") == programs * (1 + (program == "curl"))
+    assert ("kaggle" in commands) == (not programs and not phase and not required)
 
 
 def test_an_answer_of_the_command_line_names_its_question(tmp_path: Path) -> None:

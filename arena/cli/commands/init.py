@@ -249,6 +249,18 @@ def _settings(document: dict[str, dict[str, Any]]) -> Settings:
     return Settings.model_validate(document)
 
 
+def _options_of(competition: Competition) -> str:
+    """Return the options without which a submission is refused: the phase and the answers."""
+    board, questions = competition.in_phase(), competition.settings.question
+    several = [row for row in competition.phases() if row["state"] == "open"][1:]
+    phase = f" --phase {board.phase}" if several else ""
+    return phase + "".join(
+        f' --answer "{key}={question.choices[0] if question.choices else "TEXT"}"'
+        for key, question in questions.items()
+        if question.required and question.shown == "board"
+    )
+
+
 def _say_what_was_made(folder: Path, competition: Competition) -> None:
     usage = competition.solution.usage
     counts = {part: int((usage == part).sum()) for part in Usage}
@@ -275,7 +287,8 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
     board, now = competition.in_phase(), datetime.now(UTC)
     deadline = board.settings.competition.deadline
     if deadline is not None and deadline >= now:
-        lines.append(f"The deadline is {deadline:%Y-%m-%d %H:%M} UTC.")
+        what = f"end of the phase {board.phase}" if board.phase else "deadline"
+        lines.append(f"The {what} is {deadline:%Y-%m-%d %H:%M} UTC.")
     if competition.settings.programs.sandbox:
         example = "main.py"
         lines.append(
@@ -288,11 +301,11 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         *notes_of(asked),
         *meaning_of_columns(competition.solution, asked),
         *soft_label_warnings(competition.solution),
-        *protection_notes(board.settings, board.solution, competition.manager, now),
+        *protection_notes(board.settings, board.solution, competition.manager, now, board.phase),
         f"Describe it to participants in {folder / PAGES_NAME}, where each page becomes a tab of "
         f"arena serve; what is in {folder / 'files'} is offered for download.",
         "To submit a file and show the public board:",
-        f"    arena submit {example} --team sample -C {where}",
+        f"    arena submit {example} --team sample{_options_of(competition)} -C {where}",
         f"    arena leaderboard -C {where}",
     ]
     out = console()

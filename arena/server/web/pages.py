@@ -300,7 +300,15 @@ async def _show_submit(
     call: Call, problem: Problem | None = None, checked: Any = None, status: int = 200,
     file: str = "",
 ) -> Response:  # fmt: skip
-    team = call.own_team
+    team, facts = call.own_team, call.competition.facts
+    open_phases = [one["phase"] for one in facts.phases if actions.is_open(one, call.site.clock())]
+    commands = submit_commands(
+        api.address(call, ""),
+        call.competition.name,
+        programs=bool(facts.programs),
+        phase=open_phases[0] if len(open_phases) > 1 else "",
+        required=[key for key, question in facts.questions.items() if question["required"]],
+    )
     return _page(
         call,
         "submit.html",
@@ -308,19 +316,53 @@ async def _show_submit(
         problem=problem,
         checked=checked,
         file=file,
-        open_phases=[
-            one["phase"]
-            for one in call.competition.facts.phases
-            if actions.is_open(one, call.site.clock())
-        ],
+        open_phases=open_phases,
+        commands=commands.values(),
+        with_kaggle="kaggle" in commands,
         left=actions.left(call, team) if team else None,
         team_answers=call.competition.published.team(actions.record_name(call, team)).answers
         if team
         else {},
         rules_accepted=call.person.account is None or call.has_accepted_rules,
-        url=api.address(call, ""),
         has_sample=call.competition.published.etag("sample") is not None,
     )
+
+
+def submit_commands(
+    url: str, name: str, *, programs: bool, phase: str, required: Sequence[str]
+) -> dict[str, str]:
+    """Return program -> the command that submits a file, with all that the competition needs.
+
+    ``phase``: the one to name, empty if one is open; ``required``: the questions to answer. The
+    kaggle client sends no phase, answer or program.
+
+    >>> commands = submit_commands(
+    ...     "https://a.org", "race", programs=False, phase="dev", required=["method"]
+    ... )
+    >>> list(commands)
+    ['arena', 'curl']
+    >>> commands["arena"].partition(" --token-file ")[2]
+    'token.txt --phase dev --answer "method=…" submission.csv'
+    """
+    file = "main.py" if programs else "submission.csv"
+    options = [f"--phase {phase}"] if phase else []
+    options += [f'--answer "{key}=…"' for key in required]
+    query = [f"file={file}"] if programs else []  # its suffix says what it is
+    query += [f"phase={phase}"] if phase else []
+    query += [f"answer.{key}=…" for key in required]
+    address = f"{url}/api/v1/{name}/submissions{'?' if query else ''}{'&'.join(query)}"
+    to = f"arena submit --to {url}/{name} --token-file token.txt"
+    commands = {
+        "arena": " ".join([to, *options, file]),
+        "curl": f'curl --fail-with-body -H "Authorization: Bearer $(cat token.txt)" \\\n'
+        f'  --data-binary @{file} "{address}"',
+    }
+    if not (programs or phase or required):
+        commands["kaggle"] = (
+            f'KAGGLE_API_ENDPOINT={url} KAGGLE_USERNAME=me KAGGLE_KEY="$(cat token.txt)" \\\n'
+            f'  kaggle competitions submit {name} -f {file} -m "first try"'
+        )
+    return commands
 
 
 @refusals_on(_show_submit)
