@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from arena.server.records.published import Answer
-from arena.server.web import api
+from arena.server.web import api, models
 from arena.server.web.api import ENDPOINTS, Endpoint
 from arena.server.web.body import receive
 from arena.server.web.pages import PAGES
@@ -495,3 +495,18 @@ def test_pages_are_not_stored_and_cannot_be_framed(web: WebSite) -> None:
     board = web.program().get(f"{API}/board")
     same = {"If-None-Match": board.headers["etag"]}
     assert web.program().get(f"{API}/board", headers=same).status_code == 304
+
+
+def test_a_page_of_the_board_is_made_once(web: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    model = models.BoardPage
+
+    def page(**values: Any) -> models.BoardPage:
+        made.append(values["after"])
+        return model(**values)
+
+    monkeypatch.setattr(models, "BoardPage", page)
+    monkeypatch.setattr(api, "share", lambda _call: None)
+    for after in (0, 0, 1, 1, 0):
+        assert web.program().get(f"{API}/board?after={after}").json()["after"] == after
+    assert made == [0, 1]

@@ -141,7 +141,8 @@ async def _board(call: Call) -> Response | models.BoardPage:
     asked = call.request.headers.get("if-none-match", "")
     if etag and f'"{etag}"' in asked:
         return Response(status_code=304, headers=headers)
-    body = call.competition.kept(etag, (f"{phase}/{bracket}", after, limit))
+    part = (phase, bracket, after, limit)
+    body = call.competition.kept(etag, part)
     if body is None:
         page = models.BoardPage(
             rows=rows[after : after + limit],
@@ -151,7 +152,7 @@ async def _board(call: Call) -> Response | models.BoardPage:
             next=after + limit if after + limit < len(rows) else None,
             etag=etag,
         )
-        body = call.competition.keep(etag, (bracket, after, limit), page.model_dump_json().encode())
+        body = call.competition.keep(etag, part, page.model_dump_json().encode())
     return Response(body, media_type="application/json", headers=headers)
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from arena.server.records.accounts import Accounts, RefusedError, Team
 from arena.server.records.announcements import Announcements
@@ -30,6 +30,8 @@ _LOGGER = logging.getLogger("arena.server.web")
 SILENT_AFTER = 60.0
 """Seconds without a beat after which the scorer is taken to be down."""
 _KEPT_PAGES = 200
+_BoardPart: TypeAlias = tuple[str, str, int, int]
+"""Phase, bracket, rows to skip and rows of a page of the board."""
 RESERVED = {
     "api", "competitions", "health", "invite", "language", "metrics", "sign-in", "sign-out",
     "static", "uploads",
@@ -56,7 +58,7 @@ class CompetitionSite:
         self._path = settings.layout.public(name)
         self._published: Published | None = None
         self._held: dict[str, _Held] = {}
-        self._kept: dict[tuple[str, int, int], bytes] = {}
+        self._kept: dict[_BoardPart, bytes] = {}
         self._kept_of = ""
         self._received: dict[int, str] = {}
         self.changes: list[Request] | None = None
@@ -137,15 +139,15 @@ class CompetitionSite:
         content, _etag = self.held("chance", lambda one: one.json())
         return None if content is None else content.get("difference")
 
-    def kept(self, etag: str, page: tuple[str, int, int]) -> bytes | None:
+    def kept(self, etag: str, part: _BoardPart) -> bytes | None:
         """Return the bytes of a page of the board if they were kept for this version of it."""
-        return self._kept.get(page) if etag == self._kept_of else None
+        return self._kept.get(part) if etag == self._kept_of else None
 
-    def keep(self, etag: str, page: tuple[str, int, int], body: bytes) -> bytes:
+    def keep(self, etag: str, part: _BoardPart, body: bytes) -> bytes:
         """Keep and return the bytes of a page of the board, for the pages that are read most."""
         if etag != self._kept_of or len(self._kept) >= _KEPT_PAGES:
             self._kept_of, self._kept = etag, {}
-        self._kept[page] = body
+        self._kept[part] = body
         return body
 
     def state(self) -> State:
