@@ -951,7 +951,7 @@ ENDPOINTS = (
              "The team's submissions as CSV.", answer="text/csv"),
     Endpoint("POST", "/runs/lease", "runner", "run", programs.lease,
              "The next run of a program, for a runner; 204 if there is none for 20 seconds. Every "
-             "request of a runner has its token in the header Arena-Runner.", 200,
+             "request of a runner has its token in the header Authorization, as Bearer.", 200,
              models.RunnerState, models.Lease, (401, 409, 415, 422)),
     Endpoint("GET", "/runs/{run}/program", "runner", "run", programs.program_file,
              "The program of a run, for the runner that has it.",
@@ -1126,7 +1126,7 @@ ENDPOINTS = (
              "Retract the published result: its rows are no longer shown.", 202,
              models.Reason, models.RequestState, (409, 415, 422)),
     Endpoint("GET", "/admin/export/{what}", "organiser", "admin", export,
-             "One export as CSV: accounts, acceptances, answers, board, requests or teams.",
+             "One export as CSV.",
              answer="text/csv", errors=(404,)),
 )  # fmt: skip
 """All operations of the API of a competition."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from arena.server.web.api import ENDPOINTS, Endpoint
+from arena.server.web.api import ENDPOINTS, EXPORTS, Endpoint
 from arena.server.web.problems import TITLES
 
 _PARAMETERS = {
@@ -19,7 +19,7 @@ _PARAMETERS = {
     "file": "The name of a file that GET /files lists.",
     "version": "The number of a version that GET /results lists.",
     "team": "The id of a team that GET /admin/teams lists.",
-    "what": "accounts, acceptances, board, requests or teams.",
+    "what": f"One of {', '.join(EXPORTS)}.",
 }
 
 
