@@ -108,6 +108,27 @@ def test_ranks_of_yesterday_and_private_scores_after_publication(
     intake.close()
 
 
+@pytest.mark.slow
+def test_a_freeze_hides_that_a_team_sends_more(folder: Path, layout: Layout) -> None:
+    intake, config = Intake(layout.intake), folder / CONFIG_NAME
+    with scorer_of(folder, layout) as scorer:
+        send(layout, intake, "red", predictions(0))
+        settle(scorer)
+    public = Published(layout.public("race"))
+    before = public.last_entries(["red", "blue"])
+    assert before.keys() == {"red"}
+    freeze = f"[public]\nfreeze = {datetime.now(UTC).isoformat()}\n"
+    config.write_text(config.read_text().replace("[public]\n", freeze))
+    with scorer_of(folder, layout) as scorer:
+        for number, team in enumerate(("red", "blue"), 1):
+            send(layout, intake, team, predictions(number))
+            settle(scorer)
+        assert [one.status for one in public.answers(None)] == ["accepted"] * 3
+        assert public.last_entries(["red", "blue"]) == before
+    public.close()
+    intake.close()
+
+
 def _document(public: Published, name: str) -> Any:
     document = public.document(name)
     assert document is not None

@@ -445,8 +445,13 @@ class Scorer:
                 self._note_end(content["private"])
                 self._set_state()
             teams = {one.team for one in answers}
-            new = answers[: len(judged)]
-            self._last |= {one.team: one.received for one in new if one.status == "accepted"}
+            frozen = self._competition.frozen_since
+            self._last |= {
+                one.team: one.received
+                for one in answers[: len(judged)]
+                if one.status == "accepted"
+                and (frozen is None or datetime.fromisoformat(one.received) <= frozen)
+            }
             self._publisher.publish(
                 answers=answers,
                 teams=self._team_facts(teams),
