@@ -108,6 +108,22 @@ def test_a_program_that_a_machine_could_not_try_may_be_sent_again(server: Progra
     assert server.send("ants", script(), **key).json()["request"] == second["request"]
 
 
+def test_a_program_is_not_judged_again_as_predictions(server: ProgramServer) -> None:
+    organiser = server.site.accounts.register("Org", organiser=True).account
+    token = server.site.accounts.make_token(organiser, "test", "admin")[0]
+    sent = server.send("ants", script("no predictions")).json()["request"]
+    runner = server.runner()
+    for _ in range(2):
+        runner.run()
+        server.judge()
+    assert server.state("ants", sent)["status"] == "rejected"
+    again = server.client(authorization=f"Bearer {token}").post(
+        f"/api/v1/{NAME}/admin/submissions/{sent}/rerun"
+    )
+    assert again.status_code == 409
+    assert len(server.competition.events("submission")) == 1
+
+
 HOSTILE = {
     "id": "id,y\nHIDDEN-57,1\n",
     "cell": "id,y\nr0,HIDDEN-57\n",

@@ -122,11 +122,16 @@ async def download_upload(call: Call) -> Response:
     )
 
 
+def _may_rerun(call: Call, answer: Answer) -> bool:
+    """Return whether a file can be judged again; a program would be read as predictions."""
+    return answer.status in RERUN and call.competition.facts.programs is None
+
+
 def rerun(call: Call) -> Request:
     """Judge a file without a score again, as a new upload of its team that arrives now."""
     sent = actions.sent_one(call, call.request.path_params["request"])
     stored, answer = sent.request, sent.answer
-    if stored is None or stored.kind != "submit" or answer is None or answer.status not in RERUN:
+    if stored is None or stored.kind != "submit" or answer is None or not _may_rerun(call, answer):
         raise Problem(409, _("Only a file that was rejected or set aside can be judged again."))
     upload = _upload_of(call, stored)
     if upload is None:
@@ -174,7 +179,7 @@ async def _show(call: Call, problem: Problem | None = None, status: int = 200) -
         sender=name_of(call, sent.request),
         same=same,
         has_file=has_file(call, sent.request),
-        may_rerun=answer is not None and answer.status in RERUN,
+        may_rerun=answer is not None and _may_rerun(call, answer),
     )
 
 
