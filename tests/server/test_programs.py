@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ import pytest
 
 from arena.competition.runners import signature_of
 from arena.server.records.runs import ProgramState
-from program_server import NAME, ProgramServer, script, write_competition
+from arena.server.web import api
+from arena.server.web.body import receive
+from program_server import NAME, URL, ProgramServer, script, write_competition
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +110,35 @@ def test_a_program_that_a_machine_could_not_try_may_be_sent_again(server: Progra
     second = server.send("ants", script(), **key).json()
     assert (second["status"], second["request"] == first["request"]) == ("waiting", False)
     assert server.send("ants", script(), **key).json()["request"] == second["request"]
+
+
+def test_a_stored_program_is_found_by_its_key_when_the_deadline_passes(
+    created: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(created, tmp_path / NAME)
+    path = folder / "competition.toml"
+    deadline = (datetime.now(UTC) + timedelta(minutes=30)).isoformat()
+    path.write_text(path.read_text().replace("# deadline =", f"deadline = {deadline}"))
+    server = ProgramServer(folder)
+
+    async def slowly(*given: Any) -> Any:
+        server.offset = timedelta(hours=1)
+        return await receive(*given)
+
+    try:
+        first = server.send("ants", script(), **{"Idempotency-Key": "1"}).json()["request"]
+        server.runner().run()
+        server.judge()
+        monkeypatch.setattr(api, "receive", slowly)
+        statuses = {}
+        for key in ("1", "2", f"program {first}"):  # the last one is of a request of the server
+            server.offset = timedelta()
+            sent = server.send("ants", script(), **{"Idempotency-Key": key})
+            statuses[key] = sent.status_code
+        assert list(statuses.values()) == [202, 409, 409]
+        assert len(server.site.runs.of_team(NAME, "ants")) == 1
+    finally:
+        server.close()
 
 
 def test_a_program_is_not_judged_again_as_predictions(server: ProgramServer) -> None:
@@ -245,6 +278,51 @@ def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: Prog
     assert server.competition.quota_used("ants") == 0
     assert server.competition.waiting_programs() == []
     assert server.competition.audit() == ()
+
+
+def test_a_program_that_a_runner_has_is_not_taken_back(server: ProgramServer) -> None:
+    """Two requests at once find that a program was recorded."""
+    server.send("ants", script())
+    runner = server.runner()
+    runner.run()
+    server.judge()
+    runs = server.site.runs
+    (recorded,) = runs.in_state(NAME, ProgramState.RECORDED)
+    run = runner.lease()
+    assert not runs.change(recorded, ProgramState.RUN_WAITS)
+    assert runner.send(*runner.result(run)).status_code == 200
+
+
+def test_a_runner_that_is_gone_gets_no_run(server: ProgramServer) -> None:
+    server.send("ants", script())
+    runner = server.runner()
+    incoming = [
+        {"type": "http.request", "body": json.dumps(runner.offer()).encode()},
+        {"type": "http.disconnect"},
+    ]
+    headers = {
+        "host": URL.removeprefix("https://"),
+        "authorization": f"Bearer {runner.document['token']}",
+        "content-type": "application/json",
+        "content-length": str(len(incoming[0]["body"])),
+    }
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "scheme": "https",
+        "path": f"/api/v1/{NAME}/runs/lease", "raw_path": b"", "query_string": b"", "root_path": "",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 443),
+    }  # fmt: skip
+    answers: list[Any] = []
+
+    async def receive() -> Any:
+        return incoming.pop(0) if len(incoming) > 1 else incoming[0]
+
+    async def send(message: Any) -> None:
+        answers.append(message)
+
+    asyncio.run(server.app(scope, receive, send))
+    assert answers[0]["status"] == 204
+    assert runner.lease()["lease"] == 1
 
 
 def test_a_lease_lasts_as_long_as_its_runner_gives_signs_of_life(server: ProgramServer) -> None:

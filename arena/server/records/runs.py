@@ -50,7 +50,8 @@ FINAL = (
     ProgramState.TRIAL_FAILED, ProgramState.REFUSED, ProgramState.RAN, ProgramState.SET_ASIDE
 )  # fmt: skip
 
-_AGAIN = {ProgramState.REFUSED, ProgramState.SET_ASIDE}
+AGAIN = {ProgramState.REFUSED, ProgramState.SET_ASIDE}
+"""A program in one of these may be sent again with its key."""
 
 
 class LeaseLostError(ArenaError):
@@ -145,11 +146,11 @@ class Runs(Records):
         program = new_id()
         key, time = key or program, received.astimezone(UTC).isoformat(timespec="microseconds")
         with self._change() as database:
-            known = self._of("competition = ? AND team = ? AND key = ?", competition, team, key)
-            if known and known[0].state not in _AGAIN:
-                return known[0]
-            if known:
-                self._set(known[0], key=f"{key} of {known[0].program}")
+            known = self.find(competition, team, key)
+            if known is not None and known.state not in AGAIN:
+                return known
+            if known is not None:
+                self._set(known, key=f"{key} of {known.program}")
             own = self._of("competition = ? AND team = ?", competition, team)
             today = sum(one.received.date() == received.astimezone(UTC).date() for one in own)
             if today >= trials_per_day:
@@ -170,6 +171,11 @@ class Runs(Records):
             )
             return self._of("program = ?", program)[0]
 
+    def find(self, competition: str, team: str, key: str) -> Program | None:
+        """Return the program with an idempotency key, or None."""
+        found = self._of("competition = ? AND team = ? AND key = ?", competition, team, key)
+        return next(iter(found), None)
+
     def get(self, program: str) -> Program | None:
         """Return a program by its id, or None."""
         return next(iter(self._of("program = ?", program)), None)
@@ -186,11 +192,12 @@ class Runs(Records):
         """Return the place of a waiting program in the queue of runners: 1 is next."""
         if program.state not in WAITING:
             return None
-        waiting = self._of(
-            "competition = ? AND state IN (?, ?) AND number < ?",
+        (row,) = self._rows(
+            "SELECT count(*) FROM programs"
+            " WHERE competition = ? AND state IN (?, ?) AND number < ?",
             *(program.competition, *WAITING, program.number),
         )
-        return len(waiting) + 1
+        return int(row[0]) + 1
 
     def lease(self, competition: str) -> Program | None:
         """Let a runner take the next run: of a team at most one runs on the hidden inputs."""
@@ -235,10 +242,14 @@ class Runs(Records):
                         self._set(one, state=waits, losses=one.losses + 1)
         return lost
 
-    def change(self, program: Program, state: ProgramState, **more: Any) -> None:
-        """Put a program into another state."""
+    def change(self, program: Program, state: ProgramState, **more: Any) -> bool:
+        """Put a program into another state; return False if it has left its own meanwhile."""
         with self._change():
+            current = self.get(program.program)
+            if current is None or current.state is not program.state:
+                return False
             self._set(program, state=state, losses=0, **more)
+        return True
 
     def uploads(self) -> set[str]:
         """Return the uploads of programs that a runner may still need."""

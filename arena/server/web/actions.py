@@ -21,7 +21,7 @@ from arena.server.records.accounts import (
 )
 from arena.server.records.intake import Kind, Request
 from arena.server.records.published import Answer, TeamFacts
-from arena.server.records.runs import FINAL, Program, ProgramState
+from arena.server.records.runs import AGAIN, FINAL, Program, ProgramState
 from arena.server.web import programs
 from arena.server.web.body import ANSWER, Received
 from arena.server.web.call import Call, rules_not_accepted
@@ -198,8 +198,7 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
     try:
         team = check_may_submit(call)
         check_phase(call, phase, received.at)
-        known = call.site.intake.find(call.competition.name, team.name, key) if key else None
-        if known is None:
+        if not (key and _is_stored(call, team, key)):
             check_receives(call, received.at)
             payload |= _answers(call, team, received.fields)
         if call.competition.facts.programs is not None:
@@ -222,6 +221,15 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
     finally:
         if not new:
             await run_in_threadpool(call.site.uploads.drop, stored.name)
+
+
+def _is_stored(call: Call, team: Team, key: str) -> bool:
+    """Return whether a file with this idempotency key is stored and need not be sent again."""
+    name = call.competition.name
+    if call.competition.facts.programs is None:
+        return call.site.intake.find(name, team.name, key) is not None
+    program = call.site.runs.find(name, team.name, key)
+    return program is not None and program.state not in AGAIN
 
 
 def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -379,7 +387,7 @@ def _program(call: Call, program: Program) -> Sent:
     if program.state is ProgramState.RAN:
         answer = call.competition.published.answer(program.request or "")
     place = call.site.runs.place(program)
-    state = programs.state_of(call, program)
+    state = programs.state_of(program, place)
     return Sent(programs.as_request(program), answer, place, None, program, state)
 
 
@@ -732,16 +740,16 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
                 "after it, or set an earlier [competition] deadline in competition.toml."
             ).format(deadline=deadline.strftime("%Y-%m-%d %H:%M")),
         )
-    left = sum(
+    unfinished = sum(
         len(call.site.runs.in_state(call.competition.name, state))
         for state in ProgramState
         if kind == "finalize" and state not in FINAL
     )
-    if left:
+    if unfinished:
         raise Problem(
             409,
             _("Programs wait or run: {left}. Finalize after that, or start more runners.").format(
-                left=left
+                left=unfinished
             ),
         )
     if kind == "publish" and call.competition.state().phase not in {"finalized", "published"}:

@@ -63,9 +63,8 @@ def as_request(program: Program) -> Request:
     )
 
 
-def state_of(call: Call, program: Program) -> tuple[str, str]:
+def state_of(program: Program, place: int | None) -> tuple[str, str]:
     """Return the status of a program without a submission, and where it is in a sentence."""
-    place = call.site.runs.place(program)
     sentences = {
         ProgramState.TRIAL_WAITS: _("It waits for its trial on the sample inputs."),
         ProgramState.TRIAL_RUNS: _("Its trial on the sample inputs is running."),
@@ -101,8 +100,8 @@ def advance(call: Call) -> None:
             runs.change(program, ProgramState.REFUSED, message=answer.message)
     for program in runs.expire(name):
         if program.state is ProgramState.TRIAL_RUNS:
-            runs.change(program, ProgramState.SET_ASIDE)
-            call.site.uploads.drop(program.payload["upload"])
+            if runs.change(program, ProgramState.SET_ASIDE):
+                call.site.uploads.drop(program.payload["upload"])
         else:  # its place in the limits is on record, so the scorer returns it
             _send_run(call, program, {"end": "lost"}, signature="", output=None)
 
@@ -129,6 +128,8 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
     until = time.monotonic() + _LONGEST_POLL
     while True:
         await run_in_threadpool(advance, call)
+        if await call.request.is_disconnected():  # the run would have no runner
+            return Response(status_code=204)
         program = await run_in_threadpool(call.site.runs.lease, call.competition.name)
         if program is not None:
             break
@@ -245,9 +246,8 @@ def _send_run(
     }
     if output is not None:
         payload["output"] = output
-    for key in ("description", "answers"):
-        if key in program.payload:
-            payload[key] = program.payload[key]
+    if "description" in program.payload:
+        payload["description"] = program.payload["description"]
     request, new = call.site.intake.append(
         competition=program.competition,
         team=program.team,
