@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from arena.config import SAMPLE_NAME, ProgramsSection, Settings
+from arena.errors import SandboxError
 from arena.plugin.manager import PluginManager
 from arena.programs.checked import last_check
 from arena.server.records.layout import OIDC_SECRET
@@ -64,11 +65,11 @@ def _expected_bytes(folder: Path, most: int) -> int:
 
 def _of_settings(settings: Settings, url: str) -> Iterator[str]:
     ends = [settings.in_phase(name).competition.deadline for name in settings.phase or [""]]
+    key = "[phase] end" if settings.phase else "[competition] deadline"
     if None in ends:
-        key = "[phase] end" if settings.phase else "[competition] deadline"
         yield f"{key} is not set."
     elif (last := max(filter(None, ends))) < datetime.now(UTC) + timedelta(hours=1):
-        yield f"[competition] deadline is {last:%Y-%m-%d %H:%M} UTC: it is over, or nearly."
+        yield f"{key} is {last:%Y-%m-%d %H:%M} UTC: it is over, or nearly."
     if not url:
         yield "[server] url is empty: the address that participants use is not known."
     elif not url.startswith("https://"):
@@ -111,7 +112,11 @@ def _of_programs(programs: ProgramsSection) -> Iterator[str]:
     if not programs.sandbox:
         return
     sandbox = PluginManager().sandboxes.resolve(programs.sandbox)
-    check = last_check(programs.sandbox, sandbox.versions())
+    try:
+        check = last_check(programs.sandbox, sandbox.versions())
+    except SandboxError as error:
+        yield str(error)
+        return
     if check is None:
         yield (
             f"The sandbox {programs.sandbox} was not checked on this machine with its versions: "

@@ -21,7 +21,14 @@ from typer.testing import CliRunner
 from arena.cli.commands import audit, backup, runner, serve
 from arena.cli.folder import find_folder
 from arena.competition.competition import Competition
-from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, ServerSection, read_settings
+from arena.config import (
+    CONFIG_NAME,
+    DATABASE_NAME,
+    SAMPLE_NAME,
+    ProgramsSection,
+    ServerSection,
+    read_settings,
+)
 from arena.errors import InputError, StoreBusyError, UsageError
 from arena.server import supervisor
 from arena.server.backup import backup as copy
@@ -110,6 +117,17 @@ def test_a_check_names_what_is_missing(folder: Path) -> None:
     assert "Other users of this machine" not in found
     folder.chmod(0o750)
     assert "Other users of this machine" in " ".join(problems(folder, settings, ""))
+
+
+def test_a_check_names_a_missing_sandbox_beside_the_rest(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    settings = read_settings(folder / CONFIG_NAME)
+    programs = ProgramsSection(sandbox="bwrap")
+    found = " ".join(problems(folder, settings.model_copy(update={"programs": programs}), ""))
+    for missing in ("no bubblewrap on this machine", "backup"):
+        assert missing in found
 
 
 def test_a_check_asks_for_the_space_that_submissions_like_the_sample_need(
