@@ -83,6 +83,8 @@ def read_value(key: str, text: str) -> Any:
         return "" if kind == "text" else None
     if kind == "time":
         time = datetime.fromisoformat(text)
+        if not datetime.min.year < time.year < datetime.max.year:  # it may have no time in UTC
+            raise ValueError(text)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     if kind == "number":
         return float(text) if "." in text else int(text)

@@ -66,6 +66,8 @@ def test_a_change_is_previewed_and_asked_for(site: WebSite) -> None:
         {"competition.deadline": "2029-12-31"},
         {"competition.deadline": ""},
         {"competition.start": "tomorrow"},
+        {"competition.start": "9999-12-31T23:59-05:00"},
+        {"competition.start": "0001-01-01T00:00+05:00"},
         {"server.join": "everybody"},
         {},
     ],
