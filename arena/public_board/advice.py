@@ -154,9 +154,10 @@ def protection_notes(
         )
     deadline = settings.competition.deadline
     name, section = ("end", f"[phase.{phase}]") if phase else ("deadline", "[competition]")
+    to = f" to the phase {phase}" if phase else ""
     if deadline is not None and deadline < now:
         notes.append(
-            f"Warning: the {name} {deadline:%Y-%m-%d %H:%M} UTC has passed: every submission is "
+            f"Warning: the {name} {deadline:%Y-%m-%d %H:%M} UTC has passed: every submission{to} is "
             f"refused. Set a later one under {section} of {CONFIG_NAME}."
         )
     if deadline is None:

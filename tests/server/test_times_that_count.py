@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from arena.server.records.published import TeamFacts
 from arena.server.web import actions
 from arena.server.web.api import ENDPOINTS
 from arena.server.web.pages import PAGES
@@ -86,8 +88,8 @@ SELECTIONS = {"of the API": selection_of_api, "of the page": selection_of_page}
 
 
 @contextmanager
-def site(root: Path, deadline: datetime | None) -> Iterator[tuple[WebSite, bytes]]:
-    web = WebSite(root, deadline=None if deadline is None else deadline.isoformat())
+def site(root: Path, deadline: datetime | None, **facts: Any) -> Iterator[tuple[WebSite, bytes]]:
+    web = WebSite(root, deadline=None if deadline is None else deadline.isoformat(), **facts)
     token = f"Bearer {web.token(web.person('Ada', 'Ants'))}".encode()
     yield web, (b"authorization", token)  # type: ignore[misc]
     web.close()
@@ -112,6 +114,31 @@ def test_a_file_that_is_complete_after_the_deadline_is_late(tmp_path: Path, name
         way = SUBMISSIONS[name](web, token)
         assert sent_at(web, way, {1: timedelta(hours=2)}) == 409
         assert web.site.intake.after(NAME, 0) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exempted", [False, True])
+@pytest.mark.parametrize("name", SUBMISSIONS)
+def test_late_files_and_those_of_an_exempted_team_come_by_every_way(
+    tmp_path: Path, name: str, exempted: bool
+) -> None:
+    over, later = (datetime.now(UTC) + timedelta(hours=hours) for hours in (-1, 1))
+    late_until = None if exempted else later.isoformat()
+    with site(tmp_path, over, late_until=late_until) as (web, token):
+        until = later.isoformat() if exempted else None
+        web.scorer.publisher.publish(teams=[TeamFacts("Ants", until=until)])
+        web.scorer.state(phase="closed")
+        account = web.site.accounts.accounts()[0].account
+        for path in ("submit", "submissions"):
+            page = web.browser(account).get(f"/{NAME}/{path}").text
+            assert "files are no longer accepted" not in page
+        assert sent_at(web, SUBMISSIONS[name](web, token), {}) in {200, 202, 303}
+        web.offset = timedelta(hours=2)
+        for path in ("submit", "submissions"):
+            page = web.browser(account).get(f"/{NAME}/{path}").text
+            assert "files are no longer accepted" in page
+            assert "left today" not in page
+        assert sent_at(web, SUBMISSIONS[name](web, token), {}) == 409
 
 
 @pytest.mark.parametrize("name", SUBMISSIONS)

@@ -360,7 +360,7 @@ class Scorer:
         phases = competition.phases()
         self._next_phase = _next_change(phases, self._clock())
         hidden = _phases_without_scores(competition)
-        answers, teams = [], set()
+        answers, teams = [], {one["team"] for one in competition.exemptions()}
         for request in self._all_judged():
             if request.request not in recorded:
                 _LOGGER.warning("The record lacks request %d: it was never judged.", request.seq)

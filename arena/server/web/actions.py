@@ -120,6 +120,15 @@ def check_open(call: Call, at: datetime, *, late: bool = False) -> None:
         )
 
 
+def is_over(call: Call) -> bool:
+    """Return whether no file of this person can come any more, also none that is late."""
+    try:
+        check_open(call, call.site.clock(), late=True)
+    except Problem:
+        return True
+    return False
+
+
 def check_receives(call: Call, at: datetime) -> None:
     """Refuse a file while none is received: 409."""
     facts = call.competition.facts

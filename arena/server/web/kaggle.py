@@ -96,7 +96,7 @@ def _competitions(site: Site, person: Person) -> list[dict[str, Any]]:
 def _open_place(call: Call, file: str, size: int) -> dict[str, str]:
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute)
     actions.check_may_submit(call)
-    actions.check_open(call, call.site.clock())
+    actions.check_open(call, call.site.clock(), late=True)
     _check_left(call)
     most = call.competition.facts.largest_upload
     if size > most:

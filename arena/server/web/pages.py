@@ -320,6 +320,7 @@ async def _show_submit(
         commands=commands.values(),
         with_kaggle="kaggle" in commands,
         left=actions.left(call, team) if team else None,
+        over_for_files=actions.is_over(call),
         team_answers=call.competition.published.team(actions.record_name(call, team)).answers
         if team
         else {},
@@ -369,7 +370,7 @@ def submit_commands(
 async def _submit(call: Call) -> Response:
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute)
     actions.check_may_submit(call)
-    actions.check_open(call, call.site.clock())
+    actions.check_open(call, call.site.clock(), late=True)
     received = await receive(call.request, call.site, call.competition, call.account.account)
     key = received.fields.get("key", "")[:100] or None
     # A second click sends the same form again; another file from the same page is a new one.
@@ -445,6 +446,7 @@ async def _show_mine(
         selected=set(facts.selected),
         disqualified=facts.disqualified,
         left=actions.left(call, team),
+        over_for_files=actions.is_over(call),
         gets_result_mail=call.account.account
         in call.site.accounts.result_mails(call.competition.name),
     )
