@@ -487,9 +487,11 @@ class CompetitionView:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the deadline has passed."""
-        deadline = self._board.settings.competition.deadline
-        return deadline is not None and self._state.clock() >= deadline
+        """Whether the deadline has passed; with phases, the end of the last one."""
+        settings = self._state.with_phases
+        ends = [settings.in_phase(name).competition.deadline for name in settings.phase or ("",)]
+        last = None if None in ends else max(filter(None, ends))
+        return last is not None and self._state.clock() >= last
 
     @property
     def is_finalized(self) -> bool:

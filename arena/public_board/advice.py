@@ -157,8 +157,8 @@ def protection_notes(
     to = f" to the phase {phase}" if phase else ""
     if deadline is not None and deadline < now:
         notes.append(
-            f"Warning: the {name} {deadline:%Y-%m-%d %H:%M} UTC has passed: every submission{to} is "
-            f"refused. Set a later one under {section} of {CONFIG_NAME}."
+            f"Warning: the {name} {deadline:%Y-%m-%d %H:%M} UTC has passed: every submission{to} "
+            f"is refused. Set a later one under {section} of {CONFIG_NAME}."
         )
     if deadline is None:
         notes.append(

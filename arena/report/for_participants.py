@@ -18,7 +18,8 @@ def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str
     facts = []
     deadline = competition.settings.competition.deadline
     if deadline is not None:
-        ended = competition.has_ended
+        states = {row["phase"]: row["state"] == "ended" for row in competition.phases()}
+        ended = states.get(competition.phase, competition.has_ended)
         facts.append(("Ended" if ended else "Deadline", f"{deadline:%Y-%m-%d %H:%M} UTC"))
     if frozen := competition.frozen_since:
         facts.append(("Board frozen since", f"{frozen:%Y-%m-%d %H:%M} UTC"))

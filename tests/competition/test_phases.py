@@ -15,6 +15,7 @@ from arena.competition.phases import current_phase, instance_groups, open_phases
 from arena.competition.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
+from arena.report.for_participants import facts_for_participants
 from arena.utils.parallel import NoProgress
 from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
 from program import write_csv
@@ -183,6 +184,19 @@ def test_a_decision_by_the_view_of_a_phase_keeps_the_scores_of_the_others(tmp_pa
     with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
         assert [row["score"] for row in competition.in_phase("one").leaderboard()] == [0.8]
         assert [row["score"] for row in competition.in_phase("two").leaderboard()] == [1.0]
+
+
+def test_a_competition_has_ended_when_its_last_phase_has(tmp_path: Path) -> None:
+    phases = {
+        "dev": {"end": "2026-03-10", "public_rows": "dev"},
+        "final": {"start": "2026-03-20", "end": "2026-03-30", "private_rows": "final"},
+    }
+    clock = Clock()
+    with create(tmp_path, clock, phases) as competition:
+        for day, ended, said in ((5, False, "Deadline"), (15, False, "Ended"), (31, True, "Ended")):
+            clock.now = datetime(2026, 3, day, tzinfo=UTC)
+            assert competition.in_phase().has_ended == ended
+            assert dict(facts_for_participants(competition.in_phase("dev")))[said]
 
 
 def test_the_names_of_instances_of_different_rows_do_not_begin_alike() -> None:
