@@ -80,6 +80,18 @@ def test_what_cannot_be_set_is_refused_on_the_page(site: WebSite, fields: dict[s
     assert asked(site) == []
 
 
+def test_an_organiser_of_one_competition_cannot_name_the_mail_server(site: WebSite) -> None:
+    """It would be sent the password of the whole server."""
+    organiser = site.person("Org")
+    site.site.accounts.enter(NAME, organiser, organiser="organiser")
+    host = site.browser(organiser)
+    fields = {"server.smtp_host": "", "limits.per_day": "7", "kind": "apply"}
+    refused = host.post(PAGE, data={**fields, "server.smtp_host": "mail.example.net"})
+    assert (refused.status_code, "server.smtp_host can be" in refused.text) == (422, True)
+    assert asked(site) == []
+    assert host.post(PAGE, data=fields).status_code == 303
+
+
 @pytest.mark.slow
 def test_settings_by_the_client(site: WebSite) -> None:
     token = site.token(site.person("Org", organiser=True), "admin")

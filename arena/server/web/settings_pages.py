@@ -79,11 +79,13 @@ def changed_settings(call: Call, wanted: Mapping[str, Any]) -> dict[str, list[An
     current = current_settings(call)
     for key in wanted:
         if key not in CHANGEABLE:
-            raise Problem(
-                422, _("{key} can be changed in competition.toml only.").format(key=key[:80])
-            )
+            raise _by_hand_only(key)
     values = {key: _in_utc(key, value) for key, value in wanted.items()}
     changes = {key: [current[key], value] for key, value in values.items() if value != current[key]}
+    of_mail = next((key for key in changes if key.startswith("server.smtp_")), None)
+    if of_mail and not call.site.accounts.account(call.account.account).organiser:
+        # The mail server is sent a password, which belongs to all competitions of this server.
+        raise _by_hand_only(of_mail)
     deadline = changes.get("competition.deadline")
     if deadline is not None and (not all(deadline) or deadline[1] <= deadline[0]):
         raise Problem(
@@ -94,6 +96,10 @@ def changed_settings(call: Call, wanted: Mapping[str, Any]) -> dict[str, list[An
             ),
         )
     return changes
+
+
+def _by_hand_only(key: str) -> Problem:
+    return Problem(422, _("{key} can be changed in competition.toml only.").format(key=key[:80]))
 
 
 def _in_utc(key: str, value: Any) -> Any:
