@@ -245,6 +245,11 @@ def test_trials_of_a_day_are_limited(created: Path, tmp_path: Path) -> None:
         assert server.send("ants", script("1")).status_code == 202
         refused = server.send("ants", script("2"))
         assert (refused.status_code, "try 1 programs a day" in refused.text) == (429, True)
+        renamed = server.member("ants").patch(f"/api/v1/{NAME}/team", json={"name": "bees"})
+        assert renamed.status_code == 200
+        server.judge()
+        assert server.member("ants").get(f"/api/v1/{NAME}/team").json()["name"] == "bees"
+        assert server.send("ants", script("2")).status_code == 429  # under the new name
         server.offset = timedelta(days=1)
         server.runner().run()
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -133,10 +133,12 @@ class Runs(Records):
         received: datetime,
         trials_per_day: int,
         most_waiting: int,
+        former: Collection[str] = (),
     ) -> Program:
         """Store a program, which waits for its trial; one with a known key is returned as it is.
 
-        One that was refused or set aside may be sent again.
+        One that was refused or set aside may be sent again. Programs under ``former`` names of the
+        team count for its limits too.
 
         Raises
         ------
@@ -151,7 +153,7 @@ class Runs(Records):
                 return known
             if known is not None:
                 self._set(known, key=f"{key} of {known.program}")
-            own = self._of("competition = ? AND team = ?", competition, team)
+            own = self.of_team(competition, team, *former)
             today = sum(one.received.date() == received.astimezone(UTC).date() for one in own)
             if today >= trials_per_day:
                 raise TrialLimitError(
@@ -180,9 +182,10 @@ class Runs(Records):
         """Return a program by its id, or None."""
         return next(iter(self._of("program = ?", program)), None)
 
-    def of_team(self, competition: str, team: str) -> list[Program]:
-        """Return the programs of a team, in the order in which they came."""
-        return self._of("competition = ? AND team = ?", competition, team)
+    def of_team(self, competition: str, *names: str) -> list[Program]:
+        """Return the programs of a team under any of its names, in the order in which they came."""
+        marks = ", ".join("?" * len(names))
+        return self._of(f"competition = ? AND team IN ({marks})", competition, *names)
 
     def in_state(self, competition: str, state: ProgramState) -> list[Program]:
         """Return the programs in a state, in the order in which they came."""

@@ -211,7 +211,10 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
             check_receives(call, received.at)
             payload |= _answers(call, team, received.fields)
         if call.competition.facts.programs is not None:
-            program = await run_in_threadpool(programs.add, call, team, received, key, payload)
+            names = _all_names(call, team)
+            program = await run_in_threadpool(
+                lambda: programs.add(call, team, received, key=key, payload=payload, names=names)
+            )
             new = program.payload["upload"] == stored.name
             return programs.as_request(program), new
         request, new = await run_in_threadpool(
@@ -335,14 +338,19 @@ def record_name(call: Call, team: Team) -> str:
     return call.competition.published.current_name(team.name)
 
 
+def _all_names(call: Call, team: Team) -> set[str]:
+    """Return the name of a team and the former ones."""
+    current, names = record_name(call, team), call.competition.published.names()
+    return {team.name, *(name for name, now in names.items() if now == current)}
+
+
 def _unjudged(call: Call, team: Team) -> list[Request]:
     """Return the requests of a team that wait, those under its former names included."""
-    competition, current = call.competition, record_name(call, team)
-    former = (name for name, now in competition.published.names().items() if now == current)
+    competition = call.competition
     cursor = competition.state().cursor
     found = (
         request
-        for name in {team.name, *former}
+        for name in _all_names(call, team)
         for request in call.site.intake.after(competition.name, cursor, 1_000, team=name)
     )
     return sorted(found, key=lambda request: request.seq)
@@ -376,16 +384,10 @@ def _programs_without_answer(call: Call, team: Team) -> list[Sent]:
     if call.competition.facts.programs is None:
         return []
     programs.advance(call)
-    published, current = call.competition.published, record_name(call, team)
-    former = (name for name, now in published.names().items() if now == current)
-    own = [
-        program
-        for name in {team.name, *former}
-        for program in call.site.runs.of_team(call.competition.name, name)
-    ]
+    published = call.competition.published
     return [
         _program(call, program)
-        for program in sorted(own, key=lambda program: program.number)
+        for program in call.site.runs.of_team(call.competition.name, *_all_names(call, team))
         if program.state is not ProgramState.RAN or not published.answer(program.request or "")
     ]
 

@@ -32,8 +32,10 @@ _LONGEST_LOG = 65_536
 # -- teams -----------------------------------------------------------------------------------------
 
 
-def add(call: Call, team: Team, received: Received, key: str | None, payload: Any) -> Program:
-    """Store a program of a team, which waits for its trial."""
+def add(
+    call: Call, team: Team, received: Received, *, key: str | None, payload: Any, names: set[str]
+) -> Program:
+    """Store a program of a team, which waits for its trial; ``names``: all that the team had."""
     facts = call.competition.facts.programs or {}
     return call.site.runs.add(
         call.competition.name,
@@ -44,6 +46,7 @@ def add(call: Call, team: Team, received: Received, key: str | None, payload: An
         received=received.at,
         trials_per_day=facts["trials_per_day"],
         most_waiting=call.competition.limits.max_waiting_per_team,
+        former=names - {team.name},
     )
 
 
