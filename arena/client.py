@@ -5,7 +5,6 @@ Only the standard library is needed, so that any installation of arena can submi
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import json
 import ssl
@@ -17,6 +16,7 @@ from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from arena.errors import ArenaError, UsageError
+from arena.utils.file_digest import file_sha256
 
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 _REPEAT = {408, 429, 502, 503, 504}
@@ -37,11 +37,6 @@ class ServerError(ArenaError):
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
-
-
-def _digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Client:
@@ -131,7 +126,7 @@ class Client:
         """
         path = Path(file)
         try:
-            digest = _digest_of(path)
+            digest = file_sha256(path)
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
         optional = {"description": description, "phase": phase}
@@ -190,7 +185,7 @@ class Client:
             if not path.is_relative_to(root) or path == root:
                 raise ServerError(f"The server names a file outside the folder: {name!r}.")
             paths.append(path)
-            if path.is_file() and _digest_of(path) == offered[name]["sha256"]:
+            if path.is_file() and file_sha256(path) == offered[name]["sha256"]:
                 continue
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -205,7 +200,7 @@ class Client:
             while file.tell() < offered["bytes"]:
                 if not self._repeated(lambda: self._copy(name, offered["sha256"], file)):
                     break
-        if _digest_of(partial) != offered["sha256"]:
+        if file_sha256(partial) != offered["sha256"]:
             partial.unlink()
             raise ServerError(f"{name} arrived damaged, or was replaced meanwhile. Try again.")
         partial.replace(path)

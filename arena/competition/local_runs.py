@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import tempfile
 from dataclasses import asdict, dataclass
@@ -21,6 +20,7 @@ from arena.programs.digests import digest_of_folder
 from arena.programs.running import environment_of, run_program
 from arena.types import Fault
 from arena.utils.distribution import installed_version
+from arena.utils.file_digest import file_sha256
 from arena.utils.progress import stage
 
 
@@ -71,8 +71,7 @@ class LocalRuns:
         if isinstance(outcome, tuple):
             return ProgramRun("machine", 0.0, 0.0, 0.0, about={**about, "reason": reason})
         if outcome.output is not None:
-            with outcome.output.open("rb") as output:
-                about["output_sha256"] = hashlib.file_digest(output, "sha256").hexdigest()
+            about["output_sha256"] = file_sha256(outcome.output)
         return ProgramRun(
             str(outcome.end),
             outcome.seconds,

@@ -24,6 +24,7 @@ from arena.intake import ReadSubmission, named_file
 from arena.store.events import PROGRAM_RECEIVED
 from arena.types import RULE_FAILED
 from arena.utils.atomic_write import atomic_write
+from arena.utils.file_digest import file_sha256
 
 RECEIVED_FOLDER = "programs/received"
 """In the competition's folder: the programs that were received, each under its digest."""
@@ -135,8 +136,7 @@ def _quota(state: CompetitionState, program: ProgramRecord) -> Quota:
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(path)
     except OSError as error:
         raise InputError(
             f"The program {path} cannot be read ({error.strerror}): "

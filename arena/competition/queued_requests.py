@@ -39,6 +39,7 @@ from arena.intake.folder import team_name
 from arena.interfaces.faults import plural
 from arena.store import Event, Store
 from arena.store.events import is_of_queue
+from arena.utils.file_digest import file_sha256
 from arena.utils.parallel import NoProgress
 
 SET_ASIDE = "request set aside"
@@ -207,10 +208,7 @@ def set_aside(state: CompetitionState, request: QueuedRequest, reason: str) -> R
 
 
 def _digest(path: Path | None) -> str | None:
-    if path is None or not path.exists():
-        return None
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return None if path is None or not path.exists() else file_sha256(path)
 
 
 def _for(state: CompetitionState, request: QueuedRequest) -> CompetitionState:

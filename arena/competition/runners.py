@@ -21,6 +21,7 @@ from arena.competition.programs import ProgramRecord, ProgramRun
 from arena.errors import UsageError
 from arena.store.events import canonical_json
 from arena.utils.atomic_write import atomic_write
+from arena.utils.file_digest import file_sha256
 from arena.utils.strict_json import parse_json
 from arena.utils.text import shorten
 
@@ -135,10 +136,7 @@ def _faults(
     if not all(_is_figure(document.get(key)) for key in ("seconds", "cpu_seconds", "peak_mb")):
         yield "The result lacks its figures."
     if document.get("end") == "ok":
-        digest = None
-        if output is not None:
-            with output.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = None if output is None else file_sha256(output)
         if digest is None or digest != document.get("output_sha256"):
             yield "The output was changed or damaged after the runner sent it."
 

@@ -8,7 +8,6 @@ about them.
 from __future__ import annotations
 
 import csv
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +42,7 @@ from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
 from arena.intake.table import Bounds
 from arena.interfaces.faults import FaultList, Refused, clean, show, show_all
 from arena.types import Fault, FloatArray, IntArray, PredictionKind, RawTable
+from arena.utils.file_digest import file_sha256
 from arena.utils.lazy import pc
 from arena.utils.processes import sendable
 
@@ -120,11 +120,7 @@ def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSub
     """
     faults, sha256, values = FaultList(), "", None
     try:
-        if isinstance(source, str):
-            sha256 = source
-        else:
-            with source.open("rb") as file:
-                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        sha256 = source if isinstance(source, str) else file_sha256(source)
         values = _predictions(table_of_arrow(table, form.bounds, faults), form, faults)
     except Refused:
         pass

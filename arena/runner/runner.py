@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import shutil
 import threading
@@ -24,6 +23,7 @@ from arena.programs.running import environment_of, run_program, runner_folder
 from arena.runner.server import RunnerClient, RunnerKey
 from arena.types import Fault
 from arena.utils.distribution import installed_version
+from arena.utils.file_digest import file_sha256
 
 _LOGGER = logging.getLogger("arena.runner")
 _LOOK_SECONDS = 0.2
@@ -198,8 +198,7 @@ class Runner:
         if work["kind"] == TRIAL:
             result["log"] = answer.log.decode("utf-8", "replace")
         if answer.output is not None:
-            with answer.output.open("rb") as file:
-                result["output_sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+            result["output_sha256"] = file_sha256(answer.output)
         return result, answer.output
 
     def _answer(

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from arena.client import Client, ServerError, refusal
 from arena.errors import InputError
 from arena.store.events import canonical_json
+from arena.utils.file_digest import file_sha256
 
 _PART = 2**16
 
@@ -83,9 +84,8 @@ class RunnerClient(Client):
             If it does not arrive as announced.
         """
         self._repeated(lambda: self._write(work, path))
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != work["sha256"]:
-                raise ServerError("The program arrived damaged.")
+        if file_sha256(path) != work["sha256"]:
+            raise ServerError("The program arrived damaged.")
 
     def _write(self, work: Mapping[str, Any], path: Path) -> None:
         connection = self._connection()

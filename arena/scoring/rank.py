@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,6 +46,7 @@ from arena.types import (
     Usage,
     Vocabulary,
 )
+from arena.utils.file_digest import file_sha256
 from arena.utils.formatting import percent
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
@@ -290,7 +290,7 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
             paths = [one for path in paths for one in _files(path)]
         parts = [part for path in paths for part in _read(path, settings, manager)]
         files = [one for path in paths for one in _files(path)]
-        inputs = tuple((one.name, _sha256(one)) for one in files)
+        inputs = tuple((one.name, file_sha256(one)) for one in files)
     else:
         parts = [case_scores_of(table, settings.columns)]
     scores = combine(parts)
@@ -366,11 +366,6 @@ def _summaries(matrix: CaseMatrix) -> list[str]:
 
 def _files(path: Path) -> list[Path]:
     return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _range(
