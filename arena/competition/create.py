@@ -14,7 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
-from arena.competition.phases import check_rows, instance_groups, solution_in
+from arena.competition.phases import (
+    check_rows,
+    instance_groups,
+    solution_in,
+    solution_of_each_phase,
+)
 from arena.competition.samples import sample_values
 from arena.competition.secondary import all_further_metrics
 from arena.competition.state import METRIC_CODE, metric_code
@@ -160,7 +165,7 @@ def _reviewed(
 ) -> Settings:
     """Check the metrics on the rows and the mechanism; return the settings with the mechanism."""
     metric = metric_of_solution(manager.metrics.resolve(settings.metric.specification), solution)
-    for split in [solution_in(solution, [one]) for one in settings.phase.values()] or [solution]:
+    for split in solution_of_each_phase(solution, settings):
         check_truth(metric, split)
         for other in all_further_metrics(settings, split, manager):
             check_truth(other, split)

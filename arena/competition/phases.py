@@ -42,6 +42,11 @@ def solution_in(solution: Solution, phases: Sequence[PhaseSection]) -> Solution:
     return replace(solution, usage=usage)
 
 
+def solution_of_each_phase(solution: Solution, settings: Settings) -> list[Solution]:
+    """Return a stored solution with the split of each phase; without phases as it is."""
+    return [solution_in(solution, [phase]) for phase in settings.phase.values()] or [solution]
+
+
 def _with_usages(solution: Solution, usages: frozenset[str]) -> npt.NDArray[np.bool_]:
     """Return the mask ``(n_rows,)`` of the rows whose usage has one of these names."""
     names = [*(usage.name.lower() for usage in Usage), *solution.row_sets]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from arena.competition.phases import solution_of_each_phase
 from arena.config import CONFIG_NAME, Settings
-from arena.errors import InputError, UsageError
+from arena.errors import InputError, MetricError, UsageError
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
@@ -62,9 +63,9 @@ def check_further_metrics(
         return
     from arena.evaluation.domain import check_truth
 
-    solution = store.solution()
     try:
-        for metric in all_further_metrics(settings, solution, manager):
-            check_truth(metric, solution)
-    except (UsageError, InputError) as error:
+        for split in solution_of_each_phase(store.solution(), settings):
+            for metric in all_further_metrics(settings, split, manager):
+                check_truth(metric, split)
+    except (UsageError, InputError, MetricError) as error:
         raise InputError(f"{CONFIG_NAME}: {error}") from error

@@ -318,6 +318,21 @@ def test_stored_submissions_keep_their_phase_and_its_rows(
     Competition.open(tmp_path / "c", manager=MANAGER).close()
 
 
+@pytest.mark.slow
+def test_a_further_metric_must_be_defined_on_the_rows_of_each_phase(tmp_path: Path) -> None:
+    usage = np.where(np.flatnonzero(TRUTH)[:40].max() >= np.arange(N_ROWS), "dev", "final")
+    usage = np.where((usage == "final") & (TRUTH == 0), "dev", usage)
+    rows = list(zip(IDS, TRUTH, usage, strict=True))
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    settings = Settings.of(metric="log_loss", mechanism="full", phase=PHASES)
+    Competition.create(tmp_path / "c", tmp_path / "solution.csv", settings, manager=MANAGER).close()
+    metric = settings.metric.model_copy(update={"secondary": ("roc_auc",)})
+    text = settings_as_toml(settings.model_copy(update={"metric": metric}))
+    (tmp_path / "c" / CONFIG_NAME).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="roc_auc is undefined on the private rows"):
+        Competition.open(tmp_path / "c", manager=MANAGER)
+
+
 FINALS = {
     "dev": {"end": "2026-03-10"},
     "final": {
