@@ -56,6 +56,8 @@ def test_the_command_records_and_lists(tmp_path: Path) -> None:
     listed = run_here("winners", "-C", folder, cwd=tmp_path)
     assert "Ants  submission 1  not verified" in listed.stdout
     assert run_here("winners", "1", "-C", folder, cwd=tmp_path).returncode == 2
+    refused = run_here("winners", "--phase", "x", "-C", folder, cwd=tmp_path)
+    assert "this competition has no phases" in refused.stderr
     published = run_here("publish", "-C", folder, cwd=tmp_path)
     assert "Warning: 1 team may be first and is not verified: Ants." in published.stdout
     run_here("winners", "1", "--state", "verified", "--note", "ok", "-C", folder, cwd=tmp_path)

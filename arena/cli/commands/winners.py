@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from arena.cli.console import console
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Phase, Wait, open_competition
 from arena.competition.verification import VerificationState
 from arena.errors import UsageError
 from arena.utils.text import printable
@@ -24,6 +24,7 @@ def winners(
         VerificationState | None, typer.Option(help="What was found; open: nothing yet.")
     ] = None,
     note: Annotated[str, typer.Option(help="What was done; everybody can see it.")] = "",
+    phase: Phase = None,
     directory: Directory = None,
     wait: Wait = 0.0,
 ) -> None:
@@ -35,8 +36,8 @@ def winners(
             competition.verify_winner(submission, state, note=note)
             console().print(f"Submission {submission}: {state}.")
             return
-        rows = competition.private_leaderboard()
-        warnings = competition.publication_warnings()
+        board = competition.in_phase(phase)
+        rows, warnings = board.private_leaderboard(), board.publication_warnings()
     for row in rows:
         if row.get("possible_winner", row["rank"] == 1) or row.get("verification"):
             found = row.get("verification") or "not verified"
