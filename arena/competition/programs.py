@@ -38,6 +38,8 @@ _ENDS: Mapping[str, str] = {
 }
 """How a run can fail by a fault of the program -> the sentence for its team."""
 _MOST_DETAIL = 3
+_KEYS_OF_A_PROGRAM = ("program", "team", "file", "sha256", "late", "phase")
+"""The fields of a program that are in its event; the time of the event is when it was received."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,13 @@ class ProgramRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as the payload of its event, which has the time."""
-        keys = ("program", "team", "file", "sha256", "late", "phase")
-        return {key: getattr(self, key) for key in keys}
+        return {key: getattr(self, key) for key in _KEYS_OF_A_PROGRAM}
 
     @classmethod
     def of(cls, event: Event) -> Self:
         """Return the program that an event received."""
-        keys = ("program", "team", "file", "sha256", "late", "phase")
         received = datetime.fromisoformat(event.time)
-        return cls(received=received, **{key: event.payload[key] for key in keys})
+        return cls(received=received, **{key: event.payload[key] for key in _KEYS_OF_A_PROGRAM})
 
 
 @dataclass(frozen=True, slots=True)
