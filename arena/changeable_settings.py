@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from arena.server_section import ServerSection
+from arena.utils.times import with_offset
 
 Kind: TypeAlias = Literal["text", "time", "number", "flag", "choice", "list"]
 
@@ -85,7 +86,7 @@ def read_value(key: str, text: str) -> Any:
         time = datetime.fromisoformat(text)
         if not datetime.min.year < time.year < datetime.max.year:  # it may have no time in UTC
             raise ValueError(text)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        return with_offset(time).astimezone(UTC).isoformat()
     if kind == "number":
         return float(text) if "." in text else int(text)
     if kind == "choice" and text not in choices(key):
