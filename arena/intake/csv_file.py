@@ -67,11 +67,12 @@ def read_csv(
     data
         Valid UTF-8 without a byte order mark. Lines end in LF, CRLF or CR; fields are separated by
         comma, semicolon, tab or ``|``, or by blanks if the first line has none of these. First
-        lines that begin with ``#`` and have another number of fields than the line below are
-        comments. Rows at the end without any content are ignored. Parsing takes about three times
-        its size in memory.
+        lines that begin with ``#`` are comments if they have another number of fields than the line
+        below, or if that line has the first expected name. Rows at the end without any content
+        are ignored. Parsing takes about three times its size in memory.
     expected
-        Names by which the delimiter is recognised; empty: the delimiter with the most fields.
+        Names by which the delimiter is recognised, that of the ids first; empty: the delimiter with
+        the most fields.
     bounds
         The maximum number of rows and columns.
     faults

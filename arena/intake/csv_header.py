@@ -52,10 +52,11 @@ def find_header(
     Refused
         If there is none; the fault has been added.
     """
+    wanted = tuple(expected)
     start = end_of_blank_lines(data, 0)
     if start == len(data):
         faults.refuse("empty file", "The file is empty: send a header line and one row per id.")
-    start, n_leading = _skip_comments(data, start)
+    start, n_leading = _skip_comments(data, start, wanted)
     end = _end_of_record(data, start)
     stated = _SEPARATOR.fullmatch(data[start:end].rstrip(b"\r\n"))
     if stated is not None:
@@ -70,7 +71,7 @@ def find_header(
         message = f"The first line has {end - start:,} bytes: write a header line, then the rows."
         faults.refuse("unreadable header", message, row=row)
     delimiters = _DELIMITERS if stated is None else (stated[1].decode("ascii"),)
-    delimiter, names = _split_header(_line(data, start, end), frozenset(expected), delimiters)
+    delimiter, names = _split_header(_line(data, start, end), frozenset(wanted), delimiters)
     is_written = not header or not set(header).isdisjoint(names)
     if not is_written:
         if len(names) != len(header):
@@ -134,11 +135,11 @@ def _n_fields(line: str, delimiter: str | None) -> int:
     return len(line.split() if delimiter is None else _fields(line, delimiter))
 
 
-def _skip_comments(data: bytes, start: int) -> tuple[int, int]:
+def _skip_comments(data: bytes, start: int, expected: Sequence[str]) -> tuple[int, int]:
     """Return the start of the first line that is no comment, and the number of comments.
 
-    A line that begins with ``#`` may be the header: it then has as many fields as the first line
-    that does not, with the separator of that line.
+    A line that begins with ``#`` is the header if the first line that does not begin with it has as
+    many fields, by the separator of that line, and lacks the first expected name, such as the id's.
     """
     starts: list[int] = []
     at = start
@@ -149,7 +150,9 @@ def _skip_comments(data: bytes, start: int) -> tuple[int, int]:
     if not starts or at == len(data):
         return start, 0
     first = _line(data, at, _end_of_record(data, at))
-    best, fields = _split_header(first, frozenset(), _DELIMITERS)
+    best, fields = _split_header(first, frozenset(expected), _DELIMITERS)
+    if expected and expected[0] in fields:
+        return at, len(starts)
     delimiter = best if len(fields) > 1 else None
     n_fields = _n_fields(first, delimiter)
     for number, (begin, end) in enumerate(itertools.pairwise([*starts, at])):

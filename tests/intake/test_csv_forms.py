@@ -28,6 +28,7 @@ PLAIN = "id,y\n" + rows_of()
         '"id","y"\n' + "".join(f'"{i:03d}","0.5"\n' for i in range(N_ROWS)),
         '"id";"y"\r\n' + "".join(f'"{i:03d}";"0,5"\r\n' for i in range(N_ROWS)),
         "# predictions\n" + PLAIN,
+        "# trained on 5 folds, seed 3\n" + PLAIN,
         PLAIN.replace(",", "  ").replace("\n", "\r "),
     ],
     ids=lambda content: repr(content[:16]),
