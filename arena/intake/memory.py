@@ -91,7 +91,8 @@ def solution_source(data: Any) -> SolutionSource:
     name = f"({describe_data(data)})"
     if _has_labels(data):
         labels = [str(label) for label in data.index]
-        data = {"id": labels, str(data.name or "target"): data.to_numpy()}
+        column = str(data.name or "target")
+        data = {"id": labels, "target" if column == "id" else column: data.to_numpy()}
     elif _is_array(data):
         values = np.asarray(data)
         if values.ndim != 1:

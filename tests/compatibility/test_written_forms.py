@@ -146,7 +146,7 @@ def test_data_in_memory_keep_their_labels(tmp_path: Path, data: Any) -> None:
 
 
 def test_labels_of_a_series_are_the_ids_of_a_solution() -> None:
-    truth = pd.Series([1, 0, 1, 0], index=[7, 3, 5, 9])
+    truth = pd.Series([1, 0, 1, 0], index=[7, 3, 5, 9], name="id")
     solution = read_solution(solution_source(truth), kind=PredictionKind.LABEL)
     assert solution.ids.to_pylist() == ["7", "3", "5", "9"]
     for data in (truth.sort_index(), truth.to_numpy()):
