@@ -86,7 +86,15 @@ def find_header(
     if not names:
         faults.refuse("unreadable header", "The first line is not a list of column names.", row=row)
     line = data[start:end].strip(b"\r\n") if is_written else None
-    return CsvHeader(data, tuple(names), delimiter, end, row, n_leading + is_written, line)
+    return CsvHeader(
+        data=data,
+        names=tuple(names),
+        delimiter=delimiter,
+        end=end,
+        row=row,
+        n_leading=n_leading + is_written,
+        line=line,
+    )
 
 
 def end_of_blank_lines(data: bytes, start: int) -> int:

@@ -135,7 +135,9 @@ def append(store: Store, history: History, samples: np.ndarray) -> None:
             instance = team if history.scope == "team" else f"rank {team_number + 1}"
             digest = sha256(f"{number}".encode()).hexdigest()
             stored = as_stored(sent)
-            row = (number, team, f"{number}.csv", digest, digest, "accepted", stored, "[]", False)
+            row = (
+                number, team, f"{number}.csv", digest, digest, "accepted", stored, "[]", False, "",
+            )  # fmt: skip
             release = (
                 number, number, 1, instance, score, None, number == best, json.dumps(state), stored,
                 best,

@@ -154,4 +154,4 @@ def test_plan_continues_with_the_same_answer(folder: Path, ended_by: signal.Sign
     done = [int(number) for number in re.findall(r"(\d+) of \d+ calls are already done", said)]
     assert sum(done) > 0
     # A process that called the metric may have ended a little later than the killed command.
-    assert calls(folder) < all_calls - sum(done) / 2
+    assert calls(folder) <= all_calls - sum(done) / 2

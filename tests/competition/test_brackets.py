@@ -31,7 +31,15 @@ SENT = [("base", 50), ("dull", 40), ("A", 90), ("B", 81), ("S", 95), ("C", 70)]
 
 
 def event(number: int, kind: str, **payload: Any) -> Event:
-    return Event(number, "2026-03-01T12:00:00+00:00", "host", kind, payload, "", "")
+    return Event(
+        sequence=number,
+        time="2026-03-01T12:00:00+00:00",
+        actor="host",
+        kind=kind,
+        payload=payload,
+        previous="",
+        hash="",
+    )
 
 
 def test_a_team_keeps_its_brackets_by_any_name_and_a_merged_one_has_those_of_both() -> None:

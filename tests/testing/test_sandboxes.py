@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -138,6 +139,9 @@ class Leaving(Bare):
     def run(self, job: Job, box: Box) -> Outcome:
         code = "import time; time.sleep(100)"
         process = subprocess.Popen([sys.executable, "-c", code, job.command[-1]])
+        # A process has no arguments yet for a moment after it was started.
+        while job.command[-1].encode() not in Path(f"/proc/{process.pid}/cmdline").read_bytes():
+            time.sleep(0.01)
         self.left = process, os.open("/dev/null", os.O_RDONLY)
         (job.program / "main.py").write_text("changed")
         return Outcome(

@@ -340,7 +340,7 @@ def ask():
         metric = PluginManager().metrics.resolve(metric)
         study = make_study(metric, truth, predictions)
         few = {"public_share": (0.3,), "per_day": (5,), "teams": (5,), "rows": (100,)}
-        pilot = Pilot(study, metric.name, None, {}, ())
+        pilot = Pilot(study, metric.name, None, "full", {}, ())
         return advise(pilot, CompetitionPlanRequest(**(few | changes)), NoProgress())
 
     return ask
