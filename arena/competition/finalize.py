@@ -353,12 +353,13 @@ def _outdated(
     counted = count()
     finals = _listed(counted.finals)
     board = final_document(state) if document is None else document
+    same_files = sorted(kept.payload["finals"].values()) == sorted(finals.values())
     same_brackets = _brackets_of(board, state.ledger.teams()) == counted.roster.brackets
     unranked = [row["submission"] for row in unranked_rows(board)]
     if same_brackets and unranked == [one.submission for one in counted.unranked]:
         if kept.payload["finals"] == finals:
             return None
-        if sorted(kept.payload["finals"].values()) == sorted(finals.values()):
+        if same_files:
             return "a change of a team's name", None
     decision = next((event for event in later if _can_change_finals(event)), None)
     if decision is None:  # files were sent since
@@ -367,8 +368,7 @@ def _outdated(
         mark = Mark(first, FINAL_CAUSES["selection"])
     else:
         mark = Mark(decision.time, FINAL_CAUSES[decision.kind])
-    same_finals = kept.payload["finals"] == finals
-    what = "teams in the brackets" if same_finals else "submissions that count"
+    what = "teams in the brackets" if same_files else "submissions that count"
     return f"a change of the {what}", mark
 
 
