@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _LONG_LIST = 1_000
 
 
-def console(*, stderr: bool = False, wide: bool = False) -> PlainConsole:
+def console(*, wide: bool = False) -> PlainConsole:
     """Return a console that interprets no markup: text of participants is shown as it is.
 
     ``wide``: do not wrap or cut columns at the width of the terminal.
     """
     from arena.utils.plain_console import PlainConsole
 
-    return PlainConsole(stderr=stderr, wide=wide)
+    return PlainConsole(wide=wide)
 
 
 class Lines:

@@ -1,4 +1,4 @@
-"""A console of rich for text that participants wrote; importing it takes a tenth of a second."""
+"""A console for text that participants wrote. Importing rich takes a tenth of a second."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class PlainConsole(Console):
         super().__init__(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
 
     def on_broken_pipe(self) -> None:
-        """Raise the error: rich would end the program here, whoever calls it."""
+        """Raise the error again, where rich would end the program."""
         raise  # noqa: PLE0704 - rich calls this where it handles the error

@@ -23,17 +23,9 @@ from arena.utils.text import printable_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arena.utils.plain_console import PlainConsole
 
 _SECONDS_BEFORE_A_BAR = 2.0
 _SECONDS_BETWEEN_LINES = 10.0
-
-
-def stderr_console(*, wide: bool = False) -> PlainConsole:
-    """Return a console on stderr that interprets no markup: names are shown as they are."""
-    from arena.utils.plain_console import PlainConsole
-
-    return PlainConsole(stderr=True, wide=wide)
 
 
 class _Bar(Protocol):
@@ -83,7 +75,10 @@ class ProgressDisplay:
 
     @functools.cached_property
     def _console(self) -> Console:
-        return stderr_console()  # most computations end before anything is shown
+        # Most computations end before anything is shown: rich is not imported for them.
+        from arena.utils.plain_console import PlainConsole
+
+        return PlainConsole(stderr=True)
 
     def say(self, message: str) -> None:
         """Print a sentence above the bar."""

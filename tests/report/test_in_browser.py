@@ -215,7 +215,7 @@ def test_all_rows_are_printed(browser: Any, crowded_file: Path) -> None:
 
 
 def test_a_printed_board_takes_a_page_for_85_teams(browser: Any, crowded_file: Path) -> None:
-    """The summary is a page by itself, and what stands below the board takes at most four."""
+    """The summary takes one page, and the sections below the board at most four."""
     visit = Visit(browser, crowded_file)
     printed = visit.page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 1 + -(-MANY // 85) + 4
