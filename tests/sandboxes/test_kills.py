@@ -67,13 +67,10 @@ def marked(marker: str) -> list[str]:
     return found
 
 
-def groups() -> list[Path]:
-    """Return the control groups of runs whose runner has ended."""
-    return [
-        path
-        for path in Path("/sys/fs/cgroup").glob("**/arena-run-*")
-        if not Path(f"/proc/{path.name.split('-')[2]}").exists()
-    ]
+def groups(*runners: subprocess.Popen[str]) -> list[Path]:
+    """Return the control groups of the runs of these runners."""
+    root = Path("/sys/fs/cgroup")
+    return [path for runner in runners for path in root.glob(f"**/arena-run-{runner.pid}-*")]
 
 
 @pytest.fixture
@@ -106,6 +103,6 @@ def test_a_killed_runner_leaves_nothing(delay: float, number: signal.Signals, fo
     assert marked(marker) == []
     again = start(folder, marker, "short")
     assert again.communicate(timeout=60)[0] == "ready\nok\n"
-    assert groups() == []
+    assert groups(runner, again) == []
     assert [path.name for path in (folder / "runner" / "work").iterdir()] == []
     assert set(descendants(os.getpid())) <= before
