@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -65,8 +65,10 @@ class ImportedSettings:
         try:
             Settings.model_validate(complete)
         except ValidationError as error:
-            said = " ".join(one["msg"].removeprefix("Value error, ") for one in error.errors())
-            raise InputError(f"The settings that follow cannot be used: {said}.") from error
+            problems = " ".join(
+                problem["msg"].removeprefix("Value error, ") for problem in error.errors()
+            )
+            raise InputError(f"The settings that follow cannot be used: {problems}.") from error
         files = {folder / SETTINGS_NAME: document_as_toml(self.document).encode()}
         files |= {folder / name: path.read_bytes() for name, path in self.pages.items()}
         if existing := [path for path in files if path.exists()]:
@@ -127,11 +129,19 @@ def _read_yaml(path: Path) -> Mapping[str, Any]:
     return document
 
 
-def _found(place: Path, name: str) -> Path:
+def _file_in(place: Path, name: str) -> Path:
     path = place / name if place.is_dir() else place
     if not path.is_file():
         raise InputError(f"There is no {path}: name the unpacked folder, or its {name}.")
     return path
+
+
+def _opened(place: Path, name: str) -> tuple[Path, ImportedSettings, _Keys, dict[str, Any]]:
+    """Return the file, what is read of it, its keys, and the dates of the competition."""
+    path, imported = _file_in(place, name), ImportedSettings()
+    keys = _Keys(_read_yaml(path), "", imported)
+    start, end = _time(keys, "start_date", imported), _time(keys, "end_date", imported)
+    return path, imported, keys, _without_none({"start": start, "deadline": end})
 
 
 def _time(keys: _Keys, key: str, imported: ImportedSettings) -> datetime | None:
@@ -142,10 +152,10 @@ def _time(keys: _Keys, key: str, imported: ImportedSettings) -> datetime | None:
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time())
     if isinstance(value, str):
-        found = _MONTH_FIRST.fullmatch(value.strip())
+        month_first = _MONTH_FIRST.fullmatch(value.strip())
         try:
-            if found:
-                month, day, year = map(int, found.groups())
+            if month_first:
+                month, day, year = map(int, month_first.groups())
                 value = datetime(year, month, day, tzinfo=UTC)
             else:
                 value = datetime.fromisoformat(value.strip())
@@ -164,7 +174,7 @@ def _count(keys: _Keys, key: str, imported: ImportedSettings) -> int | None:
     return None
 
 
-def _name(text: Any, taken: Mapping[str, Any], position: int) -> str:
+def _name(text: Any, taken: Collection[str], position: int) -> str:
     """Return the name of a phase for an address."""
     words = re.sub("[^a-z0-9]+", "-", str(text or "").lower()).strip("-")[:_MOST_NAME].strip("-")
     name = words or f"phase-{position}"
@@ -173,6 +183,17 @@ def _name(text: Any, taken: Mapping[str, Any], position: int) -> str:
 
 def _without_none(section: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if value not in (None, {}, "")}
+
+
+def _dates_and_limits(
+    keys: _Keys, start: datetime | None, end: datetime | None, imported: ImportedSettings
+) -> dict[str, Any]:
+    """Return the dates and the limits of a phase as keys of its section."""
+    limits = {
+        "per_day": _count(keys, "max_submissions_per_day", imported),
+        "total": _count(keys, "max_submissions", imported),
+    }
+    return _without_none({"start": start, "end": end, "limits": _without_none(limits)})
 
 
 @dataclass(slots=True)
@@ -184,6 +205,10 @@ class _Phase:
     """Of its labels; empty: unknown."""
     start: datetime | None
     section: dict[str, Any]
+    task: str | None = None
+    """The number of its first task in a Codabench bundle."""
+    runs_code: bool = False
+    """Whether the platform runs the code of participants in it."""
 
 
 def _set_phases(imported: ImportedSettings, phases: Sequence[_Phase]) -> None:
@@ -240,27 +265,22 @@ def settings_from_codabench(place: Path) -> ImportedSettings:
     InputError
         If it cannot be read.
     """
-    path, imported = _found(place, "competition.yaml"), ImportedSettings()
-    keys = _Keys(_read_yaml(path), "", imported)
+    path, imported, keys, dates = _opened(place, "competition.yaml")
     keys.skip("version")
-    competition = {"title": str(keys.take("title") or "")}
-    imported.document["competition"] = competition
-    start, end = _time(keys, "start_date", imported), _time(keys, "end_date", imported)
+    imported.document["competition"] = {"title": str(keys.take("title") or ""), **dates}
     if keys.take("registration_auto_approve") is False or keys.take("has_registration") is True:
         imported.document["server"] = {"approve": True}
     _codabench_pages(keys, path.parent, imported)
     listed = enumerate(_listed(keys.take("tasks")))
-    tasks = {str(task.get("index", at)): task for at, task in listed}
-    phases = [*_codabench_phases(keys, tasks, imported)]
+    tasks = {str(task.get("index", position)): task for position, task in listed}
+    phases = _codabench_phases(keys, tasks, imported)
     if not phases:
         raise InputError(f"{path} has no phases.")
-    imported.document["competition"] |= _without_none({"start": start, "deadline": end})
     _codabench_leaderboard(keys, imported, path.parent, phases)
-    used = {task for phase in phases for task in phase.section.pop("tasks")}
-    for number in tasks.keys() - used:
-        imported.left_out.append(f"task {tasks[number].get('name', number)}: no phase has it first")
-    for phase in phases:
-        phase.section.pop("runs_code")
+    used = {phase.task for phase in phases}
+    for number, task in tasks.items():
+        if number not in used:
+            imported.left_out.append(f"task {task.get('name', number)}: no phase has it first")
     _set_phases(imported, phases)
     keys.end()
     return imported
@@ -286,75 +306,67 @@ def _codabench_pages(keys: _Keys, folder: Path, imported: ImportedSettings) -> N
 
 def _codabench_phases(
     keys: _Keys, tasks: Mapping[str, Mapping[str, Any]], imported: ImportedSettings
-) -> Iterator[_Phase]:
-    taken: dict[str, Any] = {}
+) -> list[_Phase]:
+    phases: list[_Phase] = []
     documents = _listed(keys.take("phases"))
-    dated = [_phase_start(one) for one in documents]
     programs: set[str] = set()
-    for at, document in enumerate(documents):
+    for position, document in enumerate(documents, start=1):
         title = document.get("name", document.get("label"))
         phase = _Keys(document, f"phase {title}: ", imported)
         phase.skip("index", "name", "label", "phasenumber", "description", "color")
-        name = _name(title, taken, at + 1)
-        start = _time(phase, dated[at], imported)
+        name = _name(title, [other.name for other in phases], position)
+        start_key = "start" if "start" in document else "start_date"
+        start = _time(phase, start_key, imported)
         end = _time(phase, "end", imported)
         if start is not None and end is not None and end <= start:
             imported.left_out.append(f"phase {title}: end: {end:%Y-%m-%d %H:%M} is not after start")
             end = None
-        if dated[at] == "start_date" and end is None:
-            end = _next_start(documents[at + 1 :], start)
-        limits = {
-            "per_day": _count(phase, "max_submissions_per_day", imported),
-            "total": _count(phase, "max_submissions", imported),
-        }
-        section = _without_none({"start": start, "end": end, "limits": _without_none(limits)})
+        if start_key == "start_date" and end is None:
+            end = _next_start(documents[position:], start)
+        section = _dates_and_limits(phase, start, end, imported)
         migrates = phase.take("auto_migrate_to_this_phase") or phase.take("auto_migration")
-        if migrates and taken:
-            section |= {"after": [*taken][-1], "carry": True, "admit": "submitted"}
+        if migrates and phases:
+            section |= {"after": phases[-1].name, "carry": True, "admit": "submitted"}
         mode = phase.take("leaderboard_management_mode")
         if phase.take("hide_score_output") or mode == "hide_results":
             section["public"] = {"scores": "hidden"}
-        named = [str(one) for one in _listed(phase.take("tasks"))]
+        numbers = [str(number) for number in _listed(phase.take("tasks"))]
         if (single := phase.take("task")) is not None:
-            named = [str(single)]
-        for other in named[1:]:
-            task = tasks.get(other, {}).get("name", other)
-            imported.left_out.append(f"phase {title}: task {task}: a phase has one task")
+            numbers = [str(single)]
+        for number in numbers[1:]:
+            task_name = tasks.get(number, {}).get("name", number)
+            imported.left_out.append(f"phase {title}: task {task_name}: a phase has one task")
         task = phase
-        if named:
-            known = tasks.get(named[0], {})
+        if numbers:
+            described = tasks.get(numbers[0], {})
             # Of a task of several phases, the first says what is left out.
-            first = named[0] not in {one for earlier in taken.values() for one in earlier}
+            is_first = numbers[0] not in {other.task for other in phases}
             task = _Keys(
-                known, f"task {known.get('name')}: ", imported if first else ImportedSettings()
+                described,
+                f"task {described.get('name')}: ",
+                imported if is_first else ImportedSettings(),
             )
             task.skip("index", "name", "description", "is_public", "key")
         programs.add(str(task.take("scoring_program") or ""))
         reference = str(task.take("reference_data") or "")
         runs_code = bool(task.take("ingestion_program"))
         task.end()
-        if named:
+        if numbers:
             phase.end()
-        taken[name] = named[:1]
-        yield _Phase(
-            name, reference, start, {**section, "tasks": named[:1], "runs_code": runs_code}
-        )
+        phases.append(_Phase(name, reference, start, section, next(iter(numbers), None), runs_code))
     if len(programs) > 1:
         imported.left_out.append(
             f"scoring_program: the phases have several ({', '.join(sorted(programs))}), and arena "
             f"has one metric: that of the first"
         )
+    return phases
 
 
 def _next_start(documents: Sequence[Mapping[str, Any]], start: datetime | None) -> datetime | None:
     """Return when the next phase begins: there a phase of CodaLab 1.5 ends."""
     quiet = ImportedSettings()
-    starts = (_time(_Keys(one, "", quiet), "start_date", quiet) for one in documents)
-    return next((one for one in starts if one and (start is None or one > start)), None)
-
-
-def _phase_start(document: Mapping[str, Any]) -> str:
-    return "start" if "start" in document else "start_date"
+    times = (_time(_Keys(document, "", quiet), "start_date", quiet) for document in documents)
+    return next((time for time in times if time and (start is None or time > start)), None)
 
 
 def _codabench_leaderboard(
@@ -367,8 +379,8 @@ def _codabench_leaderboard(
     board.skip("index", "title", "key", "leaderboards")
     columns = board.take("columns") or []
     if isinstance(columns, Mapping):
-        columns = [{"key": key, **(one or {})} for key, one in columns.items()]
-    columns = sorted(columns, key=lambda one: one.get("rank", one.get("index", 0)) or 0)
+        columns = [{"key": key, **(column or {})} for key, column in columns.items()]
+    columns = sorted(columns, key=lambda column: column.get("rank", column.get("index", 0)) or 0)
     rule = board.take("submission_rule")
     if rule in _RULES:
         imported.document["final"] = {"rule": _RULES[rule]}
@@ -387,16 +399,16 @@ def _codabench_leaderboard(
         key = first.take("key")
         first.skip("computation", "computation_indexes", "computed")  # the metric computes it
         first.end()
-        task = next((one for phase in phases for one in phase.section["tasks"]), "")
+        task = next((phase.task for phase in phases if phase.task is not None), None)
         metric["name"] = with_parameters(
-            f"codabench:{folder.resolve()}", value=str(key), task=str(task) or None
+            f"codabench:{folder.resolve()}", value=str(key), task=task or None
         )
     for column in columns[1:]:
         imported.left_out.append(
             f"column {column.get('key')}: a further value of the scoring program, which a name in "
             f"[metric] secondary shows on the final board"
         )
-    if any(phase.section["runs_code"] for phase in phases):
+    if any(phase.runs_code for phase in phases):
         metric.pop("name", None)
         imported.left_out.append(
             "ingestion_program: it runs the code of participants. Set [metric] name, and see "
@@ -416,27 +428,20 @@ def settings_from_evalai(place: Path) -> ImportedSettings:
     InputError
         If it cannot be read.
     """
-    path, imported = _found(place, "challenge_config.yaml"), ImportedSettings()
-    keys = _Keys(_read_yaml(path), "", imported)
-    dates = {
-        "start": _time(keys, "start_date", imported),
-        "deadline": _time(keys, "end_date", imported),
-    }
-    imported.document["competition"] = _without_none(
-        {"title": str(keys.take("title") or ""), **dates}
-    )
+    path, imported, keys, dates = _opened(place, "challenge_config.yaml")
+    title = str(keys.take("title") or "")
+    imported.document["competition"] = _without_none({"title": title, **dates})
     keys.skip("published")
-    boards = {one.get("id"): one for one in _listed(keys.take("leaderboard"))}
-    splits = {one.get("id"): one for one in _listed(keys.take("dataset_splits"))}
+    boards = {board.get("id"): board for board in _listed(keys.take("leaderboard"))}
+    splits = {split.get("id"): split for split in _listed(keys.take("dataset_splits"))}
     pairs = _listed(keys.take("challenge_phase_splits"))
     documents = _listed(keys.take("challenge_phases"))
     if not documents:
         raise InputError(f"{path} has no challenge_phases.")
-    phases, taken = [], dict[str, Any]()
-    for at, document in enumerate(documents):
-        own = [one for one in pairs if one.get("challenge_phase_id") == document.get("id")]
-        phases.append(_evalai_phase(document, own, taken, at, imported))
-        taken[phases[-1].name] = True
+    phases: list[_Phase] = []
+    for document in documents:
+        of_phase = [pair for pair in pairs if pair.get("challenge_phase_id") == document.get("id")]
+        phases.append(_evalai_phase(document, of_phase, phases, imported))
     first: Mapping[str, Any] = pairs[0] if pairs else {}
     runs_code = keys.take("is_docker_based") or keys.take("remote_evaluation")
     script = keys.take("evaluation_script")
@@ -458,8 +463,9 @@ def settings_from_evalai(place: Path) -> ImportedSettings:
         if not main.is_file():
             imported.left_out.append(f"evaluation_script: unpack {script} so that {main} exists")
     imported.document["metric"] = metric
-    for other in [one for one in boards.values() if one is not board]:
-        imported.left_out.append(f"leaderboard {other.get('id')}: arena has one board a phase")
+    for other in boards.values():
+        if other is not board:
+            imported.left_out.append(f"leaderboard {other.get('id')}: arena has one board a phase")
     _set_phases(imported, phases)
     for key in ("description", "evaluation_details", "terms_and_conditions",
                 "submission_guidelines"):  # fmt: skip
@@ -472,29 +478,25 @@ def settings_from_evalai(place: Path) -> ImportedSettings:
 def _evalai_phase(
     document: Mapping[str, Any],
     pairs: Sequence[Mapping[str, Any]],
-    taken: Mapping[str, Any],
-    at: int,
+    earlier: Sequence[_Phase],
     imported: ImportedSettings,
 ) -> _Phase:
     phase = _Keys(document, f"phase {document.get('name')}: ", imported)
     phase.skip("id", "name", "description", "is_public")
     start, end = (_time(phase, key, imported) for key in ("start_date", "end_date"))
-    limits = {
-        "per_day": _count(phase, "max_submissions_per_day", imported),
-        "total": _count(phase, "max_submissions", imported),
-    }
-    section = _without_none({"start": start, "end": end, "limits": _without_none(limits)})
-    seen = [_SEEN_BY[one["visibility"]] for one in pairs if one.get("visibility") in _SEEN_BY]
+    section = _dates_and_limits(phase, start, end, imported)
+    seen = [_SEEN_BY[pair["visibility"]] for pair in pairs if pair.get("visibility") in _SEEN_BY]
     if phase.take("leaderboard_public") is False and "board" not in seen:
         seen.append("hidden")
-    shown = next((one for one in ("board", "own", "hidden") if one in seen), "board")
-    if shown != "board":
-        section["public"] = {"scores": shown}
+    scores = next((value for value in ("board", "own", "hidden") if value in seen), "board")
+    if scores != "board":
+        section["public"] = {"scores": scores}
     if phase.take("allowed_email_ids"):
         section["admit"] = "listed"
     if phase.take("is_restricted_to_select_one_submission"):
         section["final"] = {"rule": "chosen", "count": 1}
-    name = _name(phase.take("codename") or document.get("name"), taken, at + 1)
+    taken = [other.name for other in earlier]
+    name = _name(phase.take("codename") or document.get("name"), taken, len(taken) + 1)
     reference = str(phase.take("test_annotation_file") or "")
     phase.end()
     return _Phase(name, reference, start, section)
