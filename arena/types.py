@@ -113,6 +113,15 @@ class Usage(IntEnum):
     IGNORED = 2
 
 
+def usage_names(row_sets: Sequence[str]) -> list[str]:
+    """Return the name of each code of a usage column, in lower case; ``row_sets``: from 3 on.
+
+    >>> usage_names(["dev"])
+    ['public', 'private', 'ignored', 'dev']
+    """
+    return [*(usage.name.lower() for usage in Usage), *row_sets]
+
+
 @dataclass(frozen=True, slots=True)
 class MetricTraits:
     """Optional declarations of a metric, beyond its name and direction."""

@@ -20,7 +20,7 @@ from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, UsageError
 from arena.phase_section import PhaseSection
 from arena.store import Store
-from arena.types import Solution, Usage
+from arena.types import Solution, Usage, usage_names
 from arena.utils.lazy import pa
 
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
@@ -49,7 +49,7 @@ def solution_of_each_phase(solution: Solution, settings: Settings) -> list[Solut
 
 def _with_usages(solution: Solution, usages: frozenset[str]) -> npt.NDArray[np.bool_]:
     """Return the mask ``(n_rows,)`` of the rows whose usage has one of these names."""
-    names = [*(usage.name.lower() for usage in Usage), *solution.row_sets]
+    names = usage_names(solution.row_sets)
     codes = [code for code, name in enumerate(names) if name in usages]
     return np.isin(solution.usage, np.array(codes, dtype=np.uint8))
 

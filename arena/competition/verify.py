@@ -57,7 +57,7 @@ from arena.store.digests import document_digest, keyed_digest, predictions_diges
 from arena.store.events import TimeCheck, first_broken
 from arena.store.facts import RECORDS_AGAIN, facts_of
 from arena.store.solutions import solution_digests
-from arena.types import Solution, SubmissionRecord, Usage
+from arena.types import Solution, SubmissionRecord, usage_names
 from arena.utils.parallel import Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable, shorten
@@ -354,8 +354,7 @@ def _with_usage(claims: Claims, solution: Solution, problems: list[str]) -> Solu
     path = claims.folder / "usage.csv"
     # Not splitlines: it also splits at characters that an id may contain, such as U+2028.
     rows = _read(path, lambda text: list(csv.reader(io.StringIO(text, newline=""))))[1:]
-    names = [*(usage.name.lower() for usage in Usage), *solution.row_sets]
-    codes = {name: code for code, name in enumerate(names)}
+    codes = {name: code for code, name in enumerate(usage_names(solution.row_sets))}
     _require(all(len(row) == 2 and row[1].lower() in codes for row in rows), path)
     if [row[0] for row in rows] != solution.ids.to_pylist():
         raise InputError(

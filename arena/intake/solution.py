@@ -42,6 +42,7 @@ from arena.types import (
     SolutionColumns,
     Target,
     Usage,
+    usage_names,
 )
 from arena.utils.lazy import pc
 
@@ -439,7 +440,7 @@ def _read_usage(
     if column is None:
         return np.full(len(ids), Usage.PRIVATE, dtype=np.uint8)
     text = to_text(column)
-    usages = pa.array([*(usage.name.lower() for usage in Usage), *row_sets])
+    usages = pa.array(usage_names(row_sets))
     codes = pc.index_in(_usage_words(text), value_set=usages)
     usage: npt.NDArray[np.uint8] = pc.fill_null(codes, 255).to_numpy().astype(np.uint8)
 
