@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-import numpy as np
-
 from arena.competition.phases import instance_groups
 from arena.competition.state import CompetitionState
-from arena.types import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +44,7 @@ def released_numbers(state: CompetitionState) -> tuple[ReleasedNumbers, ...]:
     accounts = []
     for group in instance_groups(settings):
         phases = group.phases or ("",)
-        usage = group.split(state.stored_solution, settings).usage
-        n_rows = int((usage == np.uint8(Usage.PUBLIC)).sum())
+        n_rows = group.split(state.stored_solution, settings).outline().n_public
         teams = {team for phase, team in (*first, *later) if phase in phases}
         accounts += [
             ReleasedNumbers(
