@@ -12,13 +12,11 @@ import numpy.typing as npt
 
 from arena.competition.local_runs import LocalRuns
 from arena.competition.program_runs import kept_program, programs
-from arena.competition.programs import RERUN, ProgramRecord, ProgramRun
+from arena.competition.programs import INVALID, RERUN, ProgramRecord, ProgramRun
 from arena.competition.state import CompetitionState
 from arena.competition.verification import verify_winner
 from arena.errors import UsageError
 from arena.intake import named_file
-
-_SAME = ("bytes", "values")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +34,11 @@ class Rerun:
     """Cells with another prediction."""
     seconds: float = 0.0
     peak_mb: float = 0.0
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it gave the same predictions."""
+        return self.result in ("bytes", "values")
 
     def __str__(self) -> str:
         """Return it as a sentence.
@@ -108,7 +111,7 @@ def rerun(state: CompetitionState, submission: int) -> Rerun:
         "run": {**run.to_dict(), "kind": "verify"},
     }
     state.record(RERUN, payload)
-    if result in _SAME:
+    if compared.is_same:
         verify_winner(state, submission, "verified", "Another run of the program gave the same.")
     return compared
 
@@ -141,7 +144,7 @@ def _compared(
     file = named_file(run.output, program.team)
     _, read = next(of_phase.examine([file]))
     if read.values is None:
-        return "output invalid", None, 0
+        return INVALID, None, 0
     stored = _stored(of_phase, submission)
     return _differences(read.values.reshape(stored.shape), stored)
 
