@@ -112,8 +112,7 @@ class Quota:
 
     def give_back(self, transaction: Transaction) -> None:
         """Undo :meth:`use`."""
-        for day, _, _ in self._limits:
-            transaction.return_place(self.team, day)
+        transaction.return_places(self.team, [day for day, _, _ in self._limits])
 
 
 def count_interrupted(store: Store, settings: Settings, actor: str, now: datetime) -> list[str]:

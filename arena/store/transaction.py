@@ -81,9 +81,9 @@ class Transaction:
         """Count a submission of a team on or in each of some days, weeks or the total, at once."""
         self._change_places(team, days, 1, None)
 
-    def return_place(self, team: str, day: date | str | None) -> None:
-        """Undo :meth:`take_place`."""
-        self._change_places(team, [day], -1, None)
+    def return_places(self, team: str, days: Sequence[date | str | None]) -> None:
+        """Undo :meth:`take_places`."""
+        self._change_places(team, days, -1, None)
 
     def _change_places(
         self, team: str, days: Sequence[date | str | None], change: int, allowed: int | None

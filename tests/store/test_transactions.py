@@ -36,8 +36,8 @@ def test_places_are_taken_until_none_is_left(store: Store, database: Path) -> No
         assert [transaction.take_place("d", None, None) for _ in range(2)] == [True, True]
         assert not transaction.take_place("d", None, 2)
         assert transaction.quota_used("a", DAY) == 2
-        transaction.return_place("a", None)
-        transaction.return_place("a", None)
+        transaction.return_places("a", [None])
+        transaction.return_places("a", [None])
         assert transaction.quota_used("a", None) == 0
         assert transaction.take_place("a", None, 1)
     store.close()
