@@ -27,6 +27,7 @@ from arena.interfaces.faults import plural
 from arena.scoring.result import STANDING_COLUMNS
 from arena.store import Transaction
 from arena.store.digests import document_digest
+from arena.store.releases import ResultRecord
 from arena.types import Mark
 
 PUBLISHED = "private board published"
@@ -80,12 +81,19 @@ class PublishedResult:
 
 def published_results(state: CompetitionState) -> tuple[PublishedResult, ...]:
     """Return every version that was published, in order: of the phase, or of all phases."""
-    kept = state.store.results()
-    if not kept:
+    stored = state.store.results()
+    if not stored:
         return ()
     if state.phase is None and state.with_phases.phase:
-        boards = [published_results(state.in_phase(name)) for name in state.with_phases.phase]
+        boards = [_results_of(state.in_phase(name), stored) for name in state.with_phases.phase]
         return tuple(sorted(chain.from_iterable(boards), key=lambda result: result.version))
+    return _results_of(state, stored)
+
+
+def _results_of(
+    state: CompetitionState, stored: Sequence[ResultRecord]
+) -> tuple[PublishedResult, ...]:
+    """Return the published versions of the board of a phase, of those of all phases."""
     events = state.events(PUBLISHED, RETRACTED)
     digests = {
         one.payload.get("version", 1): one.payload["sha256"]
@@ -97,20 +105,20 @@ def published_results(state: CompetitionState) -> tuple[PublishedResult, ...]:
         for one in events
         if one.kind == RETRACTED
     }
-    kept = tuple(one for one in kept if one.version in digests)  # of this phase
-    replaced = {before.version: after.published for before, after in pairwise(kept)}
+    of_board = [result for result in stored if result.version in digests]
+    replaced = {before.version: after.published for before, after in pairwise(of_board)}
     mark_of = marks_of_boards(state)
     return tuple(
         PublishedResult(
-            version=one.version,
-            published=one.published,
-            document=one.document,
-            sha256=digests[one.version],
-            retracted=retracted.get(one.version),
-            replaced=replaced.get(one.version),
-            find_mark=partial(mark_of, one.document, digests[one.version]),
+            version=result.version,
+            published=result.published,
+            document=result.document,
+            sha256=digests[result.version],
+            retracted=retracted.get(result.version),
+            replaced=replaced.get(result.version),
+            find_mark=partial(mark_of, result.document, digests[result.version]),
         )
-        for one in kept
+        for result in of_board
     )
 
 
