@@ -9,6 +9,7 @@ from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, look_at_competition
 from arena.report.terminal import print_table
 from arena.types import Table
+from arena.utils.formatting import minute
 from arena.utils.text import printable
 
 app = typer.Typer(add_completion=False)
@@ -41,8 +42,8 @@ def phases(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJso
             (
                 row["phase"],
                 row["state"],
-                _minute(row["start"]),
-                _minute(row["end"]),
+                minute(row["start"] or ""),
+                minute(row["end"] or ""),
                 row["public_rows"],
                 row["private_rows"],
                 row["submissions"],
@@ -64,7 +65,3 @@ def phases(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJso
             console().print(
                 f"The phase {row['phase']} shares its public rows with {', '.join(row['shares'])}."
             )
-
-
-def _minute(time: str | None) -> str:
-    return "" if time is None else time[:16].replace("T", " ")
