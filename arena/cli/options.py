@@ -115,6 +115,15 @@ Stratify = Annotated[
         help="Resample within classes.  [default: as the metric declares]",
     ),
 ]
+SANDBOX = "bwrap"
+"""The sandbox of programs by default."""
+SandboxName = Annotated[
+    str,
+    typer.Option("--sandbox", help="A name from 'arena programs sandboxes', with its parameters."),
+]
+EnvironmentDigest = Annotated[
+    str, typer.Option(help="The digest that arena programs environment printed.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if any file is rejected.")]
 Wide = Annotated[
     bool, typer.Option("--wide", help="Print every column, also if the terminal is narrower.")

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from arena.cli import options
 from arena.competition.competition import Competition
 from arena.competition.local_runs import SubmittedProgram
 from arena.config import Settings
 from arena.utils.atomic_write import atomic_write
 
-SANDBOX = "bwrap"
 _TRAINING_ROWS, _SAMPLE_ROWS = 500, 20
 _READ = '''\
 """Reads digits: each image gets the digit whose average image is the nearest."""
@@ -71,7 +71,7 @@ def run_demo(folder: Path, *, seed: int) -> Iterator[tuple[str, SubmittedProgram
             "competition": {"title": "Programs read digits"},
             "metric": {"name": "accuracy"},
             "programs": {
-                "sandbox": SANDBOX,
+                "sandbox": options.SANDBOX,
                 "inputs": "../hidden",
                 "sample": "../sample",
                 "seconds": 60,

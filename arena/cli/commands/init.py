@@ -33,7 +33,6 @@ from arena.utils.text import printable
 app = typer.Typer(add_completion=False)
 
 _PER_DAY = 5
-_SANDBOX = "bwrap"
 
 
 @app.command()
@@ -172,7 +171,7 @@ def init(
         "public": {"mechanism": mechanism or "full"},
         "limits": {"per_day": (_PER_DAY if per_day is None else per_day) or None},
         "store": {"predictions": predictions},
-        "programs": {"sandbox": "" if programs is None else _SANDBOX},
+        "programs": {"sandbox": "" if programs is None else options.SANDBOX},
     }
     settings, protected = _settings(document), mechanism is None
     _create(folder, solution, settings, manager, public_share, seed, inputs, protected=protected)

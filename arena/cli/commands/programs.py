@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
 
-SandboxName = Annotated[
-    str,
-    typer.Option("--sandbox", help="A name from 'arena programs sandboxes', with its parameters."),
-]
-
 
 @app.command()
 def sandboxes(
@@ -73,10 +68,8 @@ def environment(
 
 @app.command()
 def check(
-    sandbox: SandboxName = "bwrap",
-    environment: Annotated[
-        str, typer.Option(help="The digest that arena programs environment printed.")
-    ] = "",
+    sandbox: options.SandboxName = options.SANDBOX,
+    environment: options.EnvironmentDigest = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Run hostile programs on this machine, and print what its sandbox does not hold.
@@ -116,10 +109,8 @@ def try_program(
     ],
     inputs: Annotated[Path, typer.Option(help="The folder that it sees as /input.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what it writes.")],
-    sandbox: SandboxName = "bwrap",
-    environment: Annotated[
-        str, typer.Option(help="The digest that arena programs environment printed.")
-    ] = "",
+    sandbox: options.SandboxName = options.SANDBOX,
+    environment: options.EnvironmentDigest = "",
     command: Annotated[str, typer.Option(help="What starts the program.")] = "python3 main.py",
     seconds: Annotated[float, typer.Option(min=0.1, help="Time limit.")] = 120.0,
     memory_mb: Annotated[int, typer.Option(min=16, help="Memory, files included.")] = 4096,

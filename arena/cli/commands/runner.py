@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from arena.cli import options
+
 app = typer.Typer(add_completion=False)
 
 
@@ -22,9 +24,7 @@ def runner(
         list[Path],
         typer.Option(help="A folder of inputs, hidden ones or the sample; may be repeated."),
     ],
-    sandbox: Annotated[
-        str, typer.Option(help="A name from 'arena programs sandboxes', with its parameters.")
-    ] = "bwrap",
+    sandbox: options.SandboxName = options.SANDBOX,
     once: Annotated[bool, typer.Option("--once", help="End when no program waits.")] = False,
 ) -> None:
     """Run programs of a served competition on this machine, one after the other.
