@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,7 +233,7 @@ class CompetitionState:
         if not self.phase:
             yield from self._examine(files, self.solution, workers)
             return
-        smallest, *larger = self._rows_of_a_file()
+        smallest, *larger = self._rows_of_a_file(self.phase)
         for file, first in self._examine(files, with_rows(self.solution, smallest), workers):
             read, rows = first, smallest
             for others in larger:
@@ -250,17 +251,19 @@ class CompetitionState:
             values = with_all_rows(read.values, rows, self._cells_of_other_rows())
             yield file, replace(read, values=values)
 
-    def _rows_of_a_file(self) -> list[npt.NDArray[np.bool_]]:
-        """Return the masks ``(n_rows,)`` of the rows that a file may have, the smallest first."""
+    def _rows_of_a_file(self, name: str) -> list[npt.NDArray[np.bool_]]:
+        """Return the masks ``(n_rows,)`` of the rows that a file of a phase may have.
+
+        The smallest comes first.
+        """
         phases = self.with_phases.phase
-        following = [one for one in phases.values() if one.carry and one.after == self.phase]
-        needed = [*(phases[name] for name in (self.phase,) if name), *following]
-        splits = (solution_in(self.stored_solution, some) for some in (needed, [*phases.values()]))
+        targets = [phase for phase in phases.values() if phase.carry and phase.after == name]
+        sets = ([phases[name], *targets], [*phases.values()])
+        splits = (solution_in(self.stored_solution, some_phases) for some_phases in sets)
         masks = [split.usage != np.uint8(Usage.IGNORED) for split in splits]
         masks.append(np.ones(self.solution.n_rows, dtype=np.bool_))
-        return [
-            mask for at, mask in enumerate(masks) if at == 0 or mask.sum() > masks[at - 1].sum()
-        ]
+        larger = [mask for before, mask in pairwise(masks) if mask.sum() > before.sum()]
+        return [masks[0], *larger]
 
     def _cells_of_other_rows(self) -> list[Any]:
         """Return valid cells for the rows that a file leaves out: no score depends on them."""

@@ -254,7 +254,7 @@ class SubmissionHandler:
         )
         """The epoch with which the mechanism began; those of a rebuilt board follow."""
         self._by_phase: dict[str, _PhaseHandler] = {}
-        self._of_phase("" if not state.with_phases.phase else next(iter(state.with_phases.phase)))
+        self._of_phase(next(iter(state.with_phases.phase), ""))
 
     def _of_phase(self, name: str) -> _PhaseHandler:
         """Return what judges and releases the files of a phase, made when it is needed first."""
