@@ -124,6 +124,7 @@ def rescore(
         for sentence in _differences(read, corrected, state.stored_solution):
             progress.say(sentence)
     workers = workers or available_workers()
+    unranked = state.roster.unranked
     changes: list[RankChange] = []
     public_scores: dict[int, float | None] = {}
     for board in [state.in_phase(phase) for phase in settings.phase] or [state]:
@@ -138,7 +139,7 @@ def rescore(
             after,
             (board.settings, after_settings),
             (board.metric.greater_is_better, metric.greater_is_better),
-            state.roster.unranked,
+            unranked,
         )
         changes += [replace(change, phase=board.phase or "") for change in of_board]
     facts = board_facts(state.ledger, state.manager, settings, corrected, public_scores)
