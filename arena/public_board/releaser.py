@@ -116,7 +116,9 @@ class _AheadLog:
 
     def since(self, number: int, team: str) -> Sequence[LoggedRelease]:
         released = self.log.since(number, team)
-        return [one for one in released if one.released.instance.startswith(self.prefix)]
+        return [
+            release for release in released if release.released.instance.startswith(self.prefix)
+        ]
 
     def add(self, submission: int, team: str, released: InstanceRelease) -> None:
         self.log.add(submission, team, released)
@@ -318,7 +320,7 @@ def make_releaser(
     mechanism = find_mechanism(settings, manager)
     metric = public_metric(settings, mechanism, solution.outline(), manager)
     rows = public_rows(solution)
-    dates, better = settings.competition, metric.greater_is_better
+    competition = settings.competition
     return Releaser(
         mechanism=mechanism,
         plugin=manager.mechanisms.plugin_of(settings.public.mechanism),
@@ -327,11 +329,13 @@ def make_releaser(
         read=read,
         seed=seed,
         instances=instances(
-            settings.public.scope, greater_is_better=better, outside=dates.baselines
+            settings.public.scope,
+            greater_is_better=metric.greater_is_better,
+            outside=competition.baselines,
         ),
         clusters=sampled_groups(solution, rows),
         budget=submission_budget(settings),
-        baseline_team=dates.reference,
+        baseline_team=competition.reference,
         prefix=prefix,
     )
 
