@@ -19,6 +19,7 @@ from arena.report.for_participants import facts_for_participants
 from arena.utils.parallel import NoProgress
 from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
 from program import write_csv
+from small_competition import Clock
 
 USAGE = np.where(np.arange(N_ROWS) % 2 == 0, "dev", "final")
 DEV, FINAL = np.flatnonzero(USAGE == "dev"), np.flatnonzero(USAGE == "final")
@@ -26,15 +27,10 @@ PHASES: Mapping[str, Mapping[str, Any]] = {
     "dev": {"end": "2026-03-10", "public_rows": "dev", "limits": {"per_day": 2}},
     "final": {"start": "2026-03-11", "end": "2026-03-20", "private_rows": "final"},
 }
+HALVES = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
+SHARING = {"one": {"end": "2026-03-10"}, "two": {"start": "2026-03-11"}}
+"""Phases with the same rows."""
 IN_DEV, IN_FINAL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 12, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self, now: datetime = IN_DEV) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def settings_with(phases: Mapping[str, Any], **keys: Any) -> Settings:
@@ -65,7 +61,7 @@ def labels(rows: Sequence[int] | Any, wrong: int) -> dict[str, list[Any]]:
 
 @pytest.mark.slow
 def test_each_phase_has_its_rows_its_limits_and_its_boards(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(IN_DEV)
     with create(tmp_path, clock) as competition:
         assert competition.submit(labels(DEV, 10), "A").released == 0.9
         assert competition.submit(labels(range(N_ROWS), 40), "B").released == 0.8
@@ -105,7 +101,7 @@ def test_each_phase_has_its_rows_its_limits_and_its_boards(tmp_path: Path) -> No
 def test_an_export_of_a_phase_is_verified_and_a_rescore_changes_every_phase(
     tmp_path: Path,
 ) -> None:
-    clock = Clock()
+    clock = Clock(IN_DEV)
     with create(tmp_path, clock) as competition:
         competition.submit(labels(DEV, 10), "A")
         competition.submit(labels(DEV, 20), "B")
@@ -135,10 +131,8 @@ def test_an_export_of_a_phase_is_verified_and_a_rescore_changes_every_phase(
 @pytest.mark.slow
 def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) -> None:
     """Otherwise a second phase would release as much about the same labels as the first."""
-    usage = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
-    phases = {"one": {"end": "2026-03-10"}, "two": {"start": "2026-03-11"}}
-    clock = Clock()
-    with create(tmp_path, clock, phases, usage) as competition:
+    clock = Clock(IN_DEV)
+    with create(tmp_path, clock, SHARING, HALVES) as competition:
         first = competition.submit(labels(range(N_ROWS), 40), "A")
         clock.now = IN_FINAL
         second = competition.submit(labels(range(N_ROWS), 42), "A")
@@ -162,10 +156,8 @@ def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_decision_by_the_view_of_a_phase_keeps_the_scores_of_the_others(tmp_path: Path) -> None:
-    usage = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
-    phases = {"one": {"end": "2026-03-10"}, "two": {"start": "2026-03-11"}}
-    clock = Clock()
-    with create(tmp_path, clock, phases, usage) as competition:
+    clock = Clock(IN_DEV)
+    with create(tmp_path, clock, SHARING, HALVES) as competition:
         first = competition.submit(labels(range(N_ROWS), 40), "A")
         competition.submit(labels(range(N_ROWS), 60), "B")
         clock.now = IN_FINAL
@@ -177,7 +169,7 @@ def test_a_decision_by_the_view_of_a_phase_keeps_the_scores_of_the_others(tmp_pa
 
         corrected = TRUTH.copy()
         corrected[:20] = 1 - corrected[:20]
-        rows = list(zip(IDS, corrected, usage, strict=True))
+        rows = list(zip(IDS, corrected, HALVES, strict=True))
         write_csv(tmp_path / "corrected.csv", ["id", "y", "Usage"], rows)
         one.rescore(tmp_path / "corrected.csv", apply=True)
         assert one.phase == "one"
@@ -191,7 +183,7 @@ def test_a_competition_has_ended_when_its_last_phase_has(tmp_path: Path) -> None
         "dev": {"end": "2026-03-10", "public_rows": "dev"},
         "final": {"start": "2026-03-20", "end": "2026-03-30", "private_rows": "final"},
     }
-    clock = Clock()
+    clock = Clock(IN_DEV)
     with create(tmp_path, clock, phases) as competition:
         for day, ended, said in ((5, False, "Deadline"), (15, False, "Ended"), (31, True, "Ended")):
             clock.now = datetime(2026, 3, day, tzinfo=UTC)
@@ -211,8 +203,7 @@ def test_the_names_of_instances_of_different_rows_do_not_begin_alike() -> None:
 
 def test_a_file_counts_for_the_phase_that_is_open_or_named(tmp_path: Path) -> None:
     phases = {"one": {}, "two": {"limits": {"total": 1}}, "late": {"start": "2027-01-01"}}
-    usage = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
-    with create(tmp_path, Clock(), phases, usage) as competition:
+    with create(tmp_path, Clock(IN_DEV), phases, HALVES) as competition:
         with pytest.raises(UsageError, match="Several phases are open: name one of one, two"):
             competition.submit(labels(range(N_ROWS), 10), "A")
         with pytest.raises(UsageError, match="There is no phase 'three'. There are: one, two"):
@@ -306,7 +297,7 @@ def test_the_file_keeps_the_phases(tmp_path: Path) -> None:
 def test_stored_submissions_keep_their_phase_and_its_rows(
     tmp_path: Path, phases: Mapping[str, Any], said: str
 ) -> None:
-    with create(tmp_path, Clock()) as competition:
+    with create(tmp_path, Clock(IN_DEV)) as competition:
         competition.submit(labels(DEV, 10), "A")
     path = tmp_path / "c" / CONFIG_NAME
     before = path.read_text(encoding="utf-8")
@@ -350,7 +341,7 @@ THREE_SETS = np.array(["Public", "Private", "final", "Ignored"])[np.arange(N_ROW
 
 @pytest.mark.slow
 def test_the_best_teams_qualify_and_their_files_are_carried_over(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(IN_DEV)
     rows = np.flatnonzero(THREE_SETS != "Ignored")
     with create(tmp_path, clock, FINALS, THREE_SETS) as competition:
         short = competition.submit(labels(np.flatnonzero(THREE_SETS == "Public"), 0), "A")
