@@ -325,13 +325,6 @@ def _clean_contact(contact: str) -> str:
 class Accounts(Records):
     """The people of a server.
 
-    Parameters
-    ----------
-    path
-        The SQLite file. The tables are created if they are missing.
-    clock
-        Returns the current time in UTC.
-
     Examples
     --------
     >>> import tempfile

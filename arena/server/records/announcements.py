@@ -41,13 +41,6 @@ class Announcement:
 class Announcements(Records):
     """The announcements of a server. Safe to use from several threads.
 
-    Parameters
-    ----------
-    path
-        The SQLite file. The table is created if it is missing.
-    clock
-        Returns the current time in UTC.
-
     Examples
     --------
     >>> import tempfile

@@ -49,13 +49,6 @@ class Mail:
 class Mails(Records):
     """The queue of mails. Safe to use from several threads.
 
-    Parameters
-    ----------
-    path
-        The SQLite file. The table is created if it is missing.
-    clock
-        Returns the current time in UTC.
-
     Examples
     --------
     >>> import tempfile

@@ -58,13 +58,6 @@ class Message:
 class Messages(Records):
     """The messages of a server. Safe to use from several threads.
 
-    Parameters
-    ----------
-    path
-        The SQLite file. The table is created if it is missing.
-    clock
-        Returns the current time in UTC.
-
     Examples
     --------
     >>> import tempfile
