@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response
 
 from arena.server.records.accounts import Team
-from arena.server.records.intake import Request
+from arena.server.records.intake import Kind, Request
 from arena.server.records.runs import RUNNING, Program, ProgramState
 from arena.server.web import models
 from arena.server.web.body import Received, read_result
@@ -221,16 +221,10 @@ def _end_trial(call: Call, program: Program, document: Mapping[str, Any], end: s
     state = ProgramState.TRIAL_FAILED
     if end == "ok":
         state = ProgramState.RECORDED
-        asked, _new = call.site.intake.append(
-            competition=program.competition,
-            team=program.team,
-            member=program.member,
-            kind="program",
-            key=f"program {program.program}",
-            payload={**program.payload, "program": program.program},
-            received=program.received,
-        )
-        request = asked.request
+        payload = {**program.payload, "program": program.program}
+        key = f"program {program.program}"
+        recording, _new = _append(call, program, "program", key=key, payload=payload)
+        request = recording.request
     call.site.runs.change(program, state, trial=json.dumps(trial), request=request)
     if state is ProgramState.TRIAL_FAILED:  # nobody needs it any more
         call.site.uploads.drop(program.payload["upload"])
@@ -251,14 +245,21 @@ def _send_run(
         payload["output"] = output
     if "description" in program.payload:
         payload["description"] = program.payload["description"]
-    request, new = call.site.intake.append(
+    request, new = _append(call, program, "submit", key=f"run {program.program}", payload=payload)
+    call.site.runs.change(program, ProgramState.RAN, request=request.request)
+    return new
+
+
+def _append(
+    call: Call, program: Program, kind: Kind, *, key: str, payload: Mapping[str, Any]
+) -> tuple[Request, bool]:
+    """Store a request of a program's team; return it, and whether it is new."""
+    return call.site.intake.append(
         competition=program.competition,
         team=program.team,
         member=program.member,
-        kind="submit",
-        key=f"run {program.program}",
+        kind=kind,
+        key=key,
         payload=payload,
         received=program.received,
     )
-    call.site.runs.change(program, ProgramState.RAN, request=request.request)
-    return new
