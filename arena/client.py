@@ -19,7 +19,8 @@ from arena.errors import ArenaError, UsageError
 from arena.utils.file_digest import file_sha256
 
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
-_REPEAT = {408, 429, 502, 503, 504}
+REPEAT = {408, 429, 502, 503, 504}
+"""Answers of a server that is restarted, or has too much to do: the request is repeated."""
 _PROBLEM = "application/problem+json"
 _PART = 2**16
 _Answer = TypeVar("_Answer")
@@ -83,7 +84,7 @@ class Client:
         self._parts = parts
         prefix = "".join(f"/{one}" for one in path[:-1])
         self._base = f"{prefix}/api/v1/{quote(path[-1])}"
-        self._token = token.strip()
+        self._authorization = {"Authorization": f"Bearer {token.strip()}"}
         self._timeout, self._attempts = timeout, attempts
 
     def info(self) -> dict[str, Any]:
@@ -260,7 +261,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         kind = "application/octet-stream" if file else "application/json"
-        sent = {"Authorization": f"Bearer {self._token}", "Content-Type": kind, **(headers or {})}
+        sent = {**self._authorization, "Content-Type": kind, **(headers or {})}
         content = None if body is None else json.dumps(body).encode()
         return self._repeated(lambda: self._send(method, path, content, file, sent))
 
@@ -269,7 +270,7 @@ class Client:
             content, kind = body, "text/plain; charset=utf-8"
         else:
             content, kind = json.dumps(body), "application/json"
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
+        headers = {**self._authorization, "Content-Type": kind}
         try:
             return self._send(method, path, content.encode(), None, headers)
         except (OSError, http.client.HTTPException) as error:
@@ -331,7 +332,7 @@ class Client:
         """Append the rest of a file as it arrives; return how many bytes were added."""
         connection, before = self._connection(), file.tell()
         headers = {
-            "Authorization": f"Bearer {self._token}",
+            **self._authorization,
             "Range": f"bytes={before}-",
             "If-Range": f'"{sha256}"',
         }
@@ -578,7 +579,7 @@ class _Busy(ServerError):  # noqa: N818 - it asks to wait
 def refusal(response: http.client.HTTPResponse, text: bytes) -> ServerError:
     """Return the error that an answer of the server is."""
     message = _message(response.getheader("Content-Type") or "", text, response.status)
-    if response.status in _REPEAT:
+    if response.status in REPEAT:
         return _Busy(message, response.status, response.getheader("Retry-After"))
     return ServerError(message, response.status)
 

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from arena.client import ServerError
+from arena.client import REPEAT, ServerError
 from arena.errors import ArenaError, InputError, SandboxError
 from arena.interfaces import Box, Outcome, Sandbox
 from arena.interfaces.faults import fault_lines
@@ -33,8 +33,6 @@ _LEASE_SECONDS = 60.0
 _PAUSE_SECONDS = 10.0
 _FREE_BYTES = 5 * 10**9
 _FAULTS_IN_A_ROW = 3
-_AGAIN = {408, 429, 502, 503, 504}
-"""Answers of a server that is restarted, or has too much to do."""
 TRIAL = "trial"
 NOT_UNPACKED = "not unpacked"
 """The end of a trial whose program cannot be unpacked; the log says why."""
@@ -82,7 +80,7 @@ class Runner:
             try:
                 work = client.lease(self._offer())
             except ServerError as error:
-                if error.status not in {0, *_AGAIN}:
+                if error.status not in {0, *REPEAT}:
                     raise
                 _LOGGER.warning("%s", error)
                 self.stop.wait(_PAUSE_SECONDS)

@@ -90,8 +90,8 @@ class RunnerClient(Client):
     def _write(self, work: Mapping[str, Any], path: Path) -> None:
         connection = self._connection()
         try:
-            rights = {"Authorization": f"Bearer {self._token}"}
-            connection.request("GET", self._base + _place(work, "program"), headers=rights)
+            address = self._base + _place(work, "program")
+            connection.request("GET", address, headers=self._authorization)
             response = connection.getresponse()
             if response.status != HTTPStatus.OK:
                 raise refusal(response, response.read())
