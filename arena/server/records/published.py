@@ -211,6 +211,11 @@ class CompetitionFacts:
     """Key -> ``of``, ``text``, ``choices``, ``required``, ``shown`` and ``brackets``."""
 
     @property
+    def phase_names(self) -> list[str]:
+        """The names of the phases, in their order."""
+        return [phase["phase"] for phase in self.phases]
+
+    @property
     def public_questions(self) -> dict[str, Mapping[str, Any]]:
         """The questions whose answers are columns of boards."""
         return {key: one for key, one in self.questions.items() if one["shown"] == "board"}

@@ -147,18 +147,20 @@ def check_phase(call: Call, phase: str, at: datetime) -> None:
 
     422. The scorer decides again by its own clock whether the phase is open.
     """
-    phases = call.competition.facts.phases
-    names = [one["phase"] for one in phases]
-    if phase and phase not in names:
+    if phase and phase not in call.competition.facts.phase_names:
         raise Problem(422, _("There is no such phase."))
-    opened = [one["phase"] for one in phases if is_open(one, at)]
-    if not phase and len(opened) > 1:
-        message = _("Several phases are open. Name one of them:") + f" {', '.join(opened)}."
+    names = open_phases(call, at)
+    if not phase and len(names) > 1:
+        message = _("Several phases are open. Name one of them:") + f" {', '.join(names)}."
         raise Problem(422, message)
 
 
-def is_open(phase: Mapping[str, Any], at: datetime) -> bool:
-    """Return whether a phase is open at a time."""
+def open_phases(call: Call, at: datetime) -> list[str]:
+    """Return the names of the phases that are open at a time."""
+    return [phase["phase"] for phase in call.competition.facts.phases if _is_open(phase, at)]
+
+
+def _is_open(phase: Mapping[str, Any], at: datetime) -> bool:
     start, end = phase["start"], phase["end"]
     return (start is None or datetime.fromisoformat(start) <= at) and (
         end is None or at <= datetime.fromisoformat(end)

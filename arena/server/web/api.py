@@ -123,7 +123,7 @@ def asked_bracket(call: Call) -> str:
 def asked_phase(call: Call) -> str:
     """Return the phase that a request names; empty: the current one."""
     phase = call.request.query_params.get("phase", "")
-    if phase and phase not in [one["phase"] for one in call.competition.facts.phases]:
+    if phase and phase not in call.competition.facts.phase_names:
         raise Problem(404, _("There is no such phase."))
     return phase
 

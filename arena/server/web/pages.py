@@ -301,7 +301,7 @@ async def _show_submit(
     file: str = "",
 ) -> Response:  # fmt: skip
     team, facts = call.own_team, call.competition.facts
-    open_phases = [one["phase"] for one in facts.phases if actions.is_open(one, call.site.clock())]
+    open_phases = actions.open_phases(call, call.site.clock())
     commands = submit_commands(
         api.address(call, ""),
         call.competition.name,
