@@ -110,6 +110,8 @@ CREATE TABLE IF NOT EXISTS acceptances (
 """
 
 
+LONGEST_NOTE = 2_000
+"""Characters of the organisers' note on a team."""
 HostRole: TypeAlias = Literal["organiser", "judge", "reader"]
 HOST_ROLES: Mapping[HostRole, int] = {"organiser": 1, "judge": 2, "reader": 3}
 """The roles on the organisers' pages, as they are stored. A reader sees everything and changes

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from arena.changeable_settings import LONGEST_TEXT
+from arena.server.records.accounts import LONGEST_NOTE
 from arena.server.records.announcements import LONGEST
 from arena.server.records.messages import LONGEST as LONGEST_MESSAGE
 
@@ -154,7 +155,7 @@ class TeamEdit(Sending):
     """A new name of a team, or the organisers' note on it; what is not named stays."""
 
     name: Name | None = None
-    note: str | None = Field(None, max_length=2_000, description="Only organisers see it.")
+    note: str | None = Field(None, max_length=LONGEST_NOTE, description="Only organisers see it.")
 
 
 class MergeTeams(Sending):

@@ -6,14 +6,12 @@ from collections.abc import Awaitable, Callable
 
 from starlette.responses import RedirectResponse, Response
 
-from arena.server.records.accounts import Team
+from arena.server.records.accounts import LONGEST_NOTE, Team
 from arena.server.web import actions, api, models
 from arena.server.web.body import check_confirmed, read_fields
 from arena.server.web.call import Call
 from arena.server.web.problems import Problem
 from arena.server.web.rendering import Handler, refusals_on, render
-
-LONGEST_NOTE = 2_000
 
 
 async def _show(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
