@@ -73,14 +73,15 @@ _OF_PROC_WITH_GPUS = {"devices", "driver", "modules"}
 _SCRATCH = "/arena-scratch"
 _FREE = 0.01
 """A file system with a smaller share of free blocks or files is full."""
+_ALLOW_NAMESPACES = (
+    "AppArmor forbids bwrap user namespaces (Ubuntu 24.04): add a profile for bwrap with userns, "
+    "or sysctl kernel.apparmor_restrict_unprivileged_userns=0."
+)
 _REMEDIES = {
     b"No permissions to create new namespace": "Let users make namespaces: sysctl "
     "kernel.unprivileged_userns_clone=1 (Debian), or sysctl user.max_user_namespaces=10000.",
-    b"setting up uid map: Permission denied": "AppArmor forbids bwrap user namespaces (Ubuntu "
-    "24.04): add a profile for bwrap with userns, or sysctl "
-    "kernel.apparmor_restrict_unprivileged_userns=0.",
-    b"loopback: Failed RTM_NEWADDR": "AppArmor forbids bwrap user namespaces (Ubuntu 24.04): add a "
-    "profile for bwrap with userns, or sysctl kernel.apparmor_restrict_unprivileged_userns=0.",
+    b"setting up uid map: Permission denied": _ALLOW_NAMESPACES,
+    b"loopback: Failed RTM_NEWADDR": _ALLOW_NAMESPACES,
     b"Can't mount proc": "This machine is a container whose /proc is hidden in part: run it on the "
     "host, or start the container with --security-opt systempaths=unconfined.",
 }
