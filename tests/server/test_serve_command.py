@@ -174,9 +174,8 @@ def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> No
         assert {one for one in arguments if one.startswith("-")} <= known
 
 
-def test_the_unit_of_a_runner_keeps_it_from_labels_and_records() -> None:
-    competition = UnitCompetition(Path("/srv/race"), "race", "podman(oci_runtime=crun)")
-    files = unit_files(
+def files_of(competition: UnitCompetition) -> dict[str, str]:
+    return unit_files(
         [competition],
         Path("/var/lib/arena"),
         "race.example.org",
@@ -185,6 +184,11 @@ def test_the_unit_of_a_runner_keeps_it_from_labels_and_records() -> None:
         owner="arena",
         program="/usr/local/bin/arena",
     )
+
+
+def test_the_unit_of_a_runner_keeps_it_from_labels_and_records() -> None:
+    competition = UnitCompetition(Path("/srv/race"), "race", "podman(oci_runtime=crun)")
+    files = files_of(competition)
     unit = files["arena-runner-race.service"]
     assert "InaccessiblePaths=/srv/race /var/lib/arena\n" in unit
     line = next(one for one in unit.replace("\\\n", "").split("\n") if one.startswith("ExecStart="))
@@ -197,15 +201,7 @@ def test_the_unit_of_a_runner_keeps_it_from_labels_and_records() -> None:
 
 
 def test_the_units_of_the_examples_are_those_that_are_written() -> None:
-    files = unit_files(
-        [UnitCompetition(Path("/srv/race"), "race")],
-        Path("/var/lib/arena"),
-        "race.example.org",
-        8000,
-        max_bytes=200 * 2**20,
-        owner="arena",
-        program="/usr/local/bin/arena",
-    )
+    files = files_of(UnitCompetition(Path("/srv/race"), "race"))
     assert {path.name: path.read_text() for path in EXAMPLES.iterdir()} == files
 
 
