@@ -472,7 +472,7 @@ class OrganiserClient(Client):
         Raises
         ------
         ServerError
-            If lines have faults, which the message names; nobody is then invited.
+            If lines have faults, which the message names; then no invitation is created.
         """
         rows: list[dict[str, Any]] = self._once("POST", "/admin/teams", people)["rows"]
         return rows

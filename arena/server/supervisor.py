@@ -295,17 +295,17 @@ class Supervisor:
         if self.socket is not None:
             names = [one.name for one in self.competitions]
             listening = self.socket.fileno()
-            for one in self.competitions:
-                if one.sandbox:
+            for served in self.competitions:
+                if served.sandbox:
                     yield _Child(
                         "runner",
-                        one.name,
+                        served.name,
                         {
-                            "folder": str(one.folder.absolute()),
-                            "url": f"{_loopback_of(self.socket)}/{one.name}",
-                            "sandbox": one.sandbox,
+                            "folder": str(served.folder.absolute()),
+                            "url": f"{_loopback_of(self.socket)}/{served.name}",
+                            "sandbox": served.sandbox,
                         },
-                        user=None if self.web_user is None else _owner_of(one.folder),
+                        user=None if self.web_user is None else _owner_of(served.folder),
                     )
             yield _Child(
                 "web",

@@ -264,7 +264,7 @@ def team_key(name: str) -> str:
 
 
 def _role(stored: int) -> HostRole:
-    """Return the role of a stored number; that of no host is not looked at."""
+    """Return the role of a stored number; ``organiser`` for other numbers, which is not used."""
     return next((role for role, number in HOST_ROLES.items() if number == stored), "organiser")
 
 

@@ -39,7 +39,7 @@ Kind = Literal[
 
 ``submit``
     ``{"upload": ID, "file": NAME, "bytes": N, "sha256": HEX}`` and optionally ``"description"``,
-    ``"answers": {KEY: TEXT}`` to the questions; as ``"private"`` those that are not on record.
+    ``"answers": {KEY: TEXT}`` to the questions; as ``"private"`` those that are not recorded.
     ``upload`` is the name in :class:`~arena.server.records.uploads.Uploads`. Of a program's run on
     hidden inputs: ``{"program": ID, "file": NAME, "run": RESULT, "signature": HEX, "output": ID}``;
     ``output`` is its upload, which no team may download, and missing without one.

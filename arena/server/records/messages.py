@@ -64,11 +64,13 @@ class Messages(Records):
     >>> from pathlib import Path
     >>> messages = Messages(Path(tempfile.mkdtemp()) / "intake.sqlite")
     >>> question = messages.ask("churn", "ada", "May we use our own data?")
-    >>> [one.text for one in messages.unanswered("churn")]
+    >>> [message.text for message in messages.unanswered("churn")]
     ['May we use our own data?']
     >>> _ = messages.reply("churn", "ada", "No.", answers=question.message, published="Own data?")
-    >>> messages.unanswered("churn"), [one.text for one in messages.published("churn")]
-    ([], ['No.'])
+    >>> messages.unanswered("churn")
+    []
+    >>> [message.text for message in messages.published("churn")]
+    ['No.']
     >>> messages.close()
     """
 
@@ -131,7 +133,7 @@ class Messages(Records):
         return self._select("competition = ?", competition)
 
     def forget(self, account: str) -> None:
-        """Delete the conversations of an account; published answers stay, and name nobody."""
+        """Delete the conversations of an account; published answers stay, without the account."""
         with self._change() as database:
             database.execute(
                 "DELETE FROM messages WHERE account = ? AND published = ''", (account,)

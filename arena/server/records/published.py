@@ -218,7 +218,8 @@ class CompetitionFacts:
     @property
     def public_questions(self) -> dict[str, Mapping[str, Any]]:
         """The questions whose answers are columns of boards."""
-        return {key: one for key, one in self.questions.items() if one["shown"] == "board"}
+        items = self.questions.items()
+        return {key: question for key, question in items if question["shown"] == "board"}
 
     @property
     def largest_upload(self) -> int:

@@ -1,8 +1,8 @@
-"""Programs on their way through a server: their states, and the leases of runners.
+"""Programs that a server processes: their states, and the leases of runners.
 
-Nothing here is on record: the scorer records a program when its trial ended well, and its
-submission after its run on the hidden inputs. A lease has a number. Its result counts only as long
-as no other runner took the run.
+Nothing here is part of the record of the competition: the scorer records a program when its trial
+ended well, and its submission after its run on the hidden inputs. A lease has a number. Its result
+counts only as long as no other runner took the run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_LOSSES = 2
 
 
 class ProgramState(StrEnum):
-    """Where a program is."""
+    """The state of a program."""
 
     TRIAL_WAITS = "trial waits"
     TRIAL_RUNS = "trial runs"
@@ -41,7 +41,7 @@ class ProgramState(StrEnum):
     RAN = "ran"
     """Final: its submission was sent to the scorer."""
     SET_ASIDE = "set aside"
-    """Final: its trial was lost twice with its runner; nothing was counted."""
+    """Final: the machine failed in its trial, or two runners were lost; nothing was counted."""
 
 
 WAITING = (ProgramState.TRIAL_WAITS, ProgramState.RUN_WAITS)
@@ -55,7 +55,7 @@ AGAIN = {ProgramState.REFUSED, ProgramState.SET_ASIDE}
 
 
 class LeaseLostError(ArenaError):
-    """Another runner has the run, or nobody (status 409)."""
+    """The runner no longer has the lease of the run (status 409)."""
 
 
 class TrialLimitError(ArenaError):
@@ -135,7 +135,7 @@ class Runs(Records):
         most_waiting: int,
         former: Collection[str] = (),
     ) -> Program:
-        """Store a program, which waits for its trial; one with a known key is returned as it is.
+        """Store a program, which waits for its trial; one with a stored key is returned unchanged.
 
         One that was refused or set aside may be sent again. Programs under ``former`` names of the
         team count for its limits too.
@@ -148,19 +148,20 @@ class Runs(Records):
         program = new_id()
         key, time = key or program, received.astimezone(UTC).isoformat(timespec="microseconds")
         with self._change() as database:
-            known = self.find(competition, team, key)
-            if known is not None and known.state not in AGAIN:
-                return known
-            if known is not None:
-                self._set(known, key=f"{key} of {known.program}")
-            own = self.of_team(competition, team, *former)
-            today = sum(one.received.date() == received.astimezone(UTC).date() for one in own)
+            earlier = self.find(competition, team, key)
+            if earlier is not None and earlier.state not in AGAIN:
+                return earlier
+            if earlier is not None:
+                self._set(earlier, key=f"{key} of {earlier.program}")
+            programs = self.of_team(competition, team, *former)
+            day = received.astimezone(UTC).date()
+            today = sum(earlier.received.date() == day for earlier in programs)
             if today >= trials_per_day:
                 raise TrialLimitError(
                     f"A team may try {trials_per_day:,} programs a day (a day starts at 00:00 "
                     f"UTC), and this team has tried them."
                 )
-            if sum(one.state not in FINAL for one in own) >= most_waiting:
+            if sum(earlier.state not in FINAL for earlier in programs) >= most_waiting:
                 raise TrialLimitError(
                     f"{most_waiting:,} programs of your team are waiting already. Send the next "
                     f"one after one of them has run."
@@ -175,8 +176,8 @@ class Runs(Records):
 
     def find(self, competition: str, team: str, key: str) -> Program | None:
         """Return the program with an idempotency key, or None."""
-        found = self._of("competition = ? AND team = ? AND key = ?", competition, team, key)
-        return next(iter(found), None)
+        programs = self._of("competition = ? AND team = ? AND key = ?", competition, team, key)
+        return next(iter(programs), None)
 
     def get(self, program: str) -> Program | None:
         """Return a program by its id, or None."""
@@ -205,28 +206,28 @@ class Runs(Records):
     def lease(self, competition: str) -> Program | None:
         """Let a runner take the next run: of a team at most one runs on the hidden inputs."""
         with self._change():
-            running = {one.team for one in self.in_state(competition, ProgramState.RUNS)}
-            waiting = self._of("competition = ? AND state IN (?, ?)", competition, *WAITING)
-            for one in waiting:
-                if one.state is ProgramState.RUN_WAITS and one.team in running:
+            running = self.in_state(competition, ProgramState.RUNS)
+            teams = {program.team for program in running}
+            for program in self._of("competition = ? AND state IN (?, ?)", competition, *WAITING):
+                if program.state is ProgramState.RUN_WAITS and program.team in teams:
                     continue
-                runs = RUNNING[WAITING.index(one.state)]
+                runs = RUNNING[WAITING.index(program.state)]
                 until = self._now() + LEASE_SECONDS
-                self._set(one, state=runs, lease=one.lease + 1, until=until)
-                return self.get(one.program)
+                self._set(program, state=runs, lease=program.lease + 1, until=until)
+                return self.get(program.program)
         return None
 
-    def held(self, program: str, lease: int) -> Program:
-        """Return the program that a runner has; raise LeaseLostError if another one has it."""
-        found = self.get(program)
-        if found is None or found.state not in RUNNING or found.lease != lease:
+    def leased(self, program: str, lease: int) -> Program:
+        """Return the program of a lease; raise LeaseLostError if the lease has ended."""
+        leased = self.get(program)
+        if leased is None or leased.state not in RUNNING or leased.lease != lease:
             raise LeaseLostError("This run is no longer yours: end it, and ask for another one.")
-        return found
+        return leased
 
     def beat(self, program: str, lease: int) -> None:
         """Prolong a lease; raise LeaseLostError if another runner has the run."""
         with self._change():
-            self._set(self.held(program, lease), until=self._now() + LEASE_SECONDS)
+            self._set(self.leased(program, lease), until=self._now() + LEASE_SECONDS)
 
     def expire(self, competition: str) -> list[Program]:
         """Take the runs from runners that are lost; return those that were lost too often.
@@ -236,13 +237,13 @@ class Runs(Records):
         lost = []
         with self._change():
             for runs, waits in zip(RUNNING, WAITING, strict=True):
-                for one in self.in_state(competition, runs):
-                    if one.until >= self._now():
+                for program in self.in_state(competition, runs):
+                    if program.until >= self._now():
                         continue
-                    if one.losses + 1 >= _MOST_LOSSES:
-                        lost.append(one)
+                    if program.losses + 1 >= _MOST_LOSSES:
+                        lost.append(program)
                     else:
-                        self._set(one, state=waits, losses=one.losses + 1)
+                        self._set(program, state=waits, losses=program.losses + 1)
         return lost
 
     def change(self, program: Program, state: ProgramState, **more: Any) -> bool:
@@ -256,8 +257,8 @@ class Runs(Records):
 
     def uploads(self) -> set[str]:
         """Return the uploads of programs that a runner may still need."""
-        left = self._of(f"state NOT IN ({', '.join('?' * len(FINAL))})", *FINAL)
-        return {str(one.payload["upload"]) for one in left}
+        programs = self._of(f"state NOT IN ({', '.join('?' * len(FINAL))})", *FINAL)
+        return {str(program.payload["upload"]) for program in programs}
 
     def _set(self, program: Program, **values: Any) -> None:
         names = ", ".join(f"{name} = ?" for name in values)

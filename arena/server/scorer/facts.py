@@ -53,7 +53,9 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         final_count=settings.final.count,
         baselines=settings.competition.baselines,
         brackets=tuple(settings.brackets),
-        questions={key: one.model_dump(mode="json") for key, one in settings.question.items()},
+        questions={
+            key: question.model_dump(mode="json") for key, question in settings.question.items()
+        },
         server=server,
         decimals=display.decimals,
         unit=display.unit,
@@ -83,7 +85,7 @@ def _dates(
     if not phases:
         dates = competition.settings.competition
         limits = (dates.start, dates.deadline)
-        start, deadline = (None if one is None else one.isoformat() for one in limits)
+        start, deadline = (None if time is None else time.isoformat() for time in limits)
         return start, deadline
     starts, ends = ([phase[key] for phase in phases] for key in ("start", "end"))
     return None if None in starts else min(starts), None if None in ends else max(ends)

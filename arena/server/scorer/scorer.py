@@ -191,9 +191,9 @@ class Scorer:
                 time.sleep(_RETRY_SECONDS)
 
     def _has_new_settings(self) -> bool:
-        """Return whether the folder has other settings or rules by now that can be adopted.
+        """Return whether the folder has new settings or rules that can be adopted.
 
-        Otherwise the former ones stay, and the organiser is told.
+        Otherwise the former ones stay, and the organisers' pages report the problem.
         """
         folder = self._competition.folder
         stamps = tuple(map(_stamp, (folder / CONFIG_NAME, folder / self._server.rules)))
@@ -360,7 +360,7 @@ class Scorer:
         phases = competition.phases()
         self._next_phase = _next_change(phases, self._clock())
         hidden = _phases_without_scores(competition)
-        answers, teams = [], {one["team"] for one in competition.exemptions()}
+        answers, teams = [], {exemption["team"] for exemption in competition.exemptions()}
         for request in self._all_judged():
             if request.request not in recorded:
                 _LOGGER.warning("The record lacks request %d: it was never judged.", request.seq)
@@ -447,10 +447,10 @@ class Scorer:
             teams = {one.team for one in answers}
             frozen = self._competition.frozen_since
             self._last |= {
-                one.team: one.received
-                for one in answers[: len(judged)]
-                if one.status == "accepted"
-                and (frozen is None or datetime.fromisoformat(one.received) <= frozen)
+                answer.team: answer.received
+                for answer in answers[: len(judged)]
+                if answer.status == "accepted"
+                and (frozen is None or datetime.fromisoformat(answer.received) <= frozen)
             }
             self._publisher.publish(
                 answers=answers,
@@ -562,8 +562,8 @@ class Scorer:
         for one in requests:
             upload = _upload_of(one)
             # A runner fetches the program of a request that was answered.
-            kept = one.kind == "program" or statuses[one.request] == "set_aside"
-            if upload is not None and not kept:
+            is_needed = one.kind == "program" or statuses[one.request] == "set_aside"
+            if upload is not None and not is_needed:
                 self._uploads.drop(upload)
 
     def sweep(self) -> None:
@@ -571,7 +571,7 @@ class Scorer:
         self._swept_at = time.monotonic()
         oldest = time.time() - 86_400 * self._server.keep_uploads_days
         aside = self._competition.requests_set_aside()
-        waiting = {one.program for one in self._competition.waiting_programs()}
+        waiting = {program.program for program in self._competition.waiting_programs()}
         judged = {
             _upload_of(one)
             for one in self._all_judged()
@@ -668,7 +668,7 @@ def _kept_after_a_rebuild(competition: Competition, submissions: Collection[int]
     """
     if not competition.released_again():
         return set()
-    boards = (one.leaderboard(live=True) for one in competition.in_each_phase())
+    boards = (board.leaderboard(live=True) for board in competition.in_each_phase())
     return set(submissions).difference(row["submission"] for rows in boards for row in rows)
 
 
@@ -687,7 +687,7 @@ def _next_change(phases: Sequence[Mapping[str, Any]], now: datetime) -> datetime
 def _phases_without_scores(competition: Competition) -> frozenset[str]:
     """Return the phases whose scores are hidden, by their names in the list of submissions."""
     boards = competition.in_each_phase()
-    return frozenset(one.phase for one in boards if one.settings.public.scores == "hidden")
+    return frozenset(board.phase for board in boards if board.settings.public.scores == "hidden")
 
 
 def _without_request(

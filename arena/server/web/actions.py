@@ -266,11 +266,11 @@ def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, dic
         checked = check_answers(questions, given, once)
     except UsageError as error:
         raise Problem(422, str(error)) from None
-    found: dict[str, dict[str, str]] = {}
+    answers: dict[str, dict[str, str]] = {}
     for key, answer in checked.items():
         kind = "answers" if questions[key]["shown"] == "board" else "private"
-        found.setdefault(kind, {})[key] = answer
-    return found
+        answers.setdefault(kind, {})[key] = answer
+    return answers
 
 
 def select(call: Call, submissions: Sequence[int]) -> Request:

@@ -631,7 +631,7 @@ def health(call: Call) -> models.Health:
 
 
 def _people_of(text: str) -> list[Invitation]:
-    """Return the people of a list; 422 with its faults by line: nobody is then invited."""
+    """Return the people of a list; 422 with its faults by line."""
     people, faults = read_invitations(text)
     if faults:
         lines = (

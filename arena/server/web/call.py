@@ -131,11 +131,11 @@ def may_download(call: Call) -> bool:
 
 
 def check_runner(call: Call) -> None:
-    """Refuse a request that has not the token of a runner of this competition: 401."""
+    """Refuse a request without the token of a runner of this competition: 401."""
     token = bearer(call.request.headers.get("authorization", "")) or ""
     digest = hashlib.sha256(token.encode()).hexdigest()
-    known, _etag = call.competition.held("runners", lambda one: one.json())
-    if digest not in (known or {}).values():
+    digests, _etag = call.competition.held("runners", lambda document: document.json())
+    if digest not in (digests or {}).values():
         raise Problem(401, "Only runners of this competition may ask this: the token is not valid.")
 
 

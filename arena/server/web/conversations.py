@@ -32,7 +32,8 @@ def ask(call: Call, text: str) -> Message:
     """Send a message to the organisers; 409 if too many of the account are unanswered."""
     account, site, name = call.account.account, call.site, call.competition.name
     call.limit("message", account, 5)
-    waiting = [one for one in site.messages.unanswered(name) if one.account == account]
+    unanswered = site.messages.unanswered(name)
+    waiting = [message for message in unanswered if message.account == account]
     if len(waiting) >= MOST_UNANSWERED:
         raise Problem(409, _("Your earlier messages are not answered yet. Wait for an answer."))
     message = site.messages.ask(name, account, _text(text))
@@ -65,7 +66,8 @@ def reply(call: Call, sent: models.NewMessage) -> list[Message]:
         raise Problem(422, _("Only an answer to a message can be published."))
     if sent.answers is not None:
         asked = next(
-            (one for one in site.messages.all_of(name) if one.message == sent.answers), None
+            (message for message in site.messages.all_of(name) if message.message == sent.answers),
+            None,
         )
         if asked is None or asked.from_organiser:
             raise Problem(404, _("There is no such message."))
@@ -74,7 +76,7 @@ def reply(call: Call, sent: models.NewMessage) -> list[Message]:
         team = site.accounts.team_named(name, sent.team)
         if team is None:
             raise Problem(404, _("There is no team {name}.").format(name=sent.team))
-        accounts = [one.account for one in site.accounts.members(team.team)]
+        accounts = [member.account for member in site.accounts.members(team.team)]
     with site.messages.as_one():
         messages = [
             site.messages.reply(
@@ -98,7 +100,7 @@ def _state(message: Message) -> models.MessageState:
 
 
 def _states(messages: Sequence[Message]) -> models.MessageList:
-    return models.MessageList(messages=[_state(one) for one in messages])
+    return models.MessageList(messages=[_state(message) for message in messages])
 
 
 async def own_messages(call: Call) -> models.MessageList:
@@ -128,18 +130,18 @@ async def send_reply(call: Call, sent: models.NewMessage) -> models.MessageList:
 
 def _rows(call: Call, messages: Sequence[Message]) -> list[dict[str, Any]]:
     accounts, name = call.site.accounts, call.competition.name
-    people = {one.account: one.name for one in accounts.accounts(name)}
+    people = {account.account: account.name for account in accounts.accounts(name)}
     teams = {
         member.account: team.name for team, members in accounts.teams(name) for member in members
     }
     return [
         {
-            **_state(one).model_dump(),
-            "account": one.account,
-            "name": people.get(one.account, ""),
-            "team": teams.get(one.account, ""),
+            **_state(message).model_dump(),
+            "account": message.account,
+            "name": people.get(message.account, ""),
+            "team": teams.get(message.account, ""),
         }
-        for one in messages
+        for message in messages
     ]
 
 
@@ -164,7 +166,10 @@ async def _show(
 
 def _with_html(messages: Sequence[Message]) -> list[tuple[Message, Any]]:
     """Return messages with the HTML of those of organisers; participants write plain text."""
-    return [(one, markdown(one.text, below=2) if one.from_organiser else None) for one in messages]
+    return [
+        (message, markdown(message.text, below=2) if message.from_organiser else None)
+        for message in messages
+    ]
 
 
 async def _ask(call: Call) -> Response:
@@ -181,8 +186,9 @@ async def _ask(call: Call) -> Response:
 
 async def _show_all(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
     name, messages = call.competition.name, call.site.messages
-    everything = messages.all_of(name)
-    unanswered = {one.message for one in messages.unanswered(name)}
+    unanswered = messages.unanswered(name)
+    waiting = {message.message for message in unanswered}
+    earlier = [message for message in messages.all_of(name) if message.message not in waiting]
     return render(
         call.site,
         call.request,
@@ -191,8 +197,8 @@ async def _show_all(call: Call, problem: Problem | None = None, status: int = 20
         status=status,
         problem=problem,
         longest=LONGEST,
-        unanswered=_rows(call, [one for one in everything if one.message in unanswered]),
-        earlier=_rows(call, [one for one in everything if one.message not in unanswered][:200]),
+        unanswered=_rows(call, unanswered),
+        earlier=_rows(call, earlier[:200]),
         names=sorted(team.name for team, _members in call.site.accounts.teams(name)),
     )
 

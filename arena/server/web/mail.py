@@ -42,7 +42,7 @@ _MOST_ACCOUNTS = 5
 _CHAT = "chat"
 """The recipient of a notice to the organisers; no e-mail address is like it."""
 _RECENT_ANSWERS = 500
-"""Answers among which results are looked for that an e-mail tells; it is looked every 5 s."""
+"""Newest answers that are searched, every 5 s, for results to report by e-mail."""
 
 
 def _password(server: ServerSection) -> str:
@@ -108,7 +108,8 @@ def mail_lost_key(site: Site, contact: str) -> None:
     """
     for account in site.accounts.with_contact(contact)[:_MOST_ACCOUNTS]:
         names = site.accounts.competitions_of(account.account)
-        mailing = [one for one in mailing_competitions(site) if one.name in names]
+        competitions = mailing_competitions(site)
+        mailing = [competition for competition in competitions if competition.name in names]
         if not mailing or account.state == "blocked" or site.is_organiser(account.account):
             continue
         facts = mailing[0].facts
@@ -152,7 +153,7 @@ def message_mails(
     if not facts.server.smtp_host:
         return
     url = f"{site.settings.url}/{facts.name}/messages"
-    accounts = {one.account: one for one in site.accounts.accounts(facts.name)}
+    accounts = {account.account: account for account in site.accounts.accounts(facts.name)}
     for message in messages:
         account = accounts.get(message.account)
         recipient = address_of(account.contact) if account else None
@@ -241,7 +242,7 @@ class Postman:
     def _notices(
         self, competition: CompetitionSite, facts: CompetitionFacts, state: State
     ) -> Iterator[Mail]:
-        """Yield what the organisers must know; each fact has a key, so that it is said once."""
+        """Yield what the organisers must know; each fact has a key, so that it is sent once."""
         page = f"{self._site.settings.url}/{competition.name}/admin"
         if facts.server.webhook_file and facts.server.approve:
             for account in self._site.accounts.accounts(competition.name):
@@ -264,7 +265,7 @@ class Postman:
         since = accounts.result_mails(competition.name) if facts.server.smtp_host else {}
         if not since:
             return
-        people = {one.account: one for one in accounts.accounts(competition.name)}
+        people = {person.account: person for person in accounts.accounts(competition.name)}
         for answer in competition.published.answers(None, limit=_RECENT_ANSWERS):
             person = people.get(answer.member)
             if answer.kind != "submit" or person is None or person.state != "active":

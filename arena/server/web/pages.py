@@ -225,7 +225,7 @@ async def _private(call: Call) -> Response:
     results, _results_etag = call.competition.held("results", lambda one: one.json())
     last = results[-1]["version"] if results else 0
     number = whole_number(call.request.path_params.get("version", "")) or last
-    document, _etag = call.competition.held(f"result {number}", lambda one: one.json())
+    document, _etag = call.competition.held(f"result {number}", lambda result: result.json())
     if document is None:
         raise Problem(404, _("The private board is not published yet."))
     return _result_page(call, document, results=results)
@@ -282,7 +282,7 @@ def _result_page(
         seen=seen,
         corrected=None if bracket else document.get("best_score_corrected"),
         has_report=may_download(call)
-        and any(one.name == REPORT for one in call.competition.folder().files),
+        and any(file.name == REPORT for file in call.competition.folder().files),
         shown=score_format(with_interval, BoardDisplay(facts.decimals, facts.unit)),
         columns=[*columns, *((key, "number", key) for key in chosen)],
         rows=rows[(page - 1) * ROWS : page * ROWS],
@@ -417,10 +417,10 @@ async def _show_mine(
     sent = [request_state(one) for one in actions.sent(call, team, limit=500)]
     files = [one for one in sent if one.kind == "submit"]
     compared = [
-        one
+        answer
         for key in ("first", "second")
-        for one in files
-        if str(one.submission) == call.request.query_params.get(key)
+        for answer in files
+        if str(answer.submission) == call.request.query_params.get(key)
     ]
     rows, _etag = call.competition.board()
     own_row = next((row for row in rows if row.get("team") == facts.team), {})

@@ -93,7 +93,7 @@ def state_of(program: Program, place: int | None) -> tuple[str, str]:
 
 
 def advance(call: Call) -> None:
-    """Go on with programs that are recorded by now, and with those of lost runners."""
+    """Move programs that were recorded, and those of lost runners, to their next states."""
     runs, name, published = call.site.runs, call.competition.name, call.competition.published
     for program in runs.in_state(name, ProgramState.RECORDED):
         answer = published.answer(program.request or "")
@@ -105,7 +105,7 @@ def advance(call: Call) -> None:
         if program.state is ProgramState.TRIAL_RUNS:
             if runs.change(program, ProgramState.SET_ASIDE):
                 call.site.uploads.drop(program.payload["upload"])
-        else:  # its place in the limits is on record, so the scorer returns it
+        else:  # it was counted in the limits, so the scorer undoes that
             _send_run(call, program, {"end": "lost"}, signature="", output=None)
 
 
@@ -117,12 +117,12 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
     facts = call.competition.facts.programs
     if facts is None:
         raise Problem(409, "This competition runs no programs.")
-    for held in ("sample", "inputs"):
-        if facts[held] not in sent.inputs:
+    for folder in ("sample", "inputs"):
+        if facts[folder] not in sent.inputs:
             raise Problem(
                 409,
-                f"This runner does not hold the {held} of the competition, whose digest is "
-                f"{facts[held]}. Copy the folder from the organiser's machine.",
+                f"This runner does not hold the {folder} of the competition, whose digest is "
+                f"{facts[folder]}. Copy the folder from the organiser's machine.",
             )
     if sent.sandbox != facts["sandbox"]:
         raise Problem(
@@ -155,10 +155,10 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
     )
 
 
-def _held(call: Call, lease: str) -> Program:
+def _leased(call: Call, lease: str) -> Program:
     if not lease.isdecimal():
         raise Problem(422, "lease is the number of the lease.")
-    program = call.site.runs.held(call.request.path_params["run"], int(lease))
+    program = call.site.runs.leased(call.request.path_params["run"], int(lease))
     if program.competition != call.competition.name:
         raise Problem(404, "There is no such run.")
     return program
@@ -166,16 +166,16 @@ def _held(call: Call, lease: str) -> Program:
 
 async def program_file(call: Call) -> Response:
     """Return the program of a run to the runner that has it."""
-    program = _held(call, call.request.query_params.get("lease", ""))
+    program = _leased(call, call.request.query_params.get("lease", ""))
     path = call.site.uploads.path(program.payload["upload"])
     return FileResponse(path, media_type="application/octet-stream")
 
 
 async def beat(call: Call, sent: models.Beat) -> models.Message:
     """Prolong a lease by a minute."""
-    program = _held(call, str(sent.lease))
+    program = _leased(call, str(sent.lease))
     await run_in_threadpool(call.site.runs.beat, program.program, sent.lease)
-    return models.Message(message="Go on.")
+    return models.Message(message="The lease was prolonged.")
 
 
 async def result(call: Call) -> models.Message:
@@ -191,17 +191,17 @@ async def result(call: Call) -> models.Message:
         lease, end = int(document["lease"]), str(document["end"])
     except (ValueError, TypeError, KeyError):
         raise Problem(422, "result is not a JSON document with lease and end.") from None
-    kept = False
+    is_output_used = False
     if run.state in RUNNING:  # otherwise it was sent before
-        program = _held(call, str(lease))
+        program = _leased(call, str(lease))
         signature = fields.get("signature", "")
         if program.state is ProgramState.TRIAL_RUNS:
             await run_in_threadpool(_end_trial, call, program, document, end)
         else:
-            kept = await run_in_threadpool(
+            is_output_used = await run_in_threadpool(
                 lambda: _send_run(call, program, document, signature=signature, output=name)
             )
-    if name is not None and not kept:
+    if name is not None and not is_output_used:
         await run_in_threadpool(call.site.uploads.drop, name)
     return models.Message(message="The result is stored.")
 
@@ -226,7 +226,7 @@ def _end_trial(call: Call, program: Program, document: Mapping[str, Any], end: s
         recording, _new = _append(call, program, "program", key=key, payload=payload)
         request = recording.request
     call.site.runs.change(program, state, trial=json.dumps(trial), request=request)
-    if state is ProgramState.TRIAL_FAILED:  # nobody needs it any more
+    if state is ProgramState.TRIAL_FAILED:  # no runner needs it any more
         call.site.uploads.drop(program.payload["upload"])
 
 

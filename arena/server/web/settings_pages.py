@@ -195,7 +195,8 @@ async def _show(
     fields, texts = fields or {}, current_texts(call)
     if page := "".join(filter(_may_name, fields.get("new-page", "")))[:80]:
         texts.setdefault(f"pages/{page}.md", "")
-    values = {key: fields.get(key, _typed(key, one)) for key, one in current_settings(call).items()}
+    settings = current_settings(call).items()
+    values = {key: fields.get(key, _typed(key, value)) for key, value in settings}
     return render(
         call.site,
         call.request,

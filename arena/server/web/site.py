@@ -118,7 +118,7 @@ class CompetitionSite:
 
     def board(self, bracket: str = "", phase: str = "") -> tuple[list[dict[str, Any]], str]:
         """Return the rows of the public board, or of that of a bracket or a phase, and its etag."""
-        rows, etag = self.held(f"board {phase}".strip(), lambda one: one.json())
+        rows, etag = self.held(f"board {phase}".strip(), lambda document: document.json())
         return rows_of_bracket(rows or [], bracket) if bracket else rows or [], etag
 
     def received(self, rows: Iterable[Mapping[str, Any]]) -> dict[int, str]:
@@ -131,7 +131,7 @@ class CompetitionSite:
 
     def ranks_before(self) -> tuple[dict[str, int], str]:
         """Return the rank of each team at the beginning of the day, and when that was."""
-        content, _etag = self.held("ranks before", lambda one: one.json())
+        content, _etag = self.held("ranks before", lambda document: document.json())
         return ({}, "") if content is None else (content["ranks"], content["since"])
 
     def chance(self) -> float | None:

@@ -17,8 +17,9 @@ from arena.server.web.rendering import Handler, refusals_on, render
 async def _show(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
     team, competition = api.team_of_address(call), call.competition
     name = actions.record_name(call, team)
-    row = next(one for one in api.team_rows(call) if one["id"] == team.team)
-    exemptions = [one for one in competition.facts.exemptions if one["team"] == name]
+    row = next(row for row in api.team_rows(call) if row["id"] == team.team)
+    exemption = next((row for row in competition.facts.exemptions if row["team"] == name), None)
+    answers = competition.published.answers(name, limit=50)
     return render(
         call.site,
         call.request,
@@ -30,10 +31,8 @@ async def _show(call: Call, problem: Problem | None = None, status: int = 200) -
         record_name=name,
         new_name=call.renaming.get(team.team),
         left=actions.left(call, team),
-        exemption=exemptions[0] if exemptions else None,
-        files=[
-            one for one in competition.published.answers(name, limit=50) if one.kind == "submit"
-        ][:10],
+        exemption=exemption,
+        files=[answer for answer in answers if answer.kind == "submit"][:10],
         longest_note=LONGEST_NOTE,
     )
 
