@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from arena.competition.programs import ProgramRecord, ProgramRun
 from arena.errors import UsageError
-from arena.store.events import canonical_json
+from arena.store.signatures import signature_of
 from arena.utils.atomic_write import atomic_write
 from arena.utils.file_digest import file_sha256
 from arena.utils.strict_json import parse_json
@@ -71,12 +71,6 @@ def _read(path: Path) -> Mapping[str, Any]:
     return document
 
 
-def signature_of(document: Mapping[str, Any], key: str) -> str:
-    """Return the signature of a result in hexadecimal: HMAC-SHA256 of its canonical JSON."""
-    text = canonical_json(document).encode()
-    return hmac.new(bytes.fromhex(key), text, hashlib.sha256).hexdigest()
-
-
 def run_of(
     folder: Path,
     program: ProgramRecord,
@@ -125,7 +119,7 @@ def _faults(
     path = folder / RUNNERS_FOLDER / f"{name}.json"
     if not _NAME.fullmatch(name) or not path.is_file():
         yield f"The result names the runner {shorten(name)}, which this competition does not have."
-    key = str(_read(path)["key"])
+    key = bytes.fromhex(str(_read(path)["key"]))
     if not hmac.compare_digest(signature_of(document, key).encode(), signature.encode()):
         yield f"The result is not signed by the runner {name}."
     wanted = {"program": program.program, "sha256": program.sha256, "kind": "hidden"}

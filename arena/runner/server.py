@@ -1,9 +1,7 @@
-"""What a runner says to the server, over HTTP: it asks for work, says that it is alive, answers."""
+"""The requests of a runner to the server: for work, to prolong a lease, and with a result."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import secrets
 import shutil
@@ -17,7 +15,7 @@ from urllib.parse import quote
 
 from arena.client import Client, ServerError, refusal
 from arena.errors import InputError
-from arena.store.events import canonical_json
+from arena.store.signatures import signature_of
 from arena.utils.file_digest import file_sha256
 
 _PART = 2**16
@@ -31,7 +29,7 @@ class RunnerKey:
     token: str
     """Known to the server, which lets this runner in."""
     key: bytes
-    """Known to the scorer only, which believes what it signs."""
+    """Known to the scorer only, which checks the signatures of results with it."""
 
     @classmethod
     def read(cls, path: Path) -> RunnerKey:
@@ -55,7 +53,7 @@ class RunnerKey:
 
     def sign(self, result: Mapping[str, Any]) -> str:
         """Return the signature of a result."""
-        return hmac.new(self.key, canonical_json(result).encode(), hashlib.sha256).hexdigest()
+        return signature_of(result, self.key)
 
 
 class RunnerClient(Client):
@@ -66,7 +64,7 @@ class RunnerClient(Client):
         return self._json("POST", "/runs/lease", body=offer) or None
 
     def beat(self, work: Mapping[str, Any]) -> None:
-        """Say that a run goes on.
+        """Prolong the lease of a run.
 
         Raises
         ------

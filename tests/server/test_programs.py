@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from arena.competition.runners import signature_of
 from arena.server.records.runs import ProgramState
 from arena.server.web import api
 from arena.server.web.body import receive
@@ -424,7 +423,7 @@ def test_a_forged_result_is_set_aside(server: ProgramServer, forgery: dict[str, 
     runner.run()
     server.judge()
     document, output = runner.result(runner.lease())
-    signature = forgery.get("signature") or signature_of(document, runner.document["key"])
+    signature = forgery.get("signature") or runner.sign(document)
     changed = document | {key: value for key, value in forgery.items() if key != "signature"}
     assert runner.send(changed, output, signature=signature).status_code == 200
     server.judge()

@@ -11,13 +11,14 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from arena.competition.competition import Competition
-from arena.competition.runners import add_runner, signature_of
+from arena.competition.runners import add_runner
 from arena.config import Settings
 from arena.server.records.layout import Layout, WebSettings
 from arena.server.scorer.scorer import Scorer
 from arena.server.web.app import create_app
 from arena.server.web.site import Buckets, Site
 from arena.server_section import ServerSection
+from arena.store.signatures import signature_of
 from program import write_csv
 from scripted_sandbox import ScriptedSandbox, manager_with
 
@@ -167,13 +168,15 @@ class Runner:
         }
         return document, output
 
+    def sign(self, document: dict[str, Any]) -> str:
+        return signature_of(document, bytes.fromhex(self.document["key"]))
+
     def send(
         self, document: dict[str, Any], output: bytes | None, *, signature: str | None = None
     ) -> Any:
-        key = self.document["key"]
         fields = {
             "result": json.dumps(document),
-            "signature": signature or signature_of(document, key),
+            "signature": signature or self.sign(document),
         }
         files = {} if output is None else {"output": ("predictions.csv", output)}
         # A form without a file is sent in parts too.
