@@ -15,7 +15,7 @@ from arena.utils.atomic_write import atomic_write
 def record_check(
     sandbox: str, versions: Mapping[str, str], not_held: Sequence[str]
 ) -> dict[str, Any]:
-    """Keep what a check found, and return it as a JSON document."""
+    """Store the result of a check, and return it as a JSON document."""
     document = {
         "sandbox": sandbox,
         "versions": dict(versions),

@@ -1,4 +1,4 @@
-"""The digest of a folder, which says whether two machines hold the same files."""
+"""The digest of a folder, by which two machines can compare their files."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def digest_of_folder(folder: Path, *, counts: Callable[[Path], bool] = lambda _:
         raise InputError(f"{folder} is no folder.")
     try:
         for path in _files(folder, Path(), counts):
-            whole = folder / path
-            if whole.is_symlink():
-                content = hashlib.sha256(b"link " + bytes(whole.readlink()))
+            full_path = folder / path
+            if full_path.is_symlink():
+                content = hashlib.sha256(b"link " + bytes(full_path.readlink()))
             else:
-                with whole.open("rb") as file:
+                with full_path.open("rb") as file:
                     content = hashlib.file_digest(file, "sha256")
             name = bytes(path)
             digest.update(len(name).to_bytes(8, "big") + name + content.digest())
@@ -50,7 +50,7 @@ def digest_of_folder(folder: Path, *, counts: Callable[[Path], bool] = lambda _:
 
 
 def _files(root: Path, inner: Path, counts: Callable[[Path], bool]) -> Iterator[Path]:
-    for path in sorted((root / inner).iterdir(), key=lambda one: bytes(Path(one.name))):
+    for path in sorted((root / inner).iterdir(), key=lambda path: bytes(Path(path.name))):
         relative = inner / path.name
         if not counts(relative):
             continue

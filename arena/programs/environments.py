@@ -88,7 +88,7 @@ def make_environment(requirements: Path, parent: Path) -> Environment:
     with _new(parent) as made:
         packages, installer = made / "packages", made.with_name("installer")
         packages.mkdir()
-        # A virtual environment of its own has pip without a network, also where arena has none.
+        # A new virtual environment has pip, even if that of arena has none, and needs no network.
         _call([interpreter, "-m", "venv", str(installer)])
         install = ["-m", "pip", "install", "--no-compile", "--target", str(packages)]
         _call([str(installer / "bin" / "python"), *install, "-r", str(requirements)])
@@ -118,8 +118,8 @@ def unpack_environment(image: Path, parent: Path) -> Environment:
         root.mkdir()
         try:
             with tarfile.open(image) as archive:
-                kept = (one for one in archive if not one.isdev())
-                archive.extractall(root, members=kept, filter="tar")
+                members = (member for member in archive if not member.isdev())
+                archive.extractall(root, members=members, filter="tar")
         except (OSError, tarfile.TarError, EOFError) as error:
             raise InputError(f"The image {image} cannot be unpacked: {error}.") from error
         if not (root / "usr").is_dir():

@@ -37,9 +37,9 @@ def runner_folder() -> Path:
     It is ``$ARENA_RUNNER``; else ``/var/lib/arena-runner`` if that exists; else
     ``~/.local/share/arena-runner``.
     """
-    given = os.environ.get("ARENA_RUNNER")
-    if given:
-        return Path(given)
+    folder = os.environ.get("ARENA_RUNNER")
+    if folder:
+        return Path(folder)
     system = Path("/var/lib/arena-runner")
     return system if system.is_dir() else Path.home() / ".local" / "share" / "arena-runner"
 
@@ -81,8 +81,8 @@ def run_program(
 ) -> Outcome | tuple[Fault, ...]:
     """Run a program; return how it ended, or the faults of a file that cannot be unpacked.
 
-    Waits until no other program runs on this machine: a program could read the traces of one that
-    runs beside it.
+    Waits until no other program runs on this machine: programs that run at the same time could
+    exchange information.
 
     Parameters
     ----------

@@ -93,10 +93,10 @@ def _unpack_archive(path: Path, folder: Path, limits: PackedLimits, faults: Faul
                     f"{limits.files:,}.",
                 )
             _check_members(members, faults)
-            left = limits.unpacked_bytes
+            bytes_left = limits.unpacked_bytes
             for member in members:
-                left -= _write(archive, member, folder, left)
-                if left < 0:
+                bytes_left -= _write(archive, member, folder, bytes_left)
+                if bytes_left < 0:
                     faults.refuse(
                         "file too large",
                         f"The ZIP archive unpacks to more than {limits.unpacked_bytes:,} bytes; "

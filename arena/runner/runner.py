@@ -55,7 +55,7 @@ class Runner:
     stop: threading.Event = field(default_factory=threading.Event)
     """Once it is set, a run is given up, and :meth:`run` returns."""
     beat_seconds: float = 15.0
-    """How often the server is told that a run goes on."""
+    """How often the lease of a run is prolonged."""
 
     @staticmethod
     def digests(folders: Sequence[Path]) -> dict[str, Path]:
@@ -123,7 +123,7 @@ class Runner:
         shutil.rmtree(folder, ignore_errors=True)  # of a runner that was killed
         folder.mkdir(mode=0o700)
         try:
-            with self._alive(work) as stop:
+            with self._lease_prolonged(work) as stop:
                 result, output = self._result(client, work, folder, stop)
             if not stop.is_set():
                 client.send_result(work, result, self.key.sign(result), output)
@@ -135,25 +135,25 @@ class Runner:
         return str(result["reason"]) if "reason" in result else None
 
     @contextlib.contextmanager
-    def _alive(self, work: Mapping[str, Any]) -> Iterator[threading.Event]:
-        """Tell the server that a run goes on; the event is set once it is to be given up."""
+    def _lease_prolonged(self, work: Mapping[str, Any]) -> Iterator[threading.Event]:
+        """Prolong the lease of a run; the event is set once the run must be given up."""
         finished, stop = threading.Event(), threading.Event()
         client = RunnerClient(self.url, self.key.token, timeout=_BEAT_TIMEOUT, attempts=1)
 
         def beat() -> None:
-            heard = said = time.monotonic()
+            prolonged = asked = time.monotonic()
             while not finished.wait(_LOOK_SECONDS):
                 now = time.monotonic()
-                if now >= said + self.beat_seconds:
-                    said = now
+                if now >= asked + self.beat_seconds:
+                    asked = now
                     try:
                         client.beat(work)
-                        heard = time.monotonic()
+                        prolonged = time.monotonic()
                     except ServerError as error:
                         _LOGGER.warning("%s", error)
                         if error.status == HTTPStatus.CONFLICT:
                             stop.set()
-                if self.stop.is_set() or now > heard + _LEASE_SECONDS:
+                if self.stop.is_set() or now > prolonged + _LEASE_SECONDS:
                     stop.set()
 
         beating = threading.Thread(target=beat, daemon=True)
@@ -167,7 +167,7 @@ class Runner:
     def _result(
         self, client: RunnerClient, work: Mapping[str, Any], folder: Path, stop: threading.Event
     ) -> tuple[dict[str, Any], Path | None]:
-        """Run a program; return what the server is told, and its output."""
+        """Run a program; return its result, as it is sent to the server, and its output."""
         taken = ("run", "lease", "kind", "program", "sha256", "inputs", "environment", "limits")
         result: dict[str, Any] = {
             **{name: work[name] for name in taken},

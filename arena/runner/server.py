@@ -94,9 +94,9 @@ class RunnerClient(Client):
             if response.status != HTTPStatus.OK:
                 raise refusal(response, response.read())
             with path.open("wb") as file:
-                left = int(work["bytes"])
-                while left >= 0 and (part := response.read(_PART)):
-                    left -= len(part)
+                bytes_left = int(work["bytes"])
+                while bytes_left >= 0 and (part := response.read(_PART)):
+                    bytes_left -= len(part)
                     file.write(part)
         finally:
             connection.close()
