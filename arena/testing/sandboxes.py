@@ -217,10 +217,10 @@ def _problems_of_output(program: HostileProgram, outcome: Outcome) -> Iterator[s
 
 def _left(marker: str) -> Iterator[str]:
     """Yield a sentence if processes that have the marker as an argument still run."""
-    left = 0
+    processes = 0
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):
-                left += marker.encode() in (folder / "cmdline").read_bytes()
-    if left:
-        yield f"{left} of its processes still run."
+                processes += marker.encode() in (folder / "cmdline").read_bytes()
+    if processes:
+        yield f"{processes} of its processes still run."

@@ -65,7 +65,7 @@ _NAMESPACES = (
 )  # fmt: skip
 _OF_SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _OF_ETC = ("alternatives", "ld.so.cache", "localtime")
-_OWN = {"dev", "input", "output", "proc", "program", "sys", "tmp"}
+_REPLACED = {"dev", "input", "output", "proc", "program", "sys", "tmp"}
 """Folders of an environment's root that a run replaces."""
 _OF_PROC = {"cmdline", "cpuinfo", "filesystems", "sysvipc", "version"}
 _OF_PROC_WITH_GPUS = {"devices", "driver", "modules"}
@@ -119,7 +119,7 @@ class Bubblewrap:
         if os.geteuid() == 0:
             sentences.append(
                 "The runner is root, so that a program which escapes is root as well. Run it as "
-                "a user of its own, such as arena-run (arena serve --print-units)."
+                "a separate user, such as arena-run (arena serve --print-units)."
             )
         if not has_groups():
             sentences.append(
@@ -158,10 +158,10 @@ class Bubblewrap:
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of bubblewrap and of the kernel."""
-        said = subprocess.run(  # noqa: S603 - the program that was found
+        answer = subprocess.run(  # noqa: S603 - the program that was found
             [_program(), "--version"], capture_output=True, text=True, check=False
         )
-        return {"bwrap": said.stdout.split()[-1], "linux": platform.release()}
+        return {"bwrap": answer.stdout.split()[-1], "linux": platform.release()}
 
     def run(self, job: Job, box: Box) -> Outcome:
         """Run a program; when this returns or raises, none of its processes is left.
@@ -193,8 +193,8 @@ class Bubblewrap:
             started.begin()
             end = watch.until(started.status[0].fileno(), _exit_code)
             if end is None:
-                said = _first_line(watch.log) or "it was killed"
-                raise SandboxError(f"bwrap could not run a program: {said}. {_remedy(watch.log)}")
+                reason = _first_line(watch.log) or "it was killed"
+                raise SandboxError(f"bwrap could not run a program: {reason}. {_remedy(watch.log)}")
             output = None
             if end is End.OK:
                 end, output = started.take(job, box)
@@ -306,7 +306,7 @@ class _Started:
             raise SandboxError("The output of a program cannot be read: /proc hides it.")
         try:
             output = os.open("output", os.O_RDONLY | os.O_DIRECTORY, dir_fd=scratch)
-        except OSError:  # the program may have taken its own rights to it
+        except OSError:  # the program may have removed the permission to read it
             return End.NO_OUTPUT, None
         try:
             return take_output(output, job, box)
@@ -359,25 +359,25 @@ def _inner_arguments(
 def _system(root: Path, seen: str) -> list[str]:
     """Return the arguments that show the system of a root folder, which bwrap sees elsewhere."""
     arguments: list[str] = []
-    whole = root != Path("/")
-    names = sorted(path.name for path in root.iterdir()) if whole else _OF_SYSTEM
+    is_image = root != Path("/")
+    names = sorted(path.name for path in root.iterdir()) if is_image else _OF_SYSTEM
     for name in names:
         folder = root / name
         if folder.is_symlink():
             arguments += ["--symlink", str(folder.readlink()), f"/{name}"]
-        elif folder.exists() and name not in _OWN:
+        elif folder.exists() and name not in _REPLACED:
             arguments += ["--ro-bind", f"{seen}/{name}", f"/{name}"]
-    if not whole:
+    if not is_image:
         for name in _OF_ETC:
             arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return arguments
 
 
 def _hidden_counters(box: Box) -> list[str]:
-    """Return the arguments that cover what ``/proc`` tells of the machine and not of a process.
+    """Return the arguments that cover what ``/proc`` shows of the machine and not of a process.
 
-    Most of it are counters since the start of the machine, by which a program could tell a later
-    one something.
+    Most of it are counters since the start of the machine, by which a program could pass
+    information to a later one.
     """
     arguments: list[str] = []
     for path in sorted(Path("/proc").iterdir()):
@@ -406,10 +406,10 @@ def _exit_code(status: bytes) -> int | None:
 
 
 def _program() -> str:
-    found = shutil.which("bwrap")
-    if found is None:
+    program = shutil.which("bwrap")
+    if program is None:
         raise SandboxError("There is no bubblewrap on this machine: apt-get install bubblewrap.")
-    return found
+    return program
 
 
 def _first_line(log: bytes) -> str:

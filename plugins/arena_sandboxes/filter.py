@@ -66,7 +66,7 @@ def program_filter() -> bytes:
     for request in (_TIOCSTI, _TIOCLINUX):
         masked = seccomp.Arg(1, seccomp.MASKED_EQ, _LOW_32_BITS, request)
         rules.add_rule(refuse, "ioctl", masked)
-    # Advice that does nothing: what the system keeps of files would tell a later program something.
+    # Advice that does nothing: by dropping copies of files, a program could inform a later one.
     advice = seccomp.Arg(3, seccomp.MASKED_EQ, _LOW_32_BITS, _FADV_DONTNEED)
     rules.add_rule(seccomp.ERRNO(0), "fadvise64", advice)
     for call in ("socket", "socketpair"):

@@ -15,7 +15,7 @@ from typing import ClassVar
 from arena.errors import SandboxError
 from arena.interfaces import Box
 
-_MOUNTS, _OWN = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
+_MOUNTS, _MEMBERSHIPS = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 _CONTROLLERS = ("cpu", "memory", "pids")
 _PERIOD = 100_000
 """Microseconds in which the processor time of a group is counted."""
@@ -52,7 +52,7 @@ class Group(ABC):
 
     @abstractmethod
     def is_out_of_memory(self) -> bool:
-        """Return whether the system ended one of its processes for want of memory."""
+        """Return whether the system ended one of its processes because memory ran out."""
 
     def memory(self) -> int:
         """Return the bytes in use now, without the system's copies of files."""
@@ -63,7 +63,7 @@ class Group(ABC):
     @property
     def doors(self) -> tuple[Path, ...]:
         """The files to which a process writes 0 to enter."""
-        return tuple({str(one): one / "cgroup.procs" for one in self.folders.values()}.values())
+        return tuple(folder / "cgroup.procs" for folder in dict.fromkeys(self.folders.values()))
 
     def processes(self) -> set[int]:
         """Return the processes in the group."""
@@ -78,11 +78,11 @@ class Group(ABC):
             If some are left.
         """
         until = time.monotonic() + _SECONDS_TO_END
-        while left := self.processes():
-            self._kill(left)
+        while processes := self.processes():
+            self._kill(processes)
             if time.monotonic() > until:
                 raise SandboxError(
-                    f"{len(left)} processes of a program could not be ended within "
+                    f"{len(processes)} processes of a program could not be ended within "
                     f"{_SECONDS_TO_END:g} s. Restart this machine before it runs another one."
                 )
             time.sleep(0.002)
@@ -111,10 +111,10 @@ class Group(ABC):
 
 def _remove_left(parent: Path) -> None:
     """Remove the groups of runs whose runner was killed."""
-    for left in parent.glob("arena-run-*"):
-        if not Path(f"/proc/{left.name.split('-')[2]}").exists():
+    for group in parent.glob("arena-run-*"):
+        if not Path(f"/proc/{group.name.split('-')[2]}").exists():
             with contextlib.suppress(OSError):
-                left.rmdir()
+                group.rmdir()
 
 
 def _remove(folder: Path) -> None:
@@ -122,7 +122,7 @@ def _remove(folder: Path) -> None:
     while True:
         try:
             folder.rmdir()
-        except OSError as error:  # the last process is still being counted out
+        except OSError as error:  # the kernel has not removed the last process yet
             if time.monotonic() > until:
                 raise SandboxError(f"The control group of a run is left: {error}") from error
             time.sleep(0.002)
@@ -232,29 +232,29 @@ def _new_group() -> Group | None:
         for controller in options
         if controller in {*_CONTROLLERS, "cpuacct"}
     }
-    own = {
+    paths = {
         controller: path
         for _, controllers, path in _memberships()
         for controller in controllers.split(",")
     }
-    folders = {controller: mounts[controller] / own[controller] for controller in mounts}
-    if len(folders) < 4 or not all(os.access(one, os.W_OK) for one in folders.values()):
+    folders = {controller: mounts[controller] / paths[controller] for controller in mounts}
+    if len(folders) < 4 or not all(os.access(folder, os.W_OK) for folder in folders.values()):
         return None
     return _Version1({controller: folder / name for controller, folder in folders.items()})
 
 
 def _delegated() -> Path | None:
-    """Return the highest group of version 2 below which this user can limit groups of its own."""
+    """Return the highest group of version 2 below which this user can make limited groups."""
     root = next((folder for folder, _ in _mounts("cgroup2")), None)
     if root is None:
         return None
-    own = root / next(path for number, _, path in _memberships() if number == "0")
-    for group in reversed([own, *own.parents]):
+    present = root / next(path for number, _, path in _memberships() if number == "0")
+    for group in reversed([present, *present.parents]):
         if not group.is_relative_to(root) or not os.access(group / "cgroup.procs", os.W_OK):
             continue
         if not set(_CONTROLLERS) <= set((group / "cgroup.controllers").read_text().split()):
             continue
-        if _hands_down(group) or (group == own and _vacates(group) and _hands_down(group)):
+        if _hands_down(group) or (group == present and _vacates(group) and _hands_down(group)):
             return group
     return None
 
@@ -293,6 +293,6 @@ def _mounts(kind: str) -> Iterator[tuple[Path, Sequence[str]]]:
 
 def _memberships() -> Iterator[tuple[str, str, str]]:
     """Yield number, controllers and relative path of each group of this process."""
-    for line in _OWN.read_text().splitlines():
+    for line in _MEMBERSHIPS.read_text().splitlines():
         number, controllers, path = line.split(":", 2)
         yield number, controllers, path.lstrip("/")

@@ -40,7 +40,7 @@ def take_output(folder: int, job: Job, box: Box) -> tuple[End, Path | None]:
         file_name = name.rstrip("/")
         try:
             os.lstat(file_name, dir_fd=folder)
-        except OSError:  # also if the program has taken its own rights to the folder
+        except OSError:  # also if the program removed the permission to read the folder
             continue
         target = job.target / (file_name + ".zip" if name.endswith("/") else file_name)
         try:
@@ -79,14 +79,14 @@ def _copy(folder: int, name: str, written: IO[bytes], most: int) -> int:
 
 def _pack(folder: int, name: str, written: IO[bytes], box: Box) -> None:
     """Write the files of a folder to a ZIP archive, with the same bytes for the same files."""
-    left, files = box.output_bytes, 0
+    bytes_left, files = box.output_bytes, 0
     with zipfile.ZipFile(written, "w") as archive:
         for inner, path, file_name in _files(folder, name, "", _DEEPEST):
             files += 1
             if files > box.output_files:
                 raise _TooLargeError
             with archive.open(zipfile.ZipInfo(path), "w", force_zip64=True) as member:
-                left -= _copy(inner, file_name, member, left)
+                bytes_left -= _copy(inner, file_name, member, bytes_left)
 
 
 def _files(folder: int, name: str, path: str, depth: int) -> Iterator[tuple[int, str, str]]:

@@ -14,7 +14,7 @@ from arena.interfaces import Box, End
 from arena_sandboxes.groups import Group
 
 _SECONDS = 0.02
-"""How often memory and disk are looked at."""
+"""How often memory and disk are checked."""
 _PART = 2**16
 
 
@@ -86,9 +86,9 @@ class Watch:
     def _read_log(self) -> bool:
         """Read a part of what was printed; return whether more may come."""
         part = os.read(self.log_pipe, _PART)
-        left = self.box.log_bytes - len(self.log)
-        self.log += part[:left]
-        if part and left <= 0:
+        bytes_left = self.box.log_bytes - len(self.log)
+        self.log += part[:bytes_left]
+        if part and bytes_left <= 0:
             time.sleep(_SECONDS / 4)  # one that prints without end must not cost a core
         return bool(part)
 

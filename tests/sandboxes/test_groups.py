@@ -35,10 +35,10 @@ def level(folder: Path, controllers: str = ALL, handed_down: str = "", processes
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """Return a function that imitates what the kernel says of mounts and of this process."""
 
-    def imitate(mounts: str, own: str) -> None:
-        write(tmp_path, mountinfo=mounts.replace("{}", str(tmp_path)), own=own)
+    def imitate(mounts: str, memberships: str) -> None:
+        write(tmp_path, mountinfo=mounts.replace("{}", str(tmp_path)), cgroup=memberships)
         monkeypatch.setattr(groups, "_MOUNTS", tmp_path / "mountinfo")
-        monkeypatch.setattr(groups, "_OWN", tmp_path / "own")
+        monkeypatch.setattr(groups, "_MEMBERSHIPS", tmp_path / "cgroup")
 
     return imitate
 
@@ -88,13 +88,13 @@ def test_a_group_of_ones_own_is_vacated(
 ) -> None:
     kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/service\n")
     level(tmp_path / "v2", controllers="")
-    own = level(tmp_path / "v2" / "service", processes="12\n13\n")
+    service = level(tmp_path / "v2" / "service", processes="12\n13\n")
     tries = iter([False, True])  # the kernel refuses while the group holds processes
     monkeypatch.setattr(groups, "_hands_down", lambda group: next(tries))
     group = groups._new_group()
     assert group is not None
-    assert group.folders["cpu"].parent == own
-    assert (own / "arena-own" / "cgroup.procs").read_text() == "13"
+    assert group.folders["cpu"].parent == service
+    assert (service / "arena-own" / "cgroup.procs").read_text() == "13"
 
 
 def test_version_1_limits_each_controller(
