@@ -56,9 +56,9 @@ class LeaseServer:
     def answer(self, place: str, body: bytes, kind: str) -> tuple[int, bytes]:
         """Return status and body."""
         part = re.sub(r".*/|\?.*", "", place)
-        for statuses in (self.refusals.get(part, []),):
-            if statuses and (status := statuses.pop(0)) != 200:
-                return status, b""
+        statuses = self.refusals.get(part, [])
+        if statuses and (status := statuses.pop(0)) != 200:
+            return status, b""
         if part == "lease":
             self.offers.append(json.loads(body))
             return (200, json.dumps(self.work.pop(0)).encode()) if self.work else (204, b"")

@@ -103,8 +103,8 @@ class ProgramServer:
     def state(self, team: str, request: str) -> dict[str, Any]:
         answer = self.member(team).get(f"/api/v1/{NAME}/requests/{request}")
         assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        state: dict[str, Any] = answer.json()
+        return state
 
     def judge(self) -> None:
         """Let the scorer judge everything that waits."""
@@ -122,9 +122,11 @@ class Runner:
         self.server = server
         self.document = json.loads(file.read_text())
 
+    def client(self) -> TestClient:
+        return self.server.client(authorization=f"Bearer {self.document['token']}")
+
     def post(self, path: str, **body: Any) -> Any:
-        headers = {"authorization": f"Bearer {self.document['token']}"}
-        return self.server.client(**headers).post(f"/api/v1/{NAME}{path}", **body)
+        return self.client().post(f"/api/v1/{NAME}{path}", **body)
 
     def offer(self) -> dict[str, Any]:
         facts = self.server.site.competition(NAME).facts.programs or {}
@@ -140,14 +142,13 @@ class Runner:
         """Take a run."""
         answer = self.post("/runs/lease", json=self.offer())
         assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        run: dict[str, Any] = answer.json()
+        return run
 
     def result(self, run: dict[str, Any], **other: Any) -> tuple[dict[str, Any], bytes | None]:
         """Return the result of a run as its program says, and the output."""
-        headers = {"authorization": f"Bearer {self.document['token']}"}
         address = f"/api/v1/{NAME}/runs/{run['run']}/program?lease={run['lease']}"
-        program = self.server.client(**headers).get(address)
+        program = self.client().get(address)
         assert program.status_code == 200, program.text
         script = json.loads(program.content)["trial" if run["kind"] == "trial" else "hidden"]
         output = script.get("output", "").encode() if script["end"] == "ok" else None
