@@ -141,17 +141,13 @@ def test_a_stored_program_is_found_by_its_key_when_the_deadline_passes(
 
 
 def test_a_program_is_not_judged_again_as_predictions(server: ProgramServer) -> None:
-    organiser = server.site.accounts.register("Org", organiser=True).account
-    token = server.site.accounts.make_token(organiser, "test", "admin")[0]
     sent = server.send("ants", script("no predictions")).json()["request"]
     runner = server.runner()
     for _ in range(2):
         runner.run()
         server.judge()
     assert server.state("ants", sent)["status"] == "rejected"
-    again = server.client(authorization=f"Bearer {token}").post(
-        f"/api/v1/{NAME}/admin/submissions/{sent}/rerun"
-    )
+    again = server.organiser().post(f"/api/v1/{NAME}/admin/submissions/{sent}/rerun")
     assert again.status_code == 409
     assert len(server.competition.events("submission")) == 1
 
@@ -210,8 +206,8 @@ def test_the_output_changes_nothing_that_is_shown_but_the_score(server: ProgramS
         state = server.state(team, sent["request"])
         program = state.pop("sha256")
         assert program == sent["sha256"]
-        for own in ("request", "received", "receipt", "member", "submission", "score", "source"):
-            state.pop(own)
+        for key in ("request", "received", "receipt", "member", "submission", "score", "source"):
+            state.pop(key)
         shown.append(state)
     assert shown[0] == shown[1]
 
@@ -276,7 +272,7 @@ def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: Prog
     again = first.lease()
     assert again["lease"] == hidden["lease"] + 1
     server.offset += timedelta(seconds=61)
-    server.state("ants", sent["request"])  # nobody takes it a third time
+    server.state("ants", sent["request"])  # no runner takes it a third time
     server.judge()
     assert server.state("ants", sent["request"])["status"] == "set_aside"
     assert server.competition.quota_used("ants") == 0
@@ -400,9 +396,7 @@ FORGERIES: dict[str, dict[str, Any]] = {
 
 
 def test_a_competition_is_not_finalized_while_programs_wait(server: ProgramServer) -> None:
-    organiser = server.site.accounts.register("Org", organiser=True).account
-    token = server.site.accounts.make_token(organiser, "test", "admin")[0]
-    host = server.client(authorization=f"Bearer {token}")
+    host = server.organiser()
 
     def finalize() -> Any:
         seen = host.get(f"/api/v1/{NAME}/admin/health").json()["seen"]

@@ -92,6 +92,12 @@ class ProgramServer:
             self.accounts[team] = self.site.accounts.make_token(account, "test", "submit")[0]
         return self.client(authorization=f"Bearer {self.accounts[team]}")
 
+    def organiser(self) -> TestClient:
+        """Return a program of a new organiser."""
+        account = self.site.accounts.register("Org", organiser=True).account
+        token = self.site.accounts.make_token(account, "test", "admin")[0]
+        return self.client(authorization=f"Bearer {token}")
+
     def send(self, team: str, script: dict[str, Any], **headers: str) -> Any:
         """Submit a program; return the answer."""
         return self.member(team).post(
