@@ -42,5 +42,5 @@ def test_a_folder_of_images_becomes_a_folder_of_masks(
     write_csv(tmp_path / "solution.csv", [*head.split(","), "Usage"], usage)
     options = ("--programs", "hidden", "--sample-inputs", "sample", "--mechanism", "full")
     arena("init", "race", "--solution", "solution.csv", "-m", "dice", *options)
-    said = arena("submit", "main.py", "--team", "ants", "-C", "race")
-    assert "accepted. Its public score is 1." in said
+    answer = arena("submit", "main.py", "--team", "ants", "-C", "race")
+    assert "accepted. Its public score is 1." in answer

@@ -111,11 +111,11 @@ def test_a_file_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 def listed_often(count: int) -> bytes:
     """Return an archive that lists its only file so many times."""
-    one = archive(("a", b""))
-    start, end = one.index(b"PK\x01\x02"), one.index(b"PK\x05\x06")
-    listed = one[start:end] * count
+    packed = archive(("a", b""))
+    start, end = packed.index(b"PK\x01\x02"), packed.index(b"PK\x05\x06")
+    listed = packed[start:end] * count
     closing = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, len(listed), start, 0)
-    return one[:start] + listed + closing
+    return packed[:start] + listed + closing
 
 
 MADE: dict[str, Callable[[], bytes]] = {

@@ -40,19 +40,19 @@ def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def runner(server: LeaseServer, folder: Path, sandbox: Any = None, **more: Any) -> Runner:
-    held = []
+    folders = []
     for name in ("inputs", "sample_inputs"):
         (folder / name).mkdir(exist_ok=True)
         (folder / name / "rows.csv").write_text(name)
-        held.append(folder / name)
+        folders.append(folder / name)
     sandbox = sandbox or ScriptedSandbox()
-    digests = Runner.digests(held)
+    digests = Runner.digests(folders)
     return Runner(server.url, KEY, sandbox, "scripted", digests, **more)
 
 
 def script(end: str, **more: Any) -> bytes:
-    of_one = {"end": end, "output": "id,y\n", "log": "a line", **more}
-    return json.dumps({"inputs": of_one, "sample_inputs": of_one}).encode()
+    run = {"end": end, "output": "id,y\n", "log": "a line", **more}
+    return json.dumps({"inputs": run, "sample_inputs": run}).encode()
 
 
 def digest(folder: Path, name: str = "inputs") -> str:

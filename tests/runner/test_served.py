@@ -68,13 +68,13 @@ def two_runners(server: Server, folder: Path) -> Iterator[dict[str, subprocess.P
 
 def of_sandboxes() -> list[str]:
     """Return the command lines of programs that run in a sandbox."""
-    found = []
+    command_lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = path.read_bytes().split(b"\0")
             if b"--args" in words and MARKER.encode() in words:
-                found.append(str(words))
-    return found
+                command_lines.append(str(words))
+    return command_lines
 
 
 MARKER = secrets.token_hex(8)

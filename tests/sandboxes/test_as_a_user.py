@@ -1,4 +1,4 @@
-"""The sandbox as it should be used: by a user of its own, who was given control groups."""
+"""The sandbox as it should be used: by a separate user, to whom control groups were delegated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import arena
 from arena_sandboxes.groups import has_groups
 
 USER = "61184"
-"""One of those that systemd gives to services without a user of their own."""
+"""A user ID of the range that systemd assigns to services dynamically."""
 ENTER = """\
 set -e
 mount --bind "$BASE" "$PLACE/python"
@@ -52,7 +52,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user"),
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap"),
-    pytest.mark.skipif(not has_groups(), reason="there are no control groups to give away"),
+    pytest.mark.skipif(not has_groups(), reason="there are no control groups to delegate"),
 ]
 
 
@@ -71,14 +71,14 @@ def test_hostile_programs_are_held_for_a_user(place: Path) -> None:
 
     group = _new_group()
     assert group is not None
-    given = [door.parent.with_name("arena-user") / door.name for door in group.doors]
+    doors = [door.parent.with_name("arena-user") / door.name for door in group.doors]
     variables = {
         "BASE": sys.base_prefix,
         "ROOT": str(Path(arena.__file__).parents[1]),
         "SITE": str(Path(pytest.__file__).parents[1]),
         "PLACE": str(place),
         "USER": USER,
-        "DOORS": " ".join(map(str, given)),
+        "DOORS": " ".join(map(str, doors)),
         "CODE": f"NAMES = {NAMES!r}\n{CODE}",
     }
     done = subprocess.run(
@@ -88,6 +88,6 @@ def test_hostile_programs_are_held_for_a_user(place: Path) -> None:
         text=True,
         check=False,
     )
-    for door in given:
+    for door in doors:
         door.parent.rmdir()
     assert done.stdout == f"{USER} []\n{len(NAMES)} []\n", done.stderr

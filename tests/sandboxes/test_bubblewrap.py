@@ -157,8 +157,8 @@ def test_no_trace_of_what_was_read_is_kept(tmp_path: Path) -> None:
 
 def image(path: Path) -> Path:
     """Write an image with a shell, its libraries, a model, a device and a setuid program."""
-    said = subprocess.run(["ldd", "/bin/sh"], capture_output=True, text=True, check=True).stdout
-    libraries = re.findall(r"/\S+\.so\S*", said)
+    listing = subprocess.run(["ldd", "/bin/sh"], capture_output=True, text=True, check=True).stdout
+    libraries = re.findall(r"/\S+\.so\S*", listing)
     with tarfile.open(path, "w") as archive:
         for name in ("/bin/sh", *libraries):
             archive.add(Path(name).resolve(), name)

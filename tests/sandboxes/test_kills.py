@@ -58,13 +58,13 @@ def start(folder: Path, marker: str, inputs: str) -> subprocess.Popen[str]:
 
 
 def marked(marker: str) -> list[str]:
-    found = []
+    processes = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):
                 if marker.encode() in (folder / "cmdline").read_bytes():
-                    found.append(folder.name)
-    return found
+                    processes.append(folder.name)
+    return processes
 
 
 def groups(*runners: subprocess.Popen[str]) -> list[Path]:

@@ -43,10 +43,10 @@ def race(tmp_path: Path) -> Path:
 def set_in(folder: Path, key: str, value: str) -> None:
     """Set a key of competition.toml by hand."""
     path = folder / CONFIG_NAME
-    text, found = re.subn(
+    text, n_changed = re.subn(
         rf"^(# )?{key} =.*$", f"{key} = {value}", path.read_text(), count=1, flags=re.MULTILINE
     )
-    assert found == 1, key
+    assert n_changed == 1, key
     path.write_text(text)
 
 

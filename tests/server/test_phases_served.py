@@ -29,7 +29,7 @@ PHASES = {
 
 def _file(path: Path, usage: str, wrong: int) -> Path:
     rows = np.flatnonzero(usage == USAGE)
-    cells = [1 - TRUTH[row] if at < wrong else TRUTH[row] for at, row in enumerate(rows)]
+    cells = [1 - TRUTH[row] if n < wrong else TRUTH[row] for n, row in enumerate(rows)]
     write_csv(path, ["id", "y"], [[IDS[row], cell] for row, cell in zip(rows, cells, strict=True)])
     return path
 

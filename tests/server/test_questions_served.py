@@ -38,16 +38,16 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
     with served_here(race, layout, MovedClock(), ["owls"]) as served:
         client, address = served.clients["owls"], str(served.organiser.base_url)
         assert client.info()["questions"].keys() == QUESTIONS.keys()
-        for answers, said in (
+        for answers, message in (
             (None, "An answer to method is missing"),
             ({"method": "x", "year": "phd", "school": "x"}, "must be one of"),
             ({"method": "x"}, "An answer to school is missing"),
             ({"method": "x", "other": "y"}, "There is no question 'other'"),
         ):
-            with pytest.raises(ServerError, match=said):
+            with pytest.raises(ServerError, match=message):
                 client.submit(file, answers=answers)
-        given = {"method": "<b>trees</b>", "year": "master"}
-        sent = client.submit(file, answers={**given, "school": PRIVATE})
+        public_answers = {"method": "<b>trees</b>", "year": "master"}
+        sent = client.submit(file, answers={**public_answers, "school": PRIVATE})
         assert client.submit(file)["request"] == sent["request"]  # the first answer, no question
         served.judge()
         assert client.wait(sent["request"])["status"] == "accepted"
@@ -64,7 +64,7 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
         assert "answer_method" in table.splitlines()[0]
         again = client.submit(file_of(tmp_path, 2, 0.7), answers={"method": "y"})  # school: known
         served.judge()
-        assert client.request(sent["request"])["answers"] == {**given, "school": PRIVATE}
+        assert client.request(sent["request"])["answers"] == {**public_answers, "school": PRIVATE}
         export = served.organiser.get("/admin/export/answers").text
         assert f"{sent['request']},owls" in export
         assert PRIVATE in export

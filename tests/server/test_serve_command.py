@@ -109,12 +109,12 @@ def test_a_server_on_all_addresses_names_one_that_others_reach(
 
 def test_a_check_names_what_is_missing(folder: Path) -> None:
     settings = read_settings(folder / CONFIG_NAME)
-    found = " ".join(problems(folder, settings, "http://race.example.org"))
+    sentences = " ".join(problems(folder, settings, "http://race.example.org"))
     for missing in ("not encrypted", "deadline", "total", "mechanism = full", "contact", "backup"):
-        assert missing in found
-    assert "per_day" not in found
-    assert "rules" not in found
-    assert "Other users of this machine" not in found
+        assert missing in sentences
+    assert "per_day" not in sentences
+    assert "rules" not in sentences
+    assert "Other users of this machine" not in sentences
     folder.chmod(0o750)
     assert "Other users of this machine" in " ".join(problems(folder, settings, ""))
 
@@ -125,9 +125,9 @@ def test_a_check_names_a_missing_sandbox_beside_the_rest(
     monkeypatch.setenv("PATH", str(folder))
     settings = read_settings(folder / CONFIG_NAME)
     programs = ProgramsSection(sandbox="bwrap")
-    found = " ".join(problems(folder, settings.model_copy(update={"programs": programs}), ""))
+    sentences = " ".join(problems(folder, settings.model_copy(update={"programs": programs}), ""))
     for missing in ("no bubblewrap on this machine", "backup"):
-        assert missing in found
+        assert missing in sentences
 
 
 def test_a_check_asks_for_the_space_that_submissions_like_the_sample_need(

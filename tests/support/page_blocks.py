@@ -60,8 +60,8 @@ def write_outputs(page: Path, demo: Path) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as scratch:
         program = Path(sys.executable).parent / "arena"
-        subprocess.run([program, "demo", "--out", f"{made}/arena-demo"], check=True)
-        for given in sys.argv[1:]:
-            write_outputs(Path(given), Path(made) / "arena-demo")
+        subprocess.run([program, "demo", "--out", f"{scratch}/arena-demo"], check=True)
+        for page in sys.argv[1:]:
+            write_outputs(Path(page), Path(scratch) / "arena-demo")

@@ -24,4 +24,4 @@ def write_inputs(folder: Path) -> None:
     """Write hidden inputs and sample inputs: a file of ids."""
     for name, ids in (("hidden", IDS), ("sample", ["a", "b"])):
         (folder / name).mkdir()
-        (folder / name / "x.csv").write_text("".join(f"{one}\n" for one in ids))
+        (folder / name / "x.csv").write_text("".join(f"{row_id}\n" for row_id in ids))
