@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from starlette.responses import RedirectResponse, Response
 
-from arena.server.records.accounts import Account, HostRole, team_key
+from arena.server.records.accounts import HOST_ROLES, Account, team_key
 from arena.server.records.announcements import LONGEST
 from arena.server.web import actions, api, models
 from arena.server.web.body import check_confirmed, read_fields, whole_number
@@ -283,12 +283,13 @@ async def _link(call: Call, fields: dict[str, str]) -> Response:
 
 async def _organiser(call: Call, fields: dict[str, str]) -> Response:
     """Create an account of an organiser of this competition, and the link that signs it in."""
-    accounts, role = call.site.accounts, fields.get("role", "organiser")
-    if role not in get_args(HostRole):
+    accounts, name = call.site.accounts, fields.get("role", "organiser")
+    role = next((role for role in HOST_ROLES if role == name), None)
+    if role is None:
         raise Problem(422, _("Fill in all fields of the form."))
     with accounts.as_one():
         account = accounts.register(_needed(fields, "name"))
-        accounts.enter(call.competition.name, account.account, organiser=role)  # type: ignore[arg-type]
+        accounts.enter(call.competition.name, account.account, organiser=role)
     return await _signin_link(call, account)
 
 
