@@ -69,8 +69,13 @@ class Answers:
         """
         given = [self.of_row(teams.current(row["team"]), row["submission"]) for row in rows]
         return [
-            {**row, ANSWERS: {key: own[key] for key in settings.public_questions if key in own}}
-            for row, own in zip(rows, given, strict=True)
+            {
+                **row,
+                ANSWERS: {
+                    key: row_answers[key] for key in settings.public_questions if key in row_answers
+                },
+            }
+            for row, row_answers in zip(rows, given, strict=True)
         ]
 
     def of_row(self, team: str, submission: int) -> dict[str, str]:

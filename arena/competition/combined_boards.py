@@ -35,13 +35,13 @@ def combined_metrics(
         If there is nothing to combine, no submission serves all metrics of a board, their
         directions differ, or a weight is for something that does not exist.
     """
-    found = {}
+    metrics = {}
     for name, board in settings.board.items():
         try:
-            found[name] = _combined_metric(board, settings, solution, manager)
+            metrics[name] = _combined_metric(board, settings, solution, manager)
         except UsageError as error:
             raise UsageError(f"[board.{name}]: {error}") from error
-    return found
+    return metrics
 
 
 def _combined_metric(
@@ -83,7 +83,9 @@ def combined_findings(
 def _finding(name: str, board: ScoreResult) -> Finding:
     columns = ["rank", "team", "score", "rank_low", "rank_high", "possible_winner"]
     columns += [key for row in board.standings[:1] for key in row if key not in STANDING_COLUMNS]
-    verdicts = [one.verdict for one in board.findings if one.analysis in ("ranks", "brackets")]
+    verdicts = [
+        finding.verdict for finding in board.findings if finding.analysis in ("ranks", "brackets")
+    ]
     said = " ".join([f"{name}, by the {board.metric}:", *verdicts])
     table = Table(
         f"{name}: {board.metric}",
@@ -96,7 +98,7 @@ def _finding(name: str, board: ScoreResult) -> Finding:
 def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return name -> document of each combined board in the document of a private board."""
     return {
-        one["analysis"].removeprefix(_ANALYSIS): one["document"]
-        for one in document.get("findings", ())
-        if one["analysis"].startswith(_ANALYSIS)
+        finding["analysis"].removeprefix(_ANALYSIS): finding["document"]
+        for finding in document.get("findings", ())
+        if finding["analysis"].startswith(_ANALYSIS)
     }

@@ -122,13 +122,13 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
             file.write(json.dumps(document, sort_keys=True) + "\n")
     (folder / "key.txt").write_text(store.record_key().decode() + "\n", encoding="utf-8")
     # Ids are written unescaped: they must match the organiser's own file.
-    names = [*(one.name.capitalize() for one in Usage), *bundle.solution.row_sets]
+    names = [*(part.name.capitalize() for part in Usage), *bundle.solution.row_sets]
     usage = [names[code] for code in bundle.solution.usage]
     rows = zip(bundle.solution.ids.to_pylist(), usage, strict=True)
     _write_csv(folder / "usage.csv", [[bundle.solution.id_column, "Usage"], *rows])
     _write_json(folder / "finals.json", bundle.finals)
     (folder / "README.txt").write_text(_README, encoding="utf-8")
-    finals = [one for own in bundle.finals.values() for one in own]
+    finals = [number for numbers in bundle.finals.values() for number in numbers]
     written = sorted([*finals, *(row["submission"] for row in unranked_rows(bundle.result))])
     solution = bundle.solution
     final = _FinalWriter.of(solution)

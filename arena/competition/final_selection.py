@@ -173,7 +173,7 @@ def public_board(
     bests = [_best_first(own, _shown, greater_is_better)[0] for own in by_team.values()]
     best = _best_first(bests, _shown, greater_is_better)
     unranked = set(roster.unranked)
-    ranked = [one for one in best if one.team not in unranked]
+    ranked = [candidate for candidate in best if candidate.team not in unranked]
     ranks = board_ranks([one.ranked_by for one in ranked], ties)
     rank_of = dict(zip((one.team for one in ranked), ranks, strict=True))
     rows = [

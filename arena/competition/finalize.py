@@ -127,10 +127,11 @@ def private_scores(state: CompetitionState) -> dict[int, float]:
     counted = _counted(state)
     run = _run(state, counted, NoProgress(), 1, intervals=False)
     records, scores = state.ledger.counting(), dict[int, float]()
-    for at in range(0, len(records), _TOGETHER):
-        some = records[at : at + _TOGETHER]
-        found = zip((one.submission for one in some), run.scores_of(some).tolist(), strict=True)
-        scores |= {number: score for number, score in found if np.isfinite(score)}
+    for start in range(0, len(records), _TOGETHER):
+        batch = records[start : start + _TOGETHER]
+        numbers = [record.submission for record in batch]
+        scored = zip(numbers, run.scores_of(batch).tolist(), strict=True)
+        scores |= {number: score for number, score in scored if np.isfinite(score)}
     return scores
 
 
@@ -155,7 +156,7 @@ def _counted(state: CompetitionState) -> _Counted:
     unranked = roster.unranked
     better = state.metric.greater_is_better
     every = state.ledger.candidates()
-    candidates = [one for one in every if one.team not in unranked]
+    candidates = [candidate for candidate in every if candidate.team not in unranked]
     chosen = state.ledger.selections()
     finals = choose_finals(
         candidates, final.rule, greater_is_better=better, chosen=chosen, count=final.count
@@ -168,14 +169,16 @@ def _counted(state: CompetitionState) -> _Counted:
         for team, own in sorted(chosen.items())
         if final.rule == "chosen" and len(known & set(own)) > final.count
     ]
-    others = [one for one in every if one.team in unranked]
+    others = [candidate for candidate in every if candidate.team in unranked]
     best = choose_finals(others, "best_public", greater_is_better=better, chosen={})
     final_ones = {submission for own in finals.values() for submission in own}
     # Records of the others would take 1.5 kB each while the board is computed.
     shown = [number for team in unranked for number in best.get(team, ())]
-    records = {one.submission: one for one in state.ledger.records(numbers={*final_ones, *shown})}
+    records = {
+        record.submission: record for record in state.ledger.records(numbers={*final_ones, *shown})
+    }
     return _Counted(
-        [one for number, one in records.items() if number in final_ones],
+        [record for number, record in records.items() if number in final_ones],
         finals,
         [records[number] for number in shown],
         roster.among({*finals, *best}),
@@ -192,9 +195,9 @@ def _evaluate(
 ) -> ScoreResult:
     run = _run(state, counted, progress, workers, intervals)
 
-    def rank(one: BoardRun) -> ScoreResult:
-        board = evaluate_finals(one, counted.finals, counted.records, state.settings)
-        return with_roster(one, board, counted.unranked, counted.roster)
+    def rank(board_run: BoardRun) -> ScoreResult:
+        board = evaluate_finals(board_run, counted.finals, counted.records, state.settings)
+        return with_roster(board_run, board, counted.unranked, counted.roster)
 
     result = with_combined_boards(run, state.settings, rank)
     asked: Metric = state.manager.metrics.resolve(run.specification)
@@ -305,8 +308,8 @@ def outdated(state: CompetitionState) -> str | None:
 
 def final_mark(state: CompetitionState) -> Mark | None:
     """Return since when the last private board is out of date and why, for everybody, or None."""
-    found = _outdated(state, lambda: _counted(state))
-    return None if found is None else found[1]
+    cause = _outdated(state, lambda: _counted(state))
+    return None if cause is None else cause[1]
 
 
 def marks_of_boards(
@@ -319,8 +322,8 @@ def marks_of_boards(
     count = cache(lambda: _counted(state))
 
     def mark_of(document: Mapping[str, Any], digest: str) -> Mark | None:
-        found = _outdated(state, count, document, digest)
-        return None if found is None else found[1]
+        cause = _outdated(state, count, document, digest)
+        return None if cause is None else cause[1]
 
     return mark_of
 
@@ -356,14 +359,14 @@ def _outdated(
     same_files = sorted(kept.payload["finals"].values()) == sorted(finals.values())
     same_brackets = _brackets_of(board, state.ledger.teams()) == counted.roster.brackets
     unranked = [row["submission"] for row in unranked_rows(board)]
-    if same_brackets and unranked == [one.submission for one in counted.unranked]:
+    if same_brackets and unranked == [record.submission for record in counted.unranked]:
         if kept.payload["finals"] == finals:
             return None
         if same_files:
             return "a change of a team's name", None
     decision = next((event for event in later if _can_change_finals(event)), None)
     if decision is None:  # files were sent since
-        sent = (one.received for one in (*counted.records, *counted.unranked))
+        sent = (record.received for record in (*counted.records, *counted.unranked))
         first = min((time for time in sent if time > kept.time), default=state.clock().isoformat())
         mark = Mark(first, FINAL_CAUSES["selection"])
     else:
@@ -416,10 +419,10 @@ def final_document(state: CompetitionState) -> dict[str, Any]:
     UsageError
         If the competition was not finalized.
     """
-    kept = state.store.meta(state.name_of(FINAL_RESULT))
-    if kept is None:
+    stored = state.store.meta(state.name_of(FINAL_RESULT))
+    if stored is None:
         raise UsageError("There is no private board yet: run arena finalize first.")
-    document: dict[str, Any] = parse_json(kept)
+    document: dict[str, Any] = parse_json(stored)
     return document
 
 
@@ -449,13 +452,13 @@ def private_standings(document: Mapping[str, Any], ledger: Ledger) -> list[dict[
 def columns_in_brackets(document: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return bracket -> team -> the columns that the analysis of the brackets computed."""
     findings = document.get("findings", ())
-    found = [one["document"] for one in findings if one["analysis"] == "brackets"]
+    documents = [finding["document"] for finding in findings if finding["analysis"] == "brackets"]
     return {
         name: {
             row["team"]: {key: row[key] for key in COLUMNS_IN_BRACKETS if key in row}
             for row in rows
         }
-        for boards in found
+        for boards in documents
         for name, rows in boards.items()
     }
 
@@ -505,7 +508,7 @@ def with_roster(
 
     ``records`` are the submissions of these teams.
     """
-    rows = {one.team: run.unranked(one) for one in records}
+    rows = {record.team: run.unranked(record) for record in records}
     reference = rows.pop(roster.baselines[0], None) if roster.baselines else None
     return replace(
         result,

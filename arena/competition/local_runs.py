@@ -112,7 +112,7 @@ def submit_program(
     sandbox = state.manager.sandboxes.resolve(settings.programs.sandbox)
     with tempfile.TemporaryDirectory() as target:
         runs = LocalRuns(settings, state.folder, sandbox, Path(target))
-        program = program_runs.known(state, file, team, received)
+        program = program_runs.received_before(state, file, team, received)
         trial = None
         if program is None:
             with stage("Trial on the sample inputs"):

@@ -23,7 +23,7 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
         dates = settings.in_phase(name).competition
         later = dates.start is not None and dates.start > now
         usage = solution_in(state.stored_solution, [phase]).usage
-        rows = {one.name: int((usage == np.uint8(one)).sum()) for one in Usage}
+        rows = {part.name: int((usage == np.uint8(part)).sum()) for part in Usage}
         group = group_of(settings, name).phases or ()
         described.append(
             {

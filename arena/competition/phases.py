@@ -35,7 +35,9 @@ def solution_in(solution: Solution, phases: Sequence[PhaseSection]) -> Solution:
         return solution
     public, private = (
         _with_usages(solution, frozenset().union(*usages))
-        for usages in zip(*((one.public_usages, one.private_usages) for one in phases), strict=True)
+        for usages in zip(
+            *((phase.public_usages, phase.private_usages) for phase in phases), strict=True
+        )
     )
     usage = np.full(solution.n_rows, Usage.IGNORED, dtype=np.uint8)
     usage[public], usage[private] = Usage.PUBLIC, Usage.PRIVATE
@@ -157,7 +159,7 @@ class InstanceGroup:
 
     def split(self, solution: Solution, every_phase: Settings) -> Solution:
         """Return a stored solution with the rows of the group."""
-        return solution_in(solution, [every_phase.phase[one] for one in (self.phases or ())[:1]])
+        return solution_in(solution, [every_phase.phase[name] for name in (self.phases or ())[:1]])
 
 
 def instance_groups(settings: Settings) -> tuple[InstanceGroup, ...]:
@@ -178,13 +180,13 @@ def group_of(settings: Settings, name: str) -> InstanceGroup:
     """Return the group of a phase; of one without public rows, it alone."""
     groups = instance_groups(settings)
     alone = InstanceGroup((name,), settings.in_phase(name)) if name else groups[0]
-    return next((one for one in groups if one.phases and name in one.phases), alone)
+    return next((group for group in groups if group.phases and name in group.phases), alone)
 
 
 def _shared(settings: Settings, names: Sequence[str]) -> Settings:
     of_phases = [settings.in_phase(name) for name in names]
-    totals = [one.limits.total for one in of_phases]
-    total = None if None in totals else sum(one for one in totals if one is not None)
+    totals = [phase_settings.limits.total for phase_settings in of_phases]
+    total = None if None in totals else sum(number for number in totals if number is not None)
     first = of_phases[0]
     return first.model_copy(update={"limits": first.limits.model_copy(update={"total": total})})
 
@@ -232,7 +234,7 @@ def current_phase(settings: Settings, time: datetime) -> str:
     if not settings.phase:
         return ""
     dates = {name: settings.in_phase(name).competition for name in settings.phase}
-    starts = {name: one.start or _ALWAYS for name, one in dates.items()}
+    starts = {name: section.start or _ALWAYS for name, section in dates.items()}
     if opened := open_phases(settings, time):
         return max(opened, key=lambda name: starts[name])
     ended = [name for name in dates if starts[name] <= time]

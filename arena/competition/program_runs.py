@@ -87,7 +87,7 @@ def receive(
     return record
 
 
-def known(
+def received_before(
     state: CompetitionState, path: Path, team: str, received: datetime
 ) -> ProgramRecord | None:
     """Return the program that a team sent before with the content of a file, or None."""
@@ -144,11 +144,11 @@ def _digest(path: Path) -> str:
         ) from error
 
 
-def _keep(kept: Path, path: Path) -> None:
+def _keep(target: Path, path: Path) -> None:
     """Copy a program for later runs; only the owner of the competition may read it."""
-    if not kept.exists():
-        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic_write(kept, path.read_bytes())
+    if not target.exists():
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic_write(target, path.read_bytes())
 
 
 def kept_program(state: CompetitionState, program: ProgramRecord) -> Path:

@@ -64,7 +64,7 @@ def qualification(state: CompetitionState, phase: str, listed: Sequence[str] = (
     before = state.in_phase(section.after)
     if not section.admit.startswith("top "):
         unranked = before.settings.competition.baselines
-        teams = {one.team for one in before.ledger.counting()} - {*unranked}
+        teams = {record.team for record in before.ledger.counting()} - {*unranked}
         return Qualification(phase, tuple(sorted(teams)), "", ())
     most = int(section.admit.removeprefix("top "))
     if _has_final_board(before):
@@ -154,14 +154,14 @@ def carried_files(
     before = state.in_phase(section.after)
     final = before.settings.final
     finals = choose_finals(
-        [one for one in before.ledger.candidates() if one.team in admitted.teams],
+        [candidate for candidate in before.ledger.candidates() if candidate.team in admitted.teams],
         final.rule,
         greater_is_better=before.metric.greater_is_better,
         chosen=before.ledger.selections(),
         count=final.count,
     )
     numbers = sorted(number for chosen in finals.values() for number in chosen)
-    records = {one.submission: one for one in before.ledger.records(numbers=numbers)}
+    records = {record.submission: record for record in before.ledger.records(numbers=numbers)}
     files = []
     for number in numbers:
         stored, predictions = records[number], before.store.predictions([number])

@@ -240,12 +240,14 @@ def _process_submissions(
         return [set_aside(state, requests[0], "The uploaded file is missing.")]
     phases: list[str] = []
     try:
-        for one in group:
-            phases.append(phase_of_file(state.with_phases, one.payload.get("phase"), one.received))
+        for request in group:
+            phases.append(
+                phase_of_file(state.with_phases, request.payload.get("phase"), request.received)
+            )
     except UsageError as error:
         if not phases:
             return [_refuse(state, group[0], str(error))]
-    by_id = {one.request: one for one in group[: len(phases)]}
+    by_id = {request.request: request for request in group[: len(phases)]}
     queued, reason = _read(state, list(by_id.values()), phases, workers)
     if not queued:
         return [set_aside(state, requests[0], reason)]
@@ -260,9 +262,9 @@ def _process_submissions(
 
 def _refuse(state: CompetitionState, request: QueuedRequest, message: str) -> RequestAnswer:
     """Record that a file counts for no phase; it is not read."""
-    own = _for(state, request)
+    for_request = _for(state, request)
     team = state.ledger.teams().current(request.team)
-    own.record(ANSWERED, {"team": team, "refused": message})
+    for_request.record(ANSWERED, {"team": team, "refused": message})
     return RequestAnswer(request.seq, request.request, request.kind, team, "refused", message)
 
 
@@ -291,24 +293,24 @@ def _read(
     ]
     queued: list[SubmissionRequest] = []
     read_files = read_by_phase(state, files, phases, workers)
-    for one, (file, first, phase) in zip(group, read_files, strict=True):
+    for request, (file, first, phase) in zip(group, read_files, strict=True):
         # Its process may have been killed because of another file: alone again.
         again = next(state.in_phase(phase).examine([file]))[1] if first.crashed else None
         read = first if again is None else again
         if read.crashed:
             return queued, "The process that reads files crashed twice while it read this one."
-        if read.sha256 and one.payload.get("sha256", read.sha256) != read.sha256:
+        if read.sha256 and request.payload.get("sha256", read.sha256) != read.sha256:
             return queued, "The uploaded file was changed or damaged after it was received."
         queued.append(
             SubmissionRequest(
                 file=file,
                 read=read,
-                received=one.received,
-                actor=one.actor,
-                key=one.request,
-                event_fields=one.event_fields,
+                received=request.received,
+                actor=request.actor,
+                key=request.request,
+                event_fields=request.event_fields,
                 phase=phase,
-                answers=one.payload.get("answers", {}),
+                answers=request.payload.get("answers", {}),
             )
         )
     return queued, ""
@@ -326,12 +328,12 @@ def _judge_run(
     if program is None or handler.answer_to_program(program) is not None:
         return set_aside(state, request, "There is no such program that waits for its run.")
     document = payload["run"] if isinstance(payload["run"], dict) else {}
-    own = _for(state, replace(request, received=program.received))
+    for_request = _for(state, replace(request, received=program.received))
     run = run_of(state.folder, program, document, str(payload.get("signature", "")), request.path)
-    submission = submission_of(own, program, run)
+    submission = submission_of(for_request, program, run)
     if submission is None:
         reason = str(run.about.get("reason", "The process that reads files failed."))
-        set_program_aside(own, program, reason)
+        set_program_aside(for_request, program, reason)
         team = state.ledger.teams().current(program.team)
         return RequestAnswer(
             request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT
@@ -415,15 +417,15 @@ _TELLS_CONSEQUENCES = {"disqualify", "undo", "merge", "rescore"}
 
 def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     """Carry out anything but a submission; a refusal is recorded with its reason."""
-    own = _for(state, request)
+    for_request = _for(state, request)
     refused: str | None = None
     try:
         board = state
         if request.kind in _OF_A_PHASE:
             board = state.in_phase(request.payload.get("phase"))
-            own = _for(board, request)
+            for_request = _for(board, request)
         _check_deadline(board, request)
-        _ACTIONS[request.kind](own, request)
+        _ACTIONS[request.kind](for_request, request)
     except StoreError:
         raise
     except ArenaError as error:
@@ -432,7 +434,7 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
         refused = "The request is incomplete."
     if refused is not None or request.kind == "finalize":
         payload = {"refused": refused} if refused is not None else {}
-        own.record(ANSWERED, {"team": request.team, **payload})
+        for_request.record(ANSWERED, {"team": request.team, **payload})
     # The text of the event is published again when the server starts again.
     answer = last_answer(state.store)
     if answer is None or answer.request != request.request:

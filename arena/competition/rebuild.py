@@ -104,8 +104,8 @@ class BoardFacts:
         if baseline is not None and baseline not in sequence.values():
             sequence |= {number: team for number, team in self.store.accepted() if team == baseline}
         if self.phases is not None:
-            kept = {number for name in self.phases for number, _ in self.store.accepted(name)}
-            sequence = {number: team for number, team in sequence.items() if number in kept}
+            numbers = {number for name in self.phases for number, _ in self.store.accepted(name)}
+            sequence = {number: team for number, team in sequence.items() if number in numbers}
         return {number: teams.stored(team) for number, team in sorted(sequence.items())}
 
 

@@ -114,7 +114,9 @@ def replay(
             own, state.store.solution_outline, lambda: state.solution, state.manager
         )
     teams = {record.submission: record.team for record in state.ledger.records()}
-    records = [one for one in state.store.releases(state.epoch) if one.submission in teams]
+    records = [
+        release for release in state.store.releases(state.epoch) if release.submission in teams
+    ]
     history = tuple(
         SubmissionRef(record.submission, teams[record.submission]) for record in records
     )

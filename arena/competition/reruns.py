@@ -69,7 +69,7 @@ def finalists(state: CompetitionState) -> list[int]:
         raise UsageError("The final submissions are not known yet: run arena finalize first.")
     finals = finalized[-1].payload["finals"]
     written = _programs_of_submissions(state)
-    return sorted(number for own in finals.values() for number in own if number in written)
+    return sorted(number for numbers in finals.values() for number in numbers if number in written)
 
 
 def rerun(state: CompetitionState, submission: int) -> Rerun:
@@ -84,10 +84,10 @@ def rerun(state: CompetitionState, submission: int) -> Rerun:
     SandboxError, InputError
         If the machine cannot run it.
     """
-    found = _programs_of_submissions(state).get(submission)
-    if found is None:
+    written = _programs_of_submissions(state).get(submission)
+    if written is None:
         raise UsageError(f"Submission {submission} was not written by a program that counts.")
-    program, before = found
+    program, before = written
     sandbox = state.manager.sandboxes.resolve(state.settings.programs.sandbox)
     with tempfile.TemporaryDirectory() as folder:
         runs = LocalRuns(state.settings, state.folder, sandbox, Path(folder))
@@ -120,11 +120,11 @@ def _programs_of_submissions(
     state: CompetitionState,
 ) -> dict[int, tuple[ProgramRecord, dict[str, Any]]]:
     """Return the program and the run of each accepted submission that a program wrote."""
-    known = programs(state)
+    received = programs(state)
     return {
-        event.payload["submission"]: (known[event.payload["program"]], event.payload["run"])
+        event.payload["submission"]: (received[event.payload["program"]], event.payload["run"])
         for event in state.store.each_event("submission")
-        if event.payload.get("program") in known and event.payload["status"] == "accepted"
+        if event.payload.get("program") in received and event.payload["status"] == "accepted"
     }
 
 

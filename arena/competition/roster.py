@@ -54,7 +54,7 @@ class Roster:
         return cls(
             settings.competition.baselines,
             {name: tuple(sorted(teams)) for name, teams in members.items()},
-            frozenset(name for name, one in settings.brackets.items() if not one.ranked),
+            frozenset(name for name, bracket in settings.brackets.items() if not bracket.ranked),
         )
 
     @property
@@ -76,8 +76,8 @@ class Roster:
     def among(self, teams: Collection[str]) -> Roster:
         """Return the roster with only some teams in its brackets."""
         brackets = {
-            name: tuple(team for team in own if team in teams)
-            for name, own in self.brackets.items()
+            name: tuple(team for team in members if team in teams)
+            for name, members in self.brackets.items()
         }
         return replace(self, brackets=brackets)
 

@@ -22,8 +22,8 @@ def sample_values(solution: Solution, metric: Metric) -> list[Any]:
     if solution.kind is PredictionKind.LABEL:
         truth = solution.truth[_shown_rows(solution)].reshape(-1, len(solution.targets))
         return [
-            target.classes[int(truth[:, at].min(initial=len(target.classes) - 1))]
-            for at, target in enumerate(solution.targets)
+            target.classes[int(truth[:, position].min(initial=len(target.classes) - 1))]
+            for position, target in enumerate(solution.targets)
             if target.classes
         ]
     if solution.kind is PredictionKind.CLASS_PROBABILITIES and len(solution.targets) == 1:

@@ -40,12 +40,12 @@ def all_further_metrics(
     settings: Settings, solution: Solution, manager: PluginManager
 ) -> list[Metric]:
     """Return the secondary metrics and those of combined boards; raises UsageError like both."""
-    found: list[Metric] = list(secondary_metrics(settings, solution, manager).values())
+    metrics: list[Metric] = list(secondary_metrics(settings, solution, manager).values())
     if settings.board:
         from arena.competition.combined_boards import combined_metrics
 
-        found += combined_metrics(settings, solution, manager).values()
-    return found
+        metrics += combined_metrics(settings, solution, manager).values()
+    return metrics
 
 
 def check_further_metrics(
@@ -58,7 +58,7 @@ def check_further_metrics(
     InputError
         If a metric is unknown, or is not defined for the submissions or the labels.
     """
-    now, before = ((one.metric.secondary, one.board) for one in (settings, kept))
+    now, before = ((side.metric.secondary, side.board) for side in (settings, kept))
     if now == before:
         return
     from arena.evaluation.domain import check_truth

@@ -175,9 +175,14 @@ class CompetitionState:
 
         Without those that belong to another phase.
         """
-        events = (*self.store.events(*kinds), *(one for one in self.later if one.kind in kinds))
+        events = (
+            *self.store.events(*kinds),
+            *(event for event in self.later if event.kind in kinds),
+        )
         return tuple(
-            one for one in events if self.phase in (None, one.payload.get("phase", self.phase))
+            event
+            for event in events
+            if self.phase in (None, event.payload.get("phase", self.phase))
         )
 
     def name_of(self, value: str) -> str:
@@ -314,7 +319,7 @@ def public_standings(
     if public.scores != "board" and not live:
         return []
     frozen = None if live else frozen_since(state)
-    until = min((one for one in (until, frozen) if one is not None), default=None)
+    until = min((time for time in (until, frozen) if time is not None), default=None)
     rows = public_board(
         ledger.standings(greater_is_better=better, until=until),
         greater_is_better=better,

@@ -260,8 +260,8 @@ class SubmissionHandler:
         """Return what judges and releases the files of a phase, made when it is needed first."""
         if name not in self._by_phase:
             group = group_of(self.state.with_phases, name)
-            others = (self._by_phase.get(one) for one in group.phases or ())
-            sharing = next((one for one in others if one is not None), None)
+            others = (self._by_phase.get(phase) for phase in group.phases or ())
+            sharing = next((handler for handler in others if handler is not None), None)
             self._by_phase[name] = _PhaseHandler.of(self.state.in_phase(name), group, sharing)
         return self._by_phase[name]
 

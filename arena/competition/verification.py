@@ -45,7 +45,7 @@ def verify_winner(state: CompetitionState, submission: int, outcome: str, note: 
     """
     if outcome not in get_args(VerificationState):
         raise UsageError(f"A verification is {', '.join(get_args(VerificationState))}.")
-    if submission not in {one.submission for one in state.ledger.counting()}:
+    if submission not in {record.submission for record in state.ledger.counting()}:
         raise UsageError(
             f"Submission {submission} is not an accepted submission that counts. Nothing was "
             f"changed."
@@ -62,7 +62,11 @@ def verifications(state: CompetitionState) -> dict[int, Verification]:
         event.payload["submission"]: Verification(event.payload["state"], event.payload["note"])
         for event in state.events(VERIFICATION)
     }
-    return {number: one for number, one in last.items() if one.state != "open"}
+    return {
+        number: verification
+        for number, verification in last.items()
+        if verification.state != "open"
+    }
 
 
 def with_verifications(
@@ -73,7 +77,10 @@ def with_verifications(
         return [dict(row) for row in rows]
     none = dict.fromkeys(_COLUMNS)
     return [
-        {**row, **(one.columns if (one := verified.get(row["submission"])) else none)}
+        {
+            **row,
+            **(verification.columns if (verification := verified.get(row["submission"])) else none),
+        }
         for row in rows
     ]
 

@@ -117,12 +117,14 @@ class Claims:
         """Return the baselines and brackets after all events, or when the board was finalized."""
         events = self.events
         if finalized:
-            boards = (one for one in reversed(events) if one.kind == "finalized")
-            own = (one for one in boards if one.payload.get("phase", "") == self.phase)
-            last = next((one.sequence for one in own), 0)
-            events = tuple(one for one in events if one.sequence <= last)
+            boards = (event for event in reversed(events) if event.kind == "finalized")
+            of_phase = (event for event in boards if event.payload.get("phase", "") == self.phase)
+            last = next((event.sequence for event in of_phase), 0)
+            events = tuple(event for event in events if event.sequence <= last)
         try:
-            return Roster.of(self.settings, [one for one in events if one.kind in ROSTER_EVENTS])
+            return Roster.of(
+                self.settings, [event for event in events if event.kind in ROSTER_EVENTS]
+            )
         except (KeyError, TypeError) as error:
             raise _no_content(self.folder / "events.jsonl") from error
 
@@ -216,10 +218,10 @@ def _is_result(value: Any) -> bool:
 
 def _are_findings(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(one, dict)
-        and isinstance(one.get("analysis"), str)
-        and isinstance(one.get("document"), dict)
-        for one in value
+        isinstance(finding, dict)
+        and isinstance(finding.get("analysis"), str)
+        and isinstance(finding.get("document"), dict)
+        for finding in value
     )
 
 
@@ -269,7 +271,7 @@ def verify_bundle(
     with Store.open() as store:
         store.put_solution(solution)
         records, renumbered, changed = _take_finals(store, claims, solution, metric)
-        roster = claims.roster(finalized=True).among({one.team for one in records})
+        roster = claims.roster(finalized=True).among({record.team for record in records})
         problems += changed
         run = BoardRun(
             specification=name,
@@ -287,20 +289,22 @@ def verify_bundle(
             brackets=roster.boards,
         )
         unranked = {row["team"] for row in unranked_rows(claims.result)}
-        marked = [one for one in records if one.team in unranked]
+        marked = [record for record in records if record.team in unranked]
         ranked = {team: own for team, own in renumbered.items() if team in claims.finals}
 
-        def rank(one: BoardRun) -> ScoreResult:
-            return with_roster(one, evaluate_finals(one, ranked, records, settings), marked, roster)
+        def rank(board_run: BoardRun) -> ScoreResult:
+            return with_roster(
+                board_run, evaluate_finals(board_run, ranked, records, settings), marked, roster
+            )
 
-        found = with_combined_boards(run, settings, rank).to_dict()
-    return (*problems, *_differences(claims.result, found), *_of_combined(claims, found))
+        recomputed = with_combined_boards(run, settings, rank).to_dict()
+    return (*problems, *_differences(claims.result, recomputed), *_of_combined(claims, recomputed))
 
 
-def _of_combined(claims: Claims, found: Mapping[str, Any]) -> Iterator[str]:
+def _of_combined(claims: Claims, recomputed: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on each difference of a combined board."""
     claimed = combined_boards(claims.result)
-    for name, again in combined_boards(found).items():
+    for name, again in combined_boards(recomputed).items():
         _require(_is_result(claimed.get(name)), claims.folder / "result.json")
         for difference in _differences(claimed[name], again):
             yield f"Board {printable(name)}: {difference}"
@@ -380,9 +384,9 @@ def _contradictions(claims: Claims) -> Iterator[str]:
         times.add(event)
     yield from times.problems
     finalized = [
-        one.payload
-        for one in events
-        if one.kind == "finalized" and one.payload.get("phase", "") == claims.phase
+        event.payload
+        for event in events
+        if event.kind == "finalized" and event.payload.get("phase", "") == claims.phase
     ]
     if not finalized:
         yield "events.jsonl does not record that the competition was finalized: the end is missing."
@@ -691,14 +695,16 @@ def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
         yield "The corrected best score differs."
 
 
-def _differences_in_brackets(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+def _differences_in_brackets(
+    claimed: Mapping[str, Any], recomputed: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield a sentence on each bracket whose teams, or columns among them, differ."""
-    brackets, again = claimed.get("brackets", {}), found.get("brackets", {})
+    brackets, again = claimed.get("brackets", {}), recomputed.get("brackets", {})
     try:
         boards = columns_in_brackets(claimed)
     except (KeyError, TypeError):
         boards = {}
-    boards_again = columns_in_brackets(found)
+    boards_again = columns_in_brackets(recomputed)
     for name in sorted({*brackets, *again}):
         if brackets.get(name) != again.get(name):
             yield f"The teams of the bracket {printable(name)} differ."

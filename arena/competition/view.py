@@ -319,7 +319,7 @@ class CompetitionView:
         """
         from arena.competition.results import published_results
 
-        return [one.about() for one in published_results(self._board)]
+        return [result.about() for result in published_results(self._board)]
 
     def published_private_leaderboard(self, version: int | None = None) -> dict[str, Any] | None:
         """Return a published private board for everybody; None: the last one. None without one.
@@ -332,10 +332,12 @@ class CompetitionView:
         """
         from arena.competition import results
 
-        found = results.published_results(self._board)
-        wanted = [one for one in found if version in (None, one.version)][-1:]
+        published = results.published_results(self._board)
+        wanted = [one for one in published if version in (None, one.version)][-1:]
         board = self.leaderboard(live=True) if wanted else ()
-        return next((results.for_participants(self._board, one, board) for one in wanted), None)
+        return next(
+            (results.for_participants(self._board, result, board) for result in wanted), None
+        )
 
     def next_result(self) -> dict[str, Any] | None:
         """Return the private board as it would be published next, for the organiser only.
