@@ -79,7 +79,7 @@ def read_value(key: str, text: str) -> Any:
     if kind == "flag":
         return text == "yes"
     if kind == "list":
-        return [one.strip() for one in text.splitlines() if one.strip()]
+        return [line.strip() for line in text.splitlines() if line.strip()]
     if not text:
         return "" if kind == "text" else None
     if kind == "time":

@@ -616,7 +616,9 @@ class Settings(ConfigSection):
     @property
     def public_questions(self) -> dict[str, QuestionSection]:
         """The questions whose answers are on boards and on record."""
-        return {key: one for key, one in self.question.items() if one.shown == "board"}
+        return {
+            key: question for key, question in self.question.items() if question.shown == "board"
+        }
 
     @property
     def brackets(self) -> dict[str, BracketSection]:
@@ -821,10 +823,10 @@ def _problem(problem: Mapping[str, Any]) -> str:
     if problem["type"] == "missing":
         return f"{where} is missing."
     if problem["type"] == "extra_forbidden":
-        known = _known_keys([*map(str, problem["loc"][:-1])])
-        guess = nearest(place[-1], known)
+        known_keys = _known_keys([*map(str, problem["loc"][:-1])])
+        guess = nearest(place[-1], known_keys)
         return f"{where} is unknown. " + (
-            f"Did you mean {guess}?" if guess else f"There are: {', '.join(known)}."
+            f"Did you mean {guess}?" if guess else f"There are: {', '.join(known_keys)}."
         )
     kind = problem["type"]
     wanted = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0])
@@ -886,7 +888,7 @@ def document_as_toml(document: Mapping[str, Any]) -> str:
     """
     lines: list[str] = []
     for name, section in document.items():
-        named = {f"{name}.{_toml_key(key)}": one for key, one in section.items()}
+        named = {f"{name}.{_toml_key(key)}": subsection for key, subsection in section.items()}
         for place, keys in (named if name in _NAMED else {name: section}).items():
             lines.append(f"[{place}]")
             lines += [f"{key} = {_toml(value)}" for key, value in keys.items()]

@@ -143,9 +143,9 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
                     f"rows marked as {both[0]} decide the phase {deciding}, and would be public in "
                     f"the phase {showing}: give one of them other rows"
                 )
-    for (first, one), (second, other) in combinations(phases.items(), 2):
-        shared = one.public_usages & other.public_usages
-        if shared and one.public_usages != other.public_usages:
+    for (first, phase), (second, other) in combinations(phases.items(), 2):
+        shared = phase.public_usages & other.public_usages
+        if shared and phase.public_usages != other.public_usages:
             raise ValueError(
                 f"the phases {first} and {second} share some of their public rows: let them share "
                 f"all of them, or none"

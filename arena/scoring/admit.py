@@ -43,9 +43,9 @@ def admit(
         incoming = Incoming(file.team, file.name, read.sha256, read.values, read.faults, key)
         batch.append(incoming)
         progress.advance()
-        values = [one.values for one in batch if one.values is not None]
-        held = sum(one.size * cell_bytes(one) for one in values)
-        if len(batch) >= _BATCH_FILES or held >= _BATCH_BYTES:
+        values = [entry.values for entry in batch if entry.values is not None]
+        n_bytes = sum(array.size * cell_bytes(array) for array in values)
+        if len(batch) >= _BATCH_FILES or n_bytes >= _BATCH_BYTES:
             records += store.add_submissions(batch)
             batch = []
     records += store.add_submissions(batch)

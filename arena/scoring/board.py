@@ -273,7 +273,8 @@ class BoardRun:
         if isinstance(self.metric, CombinedMetric) and self.metric.relative:
             splits = []  # a mean rank is one among the ranked submissions
         scores = [float(self._scores([record], split)[0]) for split in splits]
-        score, public = ([one if np.isfinite(one) else None for one in scores] + [None] * 2)[:2]
+        values = [value if np.isfinite(value) else None for value in scores]
+        score, public = [*values, None, None][:2]
         return {
             "team": record.team,
             "submission": record.submission,
@@ -419,7 +420,10 @@ class BoardRun:
             once,
             workers=self.settings.n_workers,
         )[:, :, 0]
-        return {part.name: as_json(own) for part, own in zip(metric.parts, scores, strict=True)}
+        return {
+            part.name: as_json(part_scores)
+            for part, part_scores in zip(metric.parts, scores, strict=True)
+        }
 
     def _secondary_scores(
         self, records: Sequence[SubmissionRecord]

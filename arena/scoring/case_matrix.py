@@ -186,8 +186,8 @@ def case_matrix(
         else case_names[case_codes[at]]
         for at in first
     ]
-    known = cells[~np.isnan(scores.values)]
-    present = np.bincount(known, minlength=m * n).reshape(m, n) > 0
+    with_value = cells[~np.isnan(scores.values)]
+    present = np.bincount(with_value, minlength=m * n).reshape(m, n) > 0
     if not present.all():
         _refuse_alike("algorithms", names, present)
         _refuse_alike("cases", labels, present.T)
@@ -240,10 +240,10 @@ def _refuse_alike(what: str, names: Sequence[str], present: npt.NDArray[np.bool_
     present
         ``(n_names, n_others)`` whether there is a value.
     """
-    found = alike(names, lambda a, b: bool((present[a] & present[b]).any()))
-    if found is not None:
+    pair = alike(names, lambda a, b: bool((present[a] & present[b]).any()))
+    if pair is not None:
         raise InputError(
-            f"The {what} {show(found[0])} and {show(found[1])} seem to be one, written in two "
+            f"The {what} {show(pair[0])} and {show(pair[1])} seem to be one, written in two "
             "ways: write it in one way everywhere, or rename one if they are different."
         )
 

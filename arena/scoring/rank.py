@@ -284,13 +284,13 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     inputs: tuple[tuple[str, str], ...] = ()
     if isinstance(table, str | Path):
         table = [table]
-    if isinstance(table, Sequence) and all(isinstance(one, str | Path) for one in table):
+    if isinstance(table, Sequence) and all(isinstance(entry, str | Path) for entry in table):
         paths = [Path(one) for one in table]
         if settings.columns.algorithm_from is not None:
             paths = [one for path in paths for one in _files(path)]
         parts = [part for path in paths for part in _read(path, settings, manager)]
         files = [one for path in paths for one in _files(path)]
-        inputs = tuple((one.name, file_sha256(one)) for one in files)
+        inputs = tuple((file.name, file_sha256(file)) for file in files)
     else:
         parts = [case_scores_of(table, settings.columns)]
     scores = combine(parts)
@@ -365,7 +365,7 @@ def _summaries(matrix: CaseMatrix) -> list[str]:
 
 
 def _files(path: Path) -> list[Path]:
-    return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
 def _range(

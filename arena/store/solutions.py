@@ -308,10 +308,10 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
         FROM solutions WHERE solution = $1
     """
     given = [number, int(Usage.PUBLIC), ROW_WEIGHTS, KNOWN_TARGET]
-    found = cursor.execute(query, given).fetchall()
-    if not found:
+    rows = cursor.execute(query, given).fetchall()
+    if not rows:
         return None
-    ((targets, n_public, weighted, gaps),) = found
+    ((targets, n_public, weighted, gaps),) = rows
     classes = tuple(None if one is None else tuple(one) for _, one in parse_json(targets))
     return SolutionOutline(n_public, classes, weighted, gaps)
 

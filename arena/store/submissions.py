@@ -73,7 +73,10 @@ def insert_records(
 ) -> list[tuple[SubmissionRecord, bool]]:
     """Append records, inside a transaction; return each, and whether it is new."""
     # Without a key, a submission equals no other one.
-    names = [(one.team, one.phase, one.idempotency_key or at) for at, one in enumerate(incoming)]
+    names = [
+        (entry.team, entry.phase, entry.idempotency_key or position)
+        for position, entry in enumerate(incoming)
+    ]
     records = _find(
         cursor, [(team, phase, key) for team, phase, key in names if isinstance(key, str)]
     )
@@ -137,7 +140,7 @@ def _find(
     cursor: duckdb.DuckDBPyConnection, names: Sequence[tuple[str, str, str]]
 ) -> dict[_Name, SubmissionRecord]:
     """Return the submissions of these teams under one of these keys."""
-    found: dict[_Name, SubmissionRecord] = {}
+    records: dict[_Name, SubmissionRecord] = {}
     for start in range(0, len(names), _KEYS):
         some = names[start : start + _KEYS]
         # With both conditions at once, DuckDB would read the whole table and not the index of keys.
@@ -151,8 +154,8 @@ def _find(
         teams, _, keys = zip(*some, strict=True)
         for key, *row in cursor.execute(query, [*keys, *teams]).fetchall():
             record = _record(row)
-            found[record.team, record.phase, key] = record
-    return found
+            records[record.team, record.phase, key] = record
+    return records
 
 
 @collection_paused()

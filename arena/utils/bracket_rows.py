@@ -63,9 +63,9 @@ def with_brackets(
         further = (columns or {}).get(name, {})
         for position, row in enumerate(rows):
             if row["team"] in members:
-                own = {"rank": ranks.get(position), **further.get(row["team"], {})}
-                added[position][name] = own
-    return [{**row, BRACKETS: own} for row, own in zip(rows, added, strict=True)]
+                in_bracket = {"rank": ranks.get(position), **further.get(row["team"], {})}
+                added[position][name] = in_bracket
+    return [{**row, BRACKETS: in_brackets} for row, in_brackets in zip(rows, added, strict=True)]
 
 
 def rows_of_bracket(rows: Iterable[Mapping[str, Any]], bracket: str) -> list[dict[str, Any]]:

@@ -41,9 +41,9 @@ def check_answers(
     """
     for key in given:
         if key not in questions:
-            known = ", ".join(questions) or "none"
-            raise UsageError(f"There is no question {key!r}. There are: {known}.")
-    found = {}
+            keys = ", ".join(questions) or "none"
+            raise UsageError(f"There is no question {key!r}. There are: {keys}.")
+    answers = {}
     for key, question in questions.items():
         answer = " ".join(given.get(key, "").split())
         choices = question["choices"]
@@ -58,8 +58,8 @@ def check_answers(
             raise UsageError(f"The answer to {key} must have at most {LONGEST} printable letters.")
         if choices and answer not in choices:
             raise UsageError(f"The answer to {key} must be one of: {', '.join(choices)}.")
-        found[key] = answer
-    return found
+        answers[key] = answer
+    return answers
 
 
 def with_answers_as_cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
