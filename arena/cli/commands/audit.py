@@ -131,12 +131,12 @@ def _print_released(accounts: Sequence[ReleasedNumbers]) -> None:
             ("team", *columns, "after rebuilds", "in all"),
             tuple(
                 (
-                    shorten(one.team, 32),
-                    *one.by_phase,
-                    one.of_rebuilds,
-                    sum(one.by_phase) + one.of_rebuilds,
+                    shorten(account.team, 32),
+                    *account.by_phase,
+                    account.of_rebuilds,
+                    sum(account.by_phase) + account.of_rebuilds,
                 )
-                for one in teams
+                for account in teams
             ),
         )
         print_table(table, console(), most=None)

@@ -124,7 +124,7 @@ def init(
     inputs = None if programs is None or sample_inputs is None else (programs, sample_inputs)
     if settings_file is not None:
         given = (metric, mechanism, per_day, deadline, predictions, lower_is_better)
-        if any(one is not None for one in given) or title or columns != SolutionColumns():
+        if any(value is not None for value in given) or title or columns != SolutionColumns():
             raise UsageError("--settings excludes other settings: write them into its file.")
         if folder is None or solution is None:
             raise UsageError("--settings needs FOLDER and --solution.")

@@ -118,15 +118,19 @@ def _private_result(
     result = competition.final_result(board=board)
     if bracket is None:
         return result
-    verdicts = [one for one in result["findings"] if one["analysis"] == "brackets"]
+    verdicts = [finding for finding in result["findings"] if finding["analysis"] == "brackets"]
     apart = {"baseline", BRACKETS, ANSWERS, "n_submissions"}
     ranked = [
         {key: value for key, value in row.items() if key not in apart}
         for row in document["standings"]
         if row["rank"] is not None
     ]
-    own = {"standings": ranked, "findings": verdicts, "best_score_corrected": {"estimate": None}}
-    return {**result, **own, "baseline": None, "unranked": []}
+    replaced = {
+        "standings": ranked,
+        "findings": verdicts,
+        "best_score_corrected": {"estimate": None},
+    }
+    return {**result, **replaced, "baseline": None, "unranked": []}
 
 
 def _document(
@@ -149,8 +153,8 @@ def _document(
     )
     if bracket is not None:
         if bracket not in competition.brackets():
-            known = ", ".join(competition.brackets()) or "none"
-            raise UsageError(f"There is no bracket {bracket!r}. There are: {known}.")
+            names = ", ".join(competition.brackets()) or "none"
+            raise UsageError(f"There is no bracket {bracket!r}. There are: {names}.")
         standings = rows_of_bracket(standings, bracket)
     return {
         "schema": "arena/leaderboard/2",

@@ -87,15 +87,15 @@ def check(
     with stage("Hostile programs run"), alone():
         sentences = item.check()
         conformance = check_sandbox(item, environment=environment_of(environment))
-    failed = [f"{one.name}: {one.message}" for one in conformance.failed]
+    failed = [f"{program.name}: {program.message}" for program in conformance.failed]
     checked = record_check(sandbox, item.versions(), (*sentences, *failed))
     if as_json:
-        programs = [one.name for one in conformance.checks]
+        programs = [program.name for program in conformance.checks]
         print_document({"schema": "arena/programs-check/1", **checked, "programs": programs})
     else:
-        held = len(conformance.checks) - len(failed)
+        n_held = len(conformance.checks) - len(failed)
         out = console()
-        out.print(f"{held} of {len(conformance.checks)} hostile programs were held.")
+        out.print(f"{n_held} of {len(conformance.checks)} hostile programs were held.")
         for sentence in checked["not_held"]:
             out.print(f"Not held: {printable(sentence)}", soft_wrap=True)
     if checked["not_held"]:

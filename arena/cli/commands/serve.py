@@ -124,14 +124,16 @@ def serve(
     if part in {Part.WEB, Part.LINK, Part.CHECKER}:
         _without_folder(part, name, data, host, port, url)
         return
-    served, settings = _found(directories or [], name)
+    served, settings = _served_with_settings(directories or [], name)
     first = served[0]
     public_url = (url or settings[0].server.url).rstrip("/")
     if print_units is not None:
         max_bytes = max(map(_largest_upload, settings))
         _write_units(print_units, served, data, public_url, port, max_bytes=max_bytes)
         return
-    layout = Layout(data.absolute() if data else records_folder([one.folder for one in served]))
+    layout = Layout(
+        data.absolute() if data else records_folder([competition.folder for competition in served])
+    )
     if check:
         from arena.server.check import problems
         from arena.server.compare import stored_differences
@@ -175,7 +177,9 @@ def _revealing(folder: Path) -> list[str]:
     return [] if problem is None else [problem]
 
 
-def _found(directories: list[Path], name: str) -> tuple[list[Served], list[Settings]]:
+def _served_with_settings(
+    directories: list[Path], name: str
+) -> tuple[list[Served], list[Settings]]:
     """Return the competitions and their settings."""
     from arena.server.supervisor import Served
     from arena.server.web.site import RESERVED
@@ -193,8 +197,8 @@ def _found(directories: list[Path], name: str) -> tuple[list[Served], list[Setti
         raise UsageError("Two folders have the same name: rename one of them.")
     settings = [read_settings(one.folder / CONFIG_NAME) for one in served]
     served = [
-        replace(one, sandbox=own.programs.sandbox)
-        for one, own in zip(served, settings, strict=True)
+        replace(competition, sandbox=competition_settings.programs.sandbox)
+        for competition, competition_settings in zip(served, settings, strict=True)
     ]
     keys = ("issuer", "client_id", "name", "domains", "verified_email", "only")
     providers = {tuple(getattr(one.server, f"oidc_{key}") for key in keys) for one in settings}
@@ -212,12 +216,12 @@ def _of_programs(served: list[Served], host: str) -> list[Served]:
 
     if is_loopback(host) or host in {"0.0.0.0", "::"}:  # noqa: S104 - compared
         return served
-    if any(one.sandbox for one in served):
+    if any(competition.sandbox for competition in served):
         say_note(
             f"No runner is started: it would send its token to {host} without encryption. Start "
             f"arena runner, with the address of the proxy."
         )
-    return [replace(one, sandbox="") for one in served]
+    return [replace(competition, sandbox="") for competition in served]
 
 
 def _run_all(
@@ -362,7 +366,10 @@ def _write_units(
     host = url.partition("://")[2] or "arena.example.org"
     root = (data or Path("/var/lib/arena")).absolute()
     files = unit_files(
-        [UnitCompetition(one.folder, one.name, one.sandbox) for one in served],
+        [
+            UnitCompetition(competition.folder, competition.name, competition.sandbox)
+            for competition in served
+        ],
         root,
         host,
         port,

@@ -147,10 +147,10 @@ def _token(path: Path) -> str:
 
 def _answers(given: Iterable[str]) -> dict[str, str]:
     """Return question -> answer from texts such as ``method=trees``."""
-    for one in given:
-        if "=" not in one:
-            raise UsageError(f"--answer is {one!r}, but must be KEY=TEXT, such as method=trees.")
-    return dict(one.split("=", 1) for one in given)
+    for text in given:
+        if "=" not in text:
+            raise UsageError(f"--answer is {text!r}, but must be KEY=TEXT, such as method=trees.")
+    return dict(text.split("=", 1) for text in given)
 
 
 def _print_sent(client: Client, state: dict[str, Any], wait: float, *, as_json: bool) -> None:

@@ -40,8 +40,8 @@ def winners(
         rows, warnings = board.private_leaderboard(), board.publication_warnings()
     for row in rows:
         if row.get("possible_winner", row["rank"] == 1) or row.get("verification"):
-            found = row.get("verification") or "not verified"
-            text = f"{row['rank']}  {row['team']}  submission {row['submission']}  {found}"
+            outcome = row.get("verification") or "not verified"
+            text = f"{row['rank']}  {row['team']}  submission {row['submission']}  {outcome}"
             about = row.get("verification_note")
             console().print(printable(f"{text}: {about}" if about else text), soft_wrap=True)
     for warning in warnings:
