@@ -120,8 +120,11 @@ def test_a_command_and_its_functions_have_the_same_choices(name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_command_and_its_functions_have_the_same_defaults(name: str) -> None:
-    options = {SAME.get(str(one.name), one.name): one for one in command(name).params}
-    for function in (getattr(arena, one) for one in FUNCTIONS[name]):
+    options = {
+        SAME.get(str(click_parameter.name), click_parameter.name): click_parameter
+        for click_parameter in command(name).params
+    }
+    for function in (getattr(arena, function_name) for function_name in FUNCTIONS[name]):
         for parameter in inspect.signature(function).parameters.values():
             option = options.get(parameter.name)
             if option is not None and type(parameter.default) in (int, float):

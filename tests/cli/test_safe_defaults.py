@@ -55,7 +55,7 @@ def test_init_names_the_phase_of_an_end_and_a_command_that_is_accepted(tmp_path:
     write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
     ends = {"over": ("2020-01-01", ""), "open": ("2999-01-01", "[question.method]\nrequired=true")}
     for name, (end, question) in ends.items():
-        phases = "".join(f"[phase.{one}]\nend = {end}\n" for one in ("dev", "final"))
+        phases = "".join(f"[phase.{phase}]\nend = {end}\n" for phase in ("dev", "final"))
         text = f'[metric]\nname = "accuracy"\n{phases}{question}\n'
         (tmp_path / "settings.toml").write_text(text, "utf-8")
         made = run_here(

@@ -80,7 +80,8 @@ def test_what_contradicts_itself_is_refused(sections: dict[str, Any], said: str)
 
 def test_a_bracket_that_changes_is_a_change_of_the_settings() -> None:
     before, after = (
-        Settings.of(metric="f1", bracket=one) for one in ({"x": {}}, {"y": {"ranked": False}})
+        Settings.of(metric="f1", bracket=brackets)
+        for brackets in ({"x": {}}, {"y": {"ranked": False}})
     )
     assert before.changes_to(after) == [
         ["bracket.y", None, {"ranked": False}],
@@ -114,11 +115,11 @@ def test_boards_of_brackets_from_the_first_file_to_the_export(tmp_path: Path) ->
         assert [row["team"] for row in result.standings] == ["A", "B", "C"]
         assert [row["team"] for row in result.unranked] == ["dull", "S"]
         # With two ranked brackets each is at level 1 - 0.05 / 2, among its own teams only.
-        own = {row["team"]: row["brackets"].get("students") for row in
+        in_bracket = {row["team"]: row["brackets"].get("students") for row in
                competition.private_leaderboard()}  # fmt: skip
-        assert own["A"] is None
+        assert in_bracket["A"] is None
         expected = board_among(competition, ["B", "C"], level=0.975)
-        assert {team: own[team] for team in expected} == expected
+        assert {team: in_bracket[team] for team in expected} == expected
         assert competition.as_finalized() is not None
         competition.publish()
         competition.export(tmp_path / "export")
@@ -152,9 +153,9 @@ def board_among(competition: Any, teams: list[str], level: float) -> dict[str, A
         specification="accuracy", metric=state.metric, solution=state.solution, split="private",
         settings=settings, store=state.store, manager=MANAGER, progress=NoProgress(),
     )  # fmt: skip
-    found = run.result([one for one in competition.records() if one.team in teams])
+    result = run.result([record for record in competition.records() if record.team in teams])
     keys = ("rank", "rank_low", "rank_high", "tier", "possible_winner")
-    return {row["team"]: {key: row[key] for key in keys} for row in found.standings}
+    return {row["team"]: {key: row[key] for key in keys} for row in result.standings}
 
 
 def edit_result(change: Callable[[Any], object]) -> Callable[[Path], None]:
@@ -168,8 +169,8 @@ def edit_result(change: Callable[[Any], object]) -> Callable[[Path], None]:
 
 
 def finding(document: Any) -> Any:
-    (found,) = [one for one in document["findings"] if one["analysis"] == "brackets"]
-    return found["document"]
+    (brackets,) = [entry for entry in document["findings"] if entry["analysis"] == "brackets"]
+    return brackets["document"]
 
 
 EDITS: list[tuple[Callable[[Path], None], str]] = [
@@ -203,9 +204,9 @@ EDITS: list[tuple[Callable[[Path], None], str]] = [
 
 def verified(folder: Path, change: Callable[[Path], Any]) -> tuple[str, ...]:
     export = folder / "export"
-    kept = {path: path.read_text() for path in (export / "result.json", export / "public.csv")}
+    originals = {path: path.read_text() for path in (export / "result.json", export / "public.csv")}
     change(export)
     problems = verify_bundle(export, folder / "solution.csv", MANAGER, NoProgress())
-    for path, text in kept.items():
+    for path, text in originals.items():
         path.write_text(text)
     return problems

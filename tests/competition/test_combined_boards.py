@@ -108,13 +108,15 @@ def test_combined_boards_are_those_of_score(tmp_path: Path) -> None:
             assert (rows["base"]["rank"], rows["base"]["baseline"]) == (None, True)
             assert (rows["base"]["score"] is None) == (name == "ranks")
             for row in expected.standings:
-                own = rows[row["team"]]
-                assert [own[key] for key in COMPARED] == [row[key] for key in COMPARED], name
+                private_row = rows[row["team"]]
+                assert [private_row[key] for key in COMPARED] == [row[key] for key in COMPARED], (
+                    name
+                )
             assert rows["C"]["brackets"]["students"]["rank"] == 1
-            kept = competition.final_result(board=name)
+            stored = competition.final_result(board=name)
             corrected = expected.board_document()["best_score_corrected"]
             for key in ("estimate", "low", "high"):
-                assert kept["best_score_corrected"][key] == corrected[key]
+                assert stored["best_score_corrected"][key] == corrected[key]
         with pytest.raises(UsageError, match="no combined board 'x'"):
             competition.private_leaderboard(board="x")
         competition.publish()
@@ -135,10 +137,12 @@ def test_combined_boards_are_those_of_score(tmp_path: Path) -> None:
     assert verified(tmp_path) == ()
     path = tmp_path / "export" / "result.json"
     document = json.loads(path.read_text())
-    (macro,) = [one for one in document["findings"] if one["analysis"] == "board macro"]
+    (macro,) = [finding for finding in document["findings"] if finding["analysis"] == "board macro"]
     macro["document"]["standings"][0]["score"] += 0.01
     path.write_text(json.dumps(document))
-    assert any("Board macro: score of the team A differs" in one for one in verified(tmp_path))
+    assert any(
+        "Board macro: score of the team A differs" in problem for problem in verified(tmp_path)
+    )
     macro["document"]["standings"] = 3
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match="content of an export"):

@@ -23,11 +23,11 @@ SCHEMA = Path(__file__).parents[2] / "schemas" / "competition-1.json"
 
 def sections() -> dict[str, type[ConfigSection]]:
     """Return the model of each section; of those with any name, such as ``bracket.NAME``."""
-    found: dict[str, type[ConfigSection]] = {}
+    sections: dict[str, type[ConfigSection]] = {}
     for name, field in Settings.model_fields.items():
         kinds: tuple[Any, ...] = get_args(field.annotation)
-        found[f"{name}.NAME" if kinds else name] = kinds[-1] if kinds else field.annotation
-    return found
+        sections[f"{name}.NAME" if kinds else name] = kinds[-1] if kinds else field.annotation
+    return sections
 
 
 SECTIONS = sections()

@@ -97,7 +97,7 @@ def test_a_competition_of_version_8_keeps_its_board_its_late_files_and_its_resul
             ("B", 0.77),
         ]
         assert [row["score"] for row in competition.late_files()] == [0.86]
-        assert [one["state"] for one in competition.results()] == ["replaced", "published"]
+        assert [result["state"] for result in competition.results()] == ["replaced", "published"]
         assert competition.outdated() is None
         assert {record.phase for record in competition.records()} == {""}
         competition.export(tmp_path / "export")  # with the settings as they were recorded

@@ -83,17 +83,17 @@ def imported(folder: Path, platform: str, document: Mapping[str, Any] | None = N
     return read(folder)
 
 
-def settings_of(found: ImportedSettings, folder: Path) -> Settings:
-    files = found.write(folder / "to")
+def settings_of(read: ImportedSettings, folder: Path) -> Settings:
+    files = read.write(folder / "to")
     return read_settings(files[0])
 
 
 def test_a_bundle_becomes_phases_that_share_no_deciding_rows(tmp_path: Path) -> None:
-    found = imported(tmp_path, "codabench")
-    settings = settings_of(found, tmp_path)
+    read = imported(tmp_path, "codabench")
+    settings = settings_of(read, tmp_path)
     dev, final = settings.phase["dev-phase"], settings.phase["final"]
     assert (dev.public_rows, final.private_rows) == (("dev-phase",), ("final",))
-    assert found.row_sets == {"dev-phase": "dev", "final": "final"}
+    assert read.row_sets == {"dev-phase": "dev", "final": "final"}
     assert dev.start is not None
     assert (dev.start.isoformat(), dev.limits) == (
         "2024-06-01T00:00:00+00:00",
@@ -106,19 +106,19 @@ def test_a_bundle_becomes_phases_that_share_no_deciding_rows(tmp_path: Path) -> 
     assert (tmp_path / "to" / "pages" / "data-more.md").exists()
     assert (tmp_path / "to" / "rules.md").exists()
     with pytest.raises(InputError, match="exists already"):
-        found.write(tmp_path / "to")
+        read.write(tmp_path / "to")
 
 
 def test_a_challenge_becomes_phases_with_its_ways_of_showing_scores(tmp_path: Path) -> None:
-    found = imported(tmp_path, "evalai")
-    settings = settings_of(found, tmp_path)
+    read = imported(tmp_path, "evalai")
+    settings = settings_of(read, tmp_path)
     test = settings.phase["test"]
     assert (test.admit, test.private_rows) == ("listed", ("test",))
     assert (settings.in_phase("test").public.scores, settings.public.scores) == ("hidden", "board")
     assert settings.in_phase("test").final.count == 1
     assert (settings.metric.lower_is_better, settings.metric.decimals) == (True, 2)
     assert settings.metric.name.endswith("main.py(phase=dev, split=split, value=err)")
-    assert "phase Dev: max_submissions_per_month: 50" in found.left_out
+    assert "phase Dev: max_submissions_per_month: 50" in read.left_out
 
 
 def _with_another_key(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

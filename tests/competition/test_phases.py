@@ -55,7 +55,9 @@ def create(
 
 def labels(rows: Sequence[int] | Any, wrong: int) -> dict[str, list[Any]]:
     """Return a file of some rows whose first labels are wrong."""
-    cells = [1 - TRUTH[row] if at < wrong else TRUTH[row] for at, row in enumerate(rows)]
+    cells = [
+        1 - TRUTH[row] if position < wrong else TRUTH[row] for position, row in enumerate(rows)
+    ]
     return {"id": [IDS[row] for row in rows], "y": [str(cell) for cell in cells]}
 
 
@@ -162,17 +164,17 @@ def test_a_decision_by_the_view_of_a_phase_keeps_the_scores_of_the_others(tmp_pa
         competition.submit(labels(range(N_ROWS), 60), "B")
         clock.now = IN_FINAL
         competition.submit(labels(range(N_ROWS), 20), "A")
-        one, two = competition.in_phase("one"), competition.in_phase("two")
-        one.disqualify(first.submission, "a leak")
-        assert [row["team"] for row in one.leaderboard()] == ["B"]
-        assert [(row["team"], row["score"]) for row in two.leaderboard()] == [("A", 0.9)]
+        first_phase, second_phase = competition.in_phase("one"), competition.in_phase("two")
+        first_phase.disqualify(first.submission, "a leak")
+        assert [row["team"] for row in first_phase.leaderboard()] == ["B"]
+        assert [(row["team"], row["score"]) for row in second_phase.leaderboard()] == [("A", 0.9)]
 
         corrected = TRUTH.copy()
         corrected[:20] = 1 - corrected[:20]
         rows = list(zip(IDS, corrected, HALVES, strict=True))
         write_csv(tmp_path / "corrected.csv", ["id", "y", "Usage"], rows)
-        one.rescore(tmp_path / "corrected.csv", apply=True)
-        assert one.phase == "one"
+        first_phase.rescore(tmp_path / "corrected.csv", apply=True)
+        assert first_phase.phase == "one"
     with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
         assert [row["score"] for row in competition.in_phase("one").leaderboard()] == [0.8]
         assert [row["score"] for row in competition.in_phase("two").leaderboard()] == [1.0]
@@ -198,7 +200,9 @@ def test_the_names_of_instances_of_different_rows_do_not_begin_alike() -> None:
         "three": {"public_rows": 'a"] '},
     }
     prefixes = [group.prefix for group in instance_groups(settings_with(phases))]
-    assert not any(one.startswith(other) for one in prefixes for other in prefixes if one != other)
+    assert not any(
+        prefix.startswith(other) for prefix in prefixes for other in prefixes if prefix != other
+    )
 
 
 def test_a_file_counts_for_the_phase_that_is_open_or_named(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_program_is_an_ordinary_submission(
         again = competition.submit_program(path, "ants")
         by_file = competition.submit(tmp_path / "same.csv", "bees")
         (event,) = [
-            one for one in competition.events("submission") if one.payload["team"] == "ants"
+            event for event in competition.events("submission") if event.payload["team"] == "ants"
         ]
         assert first.trial is not None
         assert first.trial.end is End.OK
@@ -128,7 +128,7 @@ def test_a_failed_trial_counts_for_nothing(
         assert answer.trial is not None
         assert answer.trial.log == b"a line of the log"
         assert competition.quota_used("ants") == 0
-        assert [one.kind for one in competition.events()] == ["created"]
+        assert [event.kind for event in competition.events()] == ["created"]
     assert sandbox.runs == ["sample_inputs"]
 
 
@@ -176,7 +176,7 @@ def test_teams_may_send_the_same_file(
         ants = program_runs.receive(state, path, team="ants", received=clock())
         clock.now += timedelta(hours=1)
         bees = competition.submit_program(path, "bees").submitted
-        assert [one.team for one in competition.waiting_programs()] == ["ants"]
+        assert [program.team for program in competition.waiting_programs()] == ["ants"]
         again = competition.submit_program(path, "ants")
         assert (again.trial, competition.quota_used("ants")) == (None, 1)
         assert handler.answer_to_program(ants) == again.submitted

@@ -26,7 +26,7 @@ QUESTIONS: dict[str, Any] = {
     "place": {"of": "team", "text": "Place", "required": True},
 }
 SETTINGS = settings_of(question=QUESTIONS)
-DOCUMENTS = {key: one.model_dump() for key, one in SETTINGS.question.items()}
+DOCUMENTS = {key: question.model_dump() for key, question in SETTINGS.question.items()}
 
 
 @pytest.mark.parametrize(

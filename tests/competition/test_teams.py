@@ -33,8 +33,8 @@ def solution(tmp_path: Path) -> Path:
 @pytest.fixture
 def competition(tmp_path: Path, solution: Path, clock: Clock) -> Any:
     limits = {"per_day": 3, "total": 5}
-    with made(tmp_path, solution, clock, limits=limits, final={"rule": "chosen"}) as one:
-        yield one
+    with made(tmp_path, solution, clock, limits=limits, final={"rule": "chosen"}) as competition:
+        yield competition
 
 
 def board(competition: Competition) -> dict[str, int]:
@@ -61,7 +61,8 @@ def test_a_renamed_team_continues_under_its_new_name(
     assert competition.submit(file_of(tmp_path, 5), "new").status == "refused"
     assert board(competition) == {"new": 3, "other": 1}
     with Store.open(competition.folder / DATABASE_NAME) as store:
-        assert {one.instance for one in store.releases()} == {"old", "other"}  # it continues
+        instances = {release.instance for release in store.releases()}
+        assert instances == {"old", "other"}  # it continues
     competition.disqualify_team("old", "a reason")
     assert board(competition) == {"other": 1}
     competition.reinstate(team="new", reason="a mistake")
@@ -156,7 +157,7 @@ def test_a_new_epoch_has_one_instance_for_a_merged_team(
     with Competition.open(competition.folder, clock=Clock()) as opened:
         assert board(opened) == {"b": 2}
     with Store.open(competition.folder / DATABASE_NAME) as store:
-        assert {one.instance for one in store.releases(2)} == {"b"}
+        assert {release.instance for release in store.releases(2)} == {"b"}
 
 
 def test_refused(tmp_path: Path, solution: Path) -> None:

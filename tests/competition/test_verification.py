@@ -34,9 +34,9 @@ def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> 
         competition.verify_winner(1, "verified", note="The same file came out.")
         competition.verify_winner(2, "verified")
         assert competition.publication_warnings() == ()
-        following = competition.next_result()
-        assert following is not None
-        assert (following["unverified"], following["failed"]) == ([], [])
+        next_result = competition.next_result()
+        assert next_result is not None
+        assert (next_result["unverified"], next_result["failed"]) == ([], [])
         competition.publish()
         shown = competition.published_private_leaderboard()
         assert shown is not None

@@ -287,8 +287,8 @@ def test_of_teams_that_sent_the_same_file_only_those_asked_for_are_read(
     )
     with store._database.reading() as cursor:
         names = [(team, "", "same") for team in ("t1", "t3", "t9")]
-        found = submissions._find(cursor, names)
-    assert {name: one.submission for name, one in found.items()} == {
+        records = submissions._find(cursor, names)
+    assert {name: one.submission for name, one in records.items()} == {
         ("t1", "", "same"): 2,
         ("t3", "", "same"): 4,
     }
