@@ -492,7 +492,9 @@ class QuestionSection(ConfigSection):
 
 def _question_key(key: str) -> str:
     if not _QUESTION_KEY.fullmatch(key):
-        raise ValueError("a key has small letters, digits and _, at most 40, and no other first")
+        raise ValueError(
+            "a key has at most 40 small letters, digits and _, and begins with a letter"
+        )
     return key
 
 
@@ -645,7 +647,7 @@ class Settings(ConfigSection):
         if unranked and self.public.scope == "rank":
             raise ValueError(
                 f"[bracket.{unranked[0]}] ranked = false needs another [public] scope than "
-                f'"rank": its teams hold no rank'
+                f'"rank": its teams have no rank'
             )
         return self
 
@@ -661,9 +663,9 @@ class Settings(ConfigSection):
             return self
         check_phases(self.phase)
         if self.competition.late_until is not None:
-            raise ValueError("[competition] late_until is not possible beside phases")
+            raise ValueError("[competition] late_until is not possible with phases")
         if self.programs.sandbox:
-            raise ValueError("[programs] is not possible beside phases")
+            raise ValueError("[programs] is not possible with phases")
         for name, phase in self.phase.items():
             try:
                 settings = self.in_phase(name)

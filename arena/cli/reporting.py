@@ -46,7 +46,7 @@ ChartFolder = Annotated[
 
 Title = Annotated[str, typer.Option(help="The title of the report.")]
 Organiser = Annotated[str, typer.Option(help="Who organises, at the head of the report.")]
-Date = Annotated[str, typer.Option(help="The date at the head of the report, as it shall be read.")]
+Date = Annotated[str, typer.Option(help="The date at the head of the report, printed as given.")]
 Logo = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A picture at the head of the report.")
 ]

@@ -1,8 +1,8 @@
 """Combined private boards, ``[board.NAME]``: several metrics, or each task, as one score.
 
 Each is a finding of the private board. Its document is that of a board, ``arena/score/2``: ranks,
-possible winners and the corrected best score are those of the combination, at the level of
-``[analysis]`` for each board by itself.
+possible winners and the corrected best score are those of the combination. The level of
+``[analysis]`` holds for each board separately.
 """
 
 from __future__ import annotations

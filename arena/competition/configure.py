@@ -1,7 +1,7 @@
 """Changes of the settings and texts of a served competition, asked for in the browser.
 
-``competition.toml`` stays the truth: the change is written into it, with its comments kept, and
-applies because the scorer reads the file again. What may be changed is in
+``competition.toml`` stays the only source: the change is written into it, its comments are kept,
+and it applies because the scorer reads the file again. What may be changed is in
 :mod:`arena.changeable_settings`; the web process is not trusted with anything else.
 """
 

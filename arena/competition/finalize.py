@@ -387,7 +387,7 @@ def _can_change_finals(event: Event) -> bool:
     changes = event.payload.get("changes", ())
     if event.kind == "configuration":
         return "competition.baseline" in [key for key, *_ in changes]
-    return event.kind in FINAL_CAUSES  # a later private board changes nothing by itself
+    return event.kind in FINAL_CAUSES  # finalizing again changes no submission that counts
 
 
 def _of_the_board(value: Any) -> Any:
@@ -427,7 +427,7 @@ def final_document(state: CompetitionState) -> dict[str, Any]:
 
 
 def private_standings(document: Mapping[str, Any], ledger: Ledger) -> list[dict[str, Any]]:
-    """Return the standings of a document; teams without a rank stand where their scores are.
+    """Return the standings of a document by score, teams without a rank included.
 
     Teams have the names of the document. A team that was renamed or merged since has the number of
     submissions of its current name.

@@ -43,7 +43,7 @@ class LocalRuns:
     """Of the competition."""
     sandbox: Sandbox
     target: Path
-    """A folder for outputs, each in a folder of its own."""
+    """A folder for outputs, with a subfolder for each run."""
 
     def trial(self, program: Path) -> Outcome | tuple[Fault, ...]:
         """Run a program on the sample inputs; return its faults if it cannot be unpacked."""

@@ -1,4 +1,4 @@
-"""What everybody may know about the phases of a competition."""
+"""The public description of the phases of a competition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arena.types import Usage
 
 
 def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
-    """Return every phase for everybody: see ``CompetitionView.phases``."""
+    """Return the public description of each phase: see ``CompetitionView.phases``."""
     settings, now = state.with_phases, state.clock()
     opened = open_phases(settings, now)
     named = Admission.read(state.store).qualified if settings.phase else {}

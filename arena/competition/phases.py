@@ -154,8 +154,8 @@ class InstanceGroup:
     settings: Settings
     """Their mechanism, and as limit in total that of all phases together."""
     prefix: str = ""
-    """How the names of the instances begin: with the names of the rows as JSON, of which no two
-    begin alike."""
+    """The prefix of the names of the instances: the names of the rows as JSON. None begins with
+    another one."""
 
     def split(self, solution: Solution, every_phase: Settings) -> Solution:
         """Return a stored solution with the rows of the group."""

@@ -1,13 +1,13 @@
 """Programs as submissions: what is on record of a program and of its run on the hidden inputs.
 
-A program is received by an event of its own, which takes the place of its team in the limits at
-the time of its last byte. Its run on the hidden inputs becomes an ordinary submission, whose
-idempotency key is the id of the program and whose event has the figures of the run. A run that
-failed by a fault of the machine is set aside: the place is returned.
+A program is recorded by a separate event, which counts towards the limits of its team at the time
+of its last byte. Its run on the hidden inputs becomes an ordinary submission, whose idempotency key
+is the id of the program and whose event has the figures of the run. A program whose run failed by a
+fault of the machine is set aside, and no longer counts.
 
 A program could print hidden inputs into its output, and a fault of a file quotes cells, ids and
-columns. So a fault of such a submission has the kind of failure and rounded figures only, in
-the database as well: whatever shows faults cannot show more.
+columns. So a fault of such a submission has only the kind of failure and rounded figures, also in
+the database: nothing that shows faults can show more.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class ProgramRun:
     output: Path | None = None
     """What it wrote, of a run that ended well."""
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What the record keeps beside the figures: ``runner``, ``sandbox``, ``versions``, ``inputs``,
+    """Further fields of the record: ``runner``, ``sandbox``, ``versions``, ``inputs``,
     ``environment``, ``limits``, ``started`` and ``output_sha256``."""
 
     @property
@@ -136,7 +136,7 @@ def concealed(
 ) -> tuple[tuple[Fault, ...], str]:
     """Return the faults that a team is shown of a run's output, and the details for the organiser.
 
-    The faults of the output, whatever found them, become a single one without any detail.
+    All faults of the output are replaced by a single one without details.
     """
     if not faults or faults[0].kind == run.end:
         return faults, ""

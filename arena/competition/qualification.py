@@ -33,7 +33,7 @@ class Qualification:
     board: str
     """``final`` or ``public``: the board before it; empty: they do not follow from a board."""
     notes: tuple[str, ...]
-    """On teams at the limit that the board cannot tell apart, for the organiser."""
+    """On teams at the limit whose rank interval reaches across it, for the organiser."""
 
 
 def qualification(state: CompetitionState, phase: str, listed: Sequence[str] = ()) -> Qualification:
@@ -100,7 +100,7 @@ def _best_of_final_board(before: CompetitionState, phase: str, most: int) -> Qua
             for row in unsure
         )
         notes.append(
-            f"These rows do not decide whether {plural(len(unsure), 'team')} belong"
+            f"The private rows do not decide whether {plural(len(unsure), 'team')} belong"
             f"{'s' if len(unsure) == 1 else ''} to the best {most}: {named}."
         )
     return Qualification(phase, teams, "final", (*notes, *_more_than(teams, most)))

@@ -80,7 +80,7 @@ class BoardFacts:
     phases: tuple[str, ...] | None = None
     """Only the submissions of these phases count; None: those of all."""
     prefix: str = ""
-    """How the names of the mechanism's instances begin."""
+    """The prefix of the names of the mechanism's instances."""
 
     def per_instances(self) -> Iterator[BoardFacts]:
         """Yield the facts of each group of phases; the solution must be the stored one."""

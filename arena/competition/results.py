@@ -228,7 +228,7 @@ def _publishable(state: CompetitionState) -> tuple[int, dict[str, Any], str]:
     if others:
         raise UsageError(
             f"The rows that decide the phase {state.phase} decide {', '.join(others)} as well: "
-            f"publish after the end of it."
+            f"publish when all of these have ended."
         )
     digest, last = document_digest(document), _last_result(state)
     if last is not None and (last.state, last.sha256) == ("published", digest):

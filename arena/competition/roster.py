@@ -18,7 +18,7 @@ ROSTER_EVENTS = (BRACKET, ANSWERED, *TEAM_CHANGES)
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The teams of a competition that are more than teams, by their current names."""
+    """The baselines and the teams of brackets, by their current names."""
 
     baselines: tuple[str, ...] = ()
     """The organiser's own teams, the reference first."""

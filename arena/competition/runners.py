@@ -80,8 +80,8 @@ def run_of(
 ) -> ProgramRun:
     """Return the run that a runner reports of a program.
 
-    Whatever is not as a runner sends it is a fault of the machine, with the ``reason`` for the
-    organiser: the web process, which passes it on, may have been taken over.
+    A result that no runner would send is a fault of the machine, with the ``reason`` for the
+    organiser: the web process, which passes results on, may have been taken over.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _faults(
     signature: str,
     output: Path | None,
 ) -> Iterator[str]:
-    """Yield why a result does not count. Nothing after the first fault is looked at."""
+    """Yield why a result does not count. Checks rely on those before: only the first is valid."""
     if document.get("end") == "lost":
         yield "Two runners were lost with this program."
     name = str(document.get("runner"))

@@ -1,4 +1,4 @@
-"""Valid predictions that know nothing: those of the sample, and of rows that a file leaves out."""
+"""Valid constant predictions: for the sample, and for rows that a file leaves out."""
 
 from __future__ import annotations
 

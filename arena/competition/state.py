@@ -186,10 +186,7 @@ class CompetitionState:
         )
 
     def name_of(self, value: str) -> str:
-        """Return the name in the store of a value that each phase has: its own where there are any.
-
-        Where there are no phases, it is the name without a phase.
-        """
+        """Return the name in the store of a value of the phase; without phases the given name."""
         return f"{value} {self.phase}" if self.phase else value
 
     @property

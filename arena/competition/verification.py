@@ -1,7 +1,7 @@
 """Verification of winners: whether the organiser could reproduce a final submission.
 
-It stands between the private board and its publication, and changes no rank: a submission that
-fails is disqualified by a decision of its own.
+It is recorded between finalizing and publishing, and changes no rank: to disqualify a submission
+that fails is a separate decision.
 """
 
 from __future__ import annotations

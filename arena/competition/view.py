@@ -516,7 +516,7 @@ class CompetitionView:
 
         ``board``: those of a combined board, ``[board.NAME]``.
 
-        Teams that are not ranked, such as the baselines, stand where their scores are. Once a
+        Teams that are not ranked, such as the baselines, are listed by their scores too. Once a
         submission was verified, ``verification`` (``verified``, ``failed`` or None) and
         ``verification_note`` follow.
 

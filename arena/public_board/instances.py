@@ -135,8 +135,7 @@ class PerTeam:
 class PerCompetition:
     """One instance for all teams: a submission of any of them can change what others are shown.
 
-    Each of the organiser's baselines has an instance of its own, so that it counts as no
-    participant.
+    Each of the organiser's baselines has a separate instance: it does not count as a participant.
     """
 
     def __init__(self, *, outside: Sequence[str] = ()) -> None:
@@ -167,7 +166,7 @@ class PerRank:
     greater_is_better
         The direction of the scores.
     outside
-        Teams that hold no rank: the organiser's baselines. Each has an instance of its own.
+        Teams that hold no rank: the organiser's baselines. Each has a separate instance.
     """
 
     def __init__(self, *, greater_is_better: bool, outside: Sequence[str] = ()) -> None:

@@ -98,7 +98,7 @@ class _AheadLog:
 
     log: ReleaseLog
     prefix: str
-    """How the names of the instances begin."""
+    """The prefix of the names of the instances."""
     upcoming: list[int] = field(default_factory=list)
 
     def state_of(self, instance: str) -> Mapping[str, Any]:
@@ -152,7 +152,7 @@ class Releaser:
     budget: int | None = None
     baseline_team: str | None = None
     prefix: str = ""
-    """How the names of the instances begin, where other public rows have instances as well."""
+    """The prefix of the names of the instances, if other public rows have instances as well."""
     _clipped: bool = field(init=False)
     _template: Evaluation = field(init=False)
     """The values that are the same for every submission."""

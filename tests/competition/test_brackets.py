@@ -67,7 +67,7 @@ def test_a_team_keeps_its_brackets_by_any_name_and_a_merged_one_has_those_of_bot
 @pytest.mark.parametrize(
     ("sections", "said"),
     [
-        ({"bracket": {"x": {"ranked": False}}, "public": {"scope": "rank"}}, "hold no rank"),
+        ({"bracket": {"x": {"ranked": False}}, "public": {"scope": "rank"}}, "have no rank"),
         ({"bracket": {"a, b": {}}}, "no comma"),
         ({"bracket": {"": {}}}, "printable characters"),
         ({"competition": {"baseline": ["a", "a"]}}, "named once"),

@@ -1,4 +1,4 @@
-"""Phases: dates, rows, limits and boards of their own, and what they refuse."""
+"""Phases: separate dates, rows, limits and boards, and what they refuse."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ REFUSED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
     (
         {"one": {}},
         {"deadline": "2026-03-01", "late_until": "2026-03-02"},
-        "late_until is not possible beside phases",
+        "late_until is not possible with phases",
     ),
 ]
 
@@ -359,7 +359,9 @@ def test_the_best_teams_qualify_and_their_files_are_carried_over(tmp_path: Path)
         admitted = competition.qualify("final", apply=True)
         assert (admitted.teams, admitted.board) == (("A", "B"), "final")
         (note,) = admitted.notes
-        assert note.startswith("These rows do not decide whether 2 teams belong to the best 2: B")
+        assert note.startswith(
+            "The private rows do not decide whether 2 teams belong to the best 2: B"
+        )
         carried = [row for row in competition.submissions() if row["phase"] == "final"]
         assert [(row["team"], row["status"]) for row in carried] == [
             ("A", "accepted"),

@@ -120,7 +120,7 @@ def try_program(
     gpus: Annotated[int, typer.Option(min=0, help="GPUs.")] = 0,
     max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of its output.")] = 100_000_000,
 ) -> None:
-    """Run a program at home as the organiser's machine would: the same sandbox, the same limits.
+    """Run a program on your machine, with the sandbox and the limits of the organiser's machine.
 
     What it prints is shown. The exit code is 1 if the run fails.
     """
@@ -221,8 +221,8 @@ def rerun(
     """Run programs again on this machine, and compare what they write with what is stored.
 
     The result is put on record. The same predictions make a submission verified, which boards show;
-    nothing else changes. Exits with 1 if one gives others. To run them on a fresh machine, restore
-    a backup of the competition there.
+    nothing else changes. Exits with 1 if any prediction differs. To run them on another machine,
+    restore a backup of the competition there.
     """
     if bool(submissions) == finalists:
         raise UsageError("Name submissions, or give --finalists.")

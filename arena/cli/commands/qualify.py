@@ -33,8 +33,9 @@ def qualify(
 ) -> None:
     """Name the teams that may submit in a phase, as its key admit says.
 
-    Without --apply nothing is changed. The list says which teams at the limit the rows cannot tell
-    apart. It is a decision: it stays when the board before it changes, and arena phases says so.
+    Without --apply nothing is changed. Notes name the teams whose rank interval crosses the limit.
+    The list is a decision: it stays when the board of the earlier phase changes, and arena phases
+    says so.
     """
     with open_competition(directory, wait) as competition:
         admitted = competition.qualify(phase, team or (), apply=apply)

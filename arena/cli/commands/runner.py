@@ -29,8 +29,8 @@ def runner(
 ) -> None:
     """Run programs of a served competition on this machine, one after the other.
 
-    It asks the server for work, so it needs no address of its own. It refuses programs whose inputs
-    or environment it does not hold. SIGTERM ends it; the run under way is given to another runner.
+    It requests programs from the server, so it needs no public address. It refuses programs whose
+    inputs or environment it does not have. SIGTERM ends it; another runner gets the current run.
     """
     from arena.cli.console import say_note
     from arena.plugin.manager import PluginManager
