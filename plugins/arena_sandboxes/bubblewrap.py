@@ -27,7 +27,7 @@ from arena.programs.environments import Environment, variables
 from arena.utils.text import printable
 from arena_sandboxes.devices import gpu_nodes
 from arena_sandboxes.filter import program_filter
-from arena_sandboxes.groups import OF_SANDBOX, Group, group_for, has_groups
+from arena_sandboxes.groups import OF_SANDBOX, SECONDS_TO_END, Group, group_for, has_groups
 from arena_sandboxes.output import take_output
 from arena_sandboxes.watch import Watch
 
@@ -87,7 +87,6 @@ _REMEDIES = {
 }
 """What bubblewrap says -> what to do about it."""
 _TRY_SECONDS = 20
-_SECONDS_TO_END = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +261,7 @@ class _Started:
                 os.close(self._scratch)
             if self._first is not None:
                 # The first process of the namespace ends after all others, a moment later.
-                ended = select.select([self._first], [], [], _SECONDS_TO_END)[0]
+                ended = select.select([self._first], [], [], SECONDS_TO_END)[0]
                 os.close(self._first)
                 if not ended:
                     raise SandboxError(

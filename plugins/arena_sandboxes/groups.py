@@ -21,7 +21,8 @@ _PERIOD = 100_000
 """Microseconds in which the processor time of a group is counted."""
 OF_SANDBOX = 5
 """Processes of the sandbox itself, which its limit must admit too."""
-_SECONDS_TO_END = 10.0
+SECONDS_TO_END = 10.0
+"""Within which killed processes must have ended."""
 _numbers = itertools.count()
 
 
@@ -77,13 +78,13 @@ class Group(ABC):
         SandboxError
             If some are left.
         """
-        until = time.monotonic() + _SECONDS_TO_END
+        until = time.monotonic() + SECONDS_TO_END
         while processes := self.processes():
             self._kill(processes)
             if time.monotonic() > until:
                 raise SandboxError(
                     f"{len(processes)} processes of a program could not be ended within "
-                    f"{_SECONDS_TO_END:g} s. Restart this machine before it runs another one."
+                    f"{SECONDS_TO_END:g} s. Restart this machine before it runs another one."
                 )
             time.sleep(0.002)
 
@@ -118,7 +119,7 @@ def _remove_left(parent: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    until = time.monotonic() + _SECONDS_TO_END
+    until = time.monotonic() + SECONDS_TO_END
     while True:
         try:
             folder.rmdir()
