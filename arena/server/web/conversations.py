@@ -23,9 +23,13 @@ MOST_UNANSWERED = 10
 
 def _text(text: str) -> str:
     text = text.replace("\r\n", "\n").strip()
+    _check_length(text)
+    return text
+
+
+def _check_length(text: str) -> None:
     if not 0 < len(text) <= LONGEST:
         raise Problem(422, _("A message has 1 to {most} characters.").format(most=f"{LONGEST:,}"))
-    return text
 
 
 def ask(call: Call, text: str) -> Message:
@@ -206,11 +210,12 @@ async def _show_all(call: Call, problem: Problem | None = None, status: int = 20
 @refusals_on(_show_all)
 async def _reply(call: Call) -> Response:
     fields = await read_fields(call.request, call.competition.limits)
-    published = fields.get("published", "").strip() if fields.get("kind") == "publish" else ""
-    if fields.get("kind") == "publish" and not published:
-        raise Problem(422, _("Write the question as everybody may read it."))
-    if len(published) > LONGEST:
-        raise Problem(422, _("A message has 1 to {most} characters.").format(most=f"{LONGEST:,}"))
+    published = ""
+    if fields.get("kind") == "publish":
+        published = fields.get("published", "").strip()
+        if not published:
+            raise Problem(422, _("Write the question as everybody may read it."))
+        _check_length(published)
     reply(
         call,
         models.NewMessage.model_construct(
