@@ -57,6 +57,34 @@ def check_rows(
         raise InputError(sentence.format(rows=_listed([name(p) for p in found], total)))
 
 
+def check_labelled_scores(
+    scores: Array,
+    positive: npt.NDArray[np.bool_],
+    *,
+    purpose: str,
+    row_number: RowNumber | None,
+) -> None:
+    """Check scores and their labels; ``purpose`` says what both labels are needed for.
+
+    Raises
+    ------
+    InputError
+        If a score is not a finite number, or all labels are the same.
+    UsageError
+        If there is not one label for each score.
+    """
+    if len(scores) != len(positive):
+        raise UsageError(f"There are {len(positive):,} labels for {len(scores):,} scores.")
+    check_rows(
+        lambda rows: ~np.isfinite(scores[rows]),
+        len(scores),
+        "{rows}: the score is not a finite number.",
+        row_number,
+    )
+    if positive.all() or not positive.any():
+        raise InputError(f"All labels are the same: {purpose} the scores needs both labels.")
+
+
 def _listed(numbers: list[int], total: int) -> str:
     if total == 1:
         return f"Row {numbers[0]}"

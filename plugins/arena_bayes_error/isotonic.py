@@ -13,9 +13,8 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import InputError, UsageError
 from arena.types import FloatArray, IntArray
-from arena_bayes_error.checks import as_rows, check_rows, two_valued
+from arena_bayes_error.checks import as_rows, check_labelled_scores, two_valued
 from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
 from arena_bayes_error.sampling import group_codes
 
@@ -58,16 +57,9 @@ def from_ordered_scores(
     """
     array = as_rows(scores, "scores").astype(np.float64)
     positive = two_valued(labels, "labels")
-    if len(array) != len(positive):
-        raise UsageError(f"There are {len(positive):,} labels for {len(array):,} scores.")
-    check_rows(
-        lambda rows: ~np.isfinite(array[rows]),
-        len(array),
-        "{rows}: the score is not a finite number.",
-        options.get("row_number"),
+    check_labelled_scores(
+        array, positive, purpose="calibrating", row_number=options.get("row_number")
     )
-    if positive.all() or not positive.any():
-        raise InputError("All labels are the same: calibrating the scores needs both labels.")
     codes = group_codes(options.get("clusters"), len(array))
     wrong, tested = (
         _mean_of(losses, options)

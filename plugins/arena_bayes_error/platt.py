@@ -12,10 +12,10 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import InputError, UsageError
+from arena.errors import InputError
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import Tabular
-from arena_bayes_error.checks import as_rows, check_rows, two_valued
+from arena_bayes_error.checks import as_rows, check_labelled_scores, two_valued
 from arena_bayes_error.estimate import (
     BayesErrorEstimate,
     Options,
@@ -110,16 +110,7 @@ def fit_platt(
     scores: FloatArray, positive: npt.NDArray[np.bool_], **options: Unpack[Options]
 ) -> PlattFit:
     """Return the maximum likelihood scaling; raises like :func:`from_scores`."""
-    if len(scores) != len(positive):
-        raise UsageError(f"There are {len(positive):,} labels for {len(scores):,} scores.")
-    check_rows(
-        lambda rows: ~np.isfinite(scores[rows]),
-        len(scores),
-        "{rows}: the score is not a finite number.",
-        options.get("row_number"),
-    )
-    if positive.all() or not positive.any():
-        raise InputError("All labels are the same: scaling the scores needs both labels.")
+    check_labelled_scores(scores, positive, purpose="scaling", row_number=options.get("row_number"))
     if bool(_separated(scores, positive[None, :])[0]):
         raise InputError(
             "The scores separate the two labels perfectly, so the likelihood has no maximum. Add "
