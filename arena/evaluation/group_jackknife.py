@@ -11,9 +11,10 @@ alone instead: the parts take no longer than all rows do, and the mean follows e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,9 @@ _FEWEST_GROUPS = 10
 """With fewer rows, or clusters of rows, a call on every resample costs little more."""
 _LEAST_AGREEMENT = 0.95
 _LARGEST_RATIO = 1.5
+
+_ScoreParts: TypeAlias = Callable[[PredictionBlocks, npt.NDArray[np.uint8]], FloatArray]
+"""Returns the ``(m, k)`` scores of submissions under k columns of weights of the rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,12 +91,19 @@ def group_jackknife(
     MetricError
         If a call exceeds the time limit of the metric, or its process dies.
     """
-    given: dict[str, Any] = {"workers": workers, "progress": progress, "must_take_rows": True}
-    if _may_be_mean(metric, truth, predictions, scores, seed, given):
+    score_parts = partial(
+        score_under_weights,
+        metric,
+        truth,
+        workers=workers,
+        progress=progress,
+        must_take_rows=True,
+    )
+    if _may_be_mean(score_parts, predictions, scores, len(truth), seed=seed):
         n_units = len(truth) if clusters is None else int(clusters.max()) + 1
         most = n_units if n_units <= MOST_OF_A_MEAN else _GROUPS
         groups = _random_groups(len(truth), strata, clusters, seed, most)
-        mean = _influence_on_mean(metric, truth, predictions, scores, groups, given)
+        mean = _jackknife_of_mean(score_parts, predictions, scores, groups)
         if mean is not None:
             return mean
     groups = _random_groups(len(truth), strata, clusters, seed, _GROUPS)
@@ -102,13 +113,7 @@ def group_jackknife(
     without = (groups[:, np.newaxis] != np.arange(n_groups)).astype(np.uint8)
     halves = draw_halves(n_groups, _HALVES, seed)
     try:
-        called = score_under_weights(
-            metric,
-            truth,
-            predictions,
-            np.concatenate([without, halves[groups]], axis=1),
-            **given,
-        )
+        called = score_parts(predictions, np.concatenate([without, halves[groups]], axis=1))
     except DrawnRowsError:
         return Jackknife(None, 0, np.nan)
     defined = np.all(np.isfinite(called), axis=0)  # a half may lack a class
@@ -124,36 +129,30 @@ def group_jackknife(
 
 
 def _may_be_mean(
-    metric: Metric,
-    truth: npt.NDArray[Any],
+    score_parts: _ScoreParts,
     predictions: PredictionBlocks,
     scores: FloatArray,
+    n_rows: int,
+    *,
     seed: int,
-    given: Mapping[str, Any],
 ) -> bool:
     """Return whether the scores of the first submissions are the means of those of random parts."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**32 - 1, 3)))
-    parts = rng.permutation(np.arange(len(truth)) % _PARTS)
+    parts = rng.permutation(np.arange(n_rows) % _PARTS)
     probed = predictions.subset(np.arange(min(_PROBED, len(scores))))
-    mean = _influence_on_mean(metric, truth, probed, scores[:_PROBED], parts, given)
-    return mean is not None
+    return _jackknife_of_mean(score_parts, probed, scores[:_PROBED], parts) is not None
 
 
-def _influence_on_mean(
-    metric: Metric,
-    truth: npt.NDArray[Any],
-    predictions: PredictionBlocks,
-    scores: FloatArray,
-    groups: IntArray,
-    given: Mapping[str, Any],
+def _jackknife_of_mean(
+    score_parts: _ScoreParts, predictions: PredictionBlocks, scores: FloatArray, groups: IntArray
 ) -> Jackknife | None:
-    """Return the influence of groups on a mean, from a call on each; None: it is not their mean."""
+    """Return the influence of groups, from a call on each; None: a score is not their mean."""
     n_groups = int(groups.max()) + 1
     if n_groups < _PARTS:
         return None
     alone = (groups[:, np.newaxis] == np.arange(n_groups)).astype(np.uint8)
     try:
-        called = score_under_weights(metric, truth, predictions, alone, **given)
+        called = score_parts(predictions, alone)
     except DrawnRowsError:
         return None
     means = called @ (np.bincount(groups) / len(groups))
