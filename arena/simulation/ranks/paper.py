@@ -173,12 +173,14 @@ def compared(
         what = f"best of {m:,} models wins on {n:,} rows"
         sets = "1 set" if one.sets == 1 else f"{one.sets:,} sets"
         precision = f"standard error {one.error:.2g} over {sets} of models"
-        rows.append(_beside("win frequency", what, published.get((n, m)), one.by_set, precision))
+        rows.append(
+            _compared("win frequency", what, published.get((n, m)), one.by_set, note=precision)
+        )
     return rows
 
 
-def _beside(
-    where: str, what: str, published: float | None, by_set: Sequence[float], note: str = ""
+def _compared(
+    where: str, what: str, published: float | None, by_set: Sequence[float], *, note: str
 ) -> Reproduced:
     """Return the mean over sets of models, compared with the study's single set.
 
@@ -190,39 +192,35 @@ def _beside(
         return Reproduced(where, what, None, mean, None, note)
     if count < _FEWEST_SETS:
         why = f"{note}; fewer than {_FEWEST_SETS} sets of models: not compared"
-        return Reproduced(where, what, published, mean, None, why.lstrip("; "))
+        return Reproduced(where, what, published, mean, None, why)
     spread = float(np.std(by_set, ddof=1)) * math.sqrt(1 + 1 / count)
     reach = float(stdtrit(count - 1, 0.975)) * spread
     why = f"{note}; another set of models would be within {reach:.2g} (95%), on other data"
-    return within(where, what, published, mean, reach, why.lstrip("; "))
+    return within(where, what, published, mean, reach, why)
 
 
-_RANKS_IN_THE_TEXT: Sequence[tuple[int, int, int, float, float]] = (
-    (100_000, 100, 10, 0.05, 6),
-    (100_000, 100, 10, 0.95, 16),
-    (100_000, 100, 30, 0.05, 21),
-    (100_000, 100, 30, 0.95, 46),
-    (10_000, 3_000, 1, 0.5, 12),
-    (10_000, 3_000, 1, 0.9, 50),
-)
-"""Test rows, models, true rank, quantile over the tests, and the published rank."""
+_RANKS_IN_THE_TEXT: Mapping[tuple[int, int], Sequence[tuple[int, float, float]]] = {
+    (100_000, 100): ((10, 0.05, 6), (10, 0.95, 16), (30, 0.05, 21), (30, 0.95, 46)),
+    (10_000, 3_000): ((1, 0.5, 12), (1, 0.9, 50)),
+}
+"""Test rows and models -> true rank, quantile over the tests, and the published rank."""
 
 
 def ranks_in_the_text(result: RankSimulation) -> list[Reproduced]:
     """Return the quantiles of competition ranks that the text of the study names."""
     rows = []
-    for n, m, rank, share, published in _RANKS_IN_THE_TEXT:
+    for (n, m), ranks in _RANKS_IN_THE_TEXT.items():
         if n not in result.scores.competition or m > len(result.scores.true):
             continue
-        by_set = [
-            float(found.quantiles[rank - 1, QUANTILES.index(share)])
-            for found in (
-                rank_quantiles(result.scores.part(own), n, m)
-                for own in disjoint_sets(len(result.scores.true), m)
-            )
+        quantiles = [
+            rank_quantiles(result.scores.part(models), n, m).quantiles
+            for models in disjoint_sets(len(result.scores.true), m)
         ]
-        what = f"{share:.0%} quantile of the rank of model {rank} of {m:,} on {n:,} rows"
-        rows.append(_beside("text", what, published, by_set, f"{len(by_set):,} sets of models"))
+        note = f"{len(quantiles):,} sets of models"
+        for rank, share, published in ranks:
+            by_set = [float(of_set[rank - 1, QUANTILES.index(share)]) for of_set in quantiles]
+            what = f"{share:.0%} quantile of the rank of model {rank} of {m:,} on {n:,} rows"
+            rows.append(_compared("text", what, published, by_set, note=note))
     return rows
 
 
