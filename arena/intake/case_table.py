@@ -289,7 +289,8 @@ def _nested_value(names: Sequence[str], name: str) -> str | None:
     Several values for each algorithm are an error.
     """
     parts = [column.rpartition(".")[::2] for column in names]
-    algorithms, values = ({part[at]: None for part in parts} for at in (0, 1))
+    algorithms = dict.fromkeys(algorithm for algorithm, _ in parts)
+    values = dict.fromkeys(value for _, value in parts)
     is_nested = len(parts) == len(algorithms) * len(values) and "" not in algorithms
     if not parts or not is_nested or any(value.isdecimal() for value in values):
         return None
@@ -334,13 +335,15 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
     ]
     if len(algorithms) != 1:
         three = _recognised_three(table, columns)
+        if three is not None:
+            return three
         algorithms = [
             name
             for name, cells in zip(table.names, table.columns, strict=True)
             if _ALGORITHM_WORDS & set(_words(name)) and name not in given and _holds_texts(cells)
         ]
-        if three[1] or three[0] != columns or len(algorithms) != 1 or not _has_cases(table):
-            return three
+        if len(algorithms) != 1 or not _has_cases(table):
+            return columns, ()
     columns = replace(columns, algorithm=algorithms[0])
     note = f"Column {show(algorithms[0])} holds the algorithms"
     usual = (_CASE_NAMES, _FURTHER_CASE_NAMES, _DATA_SETS)
@@ -357,10 +360,13 @@ def _has_cases(table: RawTable) -> bool:
     return not {name.casefold() for name in table.names}.isdisjoint(_USUAL_CASES | _DATA_SETS)
 
 
-def _recognised_three(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tuple[str, ...]]:
-    """Return the roles of a table of algorithms, cases and values, if one name says which is which.
+def _recognised_three(
+    table: RawTable, columns: CaseColumns
+) -> tuple[CaseColumns, tuple[str, ...]] | None:
+    """Return the roles of a table of algorithms, cases and values, and a note about them.
 
-    Exactly one column holds numbers with a fraction or no other numbers: the values.
+    None: the names do not tell. Exactly one column holds numbers with a fraction or no other
+    numbers: the values.
     """
     listed = [
         (name, cells)
@@ -374,7 +380,7 @@ def _recognised_three(table: RawTable, columns: CaseColumns) -> tuple[CaseColumn
     texts = [name for name, cells in listed if _holds_texts(cells)]
     named = [name for name in texts if _ALGORITHM_WORDS & set(_words(name))]
     if len(listed) != 3 or len(texts) != 2 or len(named) != 1 or columns != _PLAIN:
-        return columns, ()
+        return None
     case = next(name for name in texts if name != named[0])
     value = next(name for name, _ in listed if name not in texts)
     note = (
@@ -394,8 +400,22 @@ def _words(name: str) -> list[str]:
 
 
 def _holds_texts(cells: Any) -> bool:
-    words = pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(to_text(cells)))).to_pylist()
-    return any(word not in _MISSING and not is_number(word.replace(",", ".")) for word in words)
+    return not _are_numbers(_present(_words_in(cells)))
+
+
+def _words_in(cells: Any) -> list[str]:
+    """Return the different texts of a column, in lower case and without spaces around them."""
+    words: list[str] = pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(to_text(cells)))).to_pylist()
+    return words
+
+
+def _present(words: Sequence[str]) -> list[str]:
+    """Return the words that do not stand for a missing value."""
+    return [word for word in words if word not in _MISSING]
+
+
+def _are_numbers(words: Sequence[str]) -> bool:
+    return all(is_number(word.replace(",", ".")) for word in words)
 
 
 def _roles(table: RawTable, columns: CaseColumns, name: str) -> dict[str, str]:
@@ -445,12 +465,13 @@ def _roles(table: RawTable, columns: CaseColumns, name: str) -> dict[str, str]:
 
 def _may_be_values(cells: Any) -> bool:
     """Return whether a column holds fractions, or right and wrong answers, and nothing else."""
-    text = pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(to_text(cells))))
-    words = [word for word in text.to_pylist() if word not in _MISSING]
-    if len(cells) > len(text) and {*words} <= {*_RIGHT_OR_WRONG}:
+    distinct = _words_in(cells)
+    words = _present(distinct)
+    if len(cells) > len(distinct) and {*words} <= {*_RIGHT_OR_WRONG}:
         return True
-    numeric = all(is_number(word.replace(",", ".")) for word in words)
-    return numeric and any(not re.fullmatch("[+-]?[0-9]+([.]0+)?", word) for word in words)
+    return _are_numbers(words) and any(
+        not re.fullmatch("[+-]?[0-9]+([.]0+)?", word) for word in words
+    )
 
 
 def _value_column(roles: Mapping[str, str], left: Sequence[str], name: str) -> str:
