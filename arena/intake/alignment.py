@@ -74,12 +74,12 @@ maps an altered id and its original to the same text."""
 
 def _without_offset(ids: Any) -> Any:
     """Return points in time without their offset from UTC; other texts unchanged."""
-    for form, kept in (
+    for pattern, replacement in (
         (r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:[0-9.]+)?(Z|[+-]\d\d:?\d\d)?$", r"\1 \2\3"),
         (r"^(\d{4}-\d\d-\d\d \d\d:\d\d):00(\.0+)?$", r"\1"),
         (r"^(\d{4}-\d\d-\d\d) 00:00$", r"\1"),
     ):
-        ids = pc.replace_substring_regex(ids, form, kept)
+        ids = pc.replace_substring_regex(ids, pattern, replacement)
     return ids
 
 
@@ -270,9 +270,9 @@ def _common_cause(reasons: npt.NDArray[np.int8]) -> str | None:
 
 
 def alike(names: Sequence[str], differ: Callable[[int, int], bool]) -> tuple[str, str] | None:
-    """Return two names that seem to be one, written in two ways; None: there are none.
+    """Return two names that seem to be the same name written in two ways; None: there are none.
 
-    ``differ`` says of two positions whether something shows that the names are different.
+    ``differ`` tells whether the names at two positions are known to be different.
 
     >>> alike(["1", "2", "1.0"], lambda a, b: False), alike(["a", "A"], lambda a, b: True)
     (('1', '1.0'), None)

@@ -35,7 +35,7 @@ _INFINITE = r"^[+-]?inf(inity)?$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$"
 _NUMBER_FORMS = r"^0*([0-9]+?)(\.0+)?$", r"\1"
-"""A pattern, and what it is replaced by, that makes 01, 1.0 and 1 the same text."""
+"""A pattern and its replacement, which make 01, 1.0 and 1 the same text."""
 _MINUS = "\N{MINUS SIGN}"
 
 _BAD_CELLS = (
@@ -143,8 +143,8 @@ def report_cells(
 def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -> tuple[Any, ...]:
     """Return text columns with decimal points, if the whole file uses decimal commas.
 
-    Both commas and points in one file are a fault, because either could be thousands separators;
-    so are commas of which each has three digits behind it and more than a zero before it.
+    Both commas and points in one file are a fault, because either could be thousands separators.
+    So are commas if each of them could separate thousands, as in 1,500 but not in 0,500.
     """
     commas = [pc.match_substring(column, ",") for column in columns]
     if not any(pc.any(mask).as_py() for mask in commas):
@@ -269,10 +269,8 @@ def is_missing(column: Any) -> npt.NDArray[np.bool_]:
     ([False, True, True, True], array([False,  True]))
     """
     text = pc.utf8_lower(pc.utf8_trim_whitespace(to_text(column)))
-    found: npt.NDArray[np.bool_] = pc.is_in(text, pa.array(["", *NOT_A_NUMBER])).to_numpy(
-        zero_copy_only=False
-    )
-    return found
+    missing = pc.is_in(text, pa.array(["", *NOT_A_NUMBER]))
+    return np.asarray(missing.to_numpy(zero_copy_only=False))
 
 
 def is_number(text: Any) -> Any:

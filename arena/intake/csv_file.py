@@ -66,10 +66,10 @@ def read_csv(
     ----------
     data
         Valid UTF-8 without a byte order mark. Lines end in LF, CRLF or CR; fields are separated by
-        comma, semicolon, tab or ``|``, or by blanks if the first line has none of these. First
-        lines that begin with ``#`` are comments if they have another number of fields than the line
-        below, or if that line has the first expected name. Rows at the end without any content
-        are ignored. Parsing takes about three times its size in memory.
+        comma, semicolon, tab or ``|``, or by blanks if the first line has none of these. Lines
+        at the start that begin with ``#`` are comments if the first other line has another number
+        of fields, or the first expected name. Empty rows at the end are ignored. Parsing takes
+        about three times its size in memory.
     expected
         Names by which the delimiter is recognised, that of the ids first; empty: the delimiter with
         the most fields.
@@ -144,7 +144,7 @@ def _count_records(data: bytes, start: int) -> int:
 
 
 def _without_empty_end(columns: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the columns without the last rows if all their cells are empty: spreadsheets'."""
+    """Return the columns without empty rows at the end, which spreadsheets write."""
     if not len(columns[0]) or any(column[-1].as_py().strip() for column in columns):
         return columns
     has_content = np.zeros(len(columns[0]), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Finds the header of a CSV text: what stands before it, what separates fields, and the names."""
+"""Finds the header of a CSV text: the lines before it, the delimiter and the column names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CsvHeader:
     """The columns of a CSV text, and where its rows begin."""
 
     data: bytes
-    """The text; with tabs in the place of blanks if these separate its fields."""
+    """The text, with tabs instead of blanks if blanks separate its fields."""
     names: tuple[str, ...]
     delimiter: str
     end: int
@@ -99,21 +99,21 @@ def find_header(
 
 def end_of_blank_lines(data: bytes, start: int) -> int:
     """Return where the first line at or after ``start`` begins that is not blank."""
-    found = _BLANK_LINES.match(data, start)
-    return found.end() if found else start
+    blank = _BLANK_LINES.match(data, start)
+    return blank.end() if blank else start
 
 
 def _end_of_record(data: bytes, start: int) -> int:
     """Return the end of the record at ``start``; quoted fields may contain line ends."""
-    quotes, at = 0, start
-    while at < min(len(data), start + _MAX_HEADER):
-        found = _LINE_END.search(data, at)
-        if found is None:
+    quotes, position = 0, start
+    while position < min(len(data), start + _MAX_HEADER):
+        line_end = _LINE_END.search(data, position)
+        if line_end is None:
             return len(data)
-        quotes += data.count(b'"', at, found.start())
-        at = found.end()
+        quotes += data.count(b'"', position, line_end.start())
+        position = line_end.end()
         if quotes % 2 == 0:
-            return at
+            return position
     first = _LINE_END.search(data, start)
     return first.end() if first else len(data)
 
@@ -150,23 +150,23 @@ def _skip_comments(data: bytes, start: int, expected: Sequence[str]) -> tuple[in
     many fields, by the separator of that line, and lacks the first expected name, such as the id's.
     """
     starts: list[int] = []
-    at = start
-    while data.startswith(_COMMENT, at) and len(starts) < _MOST_COMMENTS:
-        starts.append(at)
-        line_end = _LINE_END.search(data, at)
-        at = end_of_blank_lines(data, len(data) if line_end is None else line_end.end())
-    if not starts or at == len(data):
+    position = start
+    while data.startswith(_COMMENT, position) and len(starts) < _MOST_COMMENTS:
+        starts.append(position)
+        line_end = _LINE_END.search(data, position)
+        position = end_of_blank_lines(data, len(data) if line_end is None else line_end.end())
+    if not starts or position == len(data):
         return start, 0
-    first = _line(data, at, _end_of_record(data, at))
+    first = _line(data, position, _end_of_record(data, position))
     best, fields = _split_header(first, frozenset(expected), _DELIMITERS)
     if expected and expected[0] in fields:
-        return at, len(starts)
+        return position, len(starts)
     delimiter = best if len(fields) > 1 else None
     n_fields = _n_fields(first, delimiter)
-    for number, (begin, end) in enumerate(itertools.pairwise([*starts, at])):
+    for number, (begin, end) in enumerate(itertools.pairwise([*starts, position])):
         if _n_fields(_line(data, begin, end), delimiter) == n_fields:
             return begin, number
-    return at, len(starts)
+    return position, len(starts)
 
 
 def _is_separated_by_blanks(data: bytes, start: int, end: int) -> bool:

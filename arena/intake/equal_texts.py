@@ -63,7 +63,7 @@ def written_time(column: Any) -> Any:
 
 
 def first_written(texts: Sequence[str]) -> list[str]:
-    """Return different texts, with the first one of each point in time in place of its others.
+    """Return different texts, with each point in time in the form in which it is first written.
 
     >>> first_written(["2024-01-01T00:00Z", "x", "2024-01-01 01:00+01:00"])
     ['2024-01-01T00:00Z', 'x', '2024-01-01T00:00Z']
@@ -76,7 +76,7 @@ def first_written(texts: Sequence[str]) -> list[str]:
         codes = pc.fill_null(encoded, -1).to_numpy()
         _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
         first = np.where(codes < 0, first, firsts[inverse])
-    return [texts[at] for at in first.tolist()]
+    return [texts[position] for position in first.tolist()]
 
 
 def locate_equal(texts: Any, expected: Any) -> IntArray:

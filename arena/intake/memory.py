@@ -243,7 +243,7 @@ def arrow_table(
     Raises
     ------
     UsageError
-        If it is something else; the message says what was given.
+        If the data have no form that can be read; the message says what was given.
     InputError
         If a column cannot be converted.
     """
@@ -275,7 +275,7 @@ def arrow_table(
 def _is_document(data: Any) -> bool:
     """Return whether data are nested as JSON documents are, and not a dictionary of columns."""
     if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(one, Mapping) for one in data)
+        return bool(data) and all(isinstance(row, Mapping) for row in data)
     if not isinstance(data, Mapping) or not data:
         return False
     return all(isinstance(cell, _SCALARS) for cell in data.values()) or any(
@@ -348,7 +348,7 @@ def _table_of_pandas(what: str, data: Any, index: str | None) -> Any:
     try:
         return pa.Table.from_pandas(data, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError):
-        columns = [_column(data.iloc[:, at]) for at in range(data.shape[1])]
+        columns = [_column(data.iloc[:, position]) for position in range(data.shape[1])]
         return pa.Table.from_arrays(columns, names=[str(name) for name in data.columns])
 
 

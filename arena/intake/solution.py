@@ -245,7 +245,7 @@ def _check_names(
 
 
 def _no_single_target(free: Sequence[str], traits: MetricTraits) -> str:
-    """Return what to do about columns of which any could be the target, or none."""
+    """Return the message if no column, or several, could be the target."""
     if not free and not traits.joint_targets:
         return "There is no target column."
     if not free:

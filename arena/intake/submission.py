@@ -212,7 +212,7 @@ def _predictions(
 def _with_optional(
     cells: dict[str, Any], form: SubmissionForm, layout: Layout, order: IntArray | None
 ) -> dict[str, Any]:
-    """Return the columns with any valid value in the place of empty cells that may be empty."""
+    """Return the columns with a valid value in each empty cell that may be empty."""
     optional = np.asarray(form.optional)
     if order is not None:
         optional = np.where(order[:, np.newaxis] < 0, False, optional[order])

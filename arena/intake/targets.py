@@ -113,9 +113,9 @@ def read_targets(
 def filled(
     read: ReadTargets, usage: npt.NDArray[np.uint8], place: Place, faults: FaultList
 ) -> ReadTargets:
-    """Return targets with a value in the place of each that is not known.
+    """Return targets with a placeholder for each value that is missing.
 
-    It is the lower median of those of the same usage, so that no other value seems to occur there.
+    It is the lower median of the target in the rows of the same usage: a value that occurs there.
     A target without any value in the rows of a usage, and a ranked row without any value, are
     faults.
     """
