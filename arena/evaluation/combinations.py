@@ -31,6 +31,7 @@ from arena.evaluation.scores import (
     influence_values,
     is_black_box,
     is_mean_of_rows,
+    mean_correction,
     resample_block,
     score_under_weights,
     weighted_means,
@@ -518,7 +519,7 @@ class _Influenced(_Resampled):
             if self.combination.how == "geometric":
                 scores = resample_block(part.metric, own_truth, own, once[:count])[:, 0]
                 slope /= scores
-            unbiased = np.sqrt(count / max(count - 1, 1) * (n - 1) / n) if self.by_task else 1.0
+            unbiased = mean_correction(count, n) if self.by_task else 1.0
             values[:, rows] += influence * (slope * n / count * unbiased)[:, np.newaxis]
         if self.combination.how == "geometric":
             values *= self.resample(truth, predictions, once)

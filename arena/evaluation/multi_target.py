@@ -17,7 +17,12 @@ from arena.errors import MetricError
 from arena.evaluation.binding import part_of_context
 from arena.evaluation.black_box import scorer_of
 from arena.evaluation.predictions import MappedPredictions
-from arena.evaluation.scores import influence_values, is_black_box, resample_block
+from arena.evaluation.scores import (
+    influence_values,
+    is_black_box,
+    mean_correction,
+    resample_block,
+)
 from arena.evaluation.shared_weights import weights_on
 from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
@@ -188,9 +193,9 @@ class _InfluencedMeanOverTargets(_ResampledMeanOverTargets):
             if own is None:
                 continue
             rows, count = slice(None) if part.rows is None else part.rows, own.shape[1]
-            # The mean of the rows that are there: of n rows, each has n / count times its effect.
-            unbiased = np.sqrt(count / max(count - 1, 1) * (n - 1) / n)
-            values[:, rows] += own * (n / count * unbiased / len(parts))
+            # In a mean of fewer rows each has n / count times the effect.
+            scale = n / count * mean_correction(count, n) / len(parts)
+            values[:, rows] += own * scale
         return values
 
 

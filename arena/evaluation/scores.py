@@ -277,6 +277,18 @@ def _each_by_itself(
     return scores
 
 
+def mean_correction(count: int, n: int) -> float:
+    """Return the factor of the influence values of ``count`` of n rows.
+
+    It corrects the variance for the mean of these rows, which is subtracted from their values, in
+    place of that of all n rows.
+
+    >>> mean_correction(10, 10), round(mean_correction(2, 10), 3)
+    (1.0, 1.342)
+    """
+    return float(np.sqrt(count / max(count - 1, 1) * (n - 1) / n))
+
+
 def influence_values(
     metric: Metric,
     truth: npt.NDArray[Any],

@@ -34,8 +34,8 @@ def private_board(result: ScoreResult) -> Board:
     from arena.scoring.result import unranked_rows
 
     score = score_format(result.standings, result.display)
-    kept = {"baseline": result.baseline, "unranked": result.unranked}
-    notes = [not_ranked(row, score) for row in unranked_rows(kept) if row["score"] is not None]
+    document = {"baseline": result.baseline, "unranked": result.unranked}
+    notes = [not_ranked(row, score) for row in unranked_rows(document) if row["score"] is not None]
     return replace(board, notes=(*board.notes, *notes))
 
 

@@ -1,4 +1,4 @@
-"""What stands above a report: its title, who organises, when, and a logo."""
+"""The heading of a report: its title, the organiser, a date and a logo."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MOST_BYTES = 500_000
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The organiser's own words at the head of a report; what is empty is not shown."""
+    """The heading that the organiser gives a report; empty fields are left out."""
 
     title: str = ""
     organiser: str = ""
     date: str = ""
-    """As it shall be read: a report without it is the same on any day."""
+    """Printed as it is. There is no default, so that a report does not depend on the day."""
     logo: str = ""
     """A picture as a ``data:`` address, so that the page stays one file."""
 

@@ -104,7 +104,7 @@ class Report:
     words: Vocabulary = TEAMS
     """The nouns for teams and rows in the page's own sentences."""
     heading: Heading = NO_HEADING
-    """Who organises and when, above the title; its own title is not shown."""
+    """The organiser, date and logo above the title; :attr:`title` is shown, not its title."""
 
     def under(self, heading: Heading) -> Report:
         """Return the report with this heading; an empty title leaves that of the report."""

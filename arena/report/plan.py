@@ -118,22 +118,23 @@ def questions_report(questions: QuestionPlan) -> Report:
         ("better", "worse", "lead", "shown now", "cases", "at least", "at most", "tasks"),
         tuple(
             (
-                one.better,
-                one.worse,
-                one.lead,
-                one.shown,
-                _whole(one.cases),
-                _whole(one.cases_low),
-                _whole(one.cases_high),
-                _whole(one.tasks),
+                pair.better,
+                pair.worse,
+                pair.lead,
+                pair.shown,
+                _whole(pair.cases),
+                _whole(pair.cases_low),
+                _whole(pair.cases_high),
+                _whole(pair.tasks),
             )
-            for one in questions.neighbours
+            for pair in questions.neighbours
         ),
     )
     about = (
         "For a paired test of each pair alone, if the true difference is the lead on this table. "
-        "Its interval gives the least and the most cases; no most: it may be 0. Tasks are the "
-        "number needed where those of the table are a sample of many tasks."
+        "The ends of its interval give the smallest and the largest number of cases; without a "
+        "largest number, the difference may be 0. Tasks: the number needed if those of the table "
+        "are a sample of many tasks."
     )
     return Report(
         title=f"How many cases show a difference? ({questions.metric})",
@@ -148,7 +149,7 @@ def questions_report(questions: QuestionPlan) -> Report:
 
 
 def _needed_cells(label: str, one: NeededRows) -> tuple[Any, ...]:
-    """Return the rows for a probability; without an answer if the interval is too wide for one."""
+    """Return the cells of a probability; the estimates are empty if the interval is too wide."""
     interval = (
         f"at least {one.low:,.0f}" if one.high is None else f"{one.low:,.0f} to {one.high:,.0f}"
     )
@@ -200,10 +201,10 @@ def _rows_section(plan: Plan, metric: str) -> Section:
     text = (
         "Of the pilot's own submissions. A probability is given under a normal and a nonparametric "
         "prior of the true scores, which the pilot does not show; the interval does not depend on "
-        "a prior. Where no number is given, the pilot does not tell it: submissions may be equally "
-        "good there, or nearly. More submissions, or more rows of each, would narrow it. Power: of "
-        "a paired test of two submissions named in advance. Winner shown: the winner is shown to "
-        "be better than every other submission, which needs more rows.\n\n"
+        "a prior. Where no number is given, the pilot does not determine it: submissions may be "
+        "equally good there, or nearly so. More submissions, or more rows of each, would narrow "
+        "the interval. Power: of a paired test of two submissions named in advance. Winner shown: "
+        "the winner is shown to be better than every other submission, which needs more rows.\n\n"
         f"{plan.submissions:,} submissions on {plan.pilot_rows:,} private rows. The standard error "
         f"of the difference of two of them is {plan.standard_error:.3g} in {metric} (median over "
         f"pairs)."

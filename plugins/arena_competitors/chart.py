@@ -46,17 +46,17 @@ def feedback_chart(verdicts: Sequence[Verdict], metric: str) -> Chart:
     Mechanisms with the same name but for their parameters have one colour and are joined, so that
     mechanisms can be compared at equal feedback. One that shows no gain that was tried is left out.
     """
-    shown = [one for one in verdicts if one.smallest_gain is not None]
-    names = {one.mechanism: one.mechanism.partition("(")[0] for one in shown}
+    shown = [verdict for verdict in verdicts if verdict.smallest_gain is not None]
+    names = {verdict.mechanism: verdict.mechanism.partition("(")[0] for verdict in shown}
     values = [
         {
-            "mechanism": one.mechanism,
-            "name": names[one.mechanism],
-            "gain": one.smallest_gain,
-            "bias": one.bias,
-            "high": one.bias if one.bias_high is None else one.bias_high,
+            "mechanism": verdict.mechanism,
+            "name": names[verdict.mechanism],
+            "gain": verdict.smallest_gain,
+            "bias": verdict.bias,
+            "high": verdict.bias if verdict.bias_high is None else verdict.bias_high,
         }
-        for one in shown
+        for verdict in shown
     ]
     x = quantitative("gain", f"smallest honest gain shown in nine of ten trials ({metric})")
     y = quantitative("bias", f"largest bias under attack ({metric})", scale={"zero": True})

@@ -13,7 +13,7 @@ _STEPS = np.concatenate([np.arange(10, 100) * 10.0**power for power in range(-5,
 def leaderboard_error_bound(
     n_rows: int, submissions: int, eta: float | FloatArray, level: float = DEFAULT_LEVEL
 ) -> FloatArray:
-    """Return what the leaderboard error of a Ladder exceeds with a chance of ``1 - level`` at most.
+    """Return an upper bound of the leaderboard error of a Ladder that holds with this confidence.
 
     The error after k submissions is the difference of the released loss and the best true loss so
     far, in shares of the range of the loss. It is at most ``eta + epsilon``, with epsilon from

@@ -89,7 +89,8 @@ class Ladder:
     def review(self, board: PublicBoard) -> Sequence[str]:
         """Return a warning if the step is the default, or if it leaves nothing to be released."""
         low, high = steps.require_bounded_scores(self.name, board, self.start)
-        step = self._share(board.n_rows, board.budget) * (high - low)
+        share = self._share(board.n_rows, board.budget)
+        step = share * (high - low)
         blocked = steps.warnings_if_nothing_passes(self.name, "eta", step, board)
         if blocked or self.eta is not None:
             return blocked
@@ -98,15 +99,14 @@ class Ladder:
             if board.budget is None
             else f"for at most {board.budget:,} submissions"
         )
-        share = self._share(board.n_rows, board.budget)
         bound = leaderboard_error_bound(board.n_rows, board.budget or board.n_rows, share)
         error = float(bound) * (high - low)
         return [
             f"The mechanism ladder has no eta, so its step is {step:.3g}, from {board.n_rows:,} "
             f"public rows {submissions}: smaller improvements are not shown. With this step the "
-            f"guarantee of Blum and Hardt (2015) is tightest: with 95% the best true score differs "
-            f"from the one shown by at most {error:.3g}. If you know the "
-            f"smallest gain that matters, give it as eta; else use ladder-free, whose step is the "
+            f"bound of Blum and Hardt (2015) is smallest: with 95% confidence the best true score "
+            f"differs from the one shown by at most {error:.3g}. If you know the smallest "
+            f"gain that matters, give it as eta; else use ladder-free, whose step is the "
             f"standard error of each improvement."
         ]
 

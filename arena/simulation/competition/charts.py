@@ -235,9 +235,14 @@ def seeds_chart(found: MechanismComparison, measure: Measure) -> Chart:
     means: Specification = {
         "data": {
             "values": [
-                {"mechanism": one.mechanism, "value": one.mean, "low": one.low, "high": one.high}
-                for one in summaries
-                if one is not None
+                {
+                    "mechanism": summary.mechanism,
+                    "value": summary.mean,
+                    "low": summary.low,
+                    "high": summary.high,
+                }
+                for summary in summaries
+                if summary is not None
             ]
         },
         "encoding": {"x": encoding["x"], "y": encoding["y"]},

@@ -232,10 +232,12 @@ def kinds_without_accepted(
     Raises
     ------
     InputError
-        If that is so of every kind.
+        If no submission of any kind was accepted.
     """
     kind_of = {
-        one.team(account): one.kind for one in participants for account in range(one.kind.accounts)
+        participant.team(account): participant.kind
+        for participant in participants
+        for account in range(participant.kind.accounts)
     }
     sent = [record for record in state.store.submissions() if record.team in kind_of]
     accepted = {kind_of[record.team] for record in sent if record.status == "accepted"}

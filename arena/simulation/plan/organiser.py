@@ -254,12 +254,14 @@ class Advice:
         if own.attacked:
             return [
                 Decision(
-                    "mechanism" + (", the default" if one.mechanism == own.mechanism else ""),
-                    one.mechanism,
-                    f"largest bias of the public score {_measured_bias(one)}; {_shown_gain(one)}",
-                    f"arena attack: {one.submissions:,} submissions on {one.public_rows:,} rows",
+                    "mechanism" + (", the default" if attacked.mechanism == own.mechanism else ""),
+                    attacked.mechanism,
+                    f"largest bias of the public score {_measured_bias(attacked)}; "
+                    f"{_shown_gain(attacked)}",
+                    f"arena attack: {attacked.submissions:,} submissions on "
+                    f"{attacked.public_rows:,} rows",
                 )
-                for one in own.attacked
+                for attacked in own.attacked
             ]
         effect = "limits what random submissions gain from the public score"
         if own.attack_bias is not None:
@@ -345,8 +347,9 @@ class Advice:
             text
             + "Measured: "
             + "; ".join(
-                f"{one.mechanism}, largest bias {_measured_bias(one)}, {_shown_gain(one)}"
-                for one in own.attacked
+                f"{attacked.mechanism}, largest bias {_measured_bias(attacked)}, "
+                f"{_shown_gain(attacked)}"
+                for attacked in own.attacked
             )
             + "."
         )
@@ -452,15 +455,15 @@ class Advice:
         return document
 
 
-def _measured_bias(one: Attacked) -> str:
-    bound = "" if one.bias_high is None else f" (at most {one.bias_high:.2g}, 95%)"
-    return f"{one.bias:.2g}{bound} by {one.worst_attack}"
+def _measured_bias(attacked: Attacked) -> str:
+    bound = "" if attacked.bias_high is None else f" (at most {attacked.bias_high:.2g}, 95%)"
+    return f"{attacked.bias:.2g}{bound} by {attacked.worst_attack}"
 
 
-def _shown_gain(one: Attacked) -> str:
-    if one.smallest_gain is None:
+def _shown_gain(attacked: Attacked) -> str:
+    if attacked.smallest_gain is None:
         return "no honest gain that was tried is shown in nine of ten trials"
-    return f"honest gains from {one.smallest_gain:.2g} are shown in nine of ten trials"
+    return f"honest gains from {attacked.smallest_gain:.2g} are shown in nine of ten trials"
 
 
 def _tau(one: MetricSeparation) -> str:

@@ -293,7 +293,8 @@ def _neighbours(
     better, worse = pair.algorithms
     differences = (pair.values[0] - pair.values[1]) * (1 if greater_is_better else -1)
     n, variance, lead = len(differences), _variance(pair, differences), float(differences.mean())
-    reach = float(ndtri((1 + level) / 2)) * float(np.sqrt(variance / n))
+    critical = float(ndtri((1 + level) / 2))
+    reach = critical * float(np.sqrt(variance / n))
 
     def cases_for(difference: float) -> float | None:
         return factor * variance / difference**2 if difference > 0 else None
@@ -303,8 +304,7 @@ def _neighbours(
     if codes is not None and lead > 0 and len(counts := np.bincount(codes)) >= _FEWEST_TASKS:
         by_task = np.bincount(codes, weights=differences) / counts
         # Student's t needs that many more than the normal test (Guenther 1981).
-        more = float(ndtri((1 + level) / 2)) ** 2 / 2
-        tasks = factor * float(by_task.var(ddof=1)) / lead**2 + more
+        tasks = factor * float(by_task.var(ddof=1)) / lead**2 + critical**2 / 2
     return NeighbourPlan(
         better=better,
         worse=worse,
