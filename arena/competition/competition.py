@@ -244,12 +244,13 @@ class Competition(CompetitionView):
     def rerun_program(self, submission: int) -> Rerun:
         """Run the program of a submission again, and compare what it writes with the record.
 
-        The same predictions make it a verified submission; the board does not change.
+        The same predictions make it a verified submission; the board does not change. The result
+        is "no program" if no program wrote the submission.
 
         Raises
         ------
         UsageError
-            If no program wrote the submission.
+            If there is no accepted submission of this number.
         SandboxError
             If this machine could not run it.
         """
@@ -257,8 +258,8 @@ class Competition(CompetitionView):
 
         return rerun(self._state, submission)
 
-    def program_finalists(self) -> list[int]:
-        """Return the final submissions that programs wrote; a UsageError before finalize."""
+    def finalists(self) -> list[int]:
+        """Return the final submissions of every phase; a UsageError before finalize."""
         from arena.competition.reruns import finalists
 
         return finalists(self._state)

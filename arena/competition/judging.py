@@ -17,7 +17,7 @@ from arena.interfaces import Metric, traits_of
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.public_board.mechanism import public_rows
 from arena.scoring.splits import rows_of
-from arena.types import Fault, PredictionKind, Solution
+from arena.types import Fault, FloatArray, PredictionKind, Solution
 
 _REFUSED = "refused by the metric"
 """The kind of a fault whose message the metric's author wrote for participants."""
@@ -93,6 +93,19 @@ class Judge:
             return Judgement(fault=fault)
         log_failure(error, f"{submission_name}, on the private rows")
         return Judgement(public, detail=f"On the private rows: {error}")
+
+    def scores(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Return the scores on the public and on the private rows, NaN where there is none.
+
+        A split without rows is left out.
+
+        Parameters
+        ----------
+        values
+            As in :meth:`judge`.
+        """
+        each_split = (self.public_rows, rows_of(self.solution, "private"))
+        return np.array([self._score(values, rows)[0] for rows in each_split if rows.any()])
 
     def block(self, values: npt.NDArray[Any], rows: Any) -> Any:
         """Return one submission as a block: ``(1, n)`` or ``(1, n, n_columns)``."""

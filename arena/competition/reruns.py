@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,20 @@ from arena.competition.local_runs import LocalRuns
 from arena.competition.program_runs import kept_program, programs
 from arena.competition.programs import INVALID, RERUN, ProgramRecord, ProgramRun
 from arena.competition.state import CompetitionState
+from arena.competition.submit import judge_of
 from arena.competition.verification import verify_winner
 from arena.errors import UsageError
 from arena.intake import named_file
+
+NO_PROGRAM = "no program"
+RESULTS: Mapping[str, str] = {
+    "bytes": "the same file",
+    "values": "the same predictions",
+    "score": "{differences}, and the scores are the same",
+    "differs": "{differences}, and so do the scores",
+    NO_PROGRAM: "no program wrote it, so that it cannot be run again",
+}
+"""What a run that did not fail can give -> how that is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +38,7 @@ class Rerun:
     submission: int
     team: str
     result: str
-    """``bytes`` (the same file), ``values`` (the same predictions), ``differs``, or how it
-    failed."""
+    """A key of :data:`RESULTS`, or how the run failed."""
     largest_difference: float | None = None
     """Between two predictions of a cell; None if they are the same, or labels or texts."""
     n_different: int = 0
@@ -43,21 +54,19 @@ class Rerun:
     def __str__(self) -> str:
         """Return it as a sentence.
 
-        >>> print(Rerun(3, "ants", "differs", 0.25, 7))
-        Submission 3 of ants: 7 predictions differ, by at most 0.25.
+        >>> print(Rerun(3, "ants", "score", 0.25, 7))
+        Submission 3 of ants: 7 predictions differ, by at most 0.25, and the scores are the same.
         """
-        said = {"bytes": "the same file", "values": "the same predictions"}.get(self.result)
-        if self.result == "differs":
-            least = self.largest_difference
-            most = "" if least is None else f", by at most {least:.3g}"
-            differ = "prediction differs" if self.n_different == 1 else "predictions differ"
-            said = f"{self.n_different:,} {differ}{most}"
-        said = said or f"the run failed ({self.result})"
-        return f"Submission {self.submission} of {self.team}: {said}."
+        largest = self.largest_difference
+        differ = "prediction differs" if self.n_different == 1 else "predictions differ"
+        most = "" if largest is None else f", by at most {largest:.3g}"
+        sentence = RESULTS.get(self.result, f"the run failed ({self.result})")
+        sentence = sentence.format(differences=f"{self.n_different:,} {differ}{most}")
+        return f"Submission {self.submission} of {self.team}: {sentence}."
 
 
 def finalists(state: CompetitionState) -> list[int]:
-    """Return the final submissions that programs wrote.
+    """Return the final submissions of every phase, whether programs wrote them or not.
 
     Raises
     ------
@@ -67,26 +76,28 @@ def finalists(state: CompetitionState) -> list[int]:
     finalized = state.store.events("finalized")
     if not finalized:
         raise UsageError("The final submissions are not known yet: run arena finalize first.")
-    finals = finalized[-1].payload["finals"]
-    written = _programs_of_submissions(state)
-    return sorted(number for numbers in finals.values() for number in numbers if number in written)
+    last = {event.payload.get("phase", ""): event.payload["finals"] for event in finalized}
+    return sorted(
+        {number for finals in last.values() for numbers in finals.values() for number in numbers}
+    )
 
 
 def rerun(state: CompetitionState, submission: int) -> Rerun:
     """Run the program of a submission again on this machine, and put the result on record.
 
-    The same predictions make it a verified submission, which boards show. Nothing else changes.
+    The same predictions make it a verified submission, which boards show. Nothing else changes. Of
+    a submission that no program wrote, nothing is recorded.
 
     Raises
     ------
     UsageError
-        If no program wrote the submission, or it was not accepted.
+        If there is no accepted submission of this number.
     SandboxError, InputError
         If the machine cannot run it.
     """
     written = _programs_of_submissions(state).get(submission)
     if written is None:
-        raise UsageError(f"Submission {submission} was not written by a program that counts.")
+        return Rerun(submission, _team_of(state, submission), NO_PROGRAM)
     program, before = written
     sandbox = state.manager.sandboxes.resolve(state.settings.programs.sandbox)
     with tempfile.TemporaryDirectory() as folder:
@@ -116,6 +127,13 @@ def rerun(state: CompetitionState, submission: int) -> Rerun:
     return compared
 
 
+def _team_of(state: CompetitionState, submission: int) -> str:
+    for record in state.ledger.records(numbers={submission}):
+        if record.status == "accepted":
+            return record.team
+    raise UsageError(f"There is no accepted submission {submission}.")
+
+
 def _programs_of_submissions(
     state: CompetitionState,
 ) -> dict[int, tuple[ProgramRecord, dict[str, Any]]]:
@@ -141,27 +159,23 @@ def _compared(
     if run.about.get("output_sha256") == before.get("output_sha256"):
         return "bytes", None, 0
     of_phase = state.in_phase(program.phase)
-    file = named_file(run.output, program.team)
-    _, read = next(of_phase.examine([file]))
+    _, read = next(of_phase.examine([named_file(run.output, program.team)]))
     if read.values is None:
         return INVALID, None, 0
-    stored = _stored(of_phase, submission)
-    return _differences(read.values.reshape(stored.shape), stored)
+    stored = _stored(of_phase, submission).reshape(read.values.shape)
+    different = read.values != stored
+    if not different.any():
+        return "values", None, 0
+    largest = None
+    if stored.dtype == np.float64:
+        largest = float(np.abs(read.values[different] - stored[different]).max())
+    judge = judge_of(of_phase)
+    scores, scores_before = judge.scores(read.values), judge.scores(stored)
+    is_same = np.isfinite(scores).any() and np.array_equal(scores, scores_before, equal_nan=True)
+    return "score" if is_same else "differs", largest, int(different.sum())
 
 
 def _stored(state: CompetitionState, submission: int) -> npt.NDArray[Any]:
     ((_, block),) = state.store.predictions([submission]).blocks(1)
     values: npt.NDArray[Any] = block[0]
     return values
-
-
-def _differences(
-    again: npt.NDArray[Any], stored: npt.NDArray[Any]
-) -> tuple[str, float | None, int]:
-    different = again != stored
-    if not different.any():
-        return "values", None, 0
-    largest = None
-    if stored.dtype == np.float64:
-        largest = float(np.abs(again[different] - stored[different]).max())
-    return "differs", largest, int(different.sum())

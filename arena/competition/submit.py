@@ -194,6 +194,12 @@ class _Stored(NamedTuple):
     release: Release | None
 
 
+def judge_of(state: CompetitionState) -> Judge:
+    """Return what scores predictions of a phase, or of a competition without phases."""
+    plugin = state.manager.metrics.plugin_of(state.settings.metric.specification)
+    return Judge(state.solution, state.metric, plugin)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _PhaseHandler:
     """Judges the files of a phase and releases their scores."""
@@ -213,9 +219,7 @@ class _PhaseHandler:
         ``sharing``: that of another phase of the group. Both have one releaser: it knows the files
         of the other phase which a new one is compared with.
         """
-        metric_name = state.settings.metric.specification
-        plugin = state.manager.metrics.plugin_of(metric_name)
-        judge = Judge(state.solution, state.metric, plugin)
+        judge = judge_of(state)
         if sharing is not None:
             return cls(state, judge, sharing.reader, sharing.releaser)
         reader = PublicRowReader(state.store, judge.public_rows)

@@ -51,3 +51,14 @@ def test_init_and_submit(
     assert again.stdout == "Submission 1 of ants: the same file.\n"
     document(arena("programs", "rerun", "1", "-C", "c", "--json"), "programs-rerun")
     document(arena("programs", "run", "-C", "c", "--json"), "programs-run")
+
+    (tmp_path / "bees.csv").write_text((tmp_path / "c" / "sample_submission.csv").read_text())
+    imported = arena("import", "bees.csv", "-C", "c")
+    assert (imported.returncode, "no program wrote these files" in imported.stderr) == (0, True)
+    assert arena("finalize", "-C", "c").returncode == 0
+    finalists = arena("programs", "rerun", "--finalists", "-C", "c")
+    assert finalists.returncode == 1
+    assert [line.split(": ")[1] for line in finalists.stdout.splitlines()] == [
+        "the same file.",
+        "no program wrote it, so that it cannot be run again.",
+    ]

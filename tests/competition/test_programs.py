@@ -292,27 +292,42 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox
 ) -> None:
     path = write_program(tmp_path / "main.py", output=GOOD)
+    write_csv(tmp_path / "file.csv", ["id", "y"], [(f"r{i}", 0.5) for i in range(N_ROWS)])
     with make() as competition:
         competition.submit_program(path, "ants")
+        competition.submit(tmp_path / "file.csv", "bees")
         with pytest.raises(UsageError, match="run arena finalize"):
-            competition.program_finalists()
+            competition.finalists()
         competition.finalize(intervals=False)
-        assert competition.program_finalists() == [1]
+        assert competition.finalists() == [1, 2]
         same = competition.rerun_program(1)
         assert str(same) == "Submission 1 of ants: the same file."
-        run, others = sandbox.run, [GOOD + "\n", GOOD.replace("r9,0.15", "r9,0.4"), "id,y\n"]
+        run = sandbox.run
+        others = [
+            GOOD + "\n",
+            GOOD.replace("r9,0.15", "r9,0.1500001"),
+            "id,y\n" + "".join(f"r{row},0.5\n" for row in range(N_ROWS)),
+            "id,y\n",
+        ]
+        n_reruns = 1 + len(others)
         sandbox.run = lambda job, box: _writing(run(job, box), others.pop(0))  # type: ignore[method-assign]
-        told = [str(competition.rerun_program(1)) for _ in range(3)]
+        told = [str(competition.rerun_program(1)) for _ in range(len(others))]
         assert told == [
             "Submission 1 of ants: the same predictions.",
-            "Submission 1 of ants: 1 prediction differs, by at most 0.25.",
+            "Submission 1 of ants: 1 prediction differs, by at most 1e-07, and the scores are the "
+            "same.",
+            "Submission 1 of ants: 59 predictions differ, by at most 0.5, and so do the scores.",
             "Submission 1 of ants: the run failed (output invalid).",
         ]
-        assert len(competition.events("program rerun")) == 4
+        assert len(competition.events("program rerun")) == n_reruns
         assert len(competition.events("verification")) == 2
+        assert str(competition.rerun_program(2)) == (
+            "Submission 2 of bees: no program wrote it, so that it cannot be run again."
+        )
+        assert len(competition.events("program rerun")) == n_reruns
         assert competition.audit() == ()
-        with pytest.raises(UsageError, match="not written by a program"):
-            competition.rerun_program(2)
+        with pytest.raises(UsageError, match="no accepted submission 3"):
+            competition.rerun_program(3)
 
 
 def _writing(outcome: Outcome, text: str) -> Outcome:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from arena.cli import options
-from arena.cli.console import console, print_document, say_error
+from arena.cli.console import console, print_document, say_error, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.submission_output import count_answers, print_answer
 from arena.errors import UsageError
@@ -73,6 +73,11 @@ def import_(
     with open_competition(directory, wait) as competition:
         with ProgressDisplay() as progress:
             answers = list(competition.import_folder(folder, manifest=manifest, progress=progress))
+        if competition.settings.programs.sandbox:
+            say_note(
+                "This competition runs programs, and no program wrote these files: arena programs "
+                "rerun cannot verify them."
+            )
         display = competition.settings.display(public=True)
         files = {one["submission"]: one["file"] for one in competition.submissions()}
     if as_json:

@@ -211,9 +211,7 @@ def rerun(
     submissions: Annotated[
         list[int] | None, typer.Argument(metavar="SUBMISSION...", help="Numbers of submissions.")
     ] = None,
-    finalists: Annotated[
-        bool, typer.Option("--finalists", help="All final submissions of programs.")
-    ] = False,
+    finalists: Annotated[bool, typer.Option("--finalists", help="All final submissions.")] = False,
     directory: Directory = None,
     wait: Wait = 30.0,
     as_json: options.AsJson = False,
@@ -221,21 +219,20 @@ def rerun(
     """Run programs again on this machine, and compare what they write with what is stored.
 
     The result is put on record. The same predictions make a submission verified, which boards show;
-    nothing else changes. Exits with 1 if any prediction differs. To run them on another machine,
-    restore a backup of the competition there.
+    nothing else changes. Exits with 1 if any prediction differs, or if no program wrote a
+    submission. To run them on another machine, restore a backup of the competition there.
     """
     if bool(submissions) == finalists:
         raise UsageError("Name submissions, or give --finalists.")
     with open_competition(directory, wait) as competition:
-        chosen = competition.program_finalists() if finalists else submissions or []
-        results = [competition.rerun_program(submission) for submission in chosen]
+        chosen = competition.finalists() if finalists else submissions or []
+        results = []
+        for submission in chosen:
+            results.append(competition.rerun_program(submission))
+            if not as_json:
+                console().print(printable(str(results[-1])), soft_wrap=True)
     if as_json:
         rows = [asdict(result) for result in results]
         print_document({"schema": "arena/programs-rerun/1", "reruns": rows})
-    else:
-        for result in results:
-            console().print(printable(str(result)), soft_wrap=True)
-        if not results:
-            console().print("No final submission was written by a program.")
     if not all(result.is_same for result in results):
         raise typer.Exit(1)
