@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from starlette.background import BackgroundTask
@@ -30,6 +31,7 @@ from arena.server.web.body import check_confirmed, read_fields, read_many, recei
 from arena.server.web.call import Call, may_download
 from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
+from arena.server.web.feed import atom
 from arena.server.web.language import _
 from arena.server.web.limits import sender
 from arena.server.web.mail import address_of, mail_lost_key, mailing_competitions
@@ -196,6 +198,22 @@ def _announcements(call: Call, *, below: int, most: int | None = None) -> dict[s
 
 async def _show_announcements(call: Call) -> Response:
     return _page(call, "announcements.html", **_announcements(call, below=1))
+
+
+async def _feed(call: Call) -> Response:
+    """Return the announcements as a feed, or 304 if its reader has them."""
+    facts, name = call.competition.facts, call.competition.name
+    title = facts.title or facts.name
+    body = atom(
+        call.site.announcements.of(name),
+        title=f"{title}: {_('Announcements')}",
+        author=", ".join(facts.server.organisers) or title,
+        address=api.address(call, f"/{name}"),
+    )
+    headers = {"ETag": f'"{sha256(body).hexdigest()[:16]}"', "Cache-Control": "no-cache"}
+    if headers["ETag"] in call.request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type="application/atom+xml", headers=headers)
 
 
 def _page_number(call: Call, n_rows: int) -> int:
@@ -916,6 +934,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", "/private/{version}", "reader", "read", _private),
     ("GET", "/admin/result", "organiser", "admin", _next_result),
     ("GET", "/announcements", "reader", "read", _show_announcements),
+    ("GET", "/announcements.atom", "reader", "read", _feed),
     ("GET", "/submit", "anyone", "read", _show_submit),
     ("POST", "/submit", "member", "submit", _submit),
     ("POST", "/check", "member", "submit", _check),
