@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.types import FloatArray, IntArray
 
@@ -55,22 +56,50 @@ def size_degrees_of_freedom(units: IntArray, weights: FloatArray | None = None) 
     return float(squares.sum() ** 2 / (squares**2).sum() - 1)
 
 
-def fewest_units(units: IntArray, codes: IntArray) -> int:
-    """Return the number of rows, or clusters, of the code that is in the fewest.
+def effective_rows(weights: FloatArray) -> float:
+    """Return the number of rows of equal weight with the same variance of a mean (Kish 1965).
+
+    >>> effective_rows(np.array([1.0, 1.0, 1.0])), effective_rows(np.array([1.0, 1.0, 0.0]))
+    (3.0, 2.0)
+    """
+    shares = weights / weights.max()
+    return float(shares.sum() ** 2 / np.square(shares).sum())
+
+
+def fewest_units(
+    codes: npt.NDArray[np.generic], clusters: IntArray | None, weights: FloatArray | None = None
+) -> float:
+    """Return the effective number (Kish) of the rows, or clusters, that hold the rarest code.
+
+    Of 20 rows of which 17 weigh next to nothing, and of 20 rows of which 18 are in one of three
+    clusters, few are left.
 
     Parameters
     ----------
-    units
-        ``(n,)`` codes of what is counted.
     codes
         ``(n,)`` codes of classes or tasks.
+    clusters
+        ``(n,)`` codes of clusters; None: every row is one.
+    weights
+        ``(n,)`` weights of the rows, at least 0; None: all are equal.
 
     Examples
     --------
-    >>> fewest_units(np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1]))
-    1
+    >>> fewest_units(np.array([0, 0, 0, 1]), None)
+    1.0
+    >>> fewest_units(np.zeros(4), np.array([0, 0, 1, 1]))
+    2.0
+    >>> round(fewest_units(np.zeros(4), None, np.array([1.0, 1.0, 0.001, 0.001])), 1)
+    2.0
     """
-    return min(len(np.unique(units[codes == code])) for code in np.unique(codes))
+    fewest = np.inf
+    for code in np.unique(codes):
+        rows = codes == code
+        sizes = np.ones(rows.sum()) if weights is None else weights[rows]
+        if clusters is not None:
+            sizes = np.bincount(clusters[rows], sizes)
+        fewest = min(fewest, effective_rows(sizes) if sizes.any() else 0.0)
+    return fewest
 
 
 def time_blocks(times: FloatArray) -> IntArray:

@@ -73,16 +73,6 @@ def weighted_row_metric(metric: Metric) -> Metric | None:
     return metric.metric if isinstance(metric, _WeightedMean) else None
 
 
-def effective_rows(weights: FloatArray) -> float:
-    """Return the number of rows of equal weight with the same variance of a mean (Kish 1965).
-
-    >>> effective_rows(np.array([1.0, 1.0, 1.0])), effective_rows(np.array([1.0, 1.0, 0.0]))
-    (3.0, 2.0)
-    """
-    shares = weights / weights.max()
-    return float(shares.sum() ** 2 / np.square(shares).sum())
-
-
 @dataclass(frozen=True, eq=False)
 class _Weighted(WrappedMetric):
     """A metric that can only be called as a whole: row weights times counts are its weights."""

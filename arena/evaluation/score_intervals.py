@@ -81,13 +81,12 @@ def score_errors(study: Study) -> ScoreErrors:
     tasks = tasks_of(study.metric)
     if tasks is None:
         return found
-    units = np.arange(len(tasks)) if study.clusters is None else study.clusters
-    fewest = fewest_units(units, tasks)
-    if fewest >= _FEWEST_IN_TASK:
+    fewest = fewest_units(tasks, study.clusters)
+    if fewest > _FEWEST_IN_TASK - 1e-9:
         return found
     reason = (
-        f"A task has only {fewest} {study.words.rows} or groups, in which an error can be too rare "
-        "to be seen."
+        f"A task has only {fewest:.3g} {study.words.rows} or groups of equal size, in which an "
+        "error can be too rare to be seen."
     )
     return replace(found, reasons=(reason,) * len(found.reasons))
 

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from scipy.special import betaincinv, ndtri, stdtrit
 
 from arena.evaluation.class_weights import class_weights
+from arena.evaluation.clusters import effective_rows, fewest_units
 from arena.evaluation.combinations import CombinedMetric, within_tasks
 from arena.evaluation.predictions import ArrayPredictions
-from arena.evaluation.row_weights import effective_rows, row_weights_of
+from arena.evaluation.row_weights import row_weights_of
 from arena.evaluation.sampling_units import SamplingUnits, block_size
 from arena.evaluation.score_errors import (
     FEWEST_UNITS,
@@ -301,7 +302,7 @@ def information(study: Study) -> tuple[float, float]:
         return np.inf, np.inf
     if isinstance(study.metric, CombinedMetric) and study.metric.by_task:
         return _limit_of_tasks(study.metric, classes, study.clusters), np.inf
-    limit_units = _limit_units(classes, study.clusters, row_weights_of(study.metric))
+    limit_units = fewest_units(classes, study.clusters, row_weights_of(study.metric))
     width = float(np.square(np.diff(score_range))[0])
     if classes.max() == 1:
         return limit_units, _ROWS_PER_POSITIVE * limit_units * width
@@ -324,28 +325,8 @@ def _limit_of_tasks(metric: CombinedMetric, classes: IntArray, clusters: IntArra
     for code, weight in enumerate(metric.weights_of_tasks):
         rows = metric.tasks == code
         own = None if clusters is None else clusters[rows]
-        limits.append(_limit_units(classes[rows], own) / weight)
+        limits.append(fewest_units(classes[rows], own) / weight)
     return float(min(limits))
-
-
-def _limit_units(
-    codes: npt.NDArray[np.generic], clusters: IntArray | None, weights: FloatArray | None = None
-) -> float:
-    """Return the effective number of clusters (Kish), or of rows, that hold the rarest code.
-
-    >>> _limit_units(np.array([0, 0, 0, 1]), None)
-    1.0
-    >>> _limit_units(np.zeros(4), np.array([0, 0, 1, 1]))
-    2.0
-    """
-    fewest = np.inf
-    for code in np.unique(codes):
-        rows = codes == code
-        sizes = np.ones(rows.sum()) if weights is None else weights[rows]
-        if clusters is not None:
-            sizes = np.bincount(clusters[rows], sizes)
-        fewest = min(fewest, effective_rows(sizes) if sizes.any() else 0.0)
-    return fewest
 
 
 def _degrees_by_class(

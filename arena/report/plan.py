@@ -266,8 +266,17 @@ def _sweep_section(sweep: Sweep) -> Section:
     text = "The quantity that is varied stands in the first column."
     if sweep.name == "teams":
         text += " With more teams the best of them is better; the organiser cannot choose this."
-    charts = tuple(_sweep_chart(sweep, name, label) for name, label in _DRAWN.items())
+    charts = tuple(
+        _sweep_chart(sweep, name, label)
+        for name, label in _DRAWN.items()
+        if _varies(sweep, name)
+    )
     return Section(f"By {SWEEPS[sweep.name]}", text, (table,), charts)
+
+
+def _varies(sweep: Sweep, name: str) -> bool:
+    """Return whether a figure, or an end of its interval, differs between the designs."""
+    return len({(one.point[name], one.low[name], one.high[name]) for one in sweep.designs}) > 1
 
 
 def _figure(name: str, point: float, low: float, high: float) -> str:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from arena.errors import ArenaError, PluginError, ScoringError
 from arena.evaluation.best_score import MOST_DRAWS
 from arena.evaluation.binding import BoundMetric, bind, sampled_groups
+from arena.evaluation.clusters import effective_rows
 from arena.evaluation.combinations import CombinedMetric, scores_of_parts
 from arena.evaluation.domain import constant_targets
 from arena.evaluation.group_jackknife import CALLS, MOST_OF_A_MEAN
@@ -24,7 +25,6 @@ from arena.evaluation.multi_target import (
 )
 from arena.evaluation.predictions import block_size
 from arena.evaluation.ranks import best_first, minimum_ranks
-from arena.evaluation.row_weights import effective_rows
 from arena.evaluation.scores import full_scores, is_black_box
 from arena.interfaces import Metric, PredictionBlocks, Study, traits_of
 from arena.interfaces.faults import plural

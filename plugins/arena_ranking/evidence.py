@@ -188,14 +188,14 @@ def _norms(vectors: FloatArray) -> FloatArray:
 
 
 def _units_of_the_rarest_class(study: Study, clusters: IntArray | None, *, by_class: bool) -> int:
-    of_rows = np.arange(len(study.truth)) if clusters is None else clusters
     labels = study.classes is not None and study.truth.ndim == 1
     counts = labels and (by_class or traits_of(study.metric).needs_every_class)
     classes = np.asarray(study.truth, dtype=np.intp) if counts else None
     codes = within_tasks(study.metric, classes)
     if codes is None:
-        return int(of_rows.max()) + 1
-    return fewest_units(of_rows, codes)
+        return len(study.truth) if clusters is None else int(clusters.max()) + 1
+    fewest = fewest_units(codes, clusters, row_weights_of(study.metric))
+    return max(1, int(fewest + 1e-9))  # equal sizes may give 2.9999999
 
 
 def _is_by_class(study: Study, values: FloatArray) -> bool:

@@ -174,6 +174,25 @@ def tiny_weights(m: int, positives: int, tiny: int) -> Callable[[Rng], Board]:
     return draw
 
 
+def grouped_positives(m: int, positives: int, together: int) -> Callable[[Rng], Board]:
+    """Draw scores of rows in groups of five, but ``together`` positives are one group.
+
+    The other positives are a group each; half of each variance is of the group.
+    """
+    n = 20 * positives
+    truth = np.repeat([1, 0], [positives, n - positives])
+    sizes = [together, *[1] * (positives - together), *[5] * ((n - positives) // 5)]
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+
+    def draw(rng: Rng) -> Board:
+        z = correlated(rng, m, n) + correlated(rng, m, len(sizes))[:, clusters]
+        scores = z / np.sqrt(2) + 1.5 * truth
+        true = float(stats.norm.cdf(1.5 / np.sqrt(2)))
+        return Board(truth, scores, np.full(m, true), clusters)
+
+    return draw
+
+
 def autoregressive(m: int, n: int, rho: float) -> Callable[[Rng], Board]:
     """Draw squared errors in time order, each normal error correlated with the one before."""
 
@@ -229,6 +248,7 @@ _CLASSES = (
     Cell("macro AUC, 60, 40 and 30", "roc_auc", macro_auc(10, (60, 40, 30))),
     Cell("ROC AUC, 17 of 20 positives weigh .001", "roc_auc", tiny_weights(10, 20, 17)),
     Cell("ROC AUC, 10 of 20 positives weigh .001", "roc_auc", tiny_weights(10, 20, 10)),
+    Cell("ROC AUC, 8 of 20 positives in one group", "roc_auc", grouped_positives(10, 20, 8)),
     Cell("mse, lognormal weights, n=100", "mse",
          weighted(residuals(10, 100), lognormal_weights)),
 )  # fmt: skip

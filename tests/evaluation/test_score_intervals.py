@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from arena.errors import UsageError
-from arena.evaluation import score_intervals, statistic_errors
+from arena.evaluation import score_intervals
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
+from arena.evaluation.clusters import fewest_units
 from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
 from arena.evaluation.order_statistics import OrderStatistics
 from arena.evaluation.row_weights import _WeightedMean
@@ -478,7 +479,7 @@ def test_the_limit_is_the_effective_number_of_the_rarest_class(weights, clusters
     weights = None if weights is None else np.array(weights)
     clusters = None if clusters is None else np.array(clusters)
     codes = np.array([0, 0, 0, 1, 1])
-    assert statistic_errors._limit_units(codes, clusters, weights) == pytest.approx(expected)
+    assert fewest_units(codes, clusters, weights) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

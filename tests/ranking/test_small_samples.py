@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from arena.errors import UsageError
 from arena.evaluation.clusters import cluster_leverage
+from arena.evaluation.row_weights import weighted
 from arena.interfaces import Candidates
 from arena.plugin.manager import PluginManager
 from arena.scoring.rank import MeanOfCases
@@ -216,6 +217,26 @@ def test_a_metric_that_subtracts_the_mean_of_each_class_has_the_units_of_the_rar
     patients = np.arange(60) // 2  # the four rows are of two patients
     grouped = pairwise_evidence(replace(study, clusters=patients))
     assert grouped.rarest_class == (2 if units == 4 else 30)
+
+
+@pytest.mark.parametrize(
+    ("weights", "clusters", "units"),
+    [
+        (np.r_[np.ones(3), np.full(17, 0.001), np.ones(80)], None, 3),
+        (None, np.r_[np.zeros(8), np.arange(1, 93)].astype(np.intp), 5),  # 20^2 / (8^2 + 12)
+        (None, np.repeat(np.arange(50), 2), 10),
+    ],
+)
+def test_rows_of_the_rarest_class_count_by_their_weights_and_groups(
+    study_of, weights, clusters, units
+):
+    truth = np.repeat([1, 0], [20, 80])
+    metric = PluginManager().metrics.resolve("roc_auc")
+    if weights is not None:
+        metric = replace(weighted(metric), weights=weights)
+    study = study_of(metric, truth, RNG.normal(size=(4, 100)), resamples=20, clusters=clusters)
+    study = replace(study, classes=("0", "1"))
+    assert pairwise_evidence(study).rarest_class == units
 
 
 # -- possible winners ------------------------------------------------------------------------------

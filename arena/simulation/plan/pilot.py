@@ -547,5 +547,5 @@ def _units_of_the_rarest_class(study: Study, *, by_class: bool) -> int | None:
         return None
     if not (by_class or traits_of(study.metric).needs_every_class):
         return None
-    of_rows = np.arange(len(study.truth)) if study.clusters is None else study.clusters
-    return fewest_units(of_rows, study.truth)
+    fewest = fewest_units(study.truth, study.clusters, row_weights_of(study.metric))
+    return max(1, int(fewest + 1e-9))  # as on a board
