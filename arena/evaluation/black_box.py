@@ -28,6 +28,7 @@ import numpy.typing as npt
 from arena.errors import ArenaError, MetricError, ScoringError
 from arena.evaluation.predictions import SENT_BYTES, block_size, cell_bytes, received, sent
 from arena.interfaces import (
+    CountsCases,
     Metric,
     NeedsRowContext,
     PredictionBlocks,
@@ -551,6 +552,37 @@ def _whole_scores_there(
     given: npt.NDArray[Any] | range,
 ) -> list[float | ScoringError | Ended]:
     return list(_whole_scores(metric, truth, received(source, given), 1))
+
+
+def case_counts(
+    metric: CountsCases,
+    truth: npt.NDArray[Any],
+    predictions: PredictionBlocks,
+    *,
+    workers: int,
+) -> list[FloatArray]:
+    """Return the ``(n_cases, s)`` counts of each submission, within the limits of the metric.
+
+    Raises
+    ------
+    MetricError
+        If a call exceeds the time limit of the metric, or its process dies.
+    ScoringError
+        If the metric fails on a submission.
+    """
+    counters = (
+        (metric.counter(*read_only((truth, block[0]))),) for _, block in predictions.blocks(1)
+    )
+    counts = []
+    for result in _run(metric, _counted, counters, workers):
+        if isinstance(result, Ended):
+            raise MetricError(f"{metric.name} failed on a submission: {result}.{_advice(result)}")
+        counts.append(result)
+    return counts
+
+
+def _counted(counter: Callable[[], FloatArray]) -> FloatArray:
+    return counter()
 
 
 def _whole_task(name: str, call: Callable[[], float]) -> float | ScoringError:

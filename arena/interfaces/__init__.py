@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     )
     from arena.interfaces.metrics import (
         BaseMetric,
+        CountsCases,
         HasCaseValues,
         HasInfluenceValues,
         HasResample,
@@ -103,6 +104,7 @@ __all__ = [
     "Computation",
     "ComputesAhead",
     "Conduct",
+    "CountsCases",
     "DeclaresConduct",
     "Deferred",
     "End",

@@ -389,6 +389,26 @@ class PreparesSubmissions(Protocol):
 
 
 @runtime_checkable
+class CountsCases(Metric, Protocol):
+    """A black-box metric whose score is a function of sums over cases, such as true positives.
+
+    Each submission is counted once, and resamples are sums of its counts. The cases may be others
+    than the rows: those of a file that only the metric reads.
+    """
+
+    def counter(
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    ) -> Callable[[], FloatArray]:
+        """Return a function that can be pickled and returns ``(n_cases, s)`` counts.
+
+        It raises :class:`~arena.errors.ScoringError` where ``score`` does.
+        """
+
+    def of_counts(self) -> Metric:
+        """Return the metric of counts: its predictions are ``(m, n_cases, s)``."""
+
+
+@runtime_checkable
 class NeedsClasses(Protocol):
     """A metric that needs the labels themselves, and not only their codes."""
 

@@ -26,7 +26,7 @@ from arena.evaluation.multi_target import (
 from arena.evaluation.predictions import block_size
 from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.scores import full_scores, is_black_box
-from arena.interfaces import Metric, PredictionBlocks, Study, traits_of
+from arena.interfaces import CountsCases, Metric, PredictionBlocks, Study, modality_of, traits_of
 from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
@@ -219,6 +219,7 @@ class BoardRun:
                 (*rejected, *undefined),
                 (
                     *_notes(study, resampling),
+                    *_counted(self.metric, study, resampling),
                     *_weights(self.solution, rows),
                     *_gaps(self.solution, rows),
                     *_times(self.solution, rows),
@@ -246,7 +247,10 @@ class BoardRun:
         calls, parts = m, ["once for its score"]
         if self._shows_public and rows_of(self.solution, "public").any():
             calls, parts = calls + t, [*parts, "once for its public score"]
-        if not why_no_intervals(self.metric, self.settings):
+        if isinstance(self.metric, CountsCases):
+            if self.settings.intervals:
+                calls, parts = calls + m, [*parts, "once for the counts of its cases"]
+        elif not why_no_intervals(self.metric, self.settings):
             drawn = self.settings.resamples
             judged = min(drawn, MOST_DRAWS)
             if self.settings.full_bootstrap or drawn <= CALLS:
@@ -600,6 +604,13 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
             "rough estimates. Score and rank intervals allow for few of them."
         )
     return notes
+
+
+def _counted(metric: Metric, study: Study | None, resampling: Resampling) -> list[str]:
+    if study is None or resampling.without or modality_of(metric).has_rows:
+        return []
+    cases = plural(len(study.truth), "case")
+    return [f"{metric.name} reads the files itself; the {cases} that it counts are resampled."]
 
 
 def _best_score(board: PrivateBoard | None, reason: str | None) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
 from arena.evaluation.best_score import CorrectedBest, corrected_best, intervals_of_teams
-from arena.evaluation.black_box import DrawnRowsError
+from arena.evaluation.black_box import DrawnRowsError, case_counts
 from arena.evaluation.bootstrap import draw_halves, draw_resamples
 from arena.evaluation.combinations import (
     CombinedMetric,
@@ -21,12 +21,14 @@ from arena.evaluation.combinations import (
     within_tasks,
 )
 from arena.evaluation.group_jackknife import CALLS, Jackknife, group_jackknife, resampled_linearly
+from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.ranks import best_of_each_team
 from arena.evaluation.score_intervals import ScoreErrors, score_errors
 from arena.evaluation.scores import is_black_box, round_significant, score_under_weights
 from arena.interfaces import (
     Analysis,
     Candidates,
+    CountsCases,
     Metric,
     PredictionBlocks,
     RankSets,
@@ -143,6 +145,8 @@ def study_of(
     """
     check_defined(metric, rows)
     by_parts = metric if isinstance(metric, CombinedMetric) and metric.by_parts else None
+    if isinstance(metric, CountsCases) and settings.intervals:
+        metric, rows, predictions = _by_counts(metric, rows, predictions, settings)
     drawn: Any = metric if by_parts is None else EachPart(by_parts)
     resampled, resampling = resample(
         drawn, rows, predictions, scores, settings, progress=progress or NoProgress()
@@ -190,6 +194,25 @@ def study_of(
         ),
     )
     return study, resampling
+
+
+def _by_counts(
+    metric: CountsCases, rows: RankedRows, predictions: PredictionBlocks, settings: BoardSettings
+) -> tuple[Metric, RankedRows, PredictionBlocks]:
+    """Return the cases that a metric counts in place of the rows, and the counts as predictions.
+
+    Unchanged if it does not count the same number of cases of each submission.
+    """
+    counts = case_counts(metric, rows.truth, predictions, workers=settings.n_workers)
+    sizes = {len(cases) for cases in counts}
+    if modality_of(metric).has_rows:
+        sizes.add(len(rows.truth))
+    else:
+        rows = replace(rows, words=replace(rows.words, row="case"))
+    if len(sizes) > 1:
+        return metric, rows, predictions
+    cases = replace(rows, truth=np.zeros(sizes.pop()), classes=None, soft_labels=None)
+    return metric.of_counts(), cases, ArrayPredictions(np.stack(counts))
 
 
 def _parts_of(
@@ -534,9 +557,13 @@ def _resampled(
 
 def why_no_intervals(metric: Metric, settings: BoardSettings) -> str:
     """Return why a board gets no intervals, in a sentence; empty if it does."""
-    if not modality_of(metric).has_rows:
-        return "The metric reads whole files, so that no rows can be resampled."
-    return "" if settings.intervals else "No intervals were requested."
+    if not settings.intervals:
+        return "No intervals were requested."
+    if modality_of(metric).has_rows:
+        return ""
+    if isinstance(metric, CountsCases):  # else its counts are resampled
+        return "The metric does not count the same number of cases of each submission."
+    return "The metric reads whole files, so that no rows can be resampled."
 
 
 def check_defined(metric: Metric, rows: RankedRows) -> None:

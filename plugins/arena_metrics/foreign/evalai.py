@@ -24,7 +24,14 @@ from arena_metrics.foreign.failures import failed
 from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Kind, Request
 from arena_metrics.foreign.lines import Lines
-from arena_metrics.foreign.scratch import scratch_folder, select_value, write_json
+from arena_metrics.foreign.scratch import (
+    scratch_folder,
+    select_value,
+    write_json,
+    written_whole,
+)
+
+_FILES = ("annotations", "submission")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,23 +61,15 @@ class _Evaluate:
         return select_value(name, "value", values, options["value"])
 
     def _write(self, folder: Path, weight: npt.NDArray[Any]) -> list[str]:
-        paths = []
         if self.lines is None:
-            for part, cell in zip(("annotations", "submission"), self.files, strict=True):
-                from arena.intake import file_of_cell
-
-                name, data = file_of_cell(cell)
-                paths.append(folder / part / name)
-                paths[-1].parent.mkdir()
-                paths[-1].write_bytes(data)
+            return written_whole(folder, dict(zip(_FILES, self.files, strict=True)))
+        form = self.request.options["format"]
+        paths = [folder / f"{part}.{form}" for part in _FILES]
+        if form == "json":
+            for frame, path in zip(self.lines.frames.draw(weight), paths, strict=True):
+                write_json(frame, path)
         else:
-            form = self.request.options["format"]
-            paths = [folder / f"{part}.{form}" for part in ("annotations", "submission")]
-            if form == "json":
-                for frame, path in zip(self.lines.frames.draw(weight), paths, strict=True):
-                    write_json(frame, path)
-            else:
-                self.lines.write(weight, paths)
+            self.lines.write(weight, paths)
         return [str(path) for path in paths]
 
 

@@ -13,6 +13,7 @@ from arena.errors import UnknownNameError, UsageError
 from arena.plugin.specification import Specification
 from arena.types import PredictionKind
 from arena_metrics.foreign.codabench import CODABENCH
+from arena_metrics.foreign.counted import CASE_STATISTICS, COMBINE, CountedMetric
 from arena_metrics.foreign.evalai import EVALAI
 from arena_metrics.foreign.hugging_face import HUGGING_FACE
 from arena_metrics.foreign.kaggle import KAGGLE
@@ -116,7 +117,14 @@ class ForeignFamily:
             raise UnknownNameError(f"{source.shown} has no function {source.function!r}.")
         _check_parameters(name, passed_on, info, kind.n_given, defaults)
         greater, note = _direction(name, options, info, kind, source)
-        return ForeignMetric(
+        counts = kind is PLAIN and source.function == CASE_STATISTICS
+        combine = replace(source, function=COMBINE)
+        if counts and not inspect_source(combine).defines:
+            raise UnknownNameError(
+                f"{source.shown} has no function {COMBINE!r}, which makes a score of the sums of "
+                f"what {CASE_STATISTICS} returns."
+            )
+        return (CountedMetric if counts else ForeignMetric)(
             Request(
                 kind=kind,
                 name=name,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy.typing as npt
 
@@ -16,8 +16,12 @@ from arena_metrics.foreign.source import Source, StaticInfo
 WHOLE_FILES = "raw"
 """The value of ``format`` with which the metric reads solution and submission itself."""
 
-Call: TypeAlias = Callable[[Callable[..., Any], npt.NDArray[Any]], Any]
-"""Calls the function on a submission with ``(n,)`` row counts; it can be pickled."""
+
+class Call(Protocol):
+    """Calls the function on a submission with ``(n,)`` row counts; it can be pickled."""
+
+    def __call__(self, function: Callable[..., Any], weight: npt.NDArray[Any]) -> Any:
+        """Return what the function returns."""
 
 
 @dataclass(frozen=True, slots=True)

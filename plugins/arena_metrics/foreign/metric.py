@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from arena.utils.processes import in_worker
 from arena_metrics.foreign.failures import as_number, submission_error
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Request
 from arena_metrics.foreign.loading import function_of
+from arena_metrics.foreign.source import Source
 from arena_metrics.modalities import ROW_SETS, WHOLE_FILE
 
 
@@ -38,10 +40,15 @@ class Scorer:
         MetricError
             If the metric cannot be imported.
         """
+        call = partial(self.call, weight=weight)
+        return as_number(self.request.name, self.returned(self.request.source, call))
+
+    def returned(self, source: Source, call: Callable[[Callable[..., Any]], Any]) -> Any:
+        """Return what a call of a function of the metric returns; errors are those of a call."""
         request = self.request
-        function = function_of(request.kind, request.source)
+        function = function_of(request.kind, source)
         try:
-            result = self.call(function, weight)
+            return call(function)
         except (MetricError, ScoringError):
             raise
         except BaseException as error:  # a metric may raise anything
@@ -49,7 +56,6 @@ class Scorer:
                 raise
             path = str(request.source.path or "")
             raise submission_error(request.name, error, request.kind.shown_errors, path) from None
-        return as_number(request.name, result)
 
 
 class ForeignMetric:
@@ -80,6 +86,8 @@ class ForeignMetric:
     @property
     def kinds(self) -> tuple[PredictionKind, ...]:
         """The possible kinds of predictions; the solution decides which."""
+        if self.request.options.get("format") == WHOLE_FILES:
+            return (PredictionKind.TEXT,)
         wanted = self.request.options.get("prediction")
         if wanted:
             return (PredictionKind(wanted),)
@@ -91,7 +99,7 @@ class ForeignMetric:
     def traits(self) -> MetricTraits:
         """Limits of one call; table metrics take all columns at once."""
         request = self.request
-        table = request.kind.prediction is PredictionKind.TEXT
+        table = self.prediction is PredictionKind.TEXT
         return MetricTraits(
             joint_targets=table,
             row_weights=request.takes_weights and not table,
@@ -122,18 +130,20 @@ class ForeignMetric:
 
     def for_rows(self, context: RowContext) -> ForeignMetric:
         """Return the metric bound to the ids and column names of these rows."""
-        return ForeignMetric(self.request, context)
+        return type(self)(self.request, context)
 
     def prepare(
         self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
     ) -> Callable[[npt.NDArray[Any]], float]:
         """Return the score of a submission as a function of its row counts."""
+        return Scorer(self.request, self.call_on(truth, prediction))
+
+    def call_on(self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> Call:
+        """Return the call of the function on a submission."""
         context = self._context
         if context is None or len(context.ids) != len(truth):
             context = _default_context(truth, prediction)
-        return Scorer(
-            self.request, self.request.kind.prepare(self.request, context, truth, prediction)
-        )
+        return self.request.kind.prepare(self.request, context, truth, prediction)
 
     def score(
         self,

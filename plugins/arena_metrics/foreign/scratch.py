@@ -29,6 +29,23 @@ def scratch_folder() -> Path:
     return Path(_kept().name)
 
 
+def written_whole(folder: Path, cells: Mapping[str, str]) -> list[str]:
+    """Write files that are passed as they are, each into a folder of its own; return their paths.
+
+    ``cells`` are those of :func:`arena.intake.file_of_cell`, by the name of the folder.
+    """
+    from arena.intake import file_of_cell
+
+    paths = []
+    for part, cell in cells.items():
+        name, data = file_of_cell(cell)
+        path = folder / part / name
+        path.parent.mkdir()
+        path.write_bytes(data)
+        paths.append(str(path))
+    return paths
+
+
 def select_value(metric: str, what: str, values: Any, name: str) -> Any:
     """Return the value with this name, or the only value if no name is given.
 

@@ -1,0 +1,136 @@
+"""Foreign metrics that count each case: ``combine`` makes a score of sums of the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.errors import MetricError
+from arena.interfaces import Metric, MetricOfSums
+from arena.types import FloatArray, PredictionKind
+from arena_metrics.foreign.failures import failed
+from arena_metrics.foreign.kinds import Request
+from arena_metrics.foreign.loading import function_of
+from arena_metrics.foreign.metric import ForeignMetric, Scorer
+from arena_metrics.foreign.source import Source
+
+CASE_STATISTICS, COMBINE = "case_statistics", "combine"
+"""The functions of such a metric."""
+
+
+class CountedMetric(ForeignMetric):
+    """A foreign metric that counts the cases of a submission once, whatever is resampled."""
+
+    def prepare(
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    ) -> Callable[[npt.NDArray[Any]], float]:
+        """Return the score of a submission as a function of its row counts."""
+        return _CountingScorer(self.request, self.call_on(truth, prediction))
+
+    def counter(
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    ) -> Callable[[], FloatArray]:
+        """Return a function that returns the ``(n_cases, s)`` counts of a submission."""
+        scorer = _CountingScorer(self.request, self.call_on(truth, prediction))
+        return partial(scorer.counts, np.ones(len(truth), dtype=np.intp))
+
+    def of_counts(self) -> Metric:
+        """Return the metric of counts; it calls ``combine`` in this process."""
+        return _MetricOfCounts(self.request)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CountingScorer(Scorer):
+    """The score of one submission by the counts of its cases."""
+
+    def __call__(self, weight: npt.NDArray[Any]) -> float:
+        """Return the score of the sums; they are passed several times, as resamples are.
+
+        One more time than there are counts: a function that takes rows for counts is noticed.
+        """
+        sums = self.counts(weight).sum(axis=0)
+        repeated = np.tile(sums, (len(sums) + 1, 1))
+        scores = self.returned(_combine_of(self.request), lambda combine: combine(repeated))
+        return float(_as_scores(self.request, scores, repeated)[0])
+
+    def counts(self, weight: npt.NDArray[Any]) -> FloatArray:
+        """Return the ``(n_cases, s)`` counts of the drawn rows.
+
+        Raises
+        ------
+        ScoringError
+            If the metric refuses the submission, fails on it, or returns no counts.
+        """
+        call = partial(self.call, weight=weight)
+        returned = self.returned(self.request.source, call)
+        try:
+            counts = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError):
+            counts = np.empty(0)
+        if counts.ndim != 2 or not counts.size or not np.isfinite(counts).all():
+            raise failed(
+                f"{self.request.name} must return an array of finite numbers with a row for each "
+                "case and a column for each count."
+            )
+        return counts
+
+
+@dataclass(frozen=True)
+class _MetricOfCounts(MetricOfSums):
+    """The score of the sums of counts, which are the predictions."""
+
+    request: Request
+
+    prediction = PredictionKind.VALUE
+
+    @property
+    def name(self) -> str:
+        """The name of the metric that counts."""
+        return self.request.name
+
+    @property
+    def greater_is_better(self) -> bool:
+        """The direction of the metric that counts."""
+        return self.request.greater_is_better
+
+    def case_statistics(
+        self,
+        truth: npt.NDArray[Any],  # noqa: ARG002 - the interface
+        predictions: npt.NDArray[Any],
+    ) -> FloatArray:
+        """Return the counts."""
+        return predictions
+
+    def combine(self, sums: FloatArray) -> FloatArray:
+        """Return what the function of the file returns."""
+        combine = function_of(self.request.kind, _combine_of(self.request))
+        return _as_scores(self.request, combine(sums), sums)
+
+
+def _combine_of(request: Request) -> Source:
+    return replace(request.source, function=COMBINE)
+
+
+def _as_scores(request: Request, returned: Any, sums: FloatArray) -> FloatArray:
+    """Return the scores of sums as numbers.
+
+    Raises
+    ------
+    MetricError
+        If there is not one score for each sum.
+    """
+    try:
+        scores = np.asarray(returned, dtype=np.float64)
+    except (TypeError, ValueError):
+        scores = np.empty(0)
+    if scores.shape != sums.shape[:-1]:
+        raise MetricError(
+            f"{COMBINE} of {request.source.shown} must return an array with a score for each row "
+            "of sums: it gets many rows at once, and sums[..., 0] is the sum of the first count."
+        )
+    return scores
