@@ -616,6 +616,17 @@ class Settings(ConfigSection):
         return self
 
     @property
+    def programs_of_phases(self) -> dict[str, ProgramsSection]:
+        """The section ``[programs]`` of each phase, by its name; without phases of the empty one.
+
+        >>> phase = {"final": {"programs": {"seconds": 60}}}
+        >>> settings = Settings.of(metric="auc", programs_sandbox="bwrap", phase=phase)
+        >>> {name: section.seconds for name, section in settings.programs_of_phases.items()}
+        {'final': 60.0}
+        """
+        return {name: self.in_phase(name).programs for name in self.phase or [""]}
+
+    @property
     def public_questions(self) -> dict[str, QuestionSection]:
         """The questions whose answers are on boards and on record."""
         return {
@@ -664,8 +675,6 @@ class Settings(ConfigSection):
         check_phases(self.phase)
         if self.competition.late_until is not None:
             raise ValueError("[competition] late_until is not possible with phases")
-        if self.programs.sandbox:
-            raise ValueError("[programs] is not possible with phases")
         for name, phase in self.phase.items():
             try:
                 settings = self.in_phase(name)
@@ -674,6 +683,11 @@ class Settings(ConfigSection):
                 raise ValueError(f"[phase.{name}]: {said.rstrip('.')}") from error
             if "epoch" in phase.public:
                 raise ValueError(f"[phase.{name}]: the epoch is that of the whole competition")
+            for key in ("sandbox", "trials_per_day"):
+                if key in phase.programs:
+                    raise ValueError(f"[phase.{name}]: {key} is that of the whole competition")
+            if phase.programs and not self.programs.sandbox:
+                raise ValueError(f"[phase.{name}]: programs needs [programs] sandbox")
             for section in _OF_A_PHASE:  # as they are read again from JSON: a time is a text
                 given = getattr(phase, section)
                 given |= getattr(settings, section).model_dump(mode="json", include=set(given))
@@ -733,7 +747,7 @@ class Settings(ConfigSection):
 
 _PREFIXED = {"final", "programs"}
 """Sections whose keys say little without their name."""
-_OF_A_PHASE = ("public", "limits", "final")
+_OF_A_PHASE = ("public", "limits", "final", "programs")
 """The sections whose keys a phase can change."""
 _PLACES = {
     f"{section}_{key}" if section in _PREFIXED and key != "ties" else key: (section, key)

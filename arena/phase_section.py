@@ -89,6 +89,10 @@ class PhaseSection(ConfigSection):
     final: dict[str, Any] = Field(
         default_factory=dict, description='Keys of [final] that differ, such as {rule = "last"}.'
     )
+    programs: dict[str, Any] = Field(
+        default_factory=dict,
+        description='Keys of [programs] that differ, such as {inputs = "programs/final"}.',
+    )
 
     _in_utc = field_validator("start", "end")(as_utc)
 

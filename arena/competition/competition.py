@@ -209,17 +209,25 @@ class Competition(CompetitionView):
         documents = {key: question.model_dump() for key, question in questions.items()}
         return check_answers(documents, answers, of_team)
 
-    def submit_program(self, file: str | Path, team: str) -> SubmittedProgram:
+    def submit_program(
+        self, file: str | Path, team: str, *, phase: str | None = None
+    ) -> SubmittedProgram:
         """Submit a program of a team: run its trial, then run it on the hidden inputs and score it.
 
         A program that a team sent before is not run again; one whose run was interrupted is run
         without another trial. It is received when this is called: the deadline and the limits of a
         day follow that time.
 
+        Parameters
+        ----------
+        phase
+            The phase for which it counts; None: the one that is open.
+
         Raises
         ------
         UsageError
-            If the competition takes no programs, or a limit or the dates refuse it.
+            If the competition takes no programs, or a limit or the dates refuse it. If there is no
+            such phase, or several are open and none is named.
         InputError
             If the file or the inputs cannot be read.
         SandboxError
@@ -227,7 +235,8 @@ class Competition(CompetitionView):
         """
         from arena.competition.local_runs import submit_program
 
-        return submit_program(self._state, self._open_handler(), Path(file), team)
+        phase = self._state.phase if phase is None else phase
+        return submit_program(self._state, self._open_handler(), Path(file), team, phase)
 
     def run_waiting_program(self, program: ProgramRecord) -> Submitted:
         """Run a program that waits on the hidden inputs of this machine, and score it.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from arena.competition import program_runs
+from arena.competition.phases import phase_of_file
 from arena.competition.programs import ProgramRecord, ProgramRun
 from arena.competition.state import CompetitionState
 from arena.competition.submit import SubmissionHandler, Submitted
@@ -36,7 +39,7 @@ class SubmittedProgram:
 
 @dataclass(frozen=True, slots=True)
 class LocalRuns:
-    """Runs programs of a competition on this machine."""
+    """Runs programs of a phase, or of a competition without phases, on this machine."""
 
     settings: Settings
     folder: Path
@@ -99,8 +102,21 @@ class LocalRuns:
         )
 
 
+@contextlib.contextmanager
+def local_runs(state: CompetitionState, phase: str) -> Iterator[LocalRuns]:
+    """Yield what runs programs of a phase on this machine; afterwards their outputs are gone."""
+    settings = state.in_phase(phase).settings
+    sandbox = state.manager.sandboxes.resolve(settings.programs.sandbox)
+    with tempfile.TemporaryDirectory() as target:
+        yield LocalRuns(settings, state.folder, sandbox, Path(target))
+
+
 def submit_program(
-    state: CompetitionState, handler: SubmissionHandler, file: Path, team: str
+    state: CompetitionState,
+    handler: SubmissionHandler,
+    file: Path,
+    team: str,
+    phase: str | None,
 ) -> SubmittedProgram:
     """Submit a program; see :meth:`arena.competition.competition.Competition.submit_program`."""
     settings, received = state.settings, state.clock()
@@ -109,17 +125,16 @@ def submit_program(
             f"This competition takes predictions, not programs: set [programs] sandbox in "
             f"{CONFIG_NAME}."
         )
-    sandbox = state.manager.sandboxes.resolve(settings.programs.sandbox)
-    with tempfile.TemporaryDirectory() as target:
-        runs = LocalRuns(settings, state.folder, sandbox, Path(target))
-        program = program_runs.received_before(state, file, team, received)
-        trial = None
-        if program is None:
+    phase = phase_of_file(state.with_phases, phase, received)
+    program = program_runs.received_before(state, file, team, received, phase)
+    trial = None
+    if program is None:
+        with local_runs(state, phase) as runs:
             with stage("Trial on the sample inputs"):
                 trial = runs.trial(file)
             if isinstance(trial, tuple) or trial.end is not End.OK:
                 return SubmittedProgram(trial, None)
-            program = program_runs.receive(state, file, team=team, received=received)
+        program = program_runs.receive(state, file, team=team, received=received, phase=phase)
     answer = handler.answer_to_program(program)
     return SubmittedProgram(trial, answer or run_waiting(state, handler, program))
 
@@ -134,8 +149,6 @@ def run_waiting(
     SandboxError
         If the machine is at fault: the program is set aside.
     """
-    sandbox = state.manager.sandboxes.resolve(state.settings.programs.sandbox)
-    with tempfile.TemporaryDirectory() as target, stage("Run on the hidden inputs"):
-        runs = LocalRuns(state.settings, state.folder, sandbox, Path(target))
+    with local_runs(state, program.phase) as runs, stage("Run on the hidden inputs"):
         run = runs.hidden(program_runs.kept_program(state, program))
         return program_runs.record_run(state, handler, program, run)

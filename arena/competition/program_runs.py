@@ -88,10 +88,11 @@ def receive(
 
 
 def received_before(
-    state: CompetitionState, path: Path, team: str, received: datetime
+    state: CompetitionState, path: Path, team: str, received: datetime, phase: str
 ) -> ProgramRecord | None:
-    """Return the program that a team sent before with the content of a file, or None."""
-    return programs(state).get(_record(state, path, team=team, received=received).program)
+    """Return the program that a team sent before for a phase with a file's content, or None."""
+    record = _record(state, path, team=team, received=received, phase=phase)
+    return programs(state).get(record.program)
 
 
 def _record(
@@ -177,10 +178,10 @@ def waiting(state: CompetitionState) -> list[ProgramRecord]:
 
 
 def require_no_waiting(state: CompetitionState) -> None:
-    """Raise UsageError while programs wait for their run: the board would lack them."""
+    """Raise UsageError while programs of the phase wait for their run: the board lacks them."""
     if not state.settings.programs.sandbox:
         return
-    left = waiting(state)
+    left = [program for program in waiting(state) if state.phase in (None, program.phase)]
     if left:
         raise UsageError(
             f"{len(left):,} {'program waits' if len(left) == 1 else 'programs wait'} for a run on "
@@ -216,14 +217,14 @@ def submission_of(
     """Return the submission that a run makes of a program; None: the machine is at fault."""
     if not run.is_of_the_program:
         return None
+    of_phase = state.in_phase(program.phase)
     file = named_file(Path("predictions"), state.ledger.teams().current(program.team))
     if run.end != "ok" or run.output is None:
         ended = run if run.end != "ok" else replace(run, end="no output")
-        fault = failure_of(ended, state.settings)
+        fault = failure_of(ended, of_phase.settings)
         read = ReadSubmission(values=None, faults=(fault,), sha256=program.sha256)
         run = ended
     else:
-        of_phase = state.in_phase(program.phase)
         _, read = next(of_phase.examine([replace(file, path=run.output)]))
         if read.crashed or any(fault.kind == RULE_FAILED for fault in read.faults):
             return None

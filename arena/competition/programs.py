@@ -169,9 +169,23 @@ def figures_in(events: Iterable[Event], settings: Settings) -> dict[int, dict[st
     if not settings.programs.sandbox or not chosen:
         return {}
     return {
-        event.payload["submission"]: {
-            column: two_digits(event.payload["run"][key]) for column, key in chosen
-        }
-        for event in events
-        if event.kind == "submission" and "run" in event.payload
+        submission: {column: two_digits(run[key]) for column, key in chosen}
+        for submission, (_, run) in runs_in(events).items()
     }
+
+
+def runs_in(events: Iterable[Event]) -> dict[int, tuple[str, Mapping[str, Any]]]:
+    """Return the program and its run of each accepted submission that a program wrote.
+
+    A file that is carried into a phase is that of the program that wrote it for the phase before.
+    """
+    runs: dict[int, tuple[str, Mapping[str, Any]]] = {}
+    for event in events:
+        payload = event.payload
+        if event.kind != "submission" or payload["status"] != "accepted":
+            continue
+        if "run" in payload:
+            runs[payload["submission"]] = payload["program"], payload["run"]
+        elif payload.get("carried") in runs:
+            runs[payload["submission"]] = runs[payload["carried"]]
+    return runs

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arena.competition.local_runs import LocalRuns
+from arena.competition.local_runs import local_runs
 from arena.competition.program_runs import kept_program, programs
-from arena.competition.programs import INVALID, RERUN, ProgramRecord, ProgramRun
+from arena.competition.programs import INVALID, RERUN, ProgramRecord, ProgramRun, runs_in
 from arena.competition.state import CompetitionState
 from arena.competition.submit import judge_of
 from arena.competition.verification import verify_winner
@@ -99,9 +97,7 @@ def rerun(state: CompetitionState, submission: int) -> Rerun:
     if written is None:
         return Rerun(submission, _team_of(state, submission), NO_PROGRAM)
     program, before = written
-    sandbox = state.manager.sandboxes.resolve(state.settings.programs.sandbox)
-    with tempfile.TemporaryDirectory() as folder:
-        runs = LocalRuns(state.settings, state.folder, sandbox, Path(folder))
+    with local_runs(state, program.phase) as runs:
         run = runs.hidden(kept_program(state, program))
         result, largest, n_different = _compared(state, submission, program, run, before)
     compared = Rerun(
@@ -136,14 +132,11 @@ def _team_of(state: CompetitionState, submission: int) -> str:
 
 def _programs_of_submissions(
     state: CompetitionState,
-) -> dict[int, tuple[ProgramRecord, dict[str, Any]]]:
+) -> dict[int, tuple[ProgramRecord, Mapping[str, Any]]]:
     """Return the program and the run of each accepted submission that a program wrote."""
     received = programs(state)
-    return {
-        event.payload["submission"]: (received[event.payload["program"]], event.payload["run"])
-        for event in state.store.each_event("submission")
-        if event.payload.get("program") in received and event.payload["status"] == "accepted"
-    }
+    written = runs_in(state.store.each_event("submission"))
+    return {submission: (received[program], run) for submission, (program, run) in written.items()}
 
 
 def _compared(
@@ -151,7 +144,7 @@ def _compared(
     submission: int,
     program: ProgramRecord,
     run: ProgramRun,
-    before: dict[str, Any],
+    before: Mapping[str, Any],
 ) -> tuple[str, float | None, int]:
     """Return the result of a run, and the largest and the number of differences."""
     if run.output is None:

@@ -546,7 +546,7 @@ def _of_public_board(
     yield from _unknown_columns("public.csv", shown, columns)
     roster = claims.roster(finalized=False)
     unranked = set(roster.unranked)
-    figures = figures_in(claims.events, claims.settings)
+    figures = figures_in(claims.events, claims.settings.in_phase(claims.phase))
     sign = -1 if claims.result.get("greater_is_better") else 1
     ranked: dict[str, tuple[float, str]] = {}
     for team in dict.fromkeys(row["team"] for row in counting if row["released"] is not None):

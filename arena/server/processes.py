@@ -69,13 +69,18 @@ def run_runner(folder: Path, url: str, sandbox: str) -> None:
     from arena.plugin.manager import PluginManager
     from arena.runner import Runner, RunnerKey
 
-    programs = read_settings(folder / CONFIG_NAME).programs
+    settings = read_settings(folder / CONFIG_NAME)
+    folders = {
+        folder / name
+        for programs in settings.programs_of_phases.values()
+        for name in (programs.inputs, programs.sample)
+    }
     runner = Runner(
         url=url,
         key=RunnerKey.read(add_runner(folder, LOCAL)),
         sandbox=PluginManager().sandboxes.resolve(sandbox),
         sandbox_name=sandbox,
-        inputs=Runner.digests([folder / programs.inputs, folder / programs.sample]),
+        inputs=Runner.digests([*folders]),
     )
     signal.signal(signal.SIGTERM, lambda *_: runner.stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)

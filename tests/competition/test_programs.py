@@ -288,6 +288,66 @@ def test_no_fault_of_an_output_is_kept_or_shown(
     assert HIDDEN not in json.dumps(payloads)
 
 
+def test_each_phase_has_inputs_and_limits_of_its_own(
+    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock, manager: PluginManager
+) -> None:
+    half = N_ROWS // 2
+    usage = ["Public" if row < half else "Private" for row in range(N_ROWS)]
+    rows = [(f"r{row}", row % 2, usage[row]) for row in range(N_ROWS)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    first_half = "\n".join(GOOD.splitlines()[: half + 1])
+    ends = (clock.now + timedelta(days=1)).isoformat()
+    phases = {
+        "dev": {"end": ends, "public_rows": "Public", "programs": {"show": [], "seconds": 5}},
+        "final": {
+            "start": ends,
+            "public_rows": [],
+            "private_rows": "Private",
+            "programs": {"inputs": "programs/final"},
+        },
+    }
+    script = {
+        "sample_inputs": {"end": "ok", "output": ""},
+        "inputs": {"end": "ok", "output": first_half},
+        "final": {"end": "ok", "output": GOOD},
+    }
+    path = tmp_path / "main.py"
+    path.write_text(json.dumps(script))
+    with make(phase=phases) as competition:
+        (tmp_path / "c" / "programs" / "final").mkdir()
+        for team, phase in (("ants", None), ("bees", "dev")):
+            submitted = competition.submit_program(path, team, phase=phase).submitted
+            assert submitted is not None
+            assert (submitted.status, submitted.phase) == ("accepted", "dev")
+        script["inputs"] = {"end": "time"}
+        (tmp_path / "slow.py").write_text(json.dumps(script))
+        slow = competition.submit_program(tmp_path / "slow.py", "ants").submitted
+        assert slow is not None
+        assert slow.faults[0].message.startswith("It did not end within 5 seconds. Nothing else")
+        assert "seconds" not in competition.leaderboard()[0]
+        clock.now += timedelta(days=1, hours=1)
+        program_runs.receive(competition._state, path, team="wasps", received=clock())
+        with pytest.raises(UsageError, match="1 program waits"):
+            competition.in_phase("final").finalize()
+        (waiting,) = competition.waiting_programs()
+        competition.run_waiting_program(waiting)
+        again = competition.submit_program(path, "ants").submitted
+        assert again is not None
+        assert (again.phase, again.released) == ("final", None)
+        assert sandbox.runs[-3:] == ["final", "sample_inputs", "final"]
+        final = competition.in_phase("final")
+        final.finalize(intervals=False)
+        assert {row["team"] for row in final.private_leaderboard()} == {"ants", "wasps"}
+        assert [str(competition.rerun_program(number)) for number in final.finalists()] == [
+            f"Submission {number} of {team}: the same file."
+            for number, team in ((4, "wasps"), (5, "ants"))
+        ]
+        assert competition.audit() == ()
+        final.export(tmp_path / "export")
+    files = (tmp_path / "export", tmp_path / "solution.csv")
+    assert verify_bundle(*files, manager, NoProgress()) == ()
+
+
 def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 from arena.server.records.runs import ProgramState
 from arena.server.web import api
 from arena.server.web.body import receive
-from program_server import NAME, URL, ProgramServer, script, write_competition
+from program_server import GOOD, NAME, URL, ProgramServer, script, write_competition
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,35 @@ def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
     assert received.time == submission.time
     assert submission.payload["run"]["runner"] == "local"
     assert server.competition.audit() == ()
+
+
+def test_each_phase_has_its_inputs_and_limits(tmp_path: Path) -> None:
+    begins = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    in_final = {"inputs": "programs/final", "seconds": 5}
+    phases = {
+        "dev": {"end": begins, "public_rows": "Public"},
+        "final": {"start": begins, "private_rows": "Private", "programs": in_final},
+    }
+    folder = write_competition(tmp_path, phase=phases)
+    (folder / "programs" / "final").mkdir()
+    (folder / "programs" / "final" / "x.csv").write_text("id\nfinal\n")
+    server = ProgramServer(folder)
+    try:
+        hidden = []
+        for phase, offset in (("dev", timedelta()), ("final", timedelta(days=2))):
+            server.offset = offset
+            sent = server.send("ants", script(f"{GOOD}{' ' * offset.days}")).json()
+            runner = server.runner()
+            runner.run()
+            server.judge()
+            hidden.append(runner.run())
+            server.judge()
+            assert server.state("ants", sent["request"])["status"] == "accepted"
+            assert server.competition.events("submission")[-1].payload["phase"] == phase
+        assert [run["limits"]["seconds"] for run in hidden] == [600, 5]
+        assert hidden[0]["inputs"] != hidden[1]["inputs"]
+    finally:
+        server.close()
 
 
 def test_the_page_says_what_a_program_gets(server: ProgramServer) -> None:

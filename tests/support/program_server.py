@@ -136,7 +136,9 @@ class Runner:
 
     def offer(self) -> dict[str, Any]:
         facts = self.server.site.competition(NAME).facts.programs or {}
-        inputs = [facts["sample"], facts["inputs"]]
+        inputs = [
+            runs[folder] for runs in facts["runs"].values() for folder in ("sample", "inputs")
+        ]
         return {
             "runner": "x",
             "sandbox": "scripted",

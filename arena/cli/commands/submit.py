@@ -25,6 +25,7 @@ from arena.utils.text import printable
 if TYPE_CHECKING:
     from arena.client import Client
     from arena.competition.competition import Competition
+    from arena.competition.local_runs import SubmittedProgram
     from arena.competition.submit import Submitted
 
 app = typer.Typer(add_completion=False)
@@ -110,7 +111,10 @@ def submit(
         ):
             say_note(FULL_WARNING)
         if competition.settings.programs.sandbox:
-            _submit_program(competition, file, team, as_json=as_json)
+            if key is not None or answers:
+                raise UsageError("--key and --answer are for files of predictions, not programs.")
+            sent = competition.submit_program(file, team, phase=phase)
+            _print_program(competition, sent, as_json=as_json)
             return
         submitted = competition.submit(file, team, key=key, phase=phase, answers=answers)
         _print_submitted(competition, submitted, as_json=as_json)
@@ -118,8 +122,8 @@ def submit(
         raise typer.Exit(1)
 
 
-def _submit_program(competition: Competition, file: Path, team: str, *, as_json: bool) -> None:
-    sent = competition.submit_program(file, team)
+def _print_program(competition: Competition, sent: SubmittedProgram, *, as_json: bool) -> None:
+    """Print the answer to a program; raise typer.Exit(1) unless it was accepted."""
     trial, answer = sent.trial, sent.submitted
     if trial is not None and not as_json:
         print_trial(trial, Lines())

@@ -196,9 +196,9 @@ class CompetitionFacts:
     result: int = 0
     """The last published version of the private board; 0: there is none."""
     programs: Mapping[str, Any] | None = None
-    """What a runner needs: ``limits``, ``sandbox``, ``environment``, and the digests ``sample`` and
-    ``inputs``; also ``trials_per_day``, and the size of the largest program, ``packed_bytes``.
-    None: teams submit predictions, not programs."""
+    """``sandbox``, ``trials_per_day``, ``packed_bytes`` of the largest program, and ``runs``: what
+    a runner needs in each phase (empty without phases), ``limits``, ``environment``, ``max_bytes``
+    of an output, and the digests ``sample`` and ``inputs``. None: teams submit predictions."""
     baselines: tuple[str, ...] = ()
     """The organiser's own teams."""
     phases: tuple[Mapping[str, Any], ...] = ()

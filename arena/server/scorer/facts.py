@@ -93,18 +93,26 @@ def _dates(
 
 def _programs(competition: CompetitionView) -> dict[str, Any] | None:
     """Return what runners and participants must know of runs, without the names of inputs."""
-    section = competition.settings.programs
-    if not section.sandbox:
+    programs = competition.settings.programs
+    if not programs.sandbox:
         return None
+    return {
+        "sandbox": programs.sandbox,
+        "trials_per_day": programs.trials_per_day,
+        "packed_bytes": PackedLimits().packed_bytes,
+        "runs": {one.phase: _runs_of_a_phase(one) for one in competition.in_each_phase()},
+    }
+
+
+def _runs_of_a_phase(competition: CompetitionView) -> dict[str, Any]:
+    section = competition.settings.programs
     named = ("command", "trial_seconds", "seconds", "memory_mb", "disk_mb", "cores", "processes")
     return {
-        "sandbox": section.sandbox,
         "environment": section.environment,
         "sample": _digest(competition.folder / section.sample),
         "inputs": _digest(competition.folder / section.inputs),
         "limits": {name: getattr(section, name) for name in (*named, "gpus")},
-        "trials_per_day": section.trials_per_day,
-        "packed_bytes": PackedLimits().packed_bytes,
+        "max_bytes": competition.settings.limits.max_bytes,
     }
 
 

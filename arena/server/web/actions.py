@@ -213,6 +213,8 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
             check_receives(call, received.at)
             payload |= _answers(call, team, received.fields)
         if call.competition.facts.programs is not None:
+            opened = (*open_phases(call, received.at), call.competition.facts.current_phase)
+            payload.setdefault("phase", opened[0])  # it decides on which inputs the trial runs
             names = _all_names(call, team)
             program = await run_in_threadpool(
                 lambda: programs.add(call, team, received, key=key, payload=payload, names=names)

@@ -8,6 +8,7 @@ inputs never pass through it.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 from collections.abc import Mapping
@@ -117,12 +118,12 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
     facts = call.competition.facts.programs
     if facts is None:
         raise Problem(409, "This competition runs no programs.")
-    for folder in ("sample", "inputs"):
-        if facts[folder] not in sent.inputs:
+    for runs, folder in itertools.product(facts["runs"].values(), ("sample", "inputs")):
+        if runs[folder] not in sent.inputs:
             raise Problem(
                 409,
                 f"This runner does not hold the {folder} of the competition, whose digest is "
-                f"{facts[folder]}. Copy the folder from the organiser's machine.",
+                f"{runs[folder]}. Copy the folder from the organiser's machine.",
             )
     if sent.sandbox != facts["sandbox"]:
         raise Problem(
@@ -139,7 +140,7 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
         if time.monotonic() >= until:
             return Response(status_code=204)
         await asyncio.sleep(_POLL_SECONDS)
-    trial = program.state is ProgramState.TRIAL_RUNS
+    trial, runs = program.state is ProgramState.TRIAL_RUNS, _runs_of(call, program)
     return models.Lease(
         run=program.program,
         lease=program.lease,
@@ -148,11 +149,21 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
         file=str(program.payload["file"]),
         sha256=str(program.payload["sha256"]),
         bytes=int(program.payload["bytes"]),
-        inputs=facts["sample" if trial else "inputs"],
-        environment=facts["environment"],
-        limits=facts["limits"],
-        max_bytes=call.competition.facts.max_bytes,
+        inputs=runs["sample" if trial else "inputs"],
+        environment=runs["environment"],
+        limits=runs["limits"],
+        max_bytes=runs["max_bytes"],
     )
+
+
+def _runs_of(call: Call, program: Program) -> Mapping[str, Any]:
+    """Return what is published on runs in the phase of a program.
+
+    Of a phase that is no more the current one's: the scorer refuses the program.
+    """
+    facts = call.competition.facts
+    runs: Mapping[str, Mapping[str, Any]] = (facts.programs or {})["runs"]
+    return runs.get(program.payload.get("phase", ""), runs[facts.current_phase])
 
 
 def _leased(call: Call, lease: str) -> Program:
@@ -183,7 +194,7 @@ async def result(call: Call) -> models.Message:
     run = call.site.runs.get(call.request.path_params["run"])
     if run is None or run.competition != call.competition.name:
         raise Problem(404, "There is no such run.")
-    most = call.competition.facts.max_bytes
+    most = _runs_of(call, run)["max_bytes"]
     fields, stored = await read_result(call.request, call.site, call.competition.limits, most)
     name = None if stored is None else stored.name
     try:
