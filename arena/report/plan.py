@@ -267,9 +267,7 @@ def _sweep_section(sweep: Sweep) -> Section:
     if sweep.name == "teams":
         text += " With more teams the best of them is better; the organiser cannot choose this."
     charts = tuple(
-        _sweep_chart(sweep, name, label)
-        for name, label in _DRAWN.items()
-        if _varies(sweep, name)
+        _sweep_chart(sweep, name, label) for name, label in _DRAWN.items() if _varies(sweep, name)
     )
     return Section(f"By {SWEEPS[sweep.name]}", text, (table,), charts)
 

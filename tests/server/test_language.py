@@ -27,19 +27,27 @@ from web_site import NAME, WebSite
 COMPLETE = {"de"}
 """Languages with every text; the others have those of participants' pages, and English else."""
 MOST_OF_PARTICIPANTS = 300
+OF_PROGRAMS = ("records/runs.py", "web/programs.py", "web/templates/submit.html")
+"""Files whose texts are in every language."""
 ROOT = Path(arena.server.__file__).parent
-KEYWORDS = dict.fromkeys(("_", "gettext", "RefusedError", "NameTakenError")) | {"ngettext": (1, 2)}
+KEYWORDS = dict.fromkeys(("_", "gettext", "RefusedError", "NameTakenError", "TrialLimitError")) | {
+    "ngettext": (1, 2)
+}
 PLACES = re.compile(r"%\(\w+\)s|\{\w+\}")
+
+
+def marked_in(path: Path) -> Iterator[Any]:
+    method = "python" if path.suffix == ".py" else "jinja2.ext.babel_extract"
+    with path.open("rb") as file:
+        for _line, text, _comments, _context in extract(method, file, KEYWORDS):
+            yield text
 
 
 def marked() -> Iterator[Any]:
     """Yield each text of the pages that is marked for translation."""
     for path in ROOT.rglob("*"):
         if path.suffix in {".py", ".html"}:
-            method = "python" if path.suffix == ".py" else "jinja2.ext.babel_extract"
-            with path.open("rb") as file:
-                for _line, text, _comments, _context in extract(method, file, KEYWORDS):
-                    yield text
+            yield from marked_in(path)
     for table in (TITLES, CAUSES, FINAL_CAUSES):
         yield from table.values()
     yield from (title for _kind, title in FINAL_COLUMNS.values())
@@ -55,6 +63,7 @@ def marked() -> Iterator[Any]:
 @pytest.mark.slow
 def test_every_text_is_translated() -> None:
     texts = {text if isinstance(text, str) else tuple(text) for text in marked()}
+    of_programs = {text for name in OF_PROGRAMS for text in marked_in(ROOT / name)}
     assert len(texts) > 250
     assert {path.stem for path in LOCALE.glob("*.po")} == set(LANGUAGES) - {"en"}
     for code in set(LANGUAGES) - {"en"}:
@@ -65,6 +74,7 @@ def test_every_text_is_translated() -> None:
             assert set(known) == texts
         else:
             assert len(known.keys() & texts) > MOST_OF_PARTICIPANTS
+            assert of_programs <= known.keys()
         for source, translation in known.items():
             both = [one if isinstance(one, str) else " ".join(one) for one in (source, translation)]
             assert both[1].strip(), source

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from arena.errors import ArenaError
+from arena.server.records.accounts import RefusedError
 from arena.server.records.intake import new_id
 from arena.server.records.sqlite import Records
 
@@ -58,7 +59,7 @@ class LeaseLostError(ArenaError):
     """The runner no longer has the lease of the run (status 409)."""
 
 
-class TrialLimitError(ArenaError):
+class TrialLimitError(RefusedError):
     """The team has no trial left today, or too many programs that wait (status 429)."""
 
 
@@ -158,13 +159,15 @@ class Runs(Records):
             today = sum(earlier.received.date() == day for earlier in programs)
             if today >= trials_per_day:
                 raise TrialLimitError(
-                    f"A team may try {trials_per_day:,} programs a day (a day starts at 00:00 "
-                    f"UTC), and this team has tried them."
+                    "A team may try {trials} programs a day (a day starts at 00:00 UTC), and this "
+                    "team has tried them.",
+                    trials=trials_per_day,
                 )
             if sum(earlier.state not in FINAL for earlier in programs) >= most_waiting:
                 raise TrialLimitError(
-                    f"{most_waiting:,} programs of your team are waiting already. Send the next "
-                    f"one after one of them has run."
+                    "{programs} programs of your team are waiting already. Send the next one after "
+                    "one of them has run.",
+                    programs=most_waiting,
                 )
             row = (program, competition, team, member, key, json.dumps(payload), time)
             database.execute(

@@ -88,6 +88,8 @@ def too_many_requests(seconds: int) -> Problem:
 
 
 _LOGGER = logging.getLogger("arena.server.web")
+_STATUSES: Mapping[type[RefusedError], int] = {NameTakenError: 409, TrialLimitError: 429}
+"""Of refusals that are no 422."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -101,8 +103,7 @@ def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911, PLR0912 - 
                 key: _refusal(value) if isinstance(value, RefusedError) else value
                 for key, value in error.values.items()
             }
-            status = 409 if isinstance(error, NameTakenError) else 422
-            return Problem(status, _(error.template).format(**values))
+            return Problem(_STATUSES.get(type(error), 422), _(error.template).format(**values))
         case RequestKeyError():
             return Problem(
                 422,
@@ -139,8 +140,6 @@ def problem_of(error: Exception) -> Problem | None:  # noqa: PLR0911, PLR0912 - 
             return Problem(413, str(error))
         case LeaseLostError():
             return Problem(409, str(error))
-        case TrialLimitError():
-            return Problem(429, str(error))
         case OSError() if error.errno in _FULL:
             return _disk_full()
         case OSError():  # an entry that cannot be written, renamed or synced, as on a lost share
@@ -187,7 +186,7 @@ def _disk_full() -> Problem:
 
 EXPECTED = (
     Problem, RefusedError, RequestKeyError, TeamMergingError, QueueFullError,
-    UploadTooLargeError, LeaseLostError, TrialLimitError, OSError, sqlite3.DatabaseError,
+    UploadTooLargeError, LeaseLostError, OSError, sqlite3.DatabaseError,
     StoreError,
 )  # fmt: skip
 """The exceptions that may mean a problem."""
