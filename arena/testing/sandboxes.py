@@ -87,18 +87,24 @@ class _Machine:
 
     def traces(self) -> Mapping[str, object]:
         """Return what a program may leave here, by name."""
-        groups = Path("/sys/fs/cgroup")
         return {
             "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
             "shared memory": _lines("/proc/sysvipc/shm"),
             "semaphores": _lines("/proc/sysvipc/sem"),
             "message queues": _lines("/proc/sysvipc/msg"),
-            "control groups": sorted(
-                str(path) for path in groups.glob(f"**/arena-run-{os.getpid()}-*")
-            ),
+            "control groups": groups_of(os.getpid()),
             "files in /dev/shm": sorted(Path("/dev/shm").glob("arena-left*")),  # noqa: S108
             "descriptors": len(os.listdir("/proc/self/fd")),  # noqa: PTH208
         }
+
+
+def groups_of(runner: int) -> list[str]:
+    """Return the control groups of the runs of a process; others may come and go meanwhile."""
+    return sorted(
+        folder
+        for folder, _, _ in os.walk("/sys/fs/cgroup")
+        if Path(folder).name.startswith(f"arena-run-{runner}-")
+    )
 
 
 def _lines(path: str) -> int:

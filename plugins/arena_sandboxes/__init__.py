@@ -10,5 +10,8 @@ __all__ = ["provide_sandboxes"]
 
 @hookimpl
 def provide_sandboxes() -> list[Deferred]:
-    """Provide ``bwrap``."""
-    return [Deferred("bwrap", "arena_sandboxes.bubblewrap:Bubblewrap")]
+    """Provide ``bwrap`` and ``podman``."""
+    return [
+        Deferred("bwrap", "arena_sandboxes.bubblewrap:Bubblewrap"),
+        Deferred("podman", "arena_sandboxes.podman:Podman"),
+    ]

@@ -1,11 +1,15 @@
-"""The system calls that a program in a sandbox may make, as a filter of seccomp."""
+"""The system calls that a program in a sandbox may make, as filters of seccomp."""
 
 from __future__ import annotations
 
 import errno
 import functools
+import json
 import os
 import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from arena.errors import SandboxError
 
@@ -37,9 +41,44 @@ _LOW_32_BITS = 0xFFFFFFFF
 _FADV_DONTNEED = 4
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """System calls that are not made: they return an error number, or 0 as if they were."""
+
+    calls: tuple[str, ...]
+    error: int
+    argument: int = 0
+    """The place of the argument that decides, if there are conditions."""
+    comparison: str = ""
+    """``EQ``, ``GT`` or ``MASKED_EQ``, as libseccomp calls them; empty: without a condition."""
+    value: int = 0
+    mask: int = 0
+    """Of ``MASKED_EQ``: the bits of the argument that count."""
+
+
+def _rules() -> Iterator[Rule]:
+    yield Rule(_REFUSED, errno.EPERM)
+    # The flags of clone3 are in memory, where a filter cannot read them. Libraries then call clone.
+    yield Rule(("clone3",), errno.ENOSYS)
+    for flag in _NAMESPACES:
+        yield Rule(("clone",), errno.EPERM, 0, "MASKED_EQ", flag, flag)
+    for request in (_TIOCSTI, _TIOCLINUX):
+        yield Rule(("ioctl",), errno.EPERM, 1, "MASKED_EQ", request, _LOW_32_BITS)
+    # Advice that does nothing: by dropping copies of files, a program could inform a later one.
+    yield Rule(("fadvise64",), 0, 3, "MASKED_EQ", _FADV_DONTNEED, _LOW_32_BITS)
+    sockets = ("socket", "socketpair")
+    yield Rule(sockets, errno.EPERM, 0, "GT", max(_FAMILIES))
+    for family in sorted(set(range(max(_FAMILIES))) - set(_FAMILIES)):
+        yield Rule(sockets, errno.EPERM, 0, "EQ", family)
+
+
+RULES = tuple(_rules())
+"""All other system calls are made, but none of another processor mode: they end the process."""
+
+
 @functools.cache
 def program_filter() -> bytes:
-    """Return the filter as a program of BPF. Calls of other processor modes end the process.
+    """Return the rules as a program of BPF.
 
     Raises
     ------
@@ -53,27 +92,40 @@ def program_filter() -> bytes:
             "The filter of system calls cannot be made: install libseccomp (apt-get install "
             "libseccomp2), and pyseccomp (pip install 'arena-leaderboard[programs]')."
         ) from error
-    refuse = seccomp.ERRNO(errno.EPERM)
-    rules = seccomp.SyscallFilter(defaction=seccomp.ALLOW)
-    rules.set_attr(seccomp.Attr.ACT_BADARCH, seccomp.KILL_PROCESS)
-    for name in _REFUSED:
-        if seccomp.resolve_syscall(seccomp.system_arch(), name) >= 0:
-            rules.add_rule(refuse, name)
-    # The flags of clone3 are in memory, where a filter cannot read them. Libraries then call clone.
-    rules.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")
-    for flag in _NAMESPACES:
-        rules.add_rule(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
-    for request in (_TIOCSTI, _TIOCLINUX):
-        masked = seccomp.Arg(1, seccomp.MASKED_EQ, _LOW_32_BITS, request)
-        rules.add_rule(refuse, "ioctl", masked)
-    # Advice that does nothing: by dropping copies of files, a program could inform a later one.
-    advice = seccomp.Arg(3, seccomp.MASKED_EQ, _LOW_32_BITS, _FADV_DONTNEED)
-    rules.add_rule(seccomp.ERRNO(0), "fadvise64", advice)
-    for call in ("socket", "socketpair"):
-        rules.add_rule(refuse, call, seccomp.Arg(0, seccomp.GT, max(_FAMILIES)))
-        for family in set(range(max(_FAMILIES))) - set(_FAMILIES):
-            rules.add_rule(refuse, call, seccomp.Arg(0, seccomp.EQ, family))
+    made = seccomp.SyscallFilter(defaction=seccomp.ALLOW)
+    made.set_attr(seccomp.Attr.ACT_BADARCH, seccomp.KILL_PROCESS)
+    for rule in RULES:
+        conditions = []
+        if rule.comparison:
+            comparison = getattr(seccomp, rule.comparison)
+            values = (rule.mask, rule.value) if rule.comparison == "MASKED_EQ" else (rule.value,)
+            conditions.append(seccomp.Arg(rule.argument, comparison, *values))
+        for call in rule.calls:
+            if seccomp.resolve_syscall(seccomp.system_arch(), call) >= 0:
+                made.add_rule(seccomp.ERRNO(rule.error), call, *conditions)
     with os.fdopen(os.memfd_create("filter"), "w+b", buffering=0) as file:
-        rules.export_bpf(file)
+        made.export_bpf(file)
         file.seek(0)
         return file.read()
+
+
+def container_profile() -> str:
+    """Return the rules as a JSON profile, as podman and other container engines read it."""
+    calls: list[dict[str, Any]] = []
+    for rule in RULES:
+        call: dict[str, Any] = {
+            "names": rule.calls,
+            "action": "SCMP_ACT_ERRNO",
+            "errnoRet": rule.error,
+        }
+        if rule.comparison:
+            masked = rule.comparison == "MASKED_EQ"
+            condition = {
+                "index": rule.argument,
+                "op": f"SCMP_CMP_{rule.comparison}",
+                "value": rule.mask if masked else rule.value,
+                "valueTwo": rule.value if masked else 0,
+            }
+            call["args"] = [condition]
+        calls.append(call)
+    return json.dumps({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": calls})

@@ -61,6 +61,10 @@ class Group(ABC):
         values = dict(line.split() for line in lines if line)
         return sum(int(values[name]) for name in self.memory_files)
 
+    def limit_processes(self, most: int) -> None:
+        """Set the limit of processes and threads."""
+        _write(self.folders["pids"] / "pids.max", most)
+
     @property
     def doors(self) -> tuple[Path, ...]:
         """The files to which a process writes 0 to enter."""
@@ -142,7 +146,7 @@ class _Version1(Group):
         for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
             if (memory / name).exists():
                 _write(memory / name, box.memory_mb * 2**20)
-        _write(self.folders["pids"] / "pids.max", box.processes + OF_SANDBOX)
+        self.limit_processes(box.processes + OF_SANDBOX)
         _write(self.folders["cpu"] / "cpu.cfs_period_us", _PERIOD)
         _write(self.folders["cpu"] / "cpu.cfs_quota_us", int(box.cores * _PERIOD))
 
@@ -166,7 +170,7 @@ class _Version2(Group):
         if (folder / "memory.swap.max").exists():
             _write(folder / "memory.swap.max", 0)
         _write(folder / "memory.oom.group", 1)
-        _write(folder / "pids.max", box.processes + OF_SANDBOX)
+        self.limit_processes(box.processes + OF_SANDBOX)
         _write(folder / "cpu.max", f"{int(box.cores * _PERIOD)} {_PERIOD}")
 
     def cpu_seconds(self) -> float:

@@ -21,6 +21,7 @@ from pathlib import Path
 from arena.interfaces import Box, End
 from arena.plugin.manager import PluginManager
 from arena.programs.running import run_program
+from arena.testing.sandboxes import groups_of
 
 _PROGRAM = "open('/output/predictions.csv', 'w').write(open('/input/rows.csv').read())"
 _WARM_UP = 20
@@ -32,7 +33,7 @@ def traces(folder: Path) -> Mapping[str, float]:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return {
         "memory of the runner, MB": pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
-        "control groups": len(list(Path("/sys/fs/cgroup").glob(f"**/arena-run-{os.getpid()}-*"))),
+        "control groups": len(groups_of(os.getpid())),
         "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
         "descriptors": len(os.listdir("/proc/self/fd")),  # noqa: PTH208
         "files in temporary folders": len(list(folder.rglob("*"))),

@@ -105,7 +105,7 @@ def test_plugins_are_listed(arena_here: Any) -> None:
     for name, provides in (
         ("arena_mechanisms", "6 mechanisms"),
         ("arena_ranking", "1 ranker, 4 analyses"),
-        ("arena_sandboxes", "1 sandbox"),
+        ("arena_sandboxes", "2 sandboxes"),
         ("arena_sota", "1 analysis, 1 paper"),
     ):
         assert re.search(rf"{name} +arena-leaderboard 0\.1\.0 +{provides} *\n", shown)

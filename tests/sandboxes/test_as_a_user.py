@@ -23,6 +23,7 @@ mount --bind "$BASE" "$PLACE/python"
 mount --bind "$ROOT" "$PLACE/arena"
 mount --bind "$SITE" "$PLACE/site"
 chown -R $USER "$PLACE/home"
+for file in passwd subuid subgid; do mount --bind "$PLACE/$file" /etc/$file; done
 for door in $DOORS; do
     mkdir -p "${door%/*}"
     chown $USER "${door%/*}" "$door"
@@ -36,8 +37,8 @@ CODE = """\
 import os
 from arena.testing import check_sandbox
 from arena.testing.hostile_programs import PROGRAMS
-from arena_sandboxes.bubblewrap import Bubblewrap
-sandbox = Bubblewrap()
+from arena.plugin.manager import PluginManager
+sandbox = PluginManager().sandboxes.resolve(SANDBOX)
 print(os.getuid(), list(sandbox.check()))
 conformance = check_sandbox(sandbox, programs=[one for one in PROGRAMS if one.name in NAMES])
 print(len(conformance.checks), [one for one in conformance.failed])
@@ -63,10 +64,17 @@ def place() -> Iterator[Path]:
         Path(folder).chmod(0o755)
         for name in ("python", "arena", "site", "home"):
             (Path(folder) / name).mkdir()
+        users = Path("/etc/passwd").read_text()
+        (Path(folder) / "passwd").write_text(f"{users}runner:x:{USER}:{USER}::/:/bin/sh\n")
+        for name in ("subuid", "subgid"):  # podman runs a program as one of these users
+            (Path(folder) / name).write_text("runner:1879048192:65536\n")
         yield Path(folder)
 
 
-def test_hostile_programs_are_held_for_a_user(place: Path) -> None:
+@pytest.mark.parametrize("sandbox", ["bwrap", "podman"])
+def test_hostile_programs_are_held_for_a_user(sandbox: str, place: Path) -> None:
+    if shutil.which(sandbox) is None:
+        pytest.skip(f"there is no {sandbox}")
     from arena_sandboxes.groups import _new_group
 
     group = _new_group()
@@ -79,7 +87,7 @@ def test_hostile_programs_are_held_for_a_user(place: Path) -> None:
         "PLACE": str(place),
         "USER": USER,
         "DOORS": " ".join(map(str, doors)),
-        "CODE": f"NAMES = {NAMES!r}\n{CODE}",
+        "CODE": f"SANDBOX, NAMES = {sandbox!r}, {NAMES!r}\n{CODE}",
     }
     done = subprocess.run(
         ["unshare", "--mount", "bash", "-c", ENTER],

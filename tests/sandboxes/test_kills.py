@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.testing.sandboxes import groups_of
 from arena.utils.processes import descendants
 
 pytestmark = [
@@ -67,12 +68,6 @@ def marked(marker: str) -> list[str]:
     return processes
 
 
-def groups(*runners: subprocess.Popen[str]) -> list[Path]:
-    """Return the control groups of the runs of these runners."""
-    root = Path("/sys/fs/cgroup")
-    return [path for runner in runners for path in root.glob(f"**/arena-run-{runner.pid}-*")]
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name in ("short", "long"):
@@ -103,6 +98,6 @@ def test_a_killed_runner_leaves_nothing(delay: float, number: signal.Signals, fo
     assert marked(marker) == []
     again = start(folder, marker, "short")
     assert again.communicate(timeout=60)[0] == "ready\nok\n"
-    assert groups(runner, again) == []
+    assert groups_of(runner.pid) + groups_of(again.pid) == []
     assert [path.name for path in (folder / "runner" / "work").iterdir()] == []
     assert set(descendants(os.getpid())) <= before

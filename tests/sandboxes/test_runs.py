@@ -18,15 +18,29 @@ from typing import Any
 import pytest
 
 from arena.errors import InputError, SandboxError
-from arena.interfaces import Box, End, Job, Outcome
+from arena.interfaces import Box, End, Job, Outcome, Sandbox
+from arena.programs.digests import digest_of_folder
 from arena.programs.environments import unpack_environment
 from arena_sandboxes.bubblewrap import Bubblewrap
 from arena_sandboxes.groups import has_groups
+from arena_sandboxes.podman import Podman
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap"),
 ]
+SANDBOXES = {"bwrap": Bubblewrap(), "podman": Podman()}
+each_sandbox = pytest.mark.parametrize(
+    "sandbox",
+    [
+        pytest.param(
+            sandbox,
+            id=name,
+            marks=pytest.mark.skipif(shutil.which(name) is None, reason=f"there is no {name}"),
+        )
+        for name, sandbox in SANDBOXES.items()
+    ],
+)
 OUTPUT = "open('/output/predictions.csv', 'w').write('id,y\\n1,2\\n')\n"
 LIMITS: dict[str, Any] = {
     "seconds": 20, "memory_mb": 128, "disk_mb": 16, "cores": 1, "processes": 16,
@@ -36,7 +50,7 @@ ENDS = {
     "it writes its output": (OUTPUT + "print('log')", {}, End.OK, b"log\n"),
     "it reads its input": ("print(open('/input/rows.csv').read())", {}, End.NO_OUTPUT, b"row\n\n"),
     "it fails after its output": (OUTPUT + "raise SystemExit(3)", {}, End.CRASH, b""),
-    "it kills itself": (OUTPUT + "import os; os.kill(os.getpid(), 9)", {}, End.CRASH, b""),
+    "a signal ends it": (OUTPUT + "import os; os.abort()", {}, End.CRASH, b""),
     "it runs on": (OUTPUT + "while True: pass", {"seconds": 0.5}, End.TIME, b""),
     "it needs memory": ("bytearray(2**28)", {}, End.MEMORY, b""),
     "it needs disk": ("open('/tmp/x', 'wb').write(bytes(2**25))", {}, End.DISK, None),
@@ -51,7 +65,7 @@ def run(
     folder: Path,
     program: str,
     outputs: Sequence[str] = ("predictions.csv",),
-    sandbox: Bubblewrap | None = None,
+    sandbox: Sandbox | None = None,
     environment: Path | None = None,
     command: tuple[str, ...] = ("python3", "main.py"),
     **limits: Any,
@@ -71,10 +85,11 @@ def run(
     return (sandbox or Bubblewrap()).run(job, Box(**(LIMITS | limits)))
 
 
+@each_sandbox
 @pytest.mark.parametrize("case", ENDS)
-def test_a_program_ends_as_it_must(case: str, tmp_path: Path) -> None:
+def test_a_program_ends_as_it_must(case: str, sandbox: Sandbox, tmp_path: Path) -> None:
     program, limits, end, log = ENDS[case]
-    outcome = run(tmp_path, program, **limits)
+    outcome = run(tmp_path, program, sandbox=sandbox, **limits)
     assert (outcome.end, outcome.output is not None) == (end, end is End.OK), outcome.log
     assert log is None or outcome.log == log
     assert outcome.seconds < limits.get("seconds", 20) + 1
@@ -173,16 +188,25 @@ def image(path: Path) -> Path:
     return path
 
 
-def test_an_image_is_seen_instead_of_the_system(tmp_path: Path) -> None:
+@each_sandbox
+def test_an_image_is_seen_instead_of_the_system(sandbox: Sandbox, tmp_path: Path) -> None:
     made = unpack_environment(image(tmp_path / "image.tar"), tmp_path / "environments")
     root = made.folders["root"]
     assert not (root / "dev" / "sda").exists()
     assert stat.S_IMODE((root / "opt" / "model.txt").stat().st_mode) == 0o755
     program = (
-        "read what < /opt/model.txt; echo $what /usr/* /etc/*; echo id > /output/predictions.csv"
+        "read what < /opt/model.txt; echo $what /usr/* /home/* $TRICK; echo id > "
+        "/output/predictions.csv"
     )
-    outcome = run(tmp_path, program, environment=made.folder, command=("/bin/sh", "main.py"))
-    assert (outcome.end, outcome.log) == (End.OK, b"weights /usr/* /etc/*\n")
+    outcome = run(
+        tmp_path,
+        program,
+        sandbox=sandbox,
+        environment=made.folder,
+        command=("/bin/sh", "main.py"),
+    )
+    assert (outcome.end, outcome.log) == (End.OK, b"weights /usr/* /home/*\n")
+    assert digest_of_folder(root) == made.digest
 
 
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
@@ -191,19 +215,41 @@ def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
         archive.addfile(tarfile.TarInfo("a"))
     with tarfile.open(tmp_path / "c.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("../../a"))
+    with tarfile.open(tmp_path / "saved.tar", "w") as archive:  # by podman save, with settings
+        settings = b'{"config": {"Env": ["LD_PRELOAD=/a.so"], "Volumes": {"/data": {}}}}'
+        member = tarfile.TarInfo("config.json")
+        member.size = len(settings)
+        archive.addfile(member, io.BytesIO(settings))
     for name, message in (
         ("a", "cannot be unpacked"), ("b", "holds no file system"), ("c", "cannot be unpacked"),
-        ("d", "cannot be unpacked"),
+        ("d", "cannot be unpacked"), ("saved", "write one with podman export"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):
             unpack_environment(tmp_path / f"{name}.tar", tmp_path / "environments")
     assert list((tmp_path / "environments").iterdir()) == []
 
 
-def test_a_check_finds_this_machine_able() -> None:
-    sentences = Bubblewrap().check()
+@each_sandbox
+def test_a_check_finds_this_machine_able(sandbox: Sandbox) -> None:
+    sentences = sandbox.check()
     assert all("runner is root" in one or "control group" in one for one in sentences)
-    assert set(Bubblewrap().versions()) == {"bwrap", "linux"}
+    assert {"linux", sandbox.name} <= set(sandbox.versions())
+
+
+@pytest.mark.skipif(shutil.which("podman") is None, reason="there is no podman")
+def test_only_podman_itself_can_say_that_it_could_not_run_a_program(tmp_path: Path) -> None:
+    """Otherwise a program could choose its exit code so that its failure does not count."""
+    assert run(tmp_path, "raise SystemExit(125)", sandbox=Podman()).end is End.CRASH
+    with pytest.raises(SandboxError, match="podman could not run a program: Error"):
+        run(tmp_path, OUTPUT, sandbox=Podman(oci_runtime="false"))
+
+
+@pytest.mark.skipif(shutil.which("podman") is None, reason="there is no podman")
+def test_inputs_that_the_user_of_a_program_cannot_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "a.csv").touch(mode=0o600)
+    with pytest.raises(SandboxError, match=r"a.csv cannot be read .* chmod -R o\+rX .*input"):
+        run(tmp_path, OUTPUT, sandbox=Podman())
 
 
 @pytest.mark.parametrize("pattern", ["/nowhere/bwrap", "/bin/false"])
