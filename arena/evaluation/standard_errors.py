@@ -1,4 +1,4 @@
-"""The standard error of the difference between two scores on the same rows."""
+"""The standard errors of a score, and of the difference between two scores on the same rows."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ _LARGEST_EXPONENT = 400
 _NO_MEAN = 1e-6
 
 
-def standard_error_of_difference(
+def standard_error(
     metric: Metric,
     truth: npt.NDArray[Any],
-    pair: npt.NDArray[Any],
+    block: npt.NDArray[Any],
     seed: int,
     clusters: IntArray | None = None,
 ) -> float:
-    """Return the standard error of the first score minus the second.
+    """Return the standard error of a score, or of the first score minus the second.
 
     With row or influence values it is ``s / sqrt(n)``, where s is the sample standard deviation of
-    their differences (Blum and Hardt 2015, Figure 2), summed by cluster if there are clusters. For
-    a black-box metric it is estimated from 200 joint resamples. Their random numbers depend only on
-    the seed and the predictions: sending the same predictions again gives the same value.
+    the values or of their differences (Blum and Hardt 2015, Figure 2), summed by cluster if there
+    are clusters. For a black-box metric it is estimated from 200 joint resamples. Their random
+    numbers depend only on the seed and the predictions: sending the same predictions again gives
+    the same value.
 
     Parameters
     ----------
@@ -41,8 +42,9 @@ def standard_error_of_difference(
         Any metric, bound to the rows if it needs that.
     truth
         ``(n,)`` or ``(n, n_targets)``.
-    pair
-        ``(2, n)`` or ``(2, n, n_columns)`` predictions.
+    block
+        ``(k, n)`` or ``(k, n, n_columns)`` predictions, with k = 1 for a score and 2 for a
+        difference.
     seed
         Secret, not negative.
     clusters
@@ -56,14 +58,14 @@ def standard_error_of_difference(
     --------
     >>> from arena.plugin.manager import PluginManager
     >>> accuracy = PluginManager().metrics.resolve("accuracy")
-    >>> pair = np.array([[1, 1, 0, 0], [1, 0, 0, 0]])
-    >>> standard_error_of_difference(accuracy, np.array([1, 1, 0, 0]), pair, 0)
-    0.25
+    >>> truth, pair = np.array([1, 1, 0, 0]), np.array([[1, 1, 0, 0], [1, 0, 0, 0]])
+    >>> standard_error(accuracy, truth, pair, 0), standard_error(accuracy, truth, pair[:1], 0)
+    (0.25, 0.0)
     """
-    values = comparable_values(metric, truth, pair)
+    values = comparable_values(metric, truth, block)
     if values is None:
-        return _bootstrapped(metric, truth, pair, seed, clusters)
-    return standard_error_of_mean(values[0] - values[1], clusters)
+        return _bootstrapped(metric, truth, block, seed, clusters)
+    return standard_error_of_mean(np.subtract.reduce(values), clusters)
 
 
 def comparable_values(
@@ -140,20 +142,20 @@ def standard_error_of_mean(values: FloatArray, clusters: IntArray | None = None)
 def _bootstrapped(
     metric: Metric,
     truth: npt.NDArray[Any],
-    pair: npt.NDArray[Any],
+    block: npt.NDArray[Any],
     seed: int,
     clusters: IntArray | None,
 ) -> float:
     if len(truth) < 2:
         return float("nan")
-    own_seed = _seed_of(pair, seed)
+    own_seed = _seed_of(block, seed)
     weights = draw_resamples(len(truth), _RESAMPLES, own_seed, clusters=clusters).weights
-    scores = score_under_weights(metric, truth, ArrayPredictions(pair), weights)
-    return float(np.nanstd(scores[0] - scores[1], ddof=1))
+    scores = score_under_weights(metric, truth, ArrayPredictions(block), weights)
+    return float(np.nanstd(np.subtract.reduce(scores), ddof=1))
 
 
-def _seed_of(pair: npt.NDArray[Any], seed: int) -> int:
-    """Return a seed that depends only on the secret and the pair of predictions."""
-    content = repr(pair.tolist()).encode() if pair.dtype == object else pair.tobytes()
+def _seed_of(block: npt.NDArray[Any], seed: int) -> int:
+    """Return a seed that depends only on the secret and the predictions."""
+    content = repr(block.tolist()).encode() if block.dtype == object else block.tobytes()
     digest = hashlib.blake2b(content, digest_size=8, key=seed.to_bytes(16, "little"))
     return int.from_bytes(digest.digest(), "little") >> 1

@@ -43,6 +43,8 @@ class Evaluation:
     For a black-box metric it takes 200 times as long as the score. Call it in every release or in
     none, independently of the score: otherwise the response time reveals what is not released.
     """
+    standard_error: Callable[[], float] = lambda: np.nan
+    """The standard error of this score alone; as costly, and to be called in every release."""
     budget: int | None = None
     """The total number of submissions that a team may send; None: no limit."""
     baseline: float | None = None

@@ -17,7 +17,7 @@ from arena.evaluation.predictions import ArrayPredictions, block_size
 from arena.evaluation.scores import full_scores
 from arena.evaluation.standard_errors import (
     comparable_values,
-    standard_error_of_difference,
+    standard_error,
     standard_error_of_mean,
 )
 from arena.interfaces import Evaluation, Mechanism, Metric, traits_of
@@ -199,10 +199,21 @@ class Releaser:
         own: list[_Compared] = []
         ahead = _AheadLog(log, self.prefix)
 
-        def error_of_difference(other: int) -> float:
+        def own_values() -> _Compared:
             if not own:
                 own.append(self._compare(submission.predictions))
-            return self._standard_error(submission.predictions, own[0], other, ahead.upcoming)
+            return own[0]
+
+        def error_of_difference(other: int) -> float:
+            block, upcoming = submission.predictions, ahead.upcoming
+            return self._error_of_difference(block, own_values(), other, upcoming)
+
+        def error() -> float:
+            values = own_values().values
+            if values is not None:
+                return standard_error_of_mean(values, self.clusters)
+            block = submission.predictions
+            return standard_error(self.metric, self.truth, block, self.seed, self.clusters)
 
         baseline = self._best_baseline(submission, score, ahead)
         evaluation = replace(
@@ -210,6 +221,7 @@ class Releaser:
             submission=submission.submission,
             score=score,
             standard_error_of_difference=error_of_difference,
+            standard_error=error,
             baseline=None if baseline is None else self._template.to_loss(baseline[0]),
             baseline_submission=None if baseline is None else baseline[1],
             team=team_code(submission.team),
@@ -260,7 +272,7 @@ class Releaser:
 
     # -- what earlier submissions are compared by ------------------------------------------------
 
-    def _standard_error(
+    def _error_of_difference(
         self, block: npt.NDArray[Any], own: _Compared, other: int, upcoming: Sequence[int]
     ) -> float:
         if other not in self._cache:
@@ -278,7 +290,7 @@ class Releaser:
         if own.values is not None and held.values is not None:
             return standard_error_of_mean(own.values - held.values, self.clusters)
         pair = np.concatenate([block, self.read([other]) if held.block is None else held.block])
-        return standard_error_of_difference(self.metric, self.truth, pair, self.seed, self.clusters)
+        return standard_error(self.metric, self.truth, pair, self.seed, self.clusters)
 
     def _compare(self, block: npt.NDArray[Any]) -> _Compared:
         values = comparable_values(self.metric, self.truth, block)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.standard_errors import standard_error
 from arena.interfaces import (
     Evaluation,
     HasResample,
@@ -235,7 +236,15 @@ class _Oracle:
             return None
         log, shown = MemoryLog(), []
         for number, team, code in self._teams:
-            evaluation = replace(self._evaluation, submission=number + 1, score=score, team=code)
+            evaluation = replace(
+                self._evaluation,
+                submission=number + 1,
+                score=score,
+                standard_error=lambda: standard_error(
+                    self._metric, truth, prediction[np.newaxis], 0
+                ),
+                team=code,
+            )
             ask = partial(self._ask, evaluation, (*seed, number))
             released = self._instances.release(team, ask, log)
             log.add(number + 1, team, released)

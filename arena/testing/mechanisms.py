@@ -45,6 +45,7 @@ def _evaluations() -> list[Evaluation]:
             greater_is_better=True,
             n_rows=_N_ROWS,
             standard_error_of_difference=lambda other: 0.01 + 0.0001 * other,
+            standard_error=lambda: 0.015,
             budget=_N_SUBMISSIONS,
             baseline=0.5,
             row_range=(0.0, 1.0),

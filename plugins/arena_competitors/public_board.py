@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arena.errors import MetricError
 from arena.evaluation.standard_errors import (
     comparable_values,
-    standard_error_of_difference,
+    standard_error,
     standard_error_of_mean,
 )
 from arena.interfaces import (
@@ -143,16 +143,26 @@ class PublicBoardRun:
         rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
         own: list[FloatArray | None] = []
 
-        def error_of_difference(other: int) -> float:
+        def own_values() -> FloatArray | None:
             if not own:
                 own.append(self._comparable(public))
-            return self._standard_error(public, own[0], other)
+            return own[0]
+
+        def error() -> float:
+            values = own_values()
+            if values is not None:
+                return standard_error_of_mean(values)
+            block = public[np.newaxis]
+            return standard_error(self._metric, self._rows.public_truth, block, self._seed)
 
         evaluation = replace(
             self._unscored,
             submission=number,
             score=score,
-            standard_error_of_difference=error_of_difference,
+            standard_error_of_difference=lambda other: self._error_of_difference(
+                public, own_values(), other
+            ),
+            standard_error=error,
             team=team_code(str(team)),
         )
 
@@ -165,14 +175,12 @@ class PublicBoardRun:
         values = comparable_values(self._metric, self._rows.public_truth, public[np.newaxis])
         return None if values is None else values[0]
 
-    def _standard_error(
+    def _error_of_difference(
         self, public: npt.NDArray[Any], values: FloatArray | None, other: int
     ) -> float:
         if values is None:
             pair = np.stack([public, self._predictions[other]])
-            return standard_error_of_difference(
-                self._metric, self._rows.public_truth, pair, self._seed
-            )
+            return standard_error(self._metric, self._rows.public_truth, pair, self._seed)
         if other not in self._values:
             of_other = self._comparable(self._predictions[other])
             if of_other is None:

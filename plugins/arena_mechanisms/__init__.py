@@ -12,6 +12,7 @@ _CLASSES = {
     "kaggle": "rounding:Kaggle",
     "ladder": "ladder:Ladder",
     "ladder-free": "ladder:LadderFree",
+    "ladder-boot": "boot:LadderBoot",
     "noisy-ladder": "noisy:NoisyLadder",
     "thresholdout": "noisy:Thresholdout",
 }
@@ -20,5 +21,5 @@ _CLASSES = {
 
 @hookimpl
 def provide_mechanisms() -> list[Deferred]:
-    """Provide ``full`` and ``kaggle``, two Ladders, and two mechanisms that add noise."""
+    """Provide ``full`` and ``kaggle``, three Ladders, and two mechanisms that add noise."""
     return [Deferred(name, f"arena_mechanisms.{place}") for name, place in _CLASSES.items()]

@@ -214,17 +214,13 @@ class LadderFree:
         )
 
     def __post_init__(self) -> None:
-        if not _is_number(self.z) or not 0 <= self.z < np.inf:
-            raise UsageError(f"{self.name}: z must be a number of at least 0, not {self.z!r}.")
+        steps.check_number(self.name, "z", self.z, least=0)
         if not (self.rounding in ("1/n", None) or _is_positive(self.rounding)):
             raise UsageError(
                 f'{self.name}: rounding must be "1/n", None or a positive number, '
                 f"not {self.rounding!r}."
             )
-        if not _is_number(self.noise) or not 0 <= self.noise < np.inf:
-            raise UsageError(
-                f"{self.name}: noise must be a number of rows, at least 0, not {self.noise!r}."
-            )
+        steps.check_number(self.name, "noise", self.noise, least=0)
         steps.check_share(self.name, "minimum_step", self.minimum_step, zero=True)
         steps.check_start(self.name, self.start)
         object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
@@ -245,7 +241,8 @@ class LadderFree:
         before = steps.standing(
             state, evaluation, self.start, lambda score: self._rounded(score, evaluation)
         )
-        if before is not None and not self._passes(evaluation, before):
+        least = self.minimum_step * evaluation.range_width
+        if before is not None and not steps.gains_by_errors(evaluation, before, self.z, least):
             return before.repeated()
         score = evaluation.score
         if not self.noise:
@@ -253,21 +250,6 @@ class LadderFree:
         row = evaluation.range_width / evaluation.n_rows
         noisy = self._rounded(score + rng.laplace(0.0, self.noise * row), evaluation)
         return steps.climb(evaluation, before, noisy, bar=score)
-
-    def _passes(self, evaluation: Evaluation, before: Standing) -> bool:
-        """Return whether a submission is better by more than the step.
-
-        The standard error is computed for every submission, even where it is not needed. With a
-        metric that can only be called as a whole it dominates the running time, so skipping it
-        would reveal through the response time which submissions are better.
-        """
-        step = self.minimum_step * evaluation.range_width
-        if before.submission is not None:  # a score without a submission cannot be paired
-            error = evaluation.standard_error_of_difference(before.submission)
-            if np.isnan(error):  # a single row or group
-                return False
-            step = max(self.z * error, step)
-        return evaluation.beats(before.bar, by=step)
 
     def _rounded(self, score: float, evaluation: Evaluation) -> float:
         if self.rounding is None:
@@ -278,9 +260,5 @@ class LadderFree:
         return steps.round_to_multiple(score, self.rounding)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_positive(value: Any) -> bool:
-    return _is_number(value) and 0 < value < np.inf
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf

@@ -8,36 +8,66 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from arena.errors import UsageError
 from arena.interfaces import Evaluation, PublicBoard
-from arena.types import Release
+from arena.types import DEFAULT_LEVEL, Release
 from arena_mechanisms import steps
 from arena_mechanisms.ladder import Ladder
 from arena_mechanisms.steps import Clip, Start
 
-_STEPS_PER_NOISE = 8
 _THRESHOLDS_PER_NOISE = 16
+
+
+def noise_for_step(eta: float, submissions: int, level: float = DEFAULT_LEVEL) -> float:
+    """Return the largest noise under which submissions without a gain pass rarely.
+
+    A submission without a gain passes if ``Lap(s) + 2 Lap(s)`` exceeds the step, with probability
+    ``(4 exp(-q / 2) - exp(-q)) / 6`` for a step of ``q = eta / s``. The scale s is the one for
+    which this is ``(1 - level) / submissions``, so that with probability ``level`` none does.
+
+    Parameters
+    ----------
+    eta
+        The step, in any unit.
+    submissions
+        Of one team.
+
+    Returns
+    -------
+    The scale s in the unit of the step.
+
+    Examples
+    --------
+    >>> round(0.01 / noise_for_step(0.01, 400), 2), round(0.01 / noise_for_step(0.01, 1), 2)
+    (17.16, 5.14)
+    """
+    chance = (1 - level) / submissions
+    # With u = exp(-q / 2) this is the smaller root of 4 u - u^2 = 6 chance, without cancellation.
+    return eta / (-2 * float(np.log(6 * chance / (2 + np.sqrt(4 - 6 * chance)))))
 
 
 @dataclass(frozen=True)
 class NoisyLadder(Ladder):
-    """Release a new score, with Laplace noise, if it is better by a noisy step.
+    """Release a new score, with noise, if it is better by a noisy step (Hardt 2017).
 
-    After the shaky Ladder of Hardt (2017, Climbing a shaky ladder), which makes the Ladder
-    differentially private by noise. This implements the idea, not the calibration: it is not the
-    published algorithm, its theorem does not apply, and no bound is guaranteed.
+    This is the shaky Ladder: the Ladder with the noise of the sparse vector technique, by which
+    many comparisons cost as much as one. A submission passes if its loss plus ``2 Lap(s)`` is
+    smaller than the released loss R plus ``Lap(s)`` by strictly more than the step. The noise of R
+    is drawn again after each submission that passes, and only then. What is released is the score
+    plus another ``Lap(s)``, rounded to a multiple of the step; it never gets worse.
 
-    A submission passes if its score plus noise is better than the released score by strictly more
-    than the step. It is then released with a second noise draw, rounded to a multiple of the step,
-    and never worse than the previous release.
+    Let w be the range divided by the number of rows: by so much a mean of row values changes with
+    the label of one row. All that a team is shown until c of its submissions have passed changes
+    the odds of that label by at most ``exp(3 c w / s)``. No bound of the leaderboard error is
+    claimed: the noise is calibrated by the step, not by the theorem of the paper, which holds for
+    numbers of rows that no board has.
 
     Parameters
     ----------
     eta, start, clip
         As in ``ladder``.
     noise
-        The scale of the Laplace noise as a share of the range, in (0, 1]. None: an eighth of eta,
-        so a submission without any gain passes with probability exp(-8)/2 = 0.0002.
+        The scale s as a share of the range, in (0, 1]. None: :func:`noise_for_step` of the step and
+        the limit of submissions per team, or the number of rows if there is no limit.
 
     Raises
     ------
@@ -57,7 +87,7 @@ class NoisyLadder(Ladder):
     for_participants: ClassVar[str] = (
         "A submission gets a new public score only if it is better than the last public score "
         "by more than a step; otherwise the last one is shown again. The comparison and the "
-        "score include a little random noise. Method: after the shaky Ladder of Hardt (2017)."
+        "score include a little random noise. Method: the shaky Ladder of Hardt (2017)."
     )
 
     def __post_init__(self) -> None:
@@ -70,16 +100,23 @@ class NoisyLadder(Ladder):
     ) -> Release:
         """Return the noisy rounded score if the noisy comparison passes, else the last release."""
         step = self.step(evaluation)
-        width = evaluation.range_width
-        scale = step / _STEPS_PER_NOISE if self.noise is None else width * self.noise
-        before = self.standing_before(state, evaluation, step)
+        if self.noise is None:
+            scale = noise_for_step(step, evaluation.budget or evaluation.n_rows)
+        else:
+            scale = evaluation.range_width * self.noise
         # Noise is added to losses; a score is treated as a negative loss.
-        noise = evaluation.to_loss(1.0) * rng.laplace(scale=scale, size=2)
-        compared, released = (evaluation.score + noise).tolist()
-        noisy = replace(evaluation, score=compared)
-        if before is not None and not noisy.beats(before.bar, by=step):
-            return before.repeated()
-        return steps.climb(evaluation, before, steps.round_to_multiple(released, step))
+        noise = evaluation.to_loss(1.0) * rng.laplace(scale=scale, size=4)
+        first, compared, answered, renewed = noise.tolist()
+        before = self.standing_before(state, evaluation, step)
+        if before is not None:
+            if not state:  # the baseline's score has no noise yet
+                before = replace(before, bar=before.bar + first)
+            noisy = replace(evaluation, score=evaluation.score + 2 * compared)
+            if not noisy.beats(before.bar, by=step):
+                return before.repeated()
+            before = replace(before, bar=before.score + renewed)
+        shown = evaluation.within_range(steps.round_to_multiple(evaluation.score + answered, step))
+        return steps.climb(evaluation, before, shown, bar=shown + renewed)
 
 
 @dataclass(frozen=True)
@@ -151,11 +188,8 @@ class Thresholdout:
             value = getattr(self, parameter)
             if value is not None:
                 steps.check_share(self.name, parameter, value)
-        whole = isinstance(self.budget, int) and not isinstance(self.budget, bool)
-        if self.budget is not None and not (whole and self.budget >= 1):
-            raise UsageError(
-                f"{self.name}: budget must be a whole number of at least 1, not {self.budget!r}."
-            )
+        if self.budget is not None:
+            steps.check_whole(self.name, "budget", self.budget)
         steps.check_start(self.name, self.start)
         object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
 

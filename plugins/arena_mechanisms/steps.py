@@ -95,6 +95,27 @@ def climb(
     return Release(shown, improved=True, state=after.to_state())
 
 
+def gains_by_errors(
+    evaluation: Evaluation, before: Standing, z: float, minimum_step: float = 0.0
+) -> bool:
+    """Return whether a submission is better than the score to beat by more than a step.
+
+    The step is ``z`` standard errors of the paired difference, and at least ``minimum_step``, in
+    the metric's unit. A score to beat without a submission cannot be paired: it has no error.
+
+    The standard error is computed for every submission, even where it is not needed. With a
+    metric that can only be called as a whole it dominates the running time, so skipping it
+    would reveal through the response time which submissions are better.
+    """
+    step = minimum_step
+    if before.submission is not None:
+        error = evaluation.standard_error_of_difference(before.submission)
+        if np.isnan(error):  # a single row or group
+            return False
+        step = max(z * error, step)
+    return evaluation.beats(before.bar, by=step)
+
+
 # -- parameters --------------------------------------------------------------------------------
 
 
@@ -113,6 +134,23 @@ def check_share(mechanism: str, parameter: str, value: Any, *, zero: bool = Fals
     raise UsageError(
         f"{mechanism}: {parameter} must be a share of the metric's range, {least}, not {value!r}."
     )
+
+
+def check_number(mechanism: str, parameter: str, value: Any, *, least: float) -> None:
+    """Raise UsageError unless a parameter is a finite number that is large enough."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not least <= value < np.inf:
+        raise UsageError(
+            f"{mechanism}: {parameter} must be a number of at least {least:g}, not {value!r}."
+        )
+
+
+def check_whole(mechanism: str, parameter: str, value: Any) -> None:
+    """Raise UsageError unless a parameter is a whole number of at least 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(
+            f"{mechanism}: {parameter} must be a whole number of at least 1, not {value!r}."
+        )
 
 
 def check_start(mechanism: str, start: Any) -> None:

@@ -18,9 +18,10 @@ from arena.errors import InputError, UsageError
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Evaluation, Mechanism, PublicBoard
 from arena.plugin.manager import PluginManager
+from arena_mechanisms.boot import LadderBoot
 from arena_mechanisms.bounds import best_step, leaderboard_error_bound
 from arena_mechanisms.ladder import Ladder, LadderFree, default_eta
-from arena_mechanisms.noisy import NoisyLadder, Thresholdout
+from arena_mechanisms.noisy import NoisyLadder, Thresholdout, noise_for_step
 from run_mechanism import evaluation, run_mechanism
 from thinned import examples
 
@@ -31,6 +32,8 @@ LADDERS = [
     LadderFree(),
     LadderFree(rounding=None, z=2),
     LadderFree(minimum_step=0.03, start="baseline"),
+    LadderBoot(),
+    LadderBoot(bayes_factor=1, resamples=1, start="baseline"),
     NoisyLadder(eta=0.05),
     NoisyLadder(eta=0.02, noise=0.02, start="baseline"),
 ]
@@ -310,18 +313,65 @@ def test_thresholdout_ends_with_its_budget() -> None:
     assert len({one.score for one in releases}) == 2
 
 
-def test_a_noisy_ladder_releases_noise_and_hardly_ever_a_gain_of_nothing() -> None:
-    mechanism, passed, shown = NoisyLadder(eta=0.02), 0, []
-    for seed in range(2_000):
-        rng = np.random.default_rng(seed)
-        first = mechanism.release({}, Evaluation(1, 0.5, False, 4_000, lambda _: 0.0), rng)
-        shown.append(first.score)
-        state = {"score": 0.5, "bar": 0.5, "submission": 1}
-        same = Evaluation(2, 0.5, False, 4_000, lambda _: 0.0)
-        passed += mechanism.release(state, same, rng).improved
-    assert passed <= 4  # 2,000 exp(-8)/2 = 0.34 are expected
-    assert len(set(shown)) > 1
-    assert np.mean(shown) == pytest.approx(0.5, abs=0.002)
+def test_the_noise_of_a_step_lets_a_submission_without_a_gain_pass_as_rarely_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.laplace(size=200_000) + 2 * rng.laplace(size=200_000)
+    for submissions in (1, 10):
+        step = 1 / noise_for_step(1.0, submissions)
+        assert np.mean(noise > step) == pytest.approx(0.05 / submissions, rel=0.05)
+
+
+def test_a_noisy_ladder_draws_the_noise_of_its_bar_again_only_after_a_pass() -> None:
+    mechanism, board = NoisyLadder(eta=0.02), {"n_rows": 4_000}
+    states: list[Any] = [{}]
+    for submission, score in enumerate([0.5, 0.5, 0.5, 0.4, 0.4], start=1):
+        rng = np.random.default_rng(submission)
+        now = evaluation(submission, score, **board)
+        states.append(mechanism.release(states[-1], now, rng).state)
+    bars = [state["bar"] for state in states[1:]]
+    assert bars[0] == bars[1] == bars[2] != bars[3] == bars[4]
+    assert [state["score"] for state in states[1:]] == pytest.approx([0.5] * 3 + [0.4] * 2)
+    assert bars[0] != states[1]["score"]
+
+
+def test_a_noisy_ladder_renews_its_bar_if_the_noisy_score_of_a_pass_is_not_better() -> None:
+    state, now = {"score": 0.5, "bar": 9.0, "submission": 1}, evaluation(2, 0.6)
+    release = NoisyLadder(eta=0.02, noise=1e-9).release(state, now, np.random.default_rng(0))
+    assert (release.score, release.improved, release.source) == (0.5, False, 1)
+    assert release.state["bar"] == pytest.approx(0.5)
+
+
+def test_ladder_boot_decides_and_releases_as_a_bayesian_bootstrap_does() -> None:
+    rng = np.random.default_rng(4)
+    n, resamples = 150, 6_000
+    right = rng.random((2, n)) < np.array([[0.7], [0.78]])
+    weights = rng.exponential(size=(resamples, n))
+    resampled = right @ (weights / weights.sum(axis=1, keepdims=True)).T
+    better = float(np.mean(resampled[1] > resampled[0]))
+    scores, gain = right.mean(axis=1), right[1].astype(float) - right[0]
+    now = evaluation(
+        2,
+        float(scores[1]),
+        greater_is_better=True,
+        standard_error_of_difference=lambda _: float(gain.std(ddof=1) / np.sqrt(n)),
+        standard_error=lambda: float(right[1].std(ddof=1) / np.sqrt(n)),
+    )
+    state = {"score": float(scores[0]), "bar": float(scores[0]), "submission": 1}
+    factor = better / (1 - better)
+    for threshold, passes in ((0.8 * factor, True), (1.25 * factor, False)):
+        mechanism = LadderBoot(bayes_factor=threshold)
+        assert (mechanism.release(state, now, rng).state["submission"] == 2) == passes
+    shown = [LadderBoot().release({}, now, rng).score for _ in range(1_500)]
+    expected = resampled[1].reshape(-1, 10).mean(axis=1)
+    assert np.mean(shown) == pytest.approx(expected.mean(), abs=0.002)
+    assert np.std(shown) == pytest.approx(expected.std(), rel=0.1)
+
+
+def test_ladder_boot_adds_noise_also_where_no_error_is_known() -> None:
+    unknown = {"standard_error": lambda: math.nan}
+    rng = np.random.default_rng(0)
+    shown = [LadderBoot().release({}, evaluation(1, 0.5, **unknown), rng).score for _ in range(99)]
+    assert np.std(shown) > 0.2
 
 
 # -- what an organiser is told -----------------------------------------------------------------
@@ -363,6 +413,8 @@ def test_a_noisy_ladder_releases_noise_and_hardly_ever_a_gain_of_nothing() -> No
         ("thresholdout(budget=0)", "budget must be a whole number of at least 1"),
         ("thresholdout(noise=0)", "noise must be a share"),
         ("noisy-ladder(noise=-1)", "noise must be a share"),
+        ("ladder-boot(bayes_factor=0.5)", "bayes_factor must be a number of at least 1, not 0.5"),
+        ("ladder-boot(resamples=0.5)", "resamples must be a whole number of at least 1"),
     ],
 )
 def test_a_parameter_out_of_range_is_refused(text: str, message: str) -> None:
@@ -371,7 +423,9 @@ def test_a_parameter_out_of_range_is_refused(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["ladder", "ladder-free", "thresholdout", "noisy-ladder"])
+@pytest.mark.parametrize(
+    "name", ["ladder", "ladder-free", "ladder-boot", "thresholdout", "noisy-ladder"]
+)
 def test_scores_without_bounds_ask_for_a_clip(name: str) -> None:
     board = PublicBoard(
         metric="log_loss",
@@ -519,8 +573,8 @@ class NoNoise:
         return np.zeros(size) if size else 0.0
 
 
-@pytest.mark.parametrize(("noise", "scale"), [(None, 0.05 / 8), (0.02, 0.02)])
-def test_the_noise_of_a_noisy_ladder_is_an_eighth_of_its_step_or_a_share_of_the_range(
+@pytest.mark.parametrize(("noise", "scale"), [(None, noise_for_step(0.05, 100)), (0.02, 0.02)])
+def test_the_noise_of_a_noisy_ladder_is_that_of_its_step_or_a_share_of_the_range(
     noise: float | None, scale: float
 ) -> None:
     rng: Any = NoNoise()

@@ -10,7 +10,7 @@ from sklearn.metrics import ndcg_score
 
 from arena.errors import MetricError
 from arena.evaluation.scores import resample_block
-from arena.evaluation.standard_errors import standard_error_of_difference
+from arena.evaluation.standard_errors import standard_error
 from arena.types import RowContext
 from arena_metrics.ndcg import NdcgAtK
 
@@ -96,7 +96,7 @@ def test_influence_values_are_those_of_the_queries(problem: Any) -> None:
     of_queries = np.array([_of_each_query(codes, truth, one, 10) for one in predictions])
     difference = of_queries[0] - of_queries[1]
     rng = np.random.default_rng(0)
-    error = standard_error_of_difference(metric, truth, predictions[:2], rng, codes)
+    error = standard_error(metric, truth, predictions[:2], rng, codes)
     assert error == pytest.approx(difference.std(ddof=1) / np.sqrt(40), rel=1e-9)
 
 
@@ -104,7 +104,7 @@ def test_a_single_query_has_no_standard_error(problem: Any) -> None:
     codes, truth, predictions = problem
     one = np.zeros_like(codes)
     rng = np.random.default_rng(0)
-    error = standard_error_of_difference(_bound(one), truth, predictions[:2], rng, one)
+    error = standard_error(_bound(one), truth, predictions[:2], rng, one)
     assert np.isnan(error)
 
 

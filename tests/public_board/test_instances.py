@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.evaluation.standard_errors import standard_error_of_difference
+from arena.evaluation.standard_errors import standard_error
 from arena.interfaces import Mechanism, Metric
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import clip_values, conceivable_scores
@@ -158,10 +158,10 @@ def test_an_black_box_metric_has_the_same_error_whenever_the_pair_comes() -> Non
     rng = np.random.default_rng(0)
     truth = rng.normal(size=300)
     pair = truth + rng.normal(size=(2, 300))
-    black_box = standard_error_of_difference(BlackBoxRmse(), truth, pair, 5)
-    assert standard_error_of_difference(BlackBoxRmse(), truth, pair.copy(), 5) == black_box
-    assert standard_error_of_difference(BlackBoxRmse(), truth, pair, 6) != black_box
-    known = standard_error_of_difference(PointwiseRmse(), truth, pair, 5)
+    black_box = standard_error(BlackBoxRmse(), truth, pair, 5)
+    assert standard_error(BlackBoxRmse(), truth, pair.copy(), 5) == black_box
+    assert standard_error(BlackBoxRmse(), truth, pair, 6) != black_box
+    known = standard_error(PointwiseRmse(), truth, pair, 5)
     assert black_box == pytest.approx(known, rel=0.2)
 
 
@@ -169,7 +169,7 @@ def test_a_row_more_right_is_exactly_one_standard_error() -> None:
     for n in (4, 10, 100, 4_000):
         pair = np.ones((2, n), dtype=np.intp)
         pair[1, 0] = 0
-        error = standard_error_of_difference(metric("accuracy"), np.ones(n, np.intp), pair, 0)
+        error = standard_error(metric("accuracy"), np.ones(n, np.intp), pair, 0)
         assert error == pytest.approx(1 / n, abs=1e-15)
 
 
@@ -178,9 +178,9 @@ def test_groups_make_the_error_larger() -> None:
     groups = np.repeat(np.arange(50), 6)
     truth = np.ones(300, dtype=np.intp)
     pair = np.stack([np.ones(300), (rng.random(50) < 0.7)[groups]]).astype(np.intp)
-    rows = standard_error_of_difference(metric("accuracy"), truth, pair, 0)
-    clustered = standard_error_of_difference(metric("accuracy"), truth, pair, 0, groups)
+    rows = standard_error(metric("accuracy"), truth, pair, 0)
+    clustered = standard_error(metric("accuracy"), truth, pair, 0, groups)
     by_hand = np.std(pair[1].reshape(50, 6).mean(axis=1), ddof=1) / np.sqrt(50)
     assert clustered == pytest.approx(by_hand)
     assert clustered > 2 * rows
-    assert np.isnan(standard_error_of_difference(metric("accuracy"), truth[:1], pair[:, :1], 0))
+    assert np.isnan(standard_error(metric("accuracy"), truth[:1], pair[:, :1], 0))

@@ -63,7 +63,15 @@ class Metrics:
 @pytest.mark.parametrize("metric", [0, 1], ids=["whole", "by row"])
 @pytest.mark.parametrize(
     "mechanism",
-    ["ladder-free", "full", "kaggle", "ladder(eta=0.01)", "noisy-ladder(eta=0.01)", "thresholdout"],
+    [
+        "ladder-free",
+        "full",
+        "kaggle",
+        "ladder(eta=0.01)",
+        "noisy-ladder(eta=0.01)",
+        "thresholdout",
+        "ladder-boot",
+    ],
 )
 @pytest.mark.parametrize("scope", ["team", pytest.param("rank", marks=pytest.mark.slow)])
 def test_a_better_an_equal_and_a_worse_submission_take_the_same_calls(

@@ -21,6 +21,7 @@ def evaluation(submission: int, score: float, **changes: Any) -> Evaluation:
         greater_is_better=False,
         n_rows=100,
         standard_error_of_difference=lambda _: 0.01,
+        standard_error=lambda: 0.01,
         score_range=(0.0, 1.0),
     )
     return replace(plain, **changes)
