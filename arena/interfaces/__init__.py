@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Participation,
         Player,
         PlaysThroughTeams,
+        SendsPrograms,
         Standing,
     )
     from arena.interfaces.deferred import Deferred
@@ -154,6 +155,7 @@ __all__ = [
     "Sandbox",
     "Scope",
     "ScoresTogether",
+    "SendsPrograms",
     "Standing",
     "Study",
     "SuitsStudies",

@@ -197,3 +197,12 @@ class PlaysThroughTeams(Protocol):
     @property
     def teams(self) -> int:
         """The number of teams; each has the full submission limit."""
+
+
+@runtime_checkable
+class SendsPrograms(Protocol):
+    """A competitor whose submissions are sent as programs, which a sandbox runs."""
+
+    @property
+    def sends_programs(self) -> bool:
+        """Whether they are: the host packs each prediction into a program that writes it."""

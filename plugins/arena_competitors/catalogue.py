@@ -13,6 +13,7 @@ from arena_competitors.attackers.ranking_oracle import AucOracle
 from arena_competitors.attackers.sybil import Sybil
 from arena_competitors.lightgbm.search import LightGBMSearch
 from arena_competitors.lightgbm.team import LightGBMClimber, LightGBMSeeds
+from arena_competitors.program_team import ProgramTeam
 from arena_competitors.scikit_learn.team import model_teams
 
 
@@ -39,4 +40,4 @@ def all_competitors() -> tuple[Competitor, ...]:
     registry = Registry[Competitor]("competitor")
     for competitor in single:
         registry.add(competitor.name, competitor, plugin="arena_competitors")
-    return (*single, Sybil(resolve=registry.resolve))
+    return (*single, Sybil(resolve=registry.resolve), ProgramTeam(resolve=registry.resolve))

@@ -142,7 +142,8 @@ def _visit(
         return
     team = one.participant.team(move.team)
     one.sent += 1
-    answer = submitter.submit(table, team, one.sent, visit.when)
+    as_program = one.participant.kind.sends_programs
+    answer = submitter.submit(table, team, one.sent, visit.when, as_program=as_program)
     if visit.is_last:
         submitter.select_final(answer)
     if answer.released is None or visit.is_last:

@@ -32,6 +32,10 @@ from arena.simulation.competition.run import (
     published,
     sample_prediction,
 )
+from arena.simulation.competition.sent_programs import (
+    settings_with_programs,
+    why_no_program_runs,
+)
 from arena.simulation.competition.setup import (
     CompetitionData,
     data_from_world,
@@ -79,6 +83,7 @@ def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimul
         baseline = baseline_of(request.baseline or _BASELINE_COMPETITOR, manager.competitors)
     is_own = is_own_competition(request.directory)
     root, data, settings = (_existing if is_own else _new)(request, manager)
+    settings, kinds, without_sandbox = with_programs(settings, kinds, manager)
     share = _PUBLIC_SHARE if request.public_share is None else request.public_share
     simulation = PreparedSimulation(
         request=request,
@@ -97,7 +102,7 @@ def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimul
         drop_kinds=request.kinds is None,
         drop_baseline=request.baseline is None,
     )
-    notes = [*data.notes, *dropped]
+    notes = [*data.notes, *without_sandbox, *dropped]
     if like is not None:
         notes += _about_limits(like, settings, request.days)
     if data.training is None and not request.drawn:
@@ -108,6 +113,33 @@ def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimul
             f"no bounded range, which {_MECHANISM} needs. Choose others with --mechanism."
         )
     return replace(simulation, notes=tuple(notes))
+
+
+def with_programs(
+    settings: Settings, kinds: tuple[CompetitorKind, ...], manager: PluginManager
+) -> tuple[Settings, tuple[CompetitorKind, ...], list[str]]:
+    """Return settings that run programs, if a kind sends them, the kinds that can play, and notes.
+
+    Raises
+    ------
+    UsageError
+        If no program can run on this machine, and there is no other kind.
+    """
+    senders = [kind for kind in kinds if kind.sends_programs]
+    if not senders:
+        return settings, kinds, []
+    running = settings_with_programs(settings)
+    reason = why_no_program_runs(running.programs, manager)
+    if reason is None:
+        return running, kinds, []
+    others = tuple(kind for kind in kinds if not kind.sends_programs)
+    notes = [
+        f"{kind.specification} is left out: this machine runs no programs. {reason}"
+        for kind in senders
+    ]
+    if not others:
+        raise UsageError(" ".join(notes))
+    return settings, others, notes
 
 
 def boards_like(like: Path) -> tuple[PastBoard, ...]:

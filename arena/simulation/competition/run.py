@@ -33,6 +33,7 @@ from arena.simulation.competition.drawn import DRAWN, final_board, play_drawn
 from arena.simulation.competition.folder import SimulationFolder, folder_name, open_folder
 from arena.simulation.competition.outcome import CompetitionOutcome, outcome_of
 from arena.simulation.competition.play import Playing, Publication, play, player_rng
+from arena.simulation.competition.sent_programs import write_inputs
 from arena.simulation.competition.setup import CompetitionData
 from arena.simulation.competition.submit import (
     SimulatedClock,
@@ -187,6 +188,8 @@ def run_competition(
         rounds = calendar(
             participants, state.settings, simulation.request.days, simulation.request.seed, past
         )
+        if any(kind.sends_programs for kind in simulation.kinds):
+            write_inputs(state.folder, state.settings.programs, state.solution)
         files = Path(tempfile.mkdtemp(prefix="arena-files-"))
         try:
             submitter = open_submitter(state, clock, files)

@@ -13,10 +13,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.competition.decisions import select
+from arena.competition.local_runs import submit_program
 from arena.competition.state import CompetitionState
 from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submitted
-from arena.errors import InputError
+from arena.errors import InputError, SandboxError
 from arena.intake import named_file
+from arena.interfaces import Outcome
+from arena.interfaces.faults import fault_lines
+from arena.simulation.competition.sent_programs import program_with
 from arena.types import PredictionKind, Solution
 
 
@@ -50,7 +54,9 @@ class Submitter:
     left: set[tuple[str, str]]
     """Stored accepted files that have not been reproduced yet."""
 
-    def submit(self, table: pa.Table, team: str, number: int, when: datetime) -> Submitted:
+    def submit(
+        self, table: pa.Table, team: str, number: int, when: datetime, *, as_program: bool = False
+    ) -> Submitted:
         """Submit a table, or return its stored result.
 
         Parameters
@@ -59,15 +65,20 @@ class Submitter:
             As :func:`submission_table` returns it.
         number
             Counts the participant's submissions, for the file name.
+        as_program
+            Whether it is sent as a program that writes the table.
 
         Raises
         ------
+        SandboxError
+            If this machine could not run the program, or its trial failed.
         InputError
             If the folder holds submissions that this simulation does not reproduce.
         """
         self.clock.now = when
-        file = self.folder / f"simulated-{number:03d}.csv"
         content = _as_csv(table)
+        if as_program:
+            content = program_with(content)
         key = (team, hashlib.sha256(content).hexdigest())
         if key in self.known:
             self.left.discard(key)
@@ -78,13 +89,25 @@ class Submitter:
                 f"another version made them, or they were submitted by hand. Simulate in another "
                 f"folder."
             )
+        file = self.folder / f"simulated-{number:03d}.{'zip' if as_program else 'csv'}"
         file.write_bytes(content)
-        state = self.state
-        ((named, read),) = state.examine([named_file(file, team)])
+        answer = self._run(file, team) if as_program else self._read(file, team)
         file.unlink()
-        answer = self.handler.submit(SubmissionRequest(named, read, when, state.actor))
         self.known[key] = answer
         return answer
+
+    def _read(self, file: Path, team: str) -> Submitted:
+        state = self.state
+        ((named, read),) = state.examine([named_file(file, team)])
+        return self.handler.submit(SubmissionRequest(named, read, self.clock.now, state.actor))
+
+    def _run(self, file: Path, team: str) -> Submitted:
+        sent = submit_program(self.state, self.handler, file, team, self.state.phase)
+        if sent.submitted is not None:
+            return sent.submitted
+        trial = sent.trial
+        reason = trial.end if isinstance(trial, Outcome) else " ".join(fault_lines(trial or ()))
+        raise SandboxError(f"The trial of a program of {team} failed: {reason}")
 
     def select_final(self, answer: Submitted) -> None:
         """Select a submission as its team's final one, if teams select; once."""

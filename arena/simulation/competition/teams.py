@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arena.errors import UsageError
-from arena.interfaces import Competitor, Conduct, DeclaresConduct, PlaysThroughTeams
+from arena.interfaces import (
+    Competitor,
+    Conduct,
+    DeclaresConduct,
+    PlaysThroughTeams,
+    SendsPrograms,
+)
 from arena.plugin.registry import Registry
 from arena.plugin.specification import split_specifications
 
@@ -31,6 +37,12 @@ class CompetitorKind:
         """How it plays; honest unless it declares otherwise."""
         competitor = self.competitor
         return competitor.conduct if isinstance(competitor, DeclaresConduct) else "honest"
+
+    @property
+    def sends_programs(self) -> bool:
+        """Whether its submissions are programs."""
+        competitor = self.competitor
+        return isinstance(competitor, SendsPrograms) and competitor.sends_programs
 
     @property
     def accounts(self) -> int:

@@ -1,0 +1,61 @@
+"""Simulated teams that send programs: the whole path, and a machine without a sandbox."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.config import Settings
+from arena.errors import SandboxError, UsageError
+from arena.plugin.manager import PluginManager
+from arena.simulation.competition.prepare import with_programs
+from arena.simulation.competition.simulate import simulate
+from arena.simulation.competition.teams import read_kinds
+from arena.utils.parallel import NoProgress
+from arena_sandboxes.bubblewrap import Bubblewrap
+
+
+def test_a_machine_without_a_sandbox_leaves_out_the_teams_that_send_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
+
+    def fails(*_: object) -> None:
+        raise SandboxError("bwrap is not installed.")
+
+    monkeypatch.setattr(Bubblewrap, "run", fails)
+    manager, settings = PluginManager(), Settings.of(metric="accuracy")
+    kinds = read_kinds("program(of=boosting)=2, copycat", manager.competitors)
+    same, left, notes = with_programs(settings, kinds, manager)
+    assert (same, [kind.specification for kind in left]) == (settings, ["copycat"])
+    assert notes == [
+        "program(of=boosting) is left out: this machine runs no programs. bwrap is not installed."
+    ]
+    with pytest.raises(UsageError, match="runs no programs"):
+        with_programs(settings, kinds[:1], manager)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_a_team_that_sends_programs_has_the_scores_of_one_that_sends_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
+    boards = {}
+    for kind in ("boosting", "program(of=boosting)"):
+        folder = tmp_path / kind
+        for _ in range(2):  # what is stored is not run again
+            simulate(
+                folder, "full", kinds=kind, teams=2, days=1, rows=60, train_rows=60,
+                validation_rows=30, baseline="none", progress=NoProgress(),
+            )  # fmt: skip
+        with Competition.open(folder) as competition:
+            assert competition.audit() == ()
+            boards[kind] = [row["score"] for row in competition.private_leaderboard()]
+            received = competition.events("program received")
+            of_teams = [row for row in competition.submissions() if "simulated 0" in row["team"]]
+            assert len(received) == (len(of_teams) if kind.startswith("program") else 0)
+    assert boards["boosting"] == boards["program(of=boosting)"]
