@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import inspect
 import io
+import os
 import re
 import shutil
+import subprocess
+import sys
+import tempfile
 import tomllib
 from contextlib import redirect_stdout
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
+from arena.charts.theme import DARK
 from arena.utils.distribution import DISTRIBUTION
 
 project = "arena"
@@ -26,7 +31,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
 ]
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 templates_path = ["_templates"]
 exclude_patterns = ["BUILD", "_build"]
@@ -34,7 +39,7 @@ copybutton_selector = ":is(.highlight-bash, .highlight-python, .highlight-toml) 
 html_theme = "pydata_sphinx_theme"
 html_title = f"arena {release}"
 html_show_sourcelink = False
-_ALONE = ("architecture", "start", "scale", "troubleshooting", "changelog")
+_ALONE = ("architecture", "start", "scale", "gallery", "troubleshooting", "changelog")
 # They have no pages below them: a sidebar would be a heading over nothing.
 html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
@@ -147,7 +152,40 @@ def draw_packages() -> None:
     (GENERATED / "packages.svg").write_text(head + "".join(parts) + "</svg>", encoding="utf-8")
 
 
-def setup(_app: Any) -> None:
+def draw_gallery() -> None:
+    """Draw the pictures of the gallery by the commands on its page, in light and dark colours."""
+    page = (Path(__file__).parent / "gallery.md").read_text("utf-8")
+    commands = re.findall(r"^```bash\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory() as folder:
+        for command in commands:
+            subprocess.run(  # noqa: S603
+                ["bash", "-ec", command],  # noqa: S607
+                cwd=folder,
+                env={**os.environ, "PATH": path},
+                check=True,
+                capture_output=True,
+            )
+        for name in re.findall(r"generated/gallery/(.*?)\.svg", page):
+            picture = (Path(folder) / f"{name}.svg").read_text("utf-8")
+            (GENERATED / "gallery" / name).parent.mkdir(parents=True, exist_ok=True)
+            (GENERATED / "gallery" / f"{name}.svg").write_text(picture, "utf-8")
+            for light, dark in DARK.items():
+                picture = picture.replace(light, dark)
+            (GENERATED / "gallery" / f"{name}-dark.svg").write_text(picture, "utf-8")
+
+
+def show_by_colour_mode(_app: Any, document: str, source: list[str]) -> None:
+    """Give each picture of the gallery its dark version on dark pages."""
+    if document == "gallery":
+        source[0] = re.sub(
+            r"!\[(.*?)\]\((.*?)\.svg\)",
+            r"![\1](\2.svg){.only-light}![\1](\2-dark.svg){.only-dark}",
+            source[0],
+        )
+
+
+def setup(app: Any) -> None:
     """Generate the pages that are made from the program, before Sphinx looks for pages."""
     shutil.rmtree(GENERATED, ignore_errors=True)  # pages of modules that are gone
     GENERATED.mkdir(parents=True)
@@ -156,3 +194,5 @@ def setup(_app: Any) -> None:
         write_plugin_reference()
         write_settings()
         draw_packages()
+        draw_gallery()
+    app.connect("source-read", show_by_colour_mode)
