@@ -239,6 +239,21 @@ class Client:
         rows: list[dict[str, Any]] = self._json("GET", "/answers")["messages"]
         return rows
 
+    def team_requests(self) -> dict[str, Any]:
+        """Return the own request to a team (``sent``), and those to the own team (``received``)."""
+        return self._json("GET", "/team/requests")
+
+    def ask_team(self, team: str) -> dict[str, Any]:
+        """Ask a team to take you in, or, as the captain of a team, to merge yours with it.
+
+        Its captain answers in the browser. An earlier request ends.
+        """
+        return self._once("POST", "/team/requests", {"team": team})
+
+    def end_team_request(self) -> dict[str, Any]:
+        """End the own request to a team."""
+        return self._json("DELETE", "/team/requests")
+
     def mail_results(self, wanted: bool) -> None:
         """Choose whether an e-mail says that a file that one sent has its result."""
         self._once("PUT", "/result-mail", {"wanted": wanted})
@@ -436,6 +451,10 @@ class OrganiserClient(Client):
     def merge(self, team: str, into: str) -> dict[str, Any]:
         """Merge a team into another one. This cannot be undone."""
         return self._once("POST", "/admin/merge", {"team": team, "into": into})
+
+    def merges(self) -> list[dict[str, Any]]:
+        """Return the merges that organisers or captains asked for, newest first."""
+        return self._rows("/admin/merges")
 
     def approve(self, account: str) -> None:
         """Approve or unblock an account by its identifier, which :meth:`teams` has."""

@@ -51,6 +51,8 @@ SENT: dict[str, Any] = {
     "/result-mail": {"wanted": True},
     "DELETE /admin/announcements": {"announcement": 2},
     "/team/members": {},
+    "POST /team/requests": {"team": "x"},
+    "PUT /team/requests": {"account": "x", "accept": False},
     "/account": {"name": "x"},
     "/admin/invitations": {"invite": "x"},
     "/admin/approve": {"account": "x"},
@@ -123,7 +125,7 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
         else:
             # 404: the request, account or team that is named does not exist.
             named = {"/private", "/admin/result", "/admin/approve", "/admin/block",
-                     "/admin/merge", "/tokens", "/admin/invitations",
+                     "/admin/merge", "/tokens", "/admin/invitations", "/team/requests",
                      "/admin/announcements", "/admin/messages"}  # fmt: skip
             missing = {404} if one.path in named or "{" in one.path else set()
             fine = {200, 201, 202, 409, 422} | missing
@@ -157,6 +159,8 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
                         "/private",
                         "/admin/result",
                         "/sample_submission.csv",
+                        "/team/ask",
+                        "/team/unask",
                         "/admin/withdraw",
                         "/embed",
                     }

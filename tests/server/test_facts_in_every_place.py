@@ -319,7 +319,8 @@ ELSEWHERE = {
 SHOWS_NEITHER = {
     *(f"GET {path}" for path in ("/team", "/tokens", "/files", "/files/{file}", "/announcements",
                                  "/phases", "/messages", "/answers", "/admin/messages",
-                                 "/admin/settings", "/admin/activity",
+                                 "/admin/settings", "/admin/activity", "/admin/merges",
+                                 "/team/requests",
                                  "/admin/queue", "/admin/health", "/admin/invitations",
                                  "/requests/{request}/file", "/runs/{run}/program")),
     *(f"GET page {path}" for path in ("/announcements", "/announcements.atom", "/messages",

@@ -16,6 +16,7 @@ members        which account is in which team: one team per account and competit
 roles          the state of an account in a competition, and whether it is an organiser there
 former_names   names of teams that were renamed or merged: no other team can take one
 slots          places for uploads whose address is the secret (the official kaggle client)
+team_requests  which team an account asks to take it in, or to merge with its own: one at a time
 acceptances    which version of the rules an account accepted, and when
 team_notes     what organisers wrote down about a team
 result_mails   since when an account gets an e-mail when a file that it sent has its result
@@ -97,6 +98,10 @@ CREATE TABLE IF NOT EXISTS departures (
 );
 CREATE TABLE IF NOT EXISTS former_subjects (
     digest BLOB NOT NULL, account TEXT NOT NULL REFERENCES accounts
+);
+CREATE TABLE IF NOT EXISTS team_requests (
+    competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts,
+    team TEXT NOT NULL REFERENCES teams, asked REAL NOT NULL, PRIMARY KEY (competition, account)
 );
 CREATE TABLE IF NOT EXISTS team_notes (team TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS result_mails (
@@ -221,6 +226,20 @@ class Team:
 
 
 @dataclass(frozen=True, slots=True)
+class TeamRequest:
+    """A person's question to a team: to join it, or to merge the person's own team into it."""
+
+    account: str
+    name: str
+    """Of the person."""
+    own_team: str | None
+    """The identifier of the team that would be merged; ``None``: the person alone would join."""
+    team: str
+    """The identifier of the team that is asked."""
+    asked: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Slot:
     """A place for one upload, and the upload once it arrived."""
 
@@ -317,6 +336,13 @@ def clean_name(name: str) -> str:
 def _taken(name: str) -> NameTakenError:
     return NameTakenError(
         "Another team is called {name}, or similarly. Choose another name.", name=name
+    )
+
+
+def full_team(team: Team, limit: int) -> RefusedError:
+    """Return the refusal of a person who would be one member too many."""
+    return RefusedError(
+        "The team {name} is full: a team has at most {limit} members.", name=team.name, limit=limit
     )
 
 
@@ -475,7 +501,9 @@ class Accounts(Records):
                 " WHERE account = ?",
                 (self._now(), account),
             )
-            for table in ("sessions", "tokens", "members", "slots", "result_mails"):
+            for table in (
+                "sessions", "tokens", "members", "slots", "result_mails", "team_requests",
+            ):  # fmt: skip
                 database.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608
             database.execute("DELETE FROM invites WHERE account = ?1 OR made_by = ?1", (account,))
             database.execute(
@@ -613,6 +641,11 @@ class Accounts(Records):
                 database.execute(
                     "DELETE FROM invites WHERE made_by = ?1 AND kind IN ('team', 'signin') "
                     "AND (?2 IS NULL OR kind = 'signin' OR competition = ?2)",
+                    (account, competition),
+                )
+                database.execute(
+                    "DELETE FROM team_requests WHERE account = ?1 "
+                    "AND (?2 IS NULL OR competition = ?2)",
                     (account, competition),
                 )
 
@@ -935,11 +968,7 @@ class Accounts(Records):
             members = (one.account for one in self.members(team))
             states = [self.account(one, joined.competition).state for one in members]
             if len(states) - states.count("blocked") >= limit:
-                raise RefusedError(
-                    "The team {name} is full: a team has at most {limit} members.",
-                    name=joined.name,
-                    limit=limit,
-                )
+                raise full_team(joined, limit)
             self._add(database, team, joined.competition, account)
         return joined
 
@@ -962,6 +991,7 @@ class Accounts(Records):
                 "DELETE FROM invites WHERE made_by = ? AND kind = 'team' AND team = ?",
                 (account, team),
             )
+            self.drop_team_request(left.competition, account)
             if counts:
                 database.execute(
                     "INSERT INTO departures VALUES (?, ?, ?, ?)",
@@ -1000,6 +1030,51 @@ class Accounts(Records):
         database.execute(
             "INSERT INTO members VALUES (?, ?, ?, ?)", (competition, account, team, self._now())
         )
+        self.drop_team_request(competition, account)
+
+    # Requests to join a team, or to merge with it
+
+    def ask_team(self, team: str, account: str) -> None:
+        """Store that an account asks a team, instead of the one that it asked before."""
+        competition = self.team(team).competition
+        with self._change() as database:
+            database.execute(
+                "INSERT OR REPLACE INTO team_requests VALUES (?, ?, ?, ?)",
+                (competition, account, team, self._now()),
+            )
+
+    def team_requests(
+        self, competition: str, *, team: str | None = None, account: str | None = None
+    ) -> list[TeamRequest]:
+        """Return the open requests to one team or all, of one account or all, the oldest first."""
+        rows = self._rows(
+            "SELECT team_requests.*, accounts.name, members.team AS own_team FROM team_requests "
+            "JOIN accounts USING (account) LEFT JOIN members USING (competition, account) "
+            "WHERE competition = ?1 AND (?2 IS NULL OR team_requests.team = ?2) "
+            "AND (?3 IS NULL OR account = ?3) ORDER BY asked",
+            competition,
+            team,
+            account,
+        )
+        return [
+            TeamRequest(
+                account=row["account"],
+                name=row["name"],
+                own_team=row["own_team"],
+                team=row["team"],
+                asked=_sure_time(row["asked"]),
+            )
+            for row in rows
+        ]
+
+    def drop_team_request(self, competition: str, account: str) -> bool:
+        """Delete the request of an account to a team; return whether there was one."""
+        with self._change() as database:
+            done = database.execute(
+                "DELETE FROM team_requests WHERE competition = ? AND account = ?",
+                (competition, account),
+            )
+            return done.rowcount > 0
 
     def _refuse_former(self, competition: str, name: str) -> None:
         # The record assigns submissions under a former name to the team that had it.
@@ -1060,6 +1135,12 @@ class Accounts(Records):
             self._keep_name(database, gone)
             database.execute("UPDATE members SET team = ? WHERE team = ?", (into, team))
             database.execute("DELETE FROM invites WHERE team = ?", (team,))
+            database.execute("UPDATE team_requests SET team = ? WHERE team = ?", (into, team))
+            database.execute(  # also those to third teams: another member may be the first one now
+                "DELETE FROM team_requests WHERE account IN "
+                "(SELECT account FROM members WHERE team = ?)",
+                (into,),
+            )
             database.execute("DELETE FROM teams WHERE team = ?", (team,))
 
     # Places for uploads

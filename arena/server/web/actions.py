@@ -13,11 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from arena.errors import UsageError
 from arena.server.records.accounts import (
-    Account,
-    Invite,
-    NameTakenError,
     Team,
-    team_key,
 )
 from arena.server.records.intake import Kind, Request
 from arena.server.records.published import Answer, TeamFacts
@@ -28,9 +24,7 @@ from arena.server.web.call import Call, rules_not_accepted
 from arena.server.web.language import _
 from arena.server.web.mail import address_of
 from arena.server.web.problems import Problem
-from arena.server.web.provider import Identity
 from arena.utils.formatting import minute
-from arena.utils.look_alikes import look_alike
 from arena.utils.questions import check_answers
 
 OVER = {"closed", "finalized", "published"}
@@ -169,14 +163,14 @@ def _is_open(phase: Mapping[str, Any], at: datetime) -> bool:
 
 def check_may_submit(call: Call) -> Team:
     """Return the team of a person who may submit; 403 otherwise."""
-    team = _team_not_merging(call)
+    team = team_not_merging(call)
     call.check_approved()
     if not call.has_accepted_rules:
         raise rules_not_accepted()
     return team
 
 
-def _team_not_merging(call: Call) -> Team:
+def team_not_merging(call: Call) -> Team:
     """Return the own team; 409 while it is being merged with another one."""
     # In this order: reading the merges moves accounts to the teams of those that are finished.
     merging, team = call.merging, call.team
@@ -348,6 +342,12 @@ def _all_names(call: Call, team: Team) -> set[str]:
     return {team.name, *(name for name, now in names.items() if now == current)}
 
 
+def has_sent(call: Call, team: Team) -> bool:
+    """Return whether a team has sent anything: counted files, or requests that wait."""
+    used = call.competition.published.team(record_name(call, team)).used_total
+    return bool(used or _unjudged(call, team))
+
+
 def _unjudged(call: Call, team: Team) -> list[Request]:
     """Return the requests of a team that wait, those under its former names included."""
     competition = call.competition
@@ -466,241 +466,12 @@ def left(call: Call, team: Team) -> Left:
     return Left(today, total, waiting, midnight.astimezone(UTC).isoformat())
 
 
-def register(
-    call: Call,
-    *,
-    name: str,
-    contact: str,
-    code: str,
-    team: str,
-    rules: str,
-    identity: Identity | None = None,
-) -> tuple[Account, str]:
-    """Register a person by invitation, code or openly; return the account and its sign-in key.
-
-    ``identity`` is who signed in at the provider: such an account has no sign-in key, and the key
-    that is returned is empty.
-
-    Raises
-    ------
-    Problem
-        403 if the code is not valid or registration is by invitation; 409 or 422 for the names.
-    """
-    call.limit("register", call.address, 10)
-    accounts, provider = call.site.accounts, call.site.provider()
-    if identity is None and provider is not None and provider.oidc_only:
-        raise Problem(
-            403,
-            _("To register, sign in with {name}, by the button on this page.").format(
-                name=provider.provider_name
-            ),
-        )
-    # A refusal leaves neither an account behind nor a link that was used.
-    with accounts.as_one():
-        account = accounts.register(
-            name, contact, subject=None if identity is None else identity.subject
-        )
-        invite = enter(call, account, code=code, team=team, rules=rules)
-        if not contact and invite is not None and invite.contact:
-            accounts.set_contact(account.account, invite.contact)
-        account = accounts.account(account.account, call.competition.name)
-        if identity is not None:
-            return account, ""
-        return account, accounts.make_token(account.account, "sign-in key", "signin")[0]
-
-
-def join(call: Call, *, team: str, code: str, rules: str) -> None:
-    """Join the competition with an account that exists already.
-
-    Raises
-    ------
-    Problem
-        As :func:`register`.
-    """
-    call.limit("join", call.account.account, 10)
-    with call.site.accounts.as_one():
-        enter(call, call.account, code=code, team=team, rules=rules)
-
-
-def enter(call: Call, account: Account, *, code: str, team: str, rules: str) -> Invite | None:
-    """Let an account take part, by invitation, code or openly; return the invitation.
-
-    The account is active if it has a personal invitation or the organiser approves nobody.
-    """
-    accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
-    text, version = competition.rules()
-    if text is not None and rules != version:
-        raise Problem(422, _("Read the rules and accept them to take part."))
-    invite = accounts.invitation(code) if code else None
-    fits = (
-        invite is not None
-        and invite.kind in {"register", "team"}
-        and invite.competition == competition.name
-    )
-    if code and not fits:
-        raise Problem(
-            403,
-            _(
-                "This link or code is not valid: it was used, has expired or is mistyped. "
-                "Ask the person who sent it for a new one."
-            ),
-        )
-    if not fits and limits.join != "open":
-        raise Problem(403, _("To take part you need a code or an invitation from the organiser."))
-    is_personal = invite is not None and invite.uses is not None
-    if invite is not None:
-        accounts.use(code)
-    accounts.enter(
-        competition.name,
-        account.account,
-        "active" if is_personal or not limits.approve else "waiting",
-    )
-    if invite is not None and invite.kind == "team":
-        try:
-            accounts.join_team(str(invite.team), account.account, limits.team_size)
-        except KeyError:
-            raise Problem(
-                409, _("This team was merged into another one. Ask for a new link.")
-            ) from None
-    elif invite is not None and invite.team:
-        enter_team(call, account, invite.team, may_join=True)
-    else:
-        enter_team(call, account, team, may_join=False)
-    if version:
-        accounts.accept_rules(competition.name, account.account, version)
-    return invite
-
-
-def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Team:
-    """Create a team with this member, or let the member join it if the invitation says so."""
-    accounts, competition = call.site.accounts, call.competition
-    coming = [team for team, to in call.renaming.items() if team_key(to) == team_key(name)]
-    existing = accounts.team_named(competition.name, name)
-    if existing is None and coming:
-        existing = accounts.team(coming[0])
-    if existing is not None and may_join:
-        return accounts.join_team(existing.team, account.account, competition.limits.team_size)
-    if not may_join and accounts.has_departed(competition.name, account.account):
-        raise Problem(
-            409,
-            _(
-                "You were a member of another team, so you cannot create another one: it would "
-                "have limits of its own. Join a team by invitation, or ask the organiser."
-            ),
-        )
-    if not may_join:
-        accounts.check_new_team(competition.name, name)
-        _check_not_on_record(call, name)
-    return accounts.create_team(competition.name, name, account.account)
-
-
-def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
-    """Refuse the names of baselines and those of teams of the record, also former and coming ones.
-
-    Their submissions may have come in by other commands: a namesake could read their answers.
-    """
-    names = {
-        *call.competition.published.all_names(),
-        *call.competition.facts.baselines,
-        *call.renaming.values(),
-    }
-    if any(
-        team_key(name) == team_key(one) or look_alike(name, one)
-        for one in names
-        if one and one != other_than
-    ):
-        raise NameTakenError(
-            "Another team is called {name}, or similarly. Choose another name.", name=name
-        )
-
-
-def rename(call: Call, name: str) -> None:
-    """Ask to rename the own team; its account follows once the record has the new name."""
-    call.limit("rename", call.account.account, 5)
-    rename_for(call, check_may_submit(call), name)
-
-
-def rename_for(call: Call, team: Team, name: str, *, by_organiser: bool = False) -> None:
-    """Ask to rename a team; 409 after the end, and while an earlier new name waits."""
-    if call.competition.state().phase in {"finalized", "published"}:
-        raise Problem(409, _("The competition is over: its final result was computed."))
-    if team.team in call.renaming:
-        raise Problem(409, _("The last new name is still being recorded. Try again in a minute."))
-    old = record_name(call, team)
-    name = call.site.accounts.check_rename(team.team, name)
-    _check_not_on_record(call, name, other_than=old)
-    if name == old:
-        call.site.accounts.rename_team(team.team, name)
-        return
-    request, _new = call.site.intake.append(
-        competition=call.competition.name,
-        team="" if by_organiser else team.name,
-        member=call.account.account,
-        kind="rename",
-        payload={"team": old, "to": name, "accounts": [team.team]},
-        received=call.site.clock(),
-    )
-    call.competition.changes = [*call.site.changes(call.competition), request]
-
-
-def leave(call: Call, member: str) -> None:
-    """Remove a member from the own team: oneself, or another one if one is its first member.
-
-    Raises
-    ------
-    Problem
-        403 if somebody else is to be removed by one who is not the first member; 409 after the
-        end, and while the team is merged.
-    """
-    account, accounts = call.account, call.site.accounts
-    call.limit("leave", account.account, 5)
-    team = _team_not_merging(call)
-    if call.competition.state().phase in OVER:
-        raise Problem(409, _("The competition is over, so teams can no longer change."))
-    members = accounts.members(team.team)
-    if member != account.account and members[0].account != account.account:
-        raise Problem(403, _("Only the first member of a team can remove others."))
-    sent_something = bool(
-        call.competition.published.team(record_name(call, team)).used_total or _unjudged(call, team)
-    )
-    accounts.leave_team(team.team, member, counts=sent_something)
-
-
-def remove_member(call: Call, team: Team, member: str) -> None:
-    """Remove a member from a team, as an organiser; 409 while the team is merged."""
-    if team.team in call.merging:
-        raise Problem(409, _("One of these teams is being merged already. Try again in a minute."))
-    sent_something = bool(
-        call.competition.published.team(record_name(call, team)).used_total or _unjudged(call, team)
-    )
-    call.site.accounts.leave_team(team.team, member, counts=sent_something)
-
-
-def change_account(call: Call, name: str, contact: str) -> None:
-    """Change the name and the contact of the own account."""
-    call.limit("account", call.account.account, 10)
-    with call.site.accounts.as_one():
-        call.site.accounts.set_name(call.account.account, name)
-        call.site.accounts.set_contact(call.account.account, contact)
-
-
 def choose_result_mail(call: Call, *, wanted: bool) -> None:
     """Choose whether e-mails say that the own files have their results; 409 without an address."""
     account, facts = call.account, call.competition.facts
     if wanted and not (facts.server.smtp_host and address_of(account.contact)):
         raise Problem(409, _("Enter an e-mail address in your account first, if mail is sent."))
     call.site.accounts.choose_result_mail(call.competition.name, account.account, wanted=wanted)
-
-
-def delete_account(call: Call) -> None:
-    """Delete the own account; 403 after an old sign-in, 409 for an organiser."""
-    call.check_fresh()
-    account = call.account.account
-    if call.site.is_organiser(account):
-        raise Problem(409, _("An organiser's account cannot be deleted here."))
-    call.site.messages.forget(account)
-    call.site.accounts.forget_person(account)
-    call.site.intake.forget_answers(account)
 
 
 def admin(call: Call, kind: str, payload: Mapping[str, Any]) -> Request:

@@ -98,6 +98,7 @@ async def _teams(
         made=made or {},
         teams=api.team_rows(call),
         invitations=api.open_invitations(call),
+        merges=api.merges(call),
         may_mail=bool(call.competition.facts.server.smtp_host),
     )
 

@@ -20,13 +20,14 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from arena.server.records.accounts import Account, Invite, Team
+from arena.server.records.accounts import Account, Invite, Team, TeamRequest
 from arena.server.records.published import ORDERS
 from arena.server.web import (
     actions,
     conversations,
     folder_pages,
     manager,
+    membership,
     models,
     programs,
     settings_pages,
@@ -204,7 +205,7 @@ async def _events(call: Call) -> Response:
 
 
 async def _join(call: Call, sent: models.Join) -> models.TeamState:
-    actions.join(call, team=sent.team, code=sent.code, rules=sent.rules)
+    membership.join(call, team=sent.team, code=sent.code, rules=sent.rules)
     return _team_state(call)
 
 
@@ -343,17 +344,58 @@ async def _team(call: Call) -> models.TeamState:
 
 
 async def _rename(call: Call, sent: models.TeamChange) -> models.TeamState:
-    actions.rename(call, sent.name)
+    membership.rename(call, sent.name)
     return _team_state(call)
 
 
 async def _leave_team(call: Call, sent: models.OldMember) -> models.Message:
-    actions.leave(call, sent.account or call.account.account)
+    membership.leave(call, sent.account or call.account.account)
     return models.Message(message="The member left the team.")
 
 
+def _request_state(call: Call, request: TeamRequest) -> models.TeamRequestState:
+    accounts = call.site.accounts
+    own = None if request.own_team is None else accounts.team(request.own_team).name
+    return shown(
+        models.TeamRequestState,
+        request,
+        team=accounts.team(request.team).name,
+        own_team=own,
+        asked=request.asked.isoformat(),
+    )
+
+
+def team_requests(call: Call) -> models.TeamRequests:
+    """Return the own open request to a team, and those to the own team."""
+    sent, team = membership.own_request(call), call.own_team
+    received = [] if team is None else membership.requests_to(call, team)
+    return models.TeamRequests(
+        sent=None if sent is None else _request_state(call, sent),
+        received=[_request_state(call, request) for request in received],
+    )
+
+
+async def _team_requests(call: Call) -> models.TeamRequests:
+    return team_requests(call)
+
+
+async def _ask_team(call: Call, sent: models.AskedTeam) -> models.TeamRequests:
+    membership.ask_team(call, sent.team)
+    return team_requests(call)
+
+
+async def _answer_team(call: Call, sent: models.TeamAnswer) -> models.TeamRequests:
+    membership.answer_request(call, sent.account, accept=sent.accept)
+    return team_requests(call)
+
+
+async def _end_team_request(call: Call) -> models.TeamRequests:
+    membership.end_request(call)
+    return team_requests(call)
+
+
 async def _change_account(call: Call, sent: models.AccountNames) -> models.Message:
-    actions.change_account(call, sent.name, sent.contact)
+    membership.change_account(call, sent.name, sent.contact)
     return models.Message(message="The account was changed.")
 
 
@@ -584,7 +626,7 @@ def change_team(call: Call, team: Team, sent: models.TeamEdit) -> None:
     if sent.note is not None:
         call.site.accounts.write_note(team.team, sent.note.strip())
     if sent.name is not None:
-        actions.rename_for(call, team, sent.name, by_organiser=True)
+        membership.rename_for(call, team, sent.name, by_organiser=True)
 
 
 async def _change_team(call: Call, sent: models.TeamEdit) -> models.Message:
@@ -794,20 +836,33 @@ def merge_teams(call: Call, team: str, into: str) -> str:
         raise Problem(404, _("There is no team {name}.").format(name=into if first else team))
     if first == second:
         raise Problem(422, _("A team cannot be merged into itself."))
-    if call.merging & {first.team, second.team}:
-        raise Problem(409, _("One of these teams is being merged already. Try again in a minute."))
-    payload = {
-        "team": actions.record_name(call, first),
-        "into": actions.record_name(call, second),
-        "accounts": [first.team, second.team],
-    }
-    request = actions.admin(call, "merge", payload)
-    call.competition.changes = [*call.site.changes(call.competition), request]
-    return request.request
+    return membership.merge(call, first, second, by_organiser=True).request
 
 
 def _answer(call: Call, request: str) -> models.RequestState:
     return request_state(actions.sent_one(call, request))
+
+
+def merges(call: Call) -> list[dict[str, Any]]:
+    """Return the merges of teams that were asked for, the last one first, for the organiser."""
+    return [
+        {
+            "request": request.request,
+            "team": request.payload["team"],
+            "into": request.payload["into"],
+            "received": request.received.isoformat(),
+            "by": manager.name_of(call, request),
+            "by_organiser": not request.team,
+            "status": answer.status if answer else "waiting",
+            "message": answer.message if answer else "",
+        }
+        for request in reversed(call.site.intake.of_kind(call.competition.name, "merge"))
+        for answer in (call.competition.published.answer(request.request),)
+    ]
+
+
+async def _merges(call: Call) -> models.Rows:
+    return models.Rows(rows=merges(call))
 
 
 async def _merge(call: Call, sent: models.MergeTeams) -> models.RequestState:
@@ -979,8 +1034,20 @@ ENDPOINTS = (
     Endpoint("PATCH", "/team", "member", "submit", _rename, "Rename the own team.", 200,
              models.TeamChange, models.TeamState, (409, 415, 422)),
     Endpoint("DELETE", "/team/members", "member", "account", _leave_team,
-             "Leave the own team, or remove another member as its first one.", 200,
+             "Leave the own team, or remove another member as its captain.", 200,
              models.OldMember, models.Message, (409, 415, 422)),
+    Endpoint("GET", "/team/requests", "signed-in", "read", _team_requests,
+             "The own request to a team, and those to the own team.",
+             answer=models.TeamRequests),
+    Endpoint("POST", "/team/requests", "signed-in", "submit", _ask_team,
+             "Ask a team to take the account in, or, as the captain of a team, to merge the own "
+             "team with it. An earlier request ends.", 201, models.AskedTeam,
+             models.TeamRequests, (404, 409, 415, 422)),
+    Endpoint("DELETE", "/team/requests", "signed-in", "submit", _end_team_request,
+             "End the own request.", answer=models.TeamRequests, errors=(404,)),
+    Endpoint("PUT", "/team/requests", "member", "account", _answer_team,
+             "Accept or decline a request to the own team, as its captain.", 200,
+             models.TeamAnswer, models.TeamRequests, (404, 409, 415, 422)),
     Endpoint("PATCH", "/account", "signed-in", "account", _change_account,
              "Change the own name and contact.", 200, models.AccountNames, models.Message,
              (415, 422)),
@@ -1086,6 +1153,8 @@ ENDPOINTS = (
     Endpoint("POST", "/admin/merge", "organiser", "admin", _merge,
              "Merge a team into another one. This cannot be undone.", 202, models.MergeTeams,
              models.RequestState, (404, 409, 415, 422)),
+    Endpoint("GET", "/admin/merges", "organiser", "admin", _merges,
+             "Merges that organisers or captains asked for, newest first.", answer=models.Rows),
     Endpoint("POST", "/admin/disqualify", "organiser", "admin", _decision("disqualify"),
              "Disqualify a submission or a team.", 202, models.Decision, models.RequestState,
              (415, 422)),

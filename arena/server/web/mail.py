@@ -24,6 +24,7 @@ from email.utils import format_datetime
 from itertools import chain
 from pathlib import Path
 
+from arena.server.records.accounts import TeamRequest
 from arena.server.records.announcements import Announcement
 from arena.server.records.mails import SMTP_PASSWORD, Mail
 from arena.server.records.messages import Message
@@ -150,21 +151,55 @@ def message_mails(
     site: Site, facts: CompetitionFacts, messages: Sequence[Message]
 ) -> Iterator[Mail]:
     """Yield the mail with each message of an organiser to an account that has an address."""
-    if not facts.server.smtp_host:
-        return
     url = f"{site.settings.url}/{facts.name}/messages"
-    accounts = {account.account: account for account in site.accounts.accounts(facts.name)}
     for message in messages:
-        account = accounts.get(message.account)
-        recipient = address_of(account.contact) if account else None
-        if account and recipient and account.state != "blocked":
-            yield Mail(
-                f"message {facts.name} {message.message}",
-                facts.name,
-                recipient,
-                f"Message from the organisers of {_title(facts)}",
-                f"{message.text}\n\n{url}\n{_foot(facts)}",
-            )
+        yield from _mail_to(
+            site,
+            facts,
+            message.account,
+            key=f"message {facts.name} {message.message}",
+            subject=f"Message from the organisers of {_title(facts)}",
+            text=f"{message.text}\n\n{url}\n",
+        )
+
+
+def request_mails(
+    site: Site, facts: CompetitionFacts, asker: str, team: str, captain: str
+) -> Iterator[Mail]:
+    """Yield the mail about a request to a team to its captain: one for each asker and team."""
+    yield from _mail_to(
+        site,
+        facts,
+        captain,
+        key=f"asks {facts.name} {asker} {team} {captain}",
+        subject=f"A request to your team in {_title(facts)}",
+        text="Somebody asks to join your team, or to merge a team with it. Accept or decline it "
+        f"on this page:\n\n{site.settings.url}/{facts.name}/team\n",
+    )
+
+
+def accepted_mails(site: Site, facts: CompetitionFacts, request: TeamRequest) -> Iterator[Mail]:
+    """Yield the mail that a team accepted a request, to the person who asked."""
+    yield from _mail_to(
+        site,
+        facts,
+        request.account,
+        key=f"accepted {facts.name} {request.account} {request.asked.isoformat()}",
+        subject=f"Your request to a team in {_title(facts)}",
+        text=f"The team accepted your request.\n\n{site.settings.url}/{facts.name}/team\n",
+    )
+
+
+def _mail_to(
+    site: Site, facts: CompetitionFacts, account: str, *, key: str, subject: str, text: str
+) -> Iterator[Mail]:
+    """Yield a mail to one account of a competition, if it has an address and is not blocked."""
+    if not (facts.server.smtp_host and account):
+        return
+    person = site.accounts.account(account, facts.name)
+    recipient = address_of(person.contact)
+    if recipient and person.state != "blocked":
+        yield Mail(key, facts.name, recipient, subject, text + _foot(facts))
 
 
 def organisers_notice(facts: CompetitionFacts, key: str, text: str) -> list[Mail]:

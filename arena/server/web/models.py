@@ -89,6 +89,19 @@ class OldMember(Sending):
     account: str = Field("", max_length=200, description="Empty: yourself.")
 
 
+class AskedTeam(Sending):
+    """The team that is asked."""
+
+    team: Name
+
+
+class TeamAnswer(Sending):
+    """The answer to a request to the own team."""
+
+    account: Name
+    accept: bool
+
+
 class AccountNames(Sending):
     """The name and the contact of the own account."""
 
@@ -449,6 +462,23 @@ class TeamState(BaseModel):
     members: list[Person]
     size: int = Field(description="How many members a team may have.")
     new_name: str | None = Field(None, description="The name that is being recorded.")
+
+
+class TeamRequestState(BaseModel):
+    """A request to a team."""
+
+    team: str = Field(description="The name of the team that is asked.")
+    account: str
+    name: str = Field(description="Of the person who asks.")
+    own_team: str | None = Field(description="The person's team, which would be merged into it.")
+    asked: Time
+
+
+class TeamRequests(BaseModel):
+    """The own open request to a team, and those to the own team."""
+
+    sent: TeamRequestState | None
+    received: list[TeamRequestState]
 
 
 class InviteMade(BaseModel):

@@ -23,6 +23,7 @@ from arena.server.web import (
     folder_pages,
     language,
     manager,
+    membership,
     provider_pages,
     settings_pages,
     team_pages,
@@ -533,6 +534,8 @@ async def _show_team(
         new_name=call.renaming.get(team.team) if team else None,
         members=call.site.accounts.members(team.team) if team else [],
         invites=call.site.accounts.invites(team=team.team, kind="team") if team else [],
+        captain=membership.captain(call, team) if team else None,
+        requests=api.team_requests(call),
         tokens=[one for one in tokens if one.scope != "signin"],
         made=made or {},
         url=api.address(call, ""),
@@ -548,7 +551,7 @@ async def _team(call: Call) -> Response:
 
 
 async def _rename(call: Call, fields: dict[str, str]) -> Response:
-    actions.rename(call, fields.get("name", ""))
+    membership.rename(call, fields.get("name", ""))
     return _go(call, "/team")
 
 
@@ -564,18 +567,36 @@ async def _withdraw(call: Call, fields: dict[str, str]) -> Response:
 
 async def _leave(call: Call, fields: dict[str, str]) -> Response:
     check_confirmed(fields)
-    actions.leave(call, fields.get("member") or call.account.account)
+    membership.leave(call, fields.get("member") or call.account.account)
+    return _go(call, "/team")
+
+
+async def _ask_team(call: Call, fields: dict[str, str]) -> Response:
+    membership.ask_team(call, fields.get("asked-team", ""))
+    return _go(call, "/team")
+
+
+async def _end_team_request(call: Call, _fields: dict[str, str]) -> Response:
+    membership.end_request(call)
+    return _go(call, "/team")
+
+
+async def _answer_team(call: Call, fields: dict[str, str]) -> Response:
+    accept = fields.get("kind") == "accept"
+    if accept:
+        check_confirmed(fields)
+    membership.answer_request(call, fields.get("account", ""), accept=accept)
     return _go(call, "/team")
 
 
 async def _change_account(call: Call, fields: dict[str, str]) -> Response:
-    actions.change_account(call, fields.get("account-name", ""), fields.get("contact", ""))
+    membership.change_account(call, fields.get("account-name", ""), fields.get("contact", ""))
     return _go(call, "/team")
 
 
 async def _delete_account(call: Call, fields: dict[str, str]) -> Response:
     check_confirmed(fields)
-    actions.delete_account(call)
+    membership.delete_account(call)
     response = RedirectResponse("/", 303)
     drop_cookie(response, call.request, cookie_name(call.request))
     return response
@@ -714,23 +735,27 @@ async def _join_page(call: Call) -> Response:
 
 async def _join(call: Call, fields: dict[str, str]) -> Response:
     rules = fields.get("version", "") if fields.get("accept") else ""
+    ask = bool(fields.get("ask"))
     if call.person.account is not None:
-        actions.join(call, team=fields.get("team", ""), code=fields.get("code", ""), rules=rules)
-        return _go(call, "/submit")
+        membership.join(
+            call, team=fields.get("team", ""), code=fields.get("code", ""), rules=rules, ask=ask
+        )
+        return _go(call, "/team" if ask else "/submit")
     identity = newcomer(call.request, call.site) if fields.get("provider") else None
     if fields.get("provider") and identity is None:
         raise Problem(403, _("You signed in more than half an hour ago. Sign in again."))
-    account, key = actions.register(
+    account, key = membership.register(
         call,
         name=fields.get("name", ""),
         contact=identity.email if identity and identity.verified else fields.get("contact", ""),
         code=fields.get("code", "").strip(),
         team=fields.get("team", ""),
         rules=rules,
+        ask=ask,
         identity=identity,
     )
     person = replace(call.person, account=account)  # the page is shown to the person signed in
-    page = _page(call, "welcome.html", account=account, key=key, person=person)
+    page = _page(call, "welcome.html", account=account, key=key, person=person, asked=ask)
     if identity is not None:
         drop_cookie(page, call.request, newcomer_cookie(call.request))
     return signed_in(page, call.site.accounts, call.request, account.account)
@@ -950,6 +975,9 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/team/invite", "member", "account", _form(_show_team, _invite)),
     ("POST", "/team/withdraw", "member", "submit", _form(_show_team, _withdraw)),
     ("POST", "/team/leave", "member", "account", _form(_show_team, _leave)),
+    ("POST", "/team/ask", "signed-in", "submit", _form(_show_team, _ask_team)),
+    ("POST", "/team/unask", "signed-in", "submit", _form(_show_team, _end_team_request)),
+    ("POST", "/team/answer", "member", "account", _form(_show_team, _answer_team)),
     ("POST", "/account", "signed-in", "account", _form(_show_team, _change_account)),
     ("POST", "/account/delete", "signed-in", "account", _form(_show_team, _delete_account)),
     ("POST", "/tokens", "signed-in", "account", _form(_show_team, _new_token)),

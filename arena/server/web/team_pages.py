@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import RedirectResponse, Response
 
 from arena.server.records.accounts import LONGEST_NOTE, Team
-from arena.server.web import actions, api, models
+from arena.server.web import actions, api, membership, models
 from arena.server.web.body import check_confirmed, read_fields
 from arena.server.web.call import Call
 from arena.server.web.problems import Problem
@@ -51,7 +51,7 @@ async def _note(call: Call, team: Team, fields: dict[str, str]) -> None:
 
 async def _remove(call: Call, team: Team, fields: dict[str, str]) -> None:
     check_confirmed(fields)
-    actions.remove_member(call, team, fields.get("member", ""))
+    membership.remove_member(call, team, fields.get("member", ""))
 
 
 def _form(act: Act) -> Handler:

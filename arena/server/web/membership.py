@@ -1,0 +1,436 @@
+"""How people take part and in which team: they register, ask a team, leave it, rename it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from arena.server.records.accounts import (
+    Account,
+    Invite,
+    NameTakenError,
+    Team,
+    TeamRequest,
+    full_team,
+    team_key,
+)
+from arena.server.records.intake import Request
+from arena.server.web import actions
+from arena.server.web.call import Call
+from arena.server.web.language import _
+from arena.server.web.mail import accepted_mails, request_mails
+from arena.server.web.problems import Problem
+from arena.server.web.provider import Identity
+from arena.utils.look_alikes import look_alike
+
+
+def register(
+    call: Call,
+    *,
+    name: str,
+    contact: str,
+    code: str,
+    team: str,
+    rules: str,
+    ask: bool = False,
+    identity: Identity | None = None,
+) -> tuple[Account, str]:
+    """Register a person by invitation, code or openly; return the account and its sign-in key.
+
+    ``ask``: ``team`` exists, and is asked to take the person in.
+    ``identity`` is who signed in at the provider: such an account has no sign-in key, and the key
+    that is returned is empty.
+
+    Raises
+    ------
+    Problem
+        403 if the code is not valid or registration is by invitation; 409 or 422 for the names.
+    """
+    call.limit("register", call.address, 10)
+    accounts, provider = call.site.accounts, call.site.provider()
+    if identity is None and provider is not None and provider.oidc_only:
+        raise Problem(
+            403,
+            _("To register, sign in with {name}, by the button on this page.").format(
+                name=provider.provider_name
+            ),
+        )
+    # A refusal leaves neither an account behind nor a link that was used.
+    with accounts.as_one():
+        account = accounts.register(
+            name, contact, subject=None if identity is None else identity.subject
+        )
+        invite = enter(call, account, code=code, team=team, rules=rules, ask=ask)
+        if not contact and invite is not None and invite.contact:
+            accounts.set_contact(account.account, invite.contact)
+        account = accounts.account(account.account, call.competition.name)
+        key = ""
+        if identity is None:
+            key, _token = accounts.make_token(account.account, "sign-in key", "signin")
+    _mail_captain(call, account.account)
+    return account, key
+
+
+def join(call: Call, *, team: str, code: str, rules: str, ask: bool = False) -> None:
+    """Join the competition with an account that exists already.
+
+    Raises
+    ------
+    Problem
+        As :func:`register`.
+    """
+    call.limit("join", call.account.account, 10)
+    with call.site.accounts.as_one():
+        enter(call, call.account, code=code, team=team, rules=rules, ask=ask)
+    _mail_captain(call, call.account.account)
+
+
+def enter(
+    call: Call, account: Account, *, code: str, team: str, rules: str, ask: bool
+) -> Invite | None:
+    """Let an account take part, by invitation, code or openly; return the invitation.
+
+    The account is active if it has a personal invitation or the organiser approves nobody.
+    """
+    accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
+    text, version = competition.rules()
+    if text is not None and rules != version:
+        raise Problem(422, _("Read the rules and accept them to take part."))
+    invite = accounts.invitation(code) if code else None
+    fits = (
+        invite is not None
+        and invite.kind in {"register", "team"}
+        and invite.competition == competition.name
+    )
+    if code and not fits:
+        raise Problem(
+            403,
+            _(
+                "This link or code is not valid: it was used, has expired or is mistyped. "
+                "Ask the person who sent it for a new one."
+            ),
+        )
+    if not fits and limits.join != "open":
+        raise Problem(403, _("To take part you need a code or an invitation from the organiser."))
+    is_personal = invite is not None and invite.uses is not None
+    if invite is not None:
+        accounts.use(code)
+    accounts.enter(
+        competition.name,
+        account.account,
+        "active" if is_personal or not limits.approve else "waiting",
+    )
+    if invite is not None and invite.kind == "team":
+        if invite.team in call.merging:
+            raise _merging()
+        try:
+            accounts.join_team(str(invite.team), account.account, limits.team_size)
+        except KeyError:
+            raise Problem(
+                409, _("This team was merged into another one. Ask for a new link.")
+            ) from None
+    elif invite is not None and invite.team:
+        enter_team(call, account, invite.team, may_join=True)
+    elif ask:
+        _ask(call, account, team)
+    else:
+        enter_team(call, account, team, may_join=False)
+    if version:
+        accounts.accept_rules(competition.name, account.account, version)
+    return invite
+
+
+def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Team:
+    """Create a team with this member, or let the member join it if the invitation says so."""
+    accounts, competition = call.site.accounts, call.competition
+    coming = [team for team, to in call.renaming.items() if team_key(to) == team_key(name)]
+    existing = accounts.team_named(competition.name, name)
+    if existing is None and coming:
+        existing = accounts.team(coming[0])
+    if existing is not None and may_join:
+        return accounts.join_team(existing.team, account.account, competition.limits.team_size)
+    if not may_join and accounts.has_departed(competition.name, account.account):
+        raise Problem(
+            409,
+            _(
+                "You were a member of another team, so you cannot create another one: it would "
+                "have limits of its own. Join a team by invitation, or ask the organiser."
+            ),
+        )
+    if not may_join:
+        accounts.check_new_team(competition.name, name)
+        _check_not_on_record(call, name)
+    return accounts.create_team(competition.name, name, account.account)
+
+
+def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
+    """Refuse the names of baselines and those of teams of the record, also former and coming ones.
+
+    Their submissions may have come in by other commands: a namesake could read their answers.
+    """
+    names = {
+        *call.competition.published.all_names(),
+        *call.competition.facts.baselines,
+        *call.renaming.values(),
+    }
+    if any(
+        team_key(name) == team_key(one) or look_alike(name, one)
+        for one in names
+        if one and one != other_than
+    ):
+        raise NameTakenError(
+            "Another team is called {name}, or similarly. Choose another name.", name=name
+        )
+
+
+def rename(call: Call, name: str) -> None:
+    """Ask to rename the own team; its account follows once the record has the new name."""
+    call.limit("rename", call.account.account, 5)
+    rename_for(call, actions.check_may_submit(call), name)
+
+
+def rename_for(call: Call, team: Team, name: str, *, by_organiser: bool = False) -> None:
+    """Ask to rename a team; 409 after the end, and while an earlier new name waits."""
+    if call.competition.state().phase in {"finalized", "published"}:
+        raise Problem(409, _("The competition is over: its final result was computed."))
+    if team.team in call.renaming:
+        raise Problem(409, _("The last new name is still being recorded. Try again in a minute."))
+    old = actions.record_name(call, team)
+    name = call.site.accounts.check_rename(team.team, name)
+    _check_not_on_record(call, name, other_than=old)
+    if name == old:
+        call.site.accounts.rename_team(team.team, name)
+        return
+    request, _new = call.site.intake.append(
+        competition=call.competition.name,
+        team="" if by_organiser else team.name,
+        member=call.account.account,
+        kind="rename",
+        payload={"team": old, "to": name, "accounts": [team.team]},
+        received=call.site.clock(),
+    )
+    call.competition.changes = [*call.site.changes(call.competition), request]
+
+
+def leave(call: Call, member: str) -> None:
+    """Remove a member from the own team: oneself, or another one as its captain.
+
+    Raises
+    ------
+    Problem
+        403 if somebody else is to be removed by one who is not the captain; 409 after the end, and
+        while the team is merged.
+    """
+    account, accounts = call.account, call.site.accounts
+    call.limit("leave", account.account, 5)
+    team = actions.team_not_merging(call)
+    if call.competition.state().phase in actions.OVER:
+        raise _over()
+    if member != account.account and captain(call, team) != account.account:
+        raise Problem(403, _("Only the captain of a team can remove others."))
+    accounts.leave_team(team.team, member, counts=actions.has_sent(call, team))
+
+
+def remove_member(call: Call, team: Team, member: str) -> None:
+    """Remove a member from a team, as an organiser; 409 while the team is merged."""
+    if team.team in call.merging:
+        raise _merging()
+    call.site.accounts.leave_team(team.team, member, counts=actions.has_sent(call, team))
+
+
+def captain(call: Call, team: Team) -> str | None:
+    """Return the account of the first member who is not blocked; None if there is none."""
+    return next(iter(_active_members(call, team)), None)
+
+
+def _active_members(call: Call, team: Team) -> list[str]:
+    accounts = call.site.accounts
+    members = (member.account for member in accounts.members(team.team))
+    return [one for one in members if accounts.account(one, team.competition).state != "blocked"]
+
+
+def ask_team(call: Call, name: str) -> None:
+    """Ask a team to take the person in, or to merge with the person's own team.
+
+    An earlier request of the person to another team ends.
+
+    Raises
+    ------
+    Problem
+        404 without such a team; 403 or 409 if the teams could not be united now.
+    """
+    call.limit("ask", call.account.account, 5)
+    _ask(call, call.account, name)
+    _mail_captain(call, call.account.account)
+
+
+def _ask(call: Call, account: Account, name: str) -> None:
+    accounts, competition = call.site.accounts, call.competition
+    team = accounts.team_named(competition.name, name)
+    if team is None:
+        raise Problem(404, _("There is no team {name}.").format(name=name[:80]))
+    if competition.name not in accounts.competitions_of(account.account):
+        raise Problem(409, _("Take part in the competition first."))
+    _check_may_unite(call, account.account, team)
+    accounts.ask_team(team.team, account.account)
+
+
+def _mail_captain(call: Call, account: str) -> None:
+    """Mail the captain of the team that an account asks, if it asks one.
+
+    Not while accounts are changed as one: mails are another connection to their file.
+    """
+    accounts, facts = call.site.accounts, call.competition.facts
+    for request in accounts.team_requests(call.competition.name, account=account):
+        asked = captain(call, accounts.team(request.team)) or ""
+        call.site.mails.add(request_mails(call.site, facts, account, request.team, asked))
+
+
+def requests_to(call: Call, team: Team) -> list[TeamRequest]:
+    """Return the open requests to a team, the oldest first."""
+    return call.site.accounts.team_requests(team.competition, team=team.team)
+
+
+def own_request(call: Call) -> TeamRequest | None:
+    """Return the open request of the person to a team."""
+    requests = call.site.accounts.team_requests(call.competition.name, account=call.account.account)
+    return next(iter(requests), None)
+
+
+def end_request(call: Call) -> None:
+    """End the own open request; 404 without one."""
+    if not call.site.accounts.drop_team_request(call.competition.name, call.account.account):
+        raise _no_request()
+
+
+def answer_request(call: Call, account: str, *, accept: bool) -> None:
+    """Accept or decline a request to the own team, as its captain.
+
+    A person joins at once. Teams are merged in the order of the queue, as by the organiser.
+
+    Raises
+    ------
+    Problem
+        403 if the sender is not the captain; 404 without such a request; 403 or 409 if the teams
+        cannot be united any more.
+    """
+    call.limit("answer", call.account.account, 10)
+    team, accounts = call.team, call.site.accounts
+    if captain(call, team) != call.account.account:
+        raise Problem(403, _("Only the captain of a team answers requests."))
+    request = next((one for one in requests_to(call, team) if one.account == account), None)
+    if request is None:
+        raise _no_request()
+    if accept:
+        _check_may_unite(call, account, team)
+        if request.own_team is None:
+            accounts.join_team(team.team, account, call.competition.limits.team_size)
+        else:
+            merge(call, accounts.team(request.own_team), team)
+        call.site.mails.add(accepted_mails(call.site, call.competition.facts, request))
+    accounts.drop_team_request(team.competition, account)
+
+
+def merge(call: Call, team: Team, into: Team, *, by_organiser: bool = False) -> Request:
+    """Ask to merge two teams and return the request; members move once the record has done it."""
+    if call.merging & {team.team, into.team}:
+        raise _merging()
+    request, _new = call.site.intake.append(
+        competition=call.competition.name,
+        team="" if by_organiser else into.name,
+        member=call.account.account,
+        kind="merge",
+        payload={
+            "team": actions.record_name(call, team),
+            "into": actions.record_name(call, into),
+            "accounts": [team.team, into.team],
+        },
+        received=call.site.clock(),
+    )
+    call.competition.changes = [*call.site.changes(call.competition), request]
+    return request
+
+
+def _check_may_unite(call: Call, asker: str, team: Team) -> None:
+    """Refuse that a person joins a team, or that the person's own team is merged into it."""
+    accounts, competition, now = call.site.accounts, call.competition, call.site.clock()
+    own, deadline = accounts.team_of(team.competition, asker), competition.deadline()
+    if competition.state().phase in actions.OVER or (deadline is not None and now > deadline):
+        raise _over()
+    if own == team:
+        raise Problem(409, _("You are in the team {name} already.").format(name=team.name))
+    most = competition.limits.team_size
+    if own is None:
+        if team.team in call.merging:
+            raise _merging()
+        if len(_active_members(call, team)) >= most:
+            raise full_team(team, most)
+        return
+    if call.merging & {own.team, team.team}:
+        raise _merging()
+    if captain(call, own) != asker:
+        raise Problem(403, _("Only the captain of a team can ask to merge it."))
+    members = len(_active_members(call, team)) + len(_active_members(call, own))
+    if members > most:
+        raise Problem(
+            409,
+            _("Together the teams have {n} members, and a team has at most {most}.").format(
+                n=members, most=most
+            ),
+        )
+    facts = [competition.published.team(actions.record_name(call, one)) for one in (own, team)]
+    if any(one.disqualified for one in facts):
+        raise Problem(409, _("A disqualified team cannot be merged."))
+    used = sum(one.used_total for one in facts)
+    used += sum(actions.left(call, one).waiting for one in (own, team))
+    allowed = _allowed_until_now(call, min(own.created, team.created))
+    if allowed is not None and used > allowed + sum(one.extra for one in facts):
+        raise Problem(
+            409,
+            _(
+                "Together the teams have sent {n} files. One team could have sent {most} since the "
+                "older of them was created, so they cannot be merged yet."
+            ).format(n=used, most=allowed),
+        )
+
+
+def _allowed_until_now(call: Call, since: datetime) -> int | None:
+    """Return how many files one team may have sent since a time; None without a limit."""
+    facts, now = call.competition.facts, call.site.clock()
+    days = (now.date() - since.astimezone(UTC).date()).days + 1
+    limits = [
+        facts.total,
+        None if facts.per_day is None else facts.per_day * days,
+        None if facts.per_week is None else facts.per_week * -(-(days + 6) // 7),
+    ]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _over() -> Problem:
+    return Problem(409, _("The competition is over, so teams can no longer change."))
+
+
+def _merging() -> Problem:
+    return Problem(409, _("One of these teams is being merged already. Try again in a minute."))
+
+
+def _no_request() -> Problem:
+    return Problem(404, _("There is no such request any more."))
+
+
+def change_account(call: Call, name: str, contact: str) -> None:
+    """Change the name and the contact of the own account."""
+    call.limit("account", call.account.account, 10)
+    with call.site.accounts.as_one():
+        call.site.accounts.set_name(call.account.account, name)
+        call.site.accounts.set_contact(call.account.account, contact)
+
+
+def delete_account(call: Call) -> None:
+    """Delete the own account; 403 after an old sign-in, 409 for an organiser."""
+    call.check_fresh()
+    account = call.account.account
+    if call.site.is_organiser(account):
+        raise Problem(409, _("An organiser's account cannot be deleted here."))
+    call.site.messages.forget(account)
+    call.site.accounts.forget_person(account)
+    call.site.intake.forget_answers(account)

@@ -1,0 +1,189 @@
+"""Asking a team to join it or to merge with it: who may, and what its captain answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.server.records.published import TeamFacts
+from web_site import NAME, WebSite
+
+API = f"/api/v1/{NAME}"
+YES = {"kind": "accept", "sure": "yes"}
+
+
+def post(client: Any, path: str, **fields: str) -> int:
+    return int(client.post(f"/{NAME}{path}", data=fields).status_code)
+
+
+def teams(web: WebSite) -> dict[str, list[str]]:
+    found = web.site.accounts.teams(NAME)
+    return {team.name: [member.name for member in members] for team, members in found}
+
+
+@pytest.fixture
+def people(web: WebSite) -> dict[str, str]:
+    """Return accounts: ada (captain) and bo are the Ants, cy the Bees, and eve has no team."""
+    found = {name: web.person(name, team) for name, team in
+             (("ada", "Ants"), ("bo", "Ants"), ("cy", "Bees"), ("eve", None))}  # fmt: skip
+    web.site.accounts.enter(NAME, found["eve"])
+    return found
+
+
+def test_a_newcomer_asks_and_the_captain_answers(web: WebSite, people: dict[str, str]) -> None:
+    guest, ada, bo = web.browser(), web.browser(people["ada"]), web.browser(people["bo"])
+    form = {"name": "Dan <b>", "team": "ants", "ask": "yes"}
+    assert guest.post(f"/{NAME}/join", data={**form, "team": "Wasps"}).status_code == 404
+    assert "declines your request" in guest.post(f"/{NAME}/join", data=form).text
+    assert "You asked the team Ants" in guest.get(f"/{NAME}/team").text
+    dan = web.site.accounts.team_requests(NAME)[0].account
+    for browser, may in ((ada, True), (bo, False)):
+        page = browser.get(f"/{NAME}/team").text
+        assert ("Dan &lt;b&gt;" in page, f'value="{dan}"' in page) == (True, may)
+    assert post(bo, "/team/answer", account=dan, **YES) == 403
+    assert post(ada, "/team/answer", account=dan, kind="accept") == 422  # not confirmed
+    assert post(ada, "/team/answer", account=dan, kind="decline") == 303
+    assert post(ada, "/team/answer", account=dan, **YES) == 404
+    assert post(guest, "/team/ask", **{"asked-team": "Bees"}) == 303
+    assert post(guest, "/team/ask", **{"asked-team": "Ants"}) == 303  # instead of the Bees
+    assert post(ada, "/team/answer", account=dan, **YES) == 303
+    assert teams(web) == {"Ants": ["ada", "bo", "Dan <b>"], "Bees": ["cy"]}
+    assert web.site.accounts.team_requests(NAME) == []
+
+
+def test_teams_are_merged_by_their_captains(web: WebSite, people: dict[str, str]) -> None:
+    programs = {name: web.program(web.token(account)) for name, account in people.items()}
+    asked = programs["cy"].post(f"{API}/team/requests", json={"team": "Ants"})
+    assert (asked.status_code, asked.json()["sent"]["own_team"]) == (201, "Bees")
+    assert [one["name"] for one in programs["bo"].get(f"{API}/team/requests").json()["received"]]
+    answer = {"account": people["cy"], "accept": True}
+    # A stolen token brings nobody into the team.
+    assert programs["ada"].put(f"{API}/team/requests", json=answer).status_code == 403
+    ada = web.browser(people["ada"])
+    assert ada.put(f"{API}/team/requests", json=answer).json() == {"sent": None, "received": []}
+    assert programs["cy"].post(f"{API}/submissions", content=b"id,y\n").status_code == 409
+    organiser = web.browser(web.person("Org", organiser=True))
+    web.scorer.judge(web.site)
+    (merge,) = organiser.get(f"{API}/admin/merges").json()["rows"]
+    shown = [merge[key] for key in ("team", "into", "by", "by_organiser", "status")]
+    assert shown == ["Bees", "Ants", "ada", False, "done"]
+    assert 'id="merges"' in organiser.get(f"/{NAME}/admin/teams").text
+    assert teams(web) == {"Ants": ["ada", "bo", "cy"]}
+
+
+def _block(web: WebSite, account: str) -> None:
+    web.site.accounts.set_state(account, "blocked", NAME)
+
+
+def _facts(web: WebSite, **facts: Any) -> None:
+    web.scorer.publish(replace(web.facts, **facts))
+
+
+def _used(web: WebSite, **used: int) -> None:
+    facts = [TeamFacts(name, number) for name, number in used.items()]
+    web.scorer.publisher.publish(teams=facts)
+
+
+YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).isoformat()
+REFUSALS: dict[str, tuple[str, str, Callable[[WebSite, dict[str, str]], Any], int, str]] = {
+    "no captain": ("bo", "Bees", lambda *_: None, 403, "Only the captain of a team can ask"),
+    "own team": ("ada", "Ants", lambda *_: None, 409, "in the team Ants already"),
+    "no team": ("eve", "Wasps", lambda *_: None, 404, "There is no team Wasps."),
+    "blocked": ("eve", "Ants", lambda web, of: _block(web, of["eve"]), 401, "blocked"),
+    "full": ("eve", "Ants", lambda web, _: _facts(
+        web, server=web.facts.server.model_copy(update={"team_size": 2})), 422, "is full"),
+    "too large together": ("cy", "Ants", lambda web, _: _facts(
+        web, server=web.facts.server.model_copy(update={"team_size": 2})), 409,
+        "Together the teams have 3 members"),
+    "deadline": ("eve", "Ants", lambda web, _: _facts(web, deadline=YESTERDAY), 409, "is over"),
+    "closed": ("cy", "Ants", lambda web, _: web.scorer.state(phase="closed"), 409, "is over"),
+    "more files than a day": ("cy", "Ants", lambda web, _: _used(web, Ants=3, Bees=3), 409,
+                              "Together the teams have sent 6 files. One team could have sent 5"),
+    "disqualified": ("cy", "Ants", lambda web, _: web.scorer.publisher.publish(
+        teams=[TeamFacts("Ants", disqualified="x")]), 409, "A disqualified team"),
+}  # fmt: skip
+"""Case -> who asks, which team, what happens before, and the refusal."""
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_must_not_be_is_refused_also_after_it_was_asked(
+    web: WebSite, people: dict[str, str], case: str
+) -> None:
+    asker, team, happen, status, text = REFUSALS[case]
+    program = web.program(web.token(people[asker]))
+    may_ask_before = asker in {"cy", "eve"} and team == "Ants"
+    if may_ask_before:
+        assert program.post(f"{API}/team/requests", json={"team": team}).status_code == 201
+    happen(web, people)
+    if may_ask_before:
+        ada = web.browser(people["ada"])
+        before = teams(web)
+        late = ada.put(f"{API}/team/requests", json={"account": people[asker], "accept": True})
+        gone = case == "blocked"
+        assert late.status_code == (404 if gone else status), late.text
+        assert gone or text in late.text
+        assert (teams(web), list(web.site.intake.of_kind(NAME, "merge"))) == (before, [])
+    refused = program.post(f"{API}/team/requests", json={"team": team})
+    assert (refused.status_code, text in refused.text) == (status, True), refused.text
+
+
+@pytest.mark.slow
+def test_two_members_at_once_do_not_exceed_the_size(web: WebSite, people: dict[str, str]) -> None:
+    _facts(web, server=web.facts.server.model_copy(update={"team_size": 3}))
+    dan = web.person("dan")
+    web.site.accounts.enter(NAME, dan)
+    ada = web.browser(people["ada"])
+    for account in (people["eve"], dan):
+        program = web.program(web.token(account))
+        assert program.post(f"{API}/team/requests", json={"team": "Ants"}).status_code == 201
+    statuses = [post(ada, "/team/answer", account=one, **YES) for one in (people["eve"], dan)]
+    assert statuses == [303, 422]
+
+
+def test_a_request_ends_with_what_it_rests_on(web: WebSite, people: dict[str, str]) -> None:
+    accounts = web.site.accounts
+    ants, bees = (accounts.team_named(NAME, name) for name in ("Ants", "Bees"))
+    assert ants is not None
+    assert bees is not None
+
+    def ask(name: str, team: str) -> None:
+        accounts.ask_team(team, people[name])
+
+    ask("eve", bees.team)
+    accounts.join_team(ants.team, people["eve"], 9)  # by an invitation
+    assert accounts.team_requests(NAME) == []
+    ask("cy", ants.team)
+    accounts.leave_team(bees.team, people["cy"], counts=False)
+    assert accounts.team_requests(NAME) == []
+    ask("cy", ants.team)
+    accounts.forget_person(people["cy"])
+    assert accounts.team_requests(NAME) == []
+    dan, fay = web.person("dan", "Wasps"), web.person("fay")
+    wasps = accounts.team_of(NAME, dan)
+    assert wasps is not None
+    accounts.ask_team(wasps.team, fay)
+    ask("ada", bees.team)
+    accounts.merge_teams(wasps.team, ants.team)
+    assert [(one.name, one.team) for one in accounts.team_requests(NAME)] == [("fay", ants.team)]
+
+
+def test_the_captain_is_told_once_by_mail_and_no_name_is_in_it(tmp_path: Path) -> None:
+    web = WebSite(tmp_path, smtp_host="mail.example.org", smtp_from="a@example.org")
+    web.person("ada", "Ants", contact="ada@example.org")
+    form = {"name": "eve evil.example.org", "contact": "eve@example.org", "team": "Ants"}
+    guest = web.browser()
+    guest.post(f"/{NAME}/join", data={**form, "ask": "yes"})
+    eve = web.site.accounts.team_requests(NAME)[0].account
+    assert post(guest, "/team/ask", **{"asked-team": "Ants"}) == 303
+    ada = web.browser(web.site.accounts.accounts()[0].account)
+    assert post(ada, "/team/answer", account=eve, **YES) == 303
+    mails = list(iter(web.site.mails.claim, None))
+    assert [mail.recipient for mail in mails] == ["ada@example.org", "eve@example.org"]
+    assert not any("evil" in mail.body + mail.subject for mail in mails)
+    web.close()
