@@ -22,6 +22,7 @@ from arena_sota.dependence import conditional_probabilities, inside_bounds
 from arena_sota.estimate import SotaEstimate
 from arena_sota.maximum import SampleMaximum
 from arena_sota.posterior import BestPosterior
+from arena_sota.reuse import Reuse
 
 if TYPE_CHECKING:
     import altair as alt
@@ -128,6 +129,51 @@ def _of_posterior(
             x_title="best true accuracy",
             display=display,
         ),
+    )
+
+
+@report_chart.register
+def _of_reuse(
+    reuse: Reuse,
+    observed: float | None = None,  # noqa: ARG001
+    display: BoardDisplay | None = None,  # noqa: ARG001
+) -> Chart:
+    ends = np.cumsum([gap.n for gap in reuse.history])
+    points = [{"order": order, "gap": gap} for order, gap in enumerate(reuse.gaps.tolist(), 1)]
+    means = [
+        {"order": float(end - (gap.n - 1) / 2), "gap": gap.mean, "low": gap.low, "high": gap.high}
+        for end, gap in zip(ends, reuse.history, strict=True)
+    ]
+    x = quantitative("order", "submissions in the order in which they were received")
+    y = quantitative("gap", "public score better than private score by", scale={"zero": False})
+    layers: list[Specification] = [
+        {
+            "data": {"values": points},
+            "mark": {"type": "point", "filled": True, "color": GREY, "size": 20},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "data": {"values": means},
+            "mark": {"type": "area", "color": BLUE, "opacity": 0.2},
+            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
+        },
+        {
+            "data": {"values": means},
+            "mark": {"type": "line", "color": BLUE, "point": {"color": BLUE}},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
+            "encoding": {"y": {"datum": 0}},
+        },
+    ]
+    return Chart(
+        "reuse",
+        "Public against private scores over time",
+        "One point per submission: how much better its public score is than its private one. The "
+        "line is the mean of each tenth of the submissions, the band its interval. A line that "
+        "rises shows adaptation to the public rows; its height is mostly chance of the split.",
+        layered(layers, height=_HEIGHT),
     )
 
 

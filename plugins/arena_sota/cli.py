@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from arena_sota.estimate import SotaEstimate
     from arena_sota.maximum import SampleMaximum
     from arena_sota.posterior import BestPosterior
+    from arena_sota.reuse import Reuse
 
 app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
 
@@ -332,7 +333,9 @@ def estimate(
         _print_estimate(found, document)
 
 
-def _write(result: SampleMaximum | DrawnMaximum | SotaEstimate | BestPosterior, path: Path) -> None:
+def _write(
+    result: SampleMaximum | DrawnMaximum | SotaEstimate | BestPosterior | Reuse, path: Path
+) -> None:
     from arena.charts import write_chart
     from arena_sota.charts import report_chart
 
@@ -394,12 +397,12 @@ def _of_competition(
 ) -> tuple[dict[str, Any], SotaEstimate]:
     from arena.evaluation.best_score import corrected_best
     from arena_sota.analysis import board_document
-    from arena_sota.stored_study import open_study
+    from arena_sota.stored_study import open_studies
     from arena_sota.study import best_of_study, refuse_without_model
 
     with (
         stage("Correcting the best score"),
-        open_study(folder, every=count == "all", wait=wait) as study,
+        open_studies(folder, every=count == "all", wait=wait) as (study,),
     ):
         found = best_of_study(study, rng, rho0=rho, **choices)
         if found is None:
@@ -541,6 +544,41 @@ def posterior(
         f"spread as the scores are.",
         soft_wrap=True,
     )
+
+
+@app.command()
+def reuse(
+    chart: _Chart = None,
+    directory: Directory = None,
+    wait: Wait = 0.0,
+    as_json: options.AsJson = False,
+) -> None:
+    """Compare public and private scores over the history of a competition.
+
+    Teams that adapt to the public rows get public scores that grow faster than their private ones.
+    How similar the submissions are limits how far public scores can be off by chance. All accepted
+    submissions count, on their exact scores. The answer depends on private labels: keep it until
+    the end.
+    """
+    from arena.charts import check_chart_path
+    from arena_sota.reuse import reuse_of_public_rows
+    from arena_sota.stored_study import open_studies
+    from arena_sota.verdict import of_reuse
+
+    check_chart_path(chart)
+    folder = find_folder(directory)
+    with (
+        stage("Comparing public and private scores"),
+        open_studies(folder, ("public", "private"), every=True, wait=wait) as (public, private),
+    ):
+        found = reuse_of_public_rows(public, private)
+    if chart is not None:
+        _write(found, chart)
+    if as_json:
+        print_document({"schema": "arena/sota-reuse/1", **found.to_dict()})
+        return
+    for sentence in of_reuse(found):
+        console().print(sentence, soft_wrap=True)
 
 
 @app.command()

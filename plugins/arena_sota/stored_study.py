@@ -1,9 +1,10 @@
-"""The submissions of a competition as a study: the final ones, or every one that was accepted."""
+"""The submissions of a competition as studies: the final ones, or every one that was accepted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,20 +20,29 @@ from arena.interfaces import Study
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import ranked_rows
 from arena.scoring.splits import rows_of
+from arena.types import IntArray, SubmissionRecord
 
 
 @contextmanager
-def open_study(
-    folder: Path, *, every: bool, manager: PluginManager | None = None, wait: float = 0.0
-) -> Iterator[Study]:
-    """Yield the stored submissions on the private rows while the store is open.
+def open_studies(
+    folder: Path,
+    splits: Sequence[str] = ("private",),
+    *,
+    every: bool,
+    manager: PluginManager | None = None,
+    wait: float = 0.0,
+) -> Iterator[tuple[Study, ...]]:
+    """Yield a study of the stored submissions on the rows of each split, while the store is open.
 
-    Submissions without a finite score and the organiser's baseline are excluded.
+    All are of the same submissions. Those without a finite score on one of the splits and the
+    organiser's baseline are excluded.
 
     Parameters
     ----------
     folder
         The folder of the competition.
+    splits
+        ``private`` or ``public``, each.
     every
         Use every accepted submission, not only those on the private board.
     manager
@@ -48,25 +58,29 @@ def open_study(
     """
     state = open_state(folder, manager, wait, view=True).in_phase()
     with state.store:
-        yield _study(state, every)
+        yield _studies(state, splits, every=every)
 
 
-def _study(state: CompetitionState, every: bool) -> Study:
+def _studies(state: CompetitionState, splits: Sequence[str], *, every: bool) -> tuple[Study, ...]:
     unranked = state.roster.unranked
     records = [one for one in state.ledger.counting() if one.team not in unranked]
     if not every:
         board = {row["submission"] for row in final_document(state)["standings"]}
         records = [record for record in records if record.submission in board]
-    mask = rows_of(state.solution, "private")
-    rows = ranked_rows(state.solution, "private")
     ids = [record.submission for record in records]
     if len(ids) < 2:
         raise UsageError(f"There are {len(ids)} submissions to count; at least two are needed.")
+    studies = [_study(state, records, split) for split in splits]
+    defined = np.flatnonzero(np.isfinite([study.scores for study in studies]).all(axis=0))
+    return tuple(_of_submissions(study, defined) for study in studies)
+
+
+def _study(state: CompetitionState, records: Sequence[SubmissionRecord], split: str) -> Study:
+    mask = rows_of(state.solution, split)
+    rows = ranked_rows(state.solution, split)
+    ids = [record.submission for record in records]
     metric = bind(state.metric, state.solution, mask)
     predictions = state.store.predictions(ids, rows=mask)
-    scores = full_scores(metric, rows.truth, predictions)
-    defined = np.flatnonzero(np.isfinite(scores))
-    chosen = predictions.subset(defined)
     drawn = draw_resamples(
         len(rows.truth),
         state.settings.analysis.resamples,
@@ -76,12 +90,23 @@ def _study(state: CompetitionState, every: bool) -> Study:
     return Study(
         metric=metric,
         truth=rows.truth,
-        teams=tuple(records[at].team for at in defined),
-        submissions=np.array(ids, dtype=np.intp)[defined],
-        predictions=chosen,
-        scores=scores[defined],
-        resampled=score_under_weights(metric, rows.truth, chosen, drawn.weights),
+        teams=tuple(record.team for record in records),
+        submissions=np.array(ids, dtype=np.intp),
+        predictions=predictions,
+        scores=full_scores(metric, rows.truth, predictions),
+        resampled=score_under_weights(metric, rows.truth, predictions, drawn.weights),
         level=state.settings.analysis.level,
         clusters=rows.clusters,
         classes=rows.classes,
+    )
+
+
+def _of_submissions(study: Study, positions: IntArray) -> Study:
+    return replace(
+        study,
+        teams=tuple(study.teams[position] for position in positions),
+        submissions=study.submissions[positions],
+        predictions=study.predictions.subset(positions),
+        scores=study.scores[positions],
+        resampled=study.resampled[positions],
     )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arena.interfaces.faults import plural
 from arena.types import FloatArray
+from arena.utils.formatting import level_text
+
+if TYPE_CHECKING:
+    from arena_sota.reuse import Reuse
 
 HARDLY = 0.0005
 """A smaller difference of scores counts as almost nothing."""
@@ -223,3 +227,29 @@ def _of_winner(observed: float, reach: float, n_teams: int) -> str:
         f"score up to {reach:.4f}, and the winner reached {observed:.4f}. These scores alone do "
         f"not show more."
     )
+
+
+def of_reuse(reuse: Reuse) -> list[str]:
+    """Return what public and private scores over the history of a board say, in sentences."""
+    level, m = level_text(reuse.level), len(reuse.submissions)
+    sentences = ["No team has two submissions: nothing shows whether teams adapted."]
+    if reuse.drift is not None:
+        drift = reuse.drift
+        found = "no adaptation that these rows can show"
+        if drift.low > 0:
+            found = "the teams adapted to the public rows"
+        elif drift.high < 0:
+            found = "the private scores gained more"
+        sentences = [
+            f"From a team's first submission to its last the public score gained "
+            f"{drift.mean:.4f} more than the private score, mean of "
+            f"{plural(drift.n, 'team')} ({drift.low:.4f} to {drift.high:.4f} at {level} "
+            f"confidence): {found}."
+        ]
+    return [
+        *sentences,
+        f"{plural(m, 'submission')} are as similar as {reuse.equivalent:.3g} independent ones: "
+        f"chosen without the public rows, the public score that is furthest from its true value "
+        f"is off by at most {reuse.widest:.4f} ({level} confidence), against "
+        f"{reuse.widest_if_independent:.4f} if they were independent.",
+    ]

@@ -1,0 +1,92 @@
+"""Public against private scores over the history of a board, and the similarity of submissions."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena_sota.reuse import reuse_of_public_rows
+from arena_sota.verdict import of_reuse
+from competition_folder import document
+from program import UNPROTECTED, run_here, write_csv
+
+
+def study(right: Any, *, greater_is_better: bool = True, teams: int = 3) -> Any:
+    """Return a study of accuracies, or of error rates, with 200 resamples."""
+    values = np.asarray(right if greater_is_better else 1 - right, dtype=float)
+    m, n = values.shape
+    weights = np.random.default_rng(1).multinomial(n, np.full(n, 1 / n), size=200)
+    return SimpleNamespace(
+        metric=SimpleNamespace(greater_is_better=greater_is_better),
+        teams=tuple(f"team {number % teams}" for number in range(m)),
+        submissions=np.arange(m),
+        scores=values.mean(axis=1),
+        resampled=values @ weights.T / n,
+        level=0.95,
+    )
+
+
+@pytest.mark.parametrize("greater_is_better", [True, False])
+def test_teams_that_correct_public_rows_are_found(greater_is_better: bool) -> None:
+    public, private = np.zeros((12, 100)), np.zeros((12, 300))
+    public[:, :50] = private[:, :150] = 1
+    private[:, 150:156] = 1  # an easier half, all the time
+    for number in range(12):
+        public[number, 50 : 50 + 3 * number] = 1
+    found = reuse_of_public_rows(
+        study(public, greater_is_better=greater_is_better),
+        study(private, greater_is_better=greater_is_better),
+    )
+    assert found.drift is not None
+    assert found.drift.mean == pytest.approx(0.27)
+    assert 0.1 < found.drift.low < 0.27 < found.drift.high < 0.44
+    assert found.drift.n == 3
+    assert found.gaps[0] == pytest.approx(-0.02)
+    assert [gap.n for gap in found.history] == [2, 2, *[1] * 8]
+    assert "the teams adapted to the public rows" in of_reuse(found)[0]
+
+
+def test_equal_submissions_count_as_one_and_independent_ones_as_all() -> None:
+    rng = np.random.default_rng(2)
+    copies = study(np.tile(rng.random(400) < 0.7, (30, 1)), teams=30)
+    found = reuse_of_public_rows(copies, copies)
+    assert found.equivalent == pytest.approx(1, abs=0.3)
+    assert found.widest < 0.75 * found.widest_if_independent
+    assert found.drift is None
+    assert "No team has two submissions" in of_reuse(found)[0]
+    others = study(rng.random((30, 400)) < 0.7)
+    assert reuse_of_public_rows(others, others).equivalent > 18
+    with pytest.raises(UsageError, match="different submissions"):
+        reuse_of_public_rows(copies, study(np.ones((2, 9))))
+
+
+@pytest.mark.slow
+def test_the_history_of_a_competition(tmp_path: Any) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 120)
+    usage = ["Public" if row < 40 else "Private" for row in range(120)]
+    cells = [(f"r{row}", labels[row], usage[row]) for row in range(120)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], cells)
+    called = run_here(
+        "init", "c", "--solution", "solution.csv", *UNPROTECTED, "--metric", "accuracy",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert called.returncode == 0, called.stderr
+    for number in range(4):
+        sent = np.where(rng.random(120) < 0.6, labels, 1 - labels)
+        sent[: 10 * number] = labels[: 10 * number]
+        write_csv(tmp_path / "s.csv", ["id", "y"], [(f"r{row}", sent[row]) for row in range(120)])
+        for team in ("a", "b"):
+            run_here("submit", "-C", "c", "--team", team, "s.csv", cwd=tmp_path)
+    printed = document(run_here("sota", "reuse", "-C", "c", "--json", cwd=tmp_path), "sota-reuse")
+    assert len(printed["submissions"]) == 8
+    assert printed["drift"]["n"] == 2
+    assert printed["drift"]["mean"] > 0
+    told = run_here("sota", "reuse", "-C", "c", "--chart", "reuse.json", cwd=tmp_path)
+    assert "From a team's first submission to its last" in told.stdout
+    assert "as similar as" in told.stdout
+    assert "layer" in (tmp_path / "reuse.json").read_text()
