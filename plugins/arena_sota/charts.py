@@ -163,8 +163,9 @@ def _of_reuse(
             "encoding": {"x": x, "y": y},
         },
         {
+            "data": {"values": [{"gap": 0}]},
             "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
-            "encoding": {"y": {"datum": 0}},
+            "encoding": {"y": y},
         },
     ]
     return Chart(
