@@ -329,7 +329,7 @@ def _judge_run(
         return set_aside(state, request, "There is no such program that waits for its run.")
     document = payload["run"] if isinstance(payload["run"], dict) else {}
     for_request = _for(state, replace(request, received=program.received))
-    run = run_of(state.folder, program, document, str(payload.get("signature", "")), request.path)
+    run = run_of(state, program, document, str(payload.get("signature", "")), request.path)
     submission = submission_of(for_request, program, run)
     if submission is None:
         reason = str(run.about.get("reason", "The process that reads files failed."))

@@ -7,6 +7,7 @@ process that is taken over cannot invent a run.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import json
@@ -18,7 +19,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from arena.competition.programs import ProgramRecord, ProgramRun
+from arena.competition.state import CompetitionState
 from arena.errors import UsageError
+from arena.programs.digests import digest_of_folder
 from arena.store.signatures import signature_of
 from arena.utils.atomic_write import atomic_write
 from arena.utils.file_digest import file_sha256
@@ -71,8 +74,14 @@ def _read(path: Path) -> Mapping[str, Any]:
     return document
 
 
+@functools.cache
+def digest_of_inputs(folder: Path) -> str:
+    """Return the digest of a folder of inputs, which is read once in the life of a process."""
+    return digest_of_folder(folder)
+
+
 def run_of(
-    folder: Path,
+    state: CompetitionState,
     program: ProgramRecord,
     document: Mapping[str, Any],
     signature: str,
@@ -82,13 +91,8 @@ def run_of(
 
     A result that no runner would send is a fault of the machine, with the ``reason`` for the
     organiser: the web process, which passes results on, may have been taken over.
-
-    Parameters
-    ----------
-    folder
-        Of the competition.
     """
-    reason = next(_faults(folder, program, document, signature, output), None)
+    reason = next(_faults(state, program, document, signature, output), None)
     if reason is not None:
         return ProgramRun("machine", 0.0, 0.0, 0.0, about={"reason": reason})
     return ProgramRun(
@@ -106,7 +110,7 @@ def run_of(
 
 
 def _faults(
-    folder: Path,
+    state: CompetitionState,
     program: ProgramRecord,
     document: Mapping[str, Any],
     signature: str,
@@ -116,7 +120,7 @@ def _faults(
     if document.get("end") == "lost":
         yield "Two runners were lost with this program."
     name = str(document.get("runner"))
-    path = folder / RUNNERS_FOLDER / f"{name}.json"
+    path = state.folder / RUNNERS_FOLDER / f"{name}.json"
     if not _NAME.fullmatch(name) or not path.is_file():
         yield f"The result names the runner {shorten(name)}, which this competition does not have."
     key = bytes.fromhex(str(_read(path)["key"]))
@@ -125,6 +129,13 @@ def _faults(
     wanted = {"program": program.program, "sha256": program.sha256, "kind": "hidden"}
     if any(document.get(key) != value for key, value in wanted.items()):
         yield "The result is that of another program."
+    section = state.in_phase(program.phase).settings.programs
+    wanted = {
+        "inputs": digest_of_inputs(state.folder / section.inputs),
+        "environment": section.environment,
+    }
+    if any(document.get(key) != value for key, value in wanted.items()):
+        yield "The runner had other inputs, or another environment, than the competition has now."
     if document.get("end") == "machine":
         yield str(document.get("reason") or "The machine of the runner failed.")[:_LONGEST_REASON]
     if not all(_is_figure(document.get(key)) for key in ("seconds", "cpu_seconds", "peak_mb")):

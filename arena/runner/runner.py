@@ -51,7 +51,9 @@ class Runner:
     sandbox_name: str
     """With its parameters, as in the settings of the competition."""
     inputs: Mapping[str, Path]
-    """Folders of inputs on this machine, by digest."""
+    """Folders of hidden inputs on this machine, by digest."""
+    sample: Mapping[str, Path]
+    """Folders of inputs that teams may see. Trials, whose log is sent, run on no others."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Once it is set, a run is given up, and :meth:`run` returns."""
     beat_seconds: float = 15.0
@@ -98,7 +100,7 @@ class Runner:
             "runner": self.key.name,
             "sandbox": self.sandbox_name,
             "versions": self._versions(),
-            "inputs": sorted(self.inputs),
+            "inputs": sorted({*self.inputs, *self.sample}),
         }
 
     def _versions(self) -> dict[str, str]:
@@ -204,15 +206,19 @@ class Runner:
     ) -> Outcome | tuple[Fault, ...]:
         """Return how a program ended, or its faults, if this machine holds what it needs."""
         limits = work["limits"]
-        inputs = self.inputs.get(str(work["inputs"]))
+        trial = work["kind"] == TRIAL
+        inputs = (self.sample if trial else self.inputs).get(str(work["inputs"]))
         if inputs is None:
-            raise InputError(f"The runner {self.key.name} does not hold the inputs of this run.")
+            kind = "sample" if trial else "hidden"
+            raise InputError(
+                f"The inputs of this run are not among the {kind} ones of the runner "
+                f"{self.key.name}."
+            )
         environment = environment_of(str(work["environment"] or ""))
         file = folder / ("program.py" if str(work["file"]).endswith(".py") else "program.zip")
         client.program(work, file)
         target = folder / "output"
         target.mkdir()
-        trial = work["kind"] == TRIAL
         return run_program(
             file,
             inputs,

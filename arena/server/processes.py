@@ -70,17 +70,14 @@ def run_runner(folder: Path, url: str, sandbox: str) -> None:
     from arena.runner import Runner, RunnerKey
 
     settings = read_settings(folder / CONFIG_NAME)
-    folders = {
-        folder / name
-        for programs in settings.programs_of_phases.values()
-        for name in (programs.inputs, programs.sample)
-    }
+    of_phases = settings.programs_of_phases.values()
     runner = Runner(
         url=url,
         key=RunnerKey.read(add_runner(folder, LOCAL)),
         sandbox=PluginManager().sandboxes.resolve(sandbox),
         sandbox_name=sandbox,
-        inputs=Runner.digests([*folders]),
+        inputs=Runner.digests([*{folder / programs.inputs for programs in of_phases}]),
+        sample=Runner.digests([*{folder / programs.sample for programs in of_phases}]),
     )
     signal.signal(signal.SIGTERM, lambda *_: runner.stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -115,7 +115,7 @@ Group=arena-run
 UMask=0077
 ExecStart={program} runner --to http://127.0.0.1:{port}/{name} \\
     --token-file /var/lib/arena-runner/{name}/runner.json --sandbox {sandbox} \\
-    --inputs /var/lib/arena-runner/{name}/hidden --inputs /var/lib/arena-runner/{name}/sample
+    --inputs /var/lib/arena-runner/{name}/hidden --sample /var/lib/arena-runner/{name}/sample
 Restart=always
 RestartSec=10
 TimeoutStopSec=30

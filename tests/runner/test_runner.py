@@ -40,14 +40,12 @@ def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def runner(server: LeaseServer, folder: Path, sandbox: Any = None, **more: Any) -> Runner:
-    folders = []
-    for name in ("inputs", "sample_inputs"):
-        (folder / name).mkdir(exist_ok=True)
-        (folder / name / "rows.csv").write_text(name)
-        folders.append(folder / name)
-    sandbox = sandbox or ScriptedSandbox()
-    digests = Runner.digests(folders)
-    return Runner(server.url, KEY, sandbox, "scripted", digests, **more)
+    folders = [folder / name for name in ("inputs", "sample_inputs")]
+    for inner in folders:
+        inner.mkdir(exist_ok=True)
+        (inner / "rows.csv").write_text(inner.name)
+    inputs, sample = (Runner.digests([inner]) for inner in folders)
+    return Runner(server.url, KEY, sandbox or ScriptedSandbox(), "scripted", inputs, sample, **more)
 
 
 def script(end: str, **more: Any) -> bytes:
@@ -80,13 +78,13 @@ def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> No
     assert result["output_sha256"] == hashlib.sha256(b"id,y\n").hexdigest()
     assert (result["end"], result["seconds"], result["runner"]) == ("ok", 12.34, "machine-1")
     assert result.get("log") == ("a line" if kind == "trial" else None)
-    assert set(server.offers[0]["inputs"]) == set(working.inputs)
+    assert set(server.offers[0]["inputs"]) == {*working.inputs, *working.sample}
     assert [path.name for path in (tmp_path / "runner").iterdir()] == ["lock", "work"]
 
 
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a failure": ({"program": script("memory")}, "memory", ""),
-    "other inputs": ({"inputs": "sha256:1"}, "machine", "does not hold the inputs of this run"),
+    "other inputs": ({"inputs": "sha256:1"}, "machine", "are not among the hidden ones"),
     "another environment": ({"environment": "sha256:1"}, "machine", "hold the environment"),
     "a fault of the machine": ({"program": script("machine")}, "machine", "No memory is left"),
     "half a ZIP": ({"file": "a.zip", "program": b"PK"}, "machine", "could be unpacked for"),
@@ -103,6 +101,20 @@ def test_what_cannot_be_run_is_said(case: str, server: LeaseServer, tmp_path: Pa
     result, output = only_result(server)
     assert (result["end"], output, "log" in result) == (end, None, False)
     assert reason in result.get("reason", "")
+
+
+@pytest.mark.parametrize("kind", ["trial", "hidden"])
+def test_inputs_of_the_other_kind_are_refused(
+    kind: str, server: LeaseServer, tmp_path: Path
+) -> None:
+    """A web process that is taken over could ask for a trial on hidden inputs, to read its log."""
+    working = runner(server, tmp_path)
+    other = "inputs" if kind == "trial" else "sample_inputs"
+    server.add(script("ok"), digest(tmp_path, other), kind)
+    working.run(once=True)
+    result, output = only_result(server)
+    assert (result["end"], output, "log" in result) == ("machine", None, False)
+    assert "are not among the" in result["reason"]
 
 
 def test_a_trial_of_half_a_zip_says_what_is_wrong(server: LeaseServer, tmp_path: Path) -> None:

@@ -449,10 +449,35 @@ def test_a_forged_result_is_set_aside(server: ProgramServer, forgery: dict[str, 
     signature = forgery.get("signature") or runner.sign(document)
     changed = document | {key: value for key, value in forgery.items() if key != "signature"}
     assert runner.send(changed, output, signature=signature).status_code == 200
+    _assert_set_aside(server, sent["request"])
+
+
+def _assert_set_aside(server: ProgramServer, request: str) -> None:
     server.judge()
-    assert server.state("ants", sent["request"])["status"] == "set_aside"
+    assert server.state("ants", request)["status"] == "set_aside"
     assert server.competition.quota_used("ants") == 0
     assert server.competition.events("submission") == ()
+
+
+LIES: dict[str, dict[str, Any]] = {
+    "other inputs": {"inputs": "sha256:0"},
+    "another environment": {"environment": "sha256:0"},
+    "a trial": {"kind": "trial"},
+    "another output": {"output_sha256": "0" * 64},
+    "no figures": {"seconds": None},
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_a_result_that_a_runner_signs_and_that_is_false_is_set_aside(
+    server: ProgramServer, lie: dict[str, Any]
+) -> None:
+    sent = server.send("ants", script()).json()
+    runner = server.runner()
+    runner.run()
+    server.judge()
+    assert runner.send(*runner.result(runner.lease(), **lie)).status_code == 200
+    _assert_set_aside(server, sent["request"])
 
 
 def test_of_a_team_one_program_runs_on_the_hidden_inputs(server: ProgramServer) -> None:

@@ -73,12 +73,12 @@ class Machine:
     def start(self) -> None:
         """Start the runner."""
         token = add_runner(self.race, self.name)
-        inputs = (self.race / "programs" / "inputs", self.race / "files" / "sample_inputs")
         command = [
             *("nsenter", f"--net=/proc/{self.network.pid}/ns/net"),
             *(sys.executable, "-m", "arena", "runner", "--token-file", str(token)),
             *("--to", f"http://127.0.0.1:{self.port}/{self.race.name}"),
-            *(word for folder in inputs for word in ("--inputs", str(folder))),
+            *("--inputs", str(self.race / "programs" / "inputs")),
+            *("--sample", str(self.race / "files" / "sample_inputs")),
         ]
         environment = {**os.environ, "ARENA_RUNNER": str(self.folder)}
         with self.folder.with_suffix(".log").open("ab") as log:

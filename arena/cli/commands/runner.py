@@ -22,7 +22,11 @@ def runner(
     ],
     inputs: Annotated[
         list[Path],
-        typer.Option(help="A folder of inputs, hidden ones or the sample; may be repeated."),
+        typer.Option(help="A folder of hidden inputs; may be repeated."),
+    ],
+    sample: Annotated[
+        list[Path],
+        typer.Option(help="A folder of inputs that teams see, for trials; may be repeated."),
     ],
     sandbox: options.SandboxName = options.SANDBOX,
     once: Annotated[bool, typer.Option("--once", help="End when no program waits.")] = False,
@@ -30,7 +34,8 @@ def runner(
     """Run programs of a served competition on this machine, one after the other.
 
     It requests programs from the server, so it needs no public address. It refuses programs whose
-    inputs or environment it does not have. SIGTERM ends it; another runner gets the current run.
+    inputs or environment it does not have, and trials, whose log teams see, on hidden inputs.
+    SIGTERM ends it; another runner gets the current run.
     """
     from arena.cli.console import say_note
     from arena.plugin.manager import PluginManager
@@ -43,6 +48,7 @@ def runner(
         sandbox=PluginManager().sandboxes.resolve(sandbox),
         sandbox_name=sandbox,
         inputs=Runner.digests(inputs),
+        sample=Runner.digests(sample),
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: working.stop.set())

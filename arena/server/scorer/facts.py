@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from arena.competition.runners import token_digests
+from arena.competition.runners import digest_of_inputs, token_digests
 from arena.competition.view import CompetitionView
 from arena.config import SAMPLE_NAME
 from arena.interfaces import ExplainsScores, Mechanism, Metric, source_of
-from arena.programs.digests import digest_of_folder
 from arena.programs.unpack import PackedLimits
 from arena.public_board.chance import chance_difference, independent_rows
 from arena.public_board.mechanism import find_mechanism, public_metric
@@ -109,17 +106,11 @@ def _runs_of_a_phase(competition: CompetitionView) -> dict[str, Any]:
     named = ("command", "trial_seconds", "seconds", "memory_mb", "disk_mb", "cores", "processes")
     return {
         "environment": section.environment,
-        "sample": _digest(competition.folder / section.sample),
-        "inputs": _digest(competition.folder / section.inputs),
+        "sample": digest_of_inputs(competition.folder / section.sample),
+        "inputs": digest_of_inputs(competition.folder / section.inputs),
         "limits": {name: getattr(section, name) for name in (*named, "gpus")},
         "max_bytes": competition.settings.limits.max_bytes,
     }
-
-
-@functools.cache
-def _digest(folder: Path) -> str:
-    """Return the digest of a folder of inputs, which is read once in the life of a scorer."""
-    return digest_of_folder(folder)
 
 
 def _mechanism_text(mechanism: Mechanism) -> str:
