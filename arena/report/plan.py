@@ -13,6 +13,7 @@ from arena.simulation.plan.drawn import FIGURES, Sweep
 from arena.simulation.plan.organiser import SWEEPS, Advice
 from arena.simulation.plan.plan import NeededRows, Plan, PlanRow
 from arena.simulation.plan.questions import QuestionPlan
+from arena.simulation.plan.queue import QueuePlan
 from arena.types import Chart, Section, Table
 from arena.utils.formatting import Show, level_text, percent
 
@@ -145,6 +146,40 @@ def questions_report(questions: QuestionPlan) -> Report:
             Section("How many cases?", "", (table,)),
             Section("Neighbours in rank", about, (neighbours,)),
         ),
+    )
+
+
+def queue_report(queue: QueuePlan) -> Report:
+    """Return the report of how long programs wait for machines."""
+    table = Table(
+        "Minutes of waiting, by the number of machines",
+        (
+            "machines",
+            "busy",
+            "mean, equal times",
+            "mean, varied times",
+            "95%, equal times",
+            "95%, varied times",
+            "all of a day at once",
+        ),
+        tuple((waits.machines, percent(waits.busy), *astuple(waits)[2:]) for waits in queue.waits),
+    )
+    about = (
+        f"{queue.programs:,.10g} programs a day, which come independently of each other within "
+        f"{queue.hours:g} hours of the day. Each needs {queue.minutes:g} minutes of one machine on "
+        f"average, and machines take them in the order in which they came. Equal times: all need "
+        f"the same; varied times: as different as an exponential distribution. Empty cells: the "
+        f"queue grows every day."
+    )
+    return Report(
+        title="How long do programs wait?",
+        facts=(
+            ("Programs a day", f"{queue.programs:,.10g}"),
+            ("Minutes of a program", f"{queue.minutes:g}"),
+        ),
+        verdicts=tuple(queue.sentences()),
+        boards=(),
+        sections=(Section("Machines", about, (table,)),),
     )
 
 

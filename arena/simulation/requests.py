@@ -17,6 +17,8 @@ PUBLIC_SHARES = (0.3, 0.1, 0.2, 0.5)
 DAILY_LIMITS = (5, 1, 2, 20)
 TEAM_COUNTS = (50, 10, 30, 100, 300)
 """What a plan compares by default; the first of each is the plan's."""
+MOST_OF_A_QUEUE = 100_000
+"""Programs a day, or minutes of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,3 +422,44 @@ class CasesPlanRequest:
         from arena.evaluation.levels import check_level
 
         check_level(self.level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuePlanRequest:
+    """How long programs of a code competition wait for the machines that run them.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of its range.
+    """
+
+    job: ClassVar[str] = "A plan of runs (--programs)"
+
+    programs: Annotated[
+        float,
+        Choice(
+            "Programs a day, as of a code competition: how long they wait for --machines, and "
+            "nothing else.",
+            least=1,
+        ),
+    ]
+    minutes: Annotated[
+        float, Choice("With --programs: minutes of trial and hidden run together.")
+    ] = 10.0
+    machines: Annotated[
+        tuple[int, ...],
+        Choice("With --programs: numbers of machines to compare, separated by commas.", least=1),
+    ] = (1, 2, 4)
+    hours: Annotated[
+        float, Choice("With --programs: hours of the day in which they come.", most=24)
+    ] = 24.0
+    seed: Annotated[int, Choice("Random seed.", least=0)] = 0
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        if not self.machines:
+            raise UsageError("Give a number of machines.")
+        for name in ("programs", "minutes", "hours"):
+            if not 0 < getattr(self, name) < MOST_OF_A_QUEUE:
+                raise UsageError(f"--{name} must be above 0 and below {MOST_OF_A_QUEUE:,}.")

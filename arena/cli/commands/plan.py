@@ -17,6 +17,7 @@ from arena.simulation.requests import (
     CasesPlanRequest,
     CompetitionPlanRequest,
     PilotPlanRequest,
+    QueuePlanRequest,
 )
 from arena.utils.finished_tasks import resumable
 from arena.utils.progress import ProgressDisplay
@@ -27,6 +28,8 @@ app = typer.Typer(add_completion=False)
 
 def _job(given: Mapping[str, Any]) -> int:
     """Return the place of the request among those of the command."""
+    if given["programs"] is not None:
+        return 3
     return 2 if given["table"] else int(given["solution"] is None)
 
 
@@ -35,6 +38,7 @@ def _job(given: Mapping[str, Any]) -> int:
     PilotPlanRequest,
     CompetitionPlanRequest,
     CasesPlanRequest,
+    QueuePlanRequest,
     arguments={"solution": "SOLUTION", "submissions": "SUBMISSIONS"},
     choose=_job,
     columns=(
@@ -54,7 +58,7 @@ def _job(given: Mapping[str, Any]) -> int:
 )
 @output_options()
 def plan(
-    request: PilotPlanRequest | CompetitionPlanRequest | CasesPlanRequest,
+    request: PilotPlanRequest | CompetitionPlanRequest | CasesPlanRequest | QueuePlanRequest,
     output: Output,
     directory: Directory = None,
     wait: Wait = 0.0,
@@ -63,12 +67,13 @@ def plan(
     """Answer an organiser's questions: rows, public share, limits, mechanism, metric, teams.
 
     From the private rows of a stored competition, from a pilot's solution and submissions, or from
-    simulated competitions. Every figure has an interval.
+    simulated competitions. Every figure has an interval. With --programs: how long programs wait.
     """
     from arena.plugin.manager import PluginManager
-    from arena.report.plan import plan_report, questions_report
+    from arena.report.plan import plan_report, questions_report, queue_report
     from arena.simulation.plan.pilot import plan_competition, plan_files
     from arena.simulation.plan.questions import plan_table
+    from arena.simulation.plan.queue import plan_queue
 
     if not isinstance(request, CompetitionPlanRequest) and (directory or wait):
         raise UsageError(f"{request.job} does not use -C and --wait: omit them.")
@@ -77,6 +82,10 @@ def plan(
         for note in questions.notes:
             say_note(note)
         show_report(output, questions.to_dict, lambda: questions_report(questions))
+        return
+    if isinstance(request, QueuePlanRequest):
+        queue = plan_queue(request)
+        show_report(output, queue.to_dict, lambda: queue_report(queue))
         return
     with ProgressDisplay() as progress, resumable(resume, progress):
         if isinstance(request, CompetitionPlanRequest):
