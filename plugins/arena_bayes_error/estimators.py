@@ -214,7 +214,7 @@ def from_hard_labels(
     >>> found.estimate, [round(end, 3) for end in found.wilson_interval]
     (0.25, [0.046, 0.699])
     """
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy.stats import binomtest
 
     array = two_valued(labels, "hard labels")
     positive = _signs_of(signs, len(array))
@@ -229,8 +229,8 @@ def from_hard_labels(
         found = replace(found, assumptions=(*found.assumptions, note))
     if found.n_clusters is not None:
         return found
-    low, high = proportion_confint(wrong, len(array), 1 - found.level, method="wilson")
-    return replace(found, wilson_interval=(float(low), float(high)))
+    interval = binomtest(wrong, len(array)).proportion_ci(found.level, method="wilson")
+    return replace(found, wilson_interval=(float(interval.low), float(interval.high)))
 
 
 def _signs_of(signs: npt.ArrayLike, n: int) -> npt.NDArray[np.bool_]:

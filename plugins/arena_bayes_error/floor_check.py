@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
+from arena.evaluation.multiplicity import correct_p_values
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import Tabular
 from arena_bayes_error.estimators import row_floor
@@ -121,15 +122,13 @@ def check_against_floor(
     >>> found.flagged.tolist(), found.expected_errors
     ([True, False], 20.0)
     """
-    from statsmodels.stats.multitest import multipletests
-
     counts = np.atleast_1d(np.asarray(errors, dtype=np.intp))
     if not 0 < alpha < 1:
         raise UsageError(f"alpha must be between 0 and 1, not {alpha:g}.")
     if len(counts) and not (counts.min() >= 0 and counts.max() <= len(floors)):
         raise UsageError(f"Errors must be from 0 to the {len(floors):,} rows there are.")
     p_values = _p_values(counts, floors, group_codes(clusters, len(floors)))
-    adjusted = multipletests(p_values, alpha, method="holm")[1] if len(counts) else p_values
+    adjusted = correct_p_values(p_values, "holm")
     return FloorCheck(
         errors=counts,
         p_values=p_values,

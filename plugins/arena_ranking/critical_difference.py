@@ -20,6 +20,7 @@ from arena.charts.specification import layered, quantitative, rank_scale, whole_
 from arena.charts.theme import BLUE, INK, MUTED
 from arena.evaluation.case_metrics import ranks_within_cases
 from arena.evaluation.combinations import CombinedMetric, scores_of_parts
+from arena.evaluation.multiplicity import correct_p_values
 from arena.evaluation.ranks import doubled_mean_ranks
 from arena.evaluation.scores import round_significant, score_under_weights
 from arena.interfaces import Study
@@ -28,7 +29,6 @@ from arena.utils.formatting import level_text
 from arena.utils.tabular import as_json
 from arena_ranking.challenger.top import case_values
 from arena_ranking.challenger.wilcoxon import signed_rank_p_values
-from arena_ranking.paired_tests import correct_p_values
 from arena_ranking.task_values import MOST_VALUES, has_cases, has_tasks, larger_is_better
 
 _FEWEST_ALGORITHMS, _FEWEST_BLOCKS = 3, 6

@@ -16,7 +16,6 @@ from arena.types import FloatArray, IntArray
 
 _BLOCK = 64
 _ROUNDING = 1e-9
-_METHODS = ("bonferroni", "holm", "benjamini_hochberg")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,51 +74,6 @@ def paired_p_values(
     statistic = np.zeros(difference.shape)
     np.divide(difference, error, out=statistic, where=error > 0)
     return statistic, np.asarray(2 * stdtr(degrees_of_freedom, -np.abs(statistic)))
-
-
-def correct_p_values(p_values: npt.ArrayLike, method: str) -> FloatArray:
-    """Correct p-values for their number.
-
-    The numbers are those of ``statsmodels.stats.multitest.multipletests``, which imports pandas:
-    that would take a second of every ``arena finalize``.
-
-    Parameters
-    ----------
-    p_values
-        ``(k,)`` of all comparisons of the family.
-    method
-        ``bonferroni``, ``holm`` or ``benjamini_hochberg``.
-
-    Returns
-    -------
-    ``(k,)``, at most 1.
-
-    Raises
-    ------
-    UsageError
-        If the method is unknown.
-
-    Examples
-    --------
-    >>> correct_p_values([0.01, 0.04, 0.5], "holm").round(2).tolist()
-    [0.03, 0.08, 0.5]
-    """
-    if method not in _METHODS:
-        raise UsageError(f"Unknown correction {method!r}: choose one of {', '.join(_METHODS)}.")
-    values = np.asarray(p_values, dtype=np.float64)
-    if not values.size:
-        return values
-    k, order = len(values), np.argsort(values)
-    ascending, corrected = values[order], np.empty_like(values)
-    if method == "bonferroni":
-        stepped = ascending * k
-    elif method == "holm":
-        stepped = np.maximum.accumulate(ascending * np.arange(k, 0, -1))
-    else:
-        shares = ascending / (np.arange(1, k + 1) / k)
-        stepped = np.minimum.accumulate(shares[::-1])[::-1]
-    corrected[order] = np.minimum(stepped, 1.0)
-    return corrected
 
 
 def top_against_others(

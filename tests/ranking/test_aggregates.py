@@ -14,6 +14,7 @@ from scipy.stats import friedmanchisquare, trim_mean, wilcoxon
 from arena.charts import as_altair
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.case_metrics import MeanOfCases
+from arena.evaluation.multiplicity import correct_p_values
 from arena.testing import check_analysis
 from arena_ranking.aggregates import Aggregates, aggregate_scores
 from arena_ranking.critical_difference import (
@@ -21,7 +22,6 @@ from arena_ranking.critical_difference import (
     compare_mean_ranks,
     exact_signed_rank_p_value,
 )
-from arena_ranking.paired_tests import correct_p_values
 from study_boards import study_of
 
 __all__ = ["study_of"]

@@ -14,6 +14,7 @@ from scipy.stats import ttest_rel
 from statsmodels.stats.multitest import multipletests
 
 from arena.errors import UsageError
+from arena.evaluation.multiplicity import correct_p_values
 from arena_ranking.bootstrap_ranks import (
     bootstrap_rank_ranges,
     prize_shares,
@@ -21,7 +22,6 @@ from arena_ranking.bootstrap_ranks import (
 )
 from arena_ranking.paired_tests import (
     _corrected,
-    correct_p_values,
     paired_p_values,
     top_against_others,
 )

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.evaluation.levels import check_level
+from arena.evaluation.multiplicity import correct_p_values
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.tabular import as_json
 from arena_ranking.challenger.pair_charts import pairs_chart
 from arena_ranking.challenger.wilcoxon import signed_rank_p_values
-from arena_ranking.paired_tests import correct_p_values
 
 if TYPE_CHECKING:
     import altair as alt
