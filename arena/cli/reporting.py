@@ -219,4 +219,4 @@ def write_outputs(
         say_note(f"The report is {printable(str(file))}, {size(len(text.encode()))}.")
     if charts is not None:
         written = write_charts(report, charts)
-        say_note(f"{len(written):,} files of charts are in {printable(str(charts))}.")
+        say_note(f"Files of charts in {printable(str(charts))}: {len(written):,}.")

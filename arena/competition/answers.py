@@ -6,19 +6,42 @@ ones of the team.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from arena.competition.teams import TEAM_CHANGES, Teams
 from arena.config import Settings
+from arena.errors import UsageError
 from arena.store import Event
-from arena.utils.questions import ANSWERS
+from arena.utils.questions import ANSWERS, check_answers
 
 ANSWERED = "answers"
 """The kind of event with the ``answers`` that came with a ``submission`` of a ``team``."""
 ANSWER_EVENTS = (ANSWERED, *TEAM_CHANGES)
 """The kinds of events that answers follow from."""
+
+
+def fitting_answers(settings: Settings, given: Any) -> dict[str, str]:
+    """Return the answers of a queued file that fit the questions of the settings.
+
+    The web process checks them when it receives the file. An answer that does not fit now, since a
+    question changed or another program wrote the request, is left out, and the file counts.
+
+    >>> settings = Settings.of(metric="f1", question={"framework": {"choices": ["jax", "torch"]}})
+    >>> fitting_answers(settings, {"framework": "jax", "method": "trees"})
+    {'framework': 'jax'}
+    """
+    documents = {
+        key: {**question.model_dump(), "required": False}
+        for key, question in settings.public_questions.items()
+    }
+    fitting: dict[str, str] = {}
+    for key, answer in given.items() if isinstance(given, Mapping) else ():
+        with contextlib.suppress(UsageError):
+            fitting |= check_answers(documents, {key: str(answer)})
+    return fitting
 
 
 @dataclass(frozen=True, slots=True)

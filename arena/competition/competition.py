@@ -451,16 +451,19 @@ class Competition(CompetitionView):
 
     # -- decisions of the teams and of the organiser -------------------------------------------
 
-    def select(self, team: str, submissions: Sequence[int], *, late: bool = False) -> None:
+    def select(self, team: str, submissions: Sequence[int], *, late: bool = False) -> str:
         """Record which submissions a team selected as final; an empty list clears the selection.
+
+        Returns the final rule of their phase: selections count if it is ``chosen``.
 
         Raises
         ------
         UsageError
             If there are more than a team may select, if one is not an accepted submission of this
-            team, or if the deadline has passed and ``late`` is false.
+            team, if the deadline has passed and ``late`` is false, or if there are none and
+            several phases are open: choose one by :meth:`in_phase`.
         """
-        decisions.select(self._state, team_name(team), submissions, late=late)
+        return decisions.select(self._state, team_name(team), submissions, late=late)
 
     def withdraw(self, team: str, submission: int) -> None:
         """Record that a team withdraws one of its submissions: it leaves every board, for good.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from arena.competition.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
 from arena.competition.final_selection import check_choice
 from arena.competition.ledger import WITHDRAWAL
-from arena.competition.phases import public_sections
+from arena.competition.phases import phase_of_file, public_sections
 from arena.competition.rebuild import board_facts, rebuilding
 from arena.competition.roster import BRACKET
 from arena.competition.state import CompetitionState
@@ -74,14 +74,17 @@ def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, An
 
 
 def consequences_of_disqualifying(
-    state: CompetitionState, submission: int | None, team: str | None, *, undo: bool
+    state: CompetitionState, submission: int | None, team: str | None, *, reason: str, undo: bool
 ) -> Consequences:
-    """Return what disqualifying a submission or a team, or undoing it, would change."""
-    if submission is not None:
-        _require_submission(state, submission)
-    named = {"submission": submission} if team is None else {"team": _require_team(state, team)}
-    kind = "reinstatement" if undo else "disqualification"
-    return consequences_of(state, kind, {**named, "reason": ""})
+    """Return what disqualifying a submission or a team, or undoing it, would change.
+
+    What the decision itself would refuse is refused here as well.
+    """
+    if undo:
+        return consequences_of(state, *_reinstatement(state, submission, team, reason))
+    if team is not None:
+        return consequences_of(state, *_disqualification_of_team(state, team, reason))
+    return consequences_of(state, *_disqualification(state, submission or 0, reason))
 
 
 def withdraw(state: CompetitionState, team: str, submission: int) -> None:
@@ -110,8 +113,11 @@ def withdraw(state: CompetitionState, team: str, submission: int) -> None:
 
 def select(
     state: CompetitionState, team: str, submissions: Sequence[int], *, late: bool = False
-) -> None:
-    """Record which submissions a team selected as final; an empty list clears the selection."""
+) -> str:
+    """Record which submissions a team selected as final; an empty list clears the selection.
+
+    The final rule of their phase is returned.
+    """
     state = _in_phase_of(state, submissions)
     deadline = state.settings.competition.deadline
     passed = deadline is not None and state.clock() > deadline
@@ -125,10 +131,21 @@ def select(
     check_choice(submissions, own, state.settings.final.count)
     payload = {"team": team, "submissions": sorted(set(submissions)), **state.phase_fields}
     state.record("selection", {**payload, "late": True} if passed else payload)
+    return state.settings.final.rule
 
 
 def _in_phase_of(state: CompetitionState, submissions: Sequence[int]) -> CompetitionState:
-    """Return the state of the phase of some submissions; without any, of the current phase."""
+    """Return the state of the phase of some submissions.
+
+    Without any it is the phase of the state, or the one that is open.
+
+    Raises
+    ------
+    UsageError
+        If they are of several phases, or there is none of them and several phases are open.
+    """
+    if not submissions:
+        return state.in_phase(phase_of_file(state.with_phases, state.phase, state.clock()))
     phases = {record.phase for record in state.ledger.records(numbers=submissions)}
     if len(phases) > 1:
         raise UsageError(
@@ -140,43 +157,61 @@ def _in_phase_of(state: CompetitionState, submissions: Sequence[int]) -> Competi
 
 def disqualify(state: CompetitionState, submission: int, reason: str) -> str | None:
     """Disqualify a submission, record why, and return the previous reason, which is replaced."""
+    kind, payload = _disqualification(state, submission, reason)
+    _record_decision(state, kind, payload)
+    return payload.get("reason_before")
+
+
+def _disqualification(
+    state: CompetitionState, submission: int, reason: str
+) -> tuple[str, dict[str, Any]]:
+    """Return the kind and the payload of the event that disqualifies a submission."""
     _require_submission(state, submission)
-    if not reason.strip():
-        raise UsageError("A disqualification needs a reason, which is recorded: give one.")
-    payload = {"submission": submission, "reason": reason.strip()}
+    payload = {"submission": submission, "reason": _reason(reason)}
     before = state.ledger.disqualified().get(submission)
     if before == payload["reason"]:
         raise UsageError(f"Submission {submission} is already disqualified for this reason.")
-    _record_decision(
-        state,
-        "disqualification",
-        payload if before is None else {**payload, "reason_before": before},
-    )
-    return before
+    return "disqualification", payload if before is None else {**payload, "reason_before": before}
 
 
 def disqualify_team(state: CompetitionState, team: str, reason: str) -> None:
     """Disqualify a team: none of its submissions counts, present or future. Record why."""
+    _record_decision(state, *_disqualification_of_team(state, team, reason))
+
+
+def _disqualification_of_team(
+    state: CompetitionState, team: str, reason: str
+) -> tuple[str, dict[str, Any]]:
     team = _require_team(state, team)
-    if not reason.strip():
-        raise UsageError("A disqualification needs a reason, which is recorded: give one.")
+    reason = _reason(reason)
     if team in state.ledger.disqualified_teams():
         raise UsageError(f"The team {team!r} is already disqualified.")
-    _record_decision(state, "disqualification", {"team": team, "reason": reason.strip()})
+    return "disqualification", {"team": team, "reason": reason}
+
+
+def _reason(reason: str) -> str:
+    if not reason.strip():
+        raise UsageError("A disqualification needs a reason, which is recorded: give one.")
+    return reason.strip()
 
 
 def reinstate(
     state: CompetitionState, submission: int | None, team: str | None, reason: str
 ) -> None:
     """Undo the disqualification of a submission or a team, and record why."""
+    _record_decision(state, *_reinstatement(state, submission, team, reason))
+
+
+def _reinstatement(
+    state: CompetitionState, submission: int | None, team: str | None, reason: str
+) -> tuple[str, dict[str, Any]]:
     if not reason.strip():
         raise UsageError("Undoing a disqualification needs a reason, which is recorded: give one.")
     if team is not None:
         team = state.ledger.teams().current(team)
         if team not in state.ledger.disqualified_teams():
             raise UsageError(f"The team {team!r} is not disqualified.")
-        _record_decision(state, "reinstatement", {"team": team, "reason": reason.strip()})
-        return
+        return "reinstatement", {"team": team, "reason": reason.strip()}
     if submission not in state.ledger.disqualified():
         raise UsageError(f"Submission {submission} is not disqualified.")
     (own,) = (one.team for one in state.ledger.records() if one.submission == submission)
@@ -185,7 +220,7 @@ def reinstate(
             f"Submission {submission} belongs to the team {own!r}, which is disqualified: "
             f"reinstate the team with --team."
         )
-    _record_decision(state, "reinstatement", {"submission": submission, "reason": reason.strip()})
+    return "reinstatement", {"submission": submission, "reason": reason.strip()}
 
 
 def rename_team(state: CompetitionState, team: str, name: str, *, on_record: bool = True) -> None:

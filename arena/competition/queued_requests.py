@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.competition import decisions
+from arena.competition.answers import fitting_answers
 from arena.competition.phases import phase_of_file
 from arena.competition.program_runs import programs, receive, submission_of
 from arena.competition.program_runs import set_aside as set_program_aside
@@ -310,7 +311,7 @@ def _read(
                 key=request.request,
                 event_fields=request.event_fields,
                 phase=phase,
-                answers=request.payload.get("answers", {}),
+                answers=fitting_answers(state.settings, request.payload.get("answers")),
             )
         )
     return queued, ""
@@ -338,7 +339,7 @@ def _judge_run(
         return RequestAnswer(
             request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT
         )
-    submitted = handler.submit(replace(submission, answers=payload.get("answers", {})))
+    submitted = handler.submit(submission)
     return RequestAnswer(
         *(request.seq, request.request, request.kind, submitted.team, submitted.status),
         submitted=submitted,

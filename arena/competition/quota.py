@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 
 from arena.competition.admission import Admission
 from arena.config import Settings
+from arena.interfaces.faults import plural
 from arena.store import Store, Transaction
 from arena.store.quotas import count_name, week_name
 from arena.types import Fault
@@ -63,8 +64,8 @@ class Quota:
                 continue
             if sum(transaction.quota_used(name, day) for name in self.members) >= allowed:
                 message = (
-                    f"A team may send {allowed:,} submissions {counted}, and this team has used "
-                    f"them."
+                    f"A team may send {plural(allowed, 'submission')} {counted}, and this team has "
+                    f"used {'it' if allowed == 1 else 'them'}."
                 )
                 return Fault("limit", message)
         return None

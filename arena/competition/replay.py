@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from arena.competition.final_selection import Candidate, public_board
+from arena.competition.phases import group_of
 from arena.competition.state import CompetitionState
 from arena.config import PublicSection, Settings
 from arena.interfaces import Scope
@@ -102,26 +103,36 @@ def replay(
 ) -> Replay:
     """Release the history of the current epoch again with each of the given mechanisms.
 
+    The phases that share the public rows are replayed together, and the result is the phase's.
     Disqualified submissions are released too, as they originally were, but are on no board. See
     :meth:`arena.competition.view.CompetitionView.replay`.
     """
     settings, notes = [], []
+    group = group_of(state.with_phases, state.phase or "")
     for name in mechanisms:
         state.manager.mechanisms.resolve(name)
-        own = _with_mechanism(state.settings, name, scope)
+        own = _with_mechanism(group.settings, name, scope)
         settings.append(own)
         notes += review_mechanism(
-            own, state.store.solution_outline, lambda: state.solution, state.manager
+            own, state.solution.outline, lambda: state.solution, state.manager
         )
-    teams = {record.submission: record.team for record in state.ledger.records()}
+    teams = {
+        record.submission: record.team
+        for record in state.of_all_phases.ledger.records()
+        if group.phases is None or record.phase in group.phases
+    }
     records = [
         release for release in state.store.releases(state.epoch) if release.submission in teams
     ]
-    history = tuple(
-        SubmissionRef(record.submission, teams[record.submission]) for record in records
+    sequence = [SubmissionRef(record.submission, teams[record.submission]) for record in records]
+    releasers = [_releaser(state, own, group.prefix) for own in settings]
+    again = _release(state, releasers, sequence, progress)
+    own_records = {record.submission for record in state.ledger.records()}
+    history = tuple(ref for ref in sequence if ref.submission in own_records)
+    shown, *releases = (
+        {number: release for number, release in of_group.items() if number in own_records}
+        for of_group in ({record.submission: record.release for record in records}, *again)
     )
-    shown = {record.submission: record.release for record in records}
-    releases = _release(state, [_releaser(state, own) for own in settings], history, progress)
     return Replay(
         title=state.settings.competition.title,
         metric=state.settings.metric.name,
@@ -140,9 +151,9 @@ def _with_mechanism(settings: Settings, mechanism: str, scope: Scope | None) -> 
     return settings.model_copy(update={"public": settings.public.model_copy(update=update)})
 
 
-def _releaser(state: CompetitionState, settings: Settings) -> Releaser:
+def _releaser(state: CompetitionState, settings: Settings, prefix: str) -> Releaser:
     read = partial(read_public_rows, state.store, public_rows(state.solution))
-    return make_releaser(settings, state.solution, read, state.manager, state.seed)
+    return make_releaser(settings, state.solution, read, state.manager, state.seed, prefix)
 
 
 def _release(

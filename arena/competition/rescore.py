@@ -152,7 +152,7 @@ def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[
     other = corrected.truth != stored.truth
     rows = int(other.reshape(stored.n_rows, -1).any(axis=1).sum())
     notes = [
-        f"{rows:,} of {stored.n_rows:,} rows have labels that differ from the stored solution."
+        f"Labels differ from the stored solution in {rows:,} of {plural(stored.n_rows, 'row')}."
     ]
     # Compared only if the file has a usage column: without one, all rows are read as private.
     if len(np.unique(read.usage)) > 1:
@@ -160,7 +160,7 @@ def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[
         moved = int((read.usage[order] != stored.usage).sum())
         if moved:
             notes.append(
-                f"Usage differs in {moved:,} rows and is ignored: the split is not changed."
+                f"Usage differs in {plural(moved, 'row')} and is ignored: the split is not changed."
             )
     return notes
 

@@ -280,7 +280,8 @@ def next_result(
         find_mark=lambda: None,
     )
     shown = for_participants(state, result, board)
-    return {**shown, **not_verified(shown["leaderboard"])}
+    boards = [shown, *shown.get("boards", {}).values()]
+    return {**shown, **not_verified(board["leaderboard"] for board in boards)}
 
 
 def for_participants(

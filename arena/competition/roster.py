@@ -31,7 +31,8 @@ class Roster:
     def of(cls, settings: Settings, events: Iterable[Event]) -> Roster:
         """Return the roster after these events; those of other kinds are ignored.
 
-        A merged team is in the brackets of both teams.
+        A merged team is in the brackets of both teams. Of the choices of a question it is in that
+        of the team which the other one joined, if it is in one: a team gives one answer.
 
         Examples
         --------
@@ -47,10 +48,8 @@ class Roster:
             for bracket, member in _memberships(settings, event):
                 if bracket in members:
                     (members[bracket].add if member else members[bracket].discard)(team)
-            for teams in members.values() if event.kind in TEAM_CHANGES else ():
-                if team in teams:
-                    teams.remove(team)
-                    teams.add(event.payload["to"])
+            if event.kind in TEAM_CHANGES:
+                _move(members, settings, team, event.payload["to"])
         return cls(
             settings.competition.baselines,
             {name: tuple(sorted(teams)) for name, teams in members.items()},
@@ -84,6 +83,22 @@ class Roster:
     def brackets_of(self, team: str) -> tuple[str, ...]:
         """Return the brackets of a team, in the order of the settings."""
         return tuple(name for name, teams in self.brackets.items() if team in teams)
+
+
+def _move(members: dict[str, set[str]], settings: Settings, team: str, into: str) -> None:
+    """Give the brackets of a team to the one that it joins, or to its new name."""
+    questions = [question for question in settings.question.values() if question.brackets]
+    answered = {
+        choice
+        for question in questions
+        if any(into in members[choice] for choice in question.choices)
+        for choice in question.choices
+    }
+    for bracket, teams in members.items():
+        if team in teams:
+            teams.remove(team)
+            if bracket not in answered:
+                teams.add(into)
 
 
 def _memberships(settings: Settings, event: Event) -> Iterator[tuple[str, bool]]:

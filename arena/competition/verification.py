@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from arena.competition.state import CompetitionState
 from arena.errors import UsageError
 from arena.interfaces.faults import plural
+from arena.utils.bracket_rows import BRACKETS
 
 VERIFICATION = "verification"
 """The kind of the event: ``submission``, ``state`` and ``note``."""
@@ -85,30 +86,42 @@ def with_verifications(
     ]
 
 
-def not_verified(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+def may_be_first(row: Mapping[str, Any]) -> bool:
+    """Return whether a row of a private board may be first, among all teams or in a bracket.
+
+    >>> may_be_first({"rank": 5, "brackets": {"students": {"rank": 1}}})
+    True
+    """
+    return any(
+        columns.get("possible_winner", columns["rank"] == 1)
+        for columns in (row, *row.get(BRACKETS, {}).values())
+        if columns["rank"] is not None
+    )
+
+
+def not_verified(boards: Iterable[Iterable[Mapping[str, Any]]]) -> dict[str, list[str]]:
     """Return the teams that may be first and are not verified, and those whose file failed.
 
-    >>> not_verified([{"team": "Ants", "rank": 1}, {"team": "Bees", "rank": 2}])
+    ``boards``: the rows of each private board; a team may be first on any of them.
+
+    >>> not_verified([[{"team": "Ants", "rank": 1}, {"team": "Bees", "rank": 2}]])
     {'unverified': ['Ants'], 'failed': []}
     """
-    rows = [row for row in rows if row.get("rank") is not None]
-    return {
-        "unverified": [
-            row["team"]
-            for row in rows
-            if row.get("possible_winner", row["rank"] == 1) and not row.get("verification")
-        ],
-        "failed": [row["team"] for row in rows if row.get("verification") == "failed"],
+    rows = [row for board in boards for row in board if row["rank"] is not None]
+    teams = {
+        "unverified": (r["team"] for r in rows if may_be_first(r) and not r.get("verification")),
+        "failed": (row["team"] for row in rows if row.get("verification") == "failed"),
     }
+    return {key: [*dict.fromkeys(names)] for key, names in teams.items()}
 
 
-def warnings_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return what to know before a private board is published, in sentences.
+def warnings_of(boards: Iterable[Iterable[Mapping[str, Any]]]) -> tuple[str, ...]:
+    """Return what to know before private boards are published, in sentences.
 
-    >>> warnings_of([{"team": "Ants", "rank": 1, "verification": "failed"}])
+    >>> warnings_of([[{"team": "Ants", "rank": 1, "verification": "failed"}]])
     ('Ants failed the verification and is ranked: disqualify it, or verify it again.',)
     """
-    teams = not_verified(rows)
+    teams = not_verified(boards)
     sentences = [
         f"{team} failed the verification and is ranked: disqualify it, or verify it again."
         for team in teams["failed"]

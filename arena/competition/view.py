@@ -419,7 +419,12 @@ class CompetitionView:
         return bool(self._state.store.teams())
 
     def consequences_of_disqualifying(
-        self, submission: int | None = None, *, team: str | None = None, undo: bool = False
+        self,
+        submission: int | None = None,
+        *,
+        team: str | None = None,
+        reason: str,
+        undo: bool = False,
     ) -> str:
         """Return what disqualifying a submission or a team would change, as a sentence.
 
@@ -429,12 +434,14 @@ class CompetitionView:
         Raises
         ------
         UsageError
-            If there is no such submission or team.
+            If the decision would be refused.
         """
         from arena.competition import decisions
         from arena.competition.results import consequences_text
 
-        found = decisions.consequences_of_disqualifying(self._state, submission, team, undo=undo)
+        found = decisions.consequences_of_disqualifying(
+            self._state, submission, team, reason=reason, undo=undo
+        )
         return consequences_text(found.fields)
 
     def disqualified(self) -> dict[int, str]:
@@ -533,10 +540,27 @@ class CompetitionView:
         rows = with_answers(self._board, rows)
         return with_verifications(rows, verifications(self._board))
 
+    def private_leaderboards(self) -> dict[str, list[dict[str, Any]]]:
+        """Return :meth:`private_leaderboard` of the final board, named "", and of combined boards.
+
+        Raises
+        ------
+        UsageError
+            If the competition was not finalized.
+        """
+        from arena.competition.combined_boards import combined_boards
+
+        combined = {
+            name: self.private_leaderboard(board=name)
+            for name in combined_boards(self.final_result())
+        }
+        return {"": self.private_leaderboard(), **combined}
+
     def publication_warnings(self) -> tuple[str, ...]:
         """Return what to know before the private board is published; empty if nothing is.
 
-        Teams that may be first and are not verified, and ranked teams whose verification failed.
+        That submissions are still received, teams that may be first on one of the boards and are
+        not verified, and ranked teams whose verification failed.
 
         Raises
         ------
@@ -545,7 +569,13 @@ class CompetitionView:
         """
         from arena.competition.verification import warnings_of
 
-        return warnings_of(self.private_leaderboard())
+        warnings = warnings_of(self.private_leaderboards().values())
+        deadline = self._board.settings.competition.deadline
+        if deadline is not None and self._state.clock() > deadline:
+            return warnings
+        until = "" if deadline is None else f" until {deadline:%Y-%m-%d %H:%M} UTC"
+        subject = f"The phase {self.phase}" if self.phase else "The competition"
+        return (f"{subject} still receives submissions{until}.", *warnings)
 
     def replay(
         self,

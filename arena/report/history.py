@@ -7,6 +7,7 @@ from typing import Any
 
 from arena.competition.rebuild import CAUSES, REBUILT
 from arena.competition.server_settings import SERVED
+from arena.interfaces.faults import plural
 from arena.store import Event
 from arena.types import Section, Table
 from arena.utils.formatting import minute
@@ -42,7 +43,7 @@ def _rescored(payload: Mapping[str, Any]) -> list[str]:
     why = ", ".join(cause for cause in causes if cause) or "the code of the metric changed"
     return [
         f"Scored again, revision {payload['revision']}: {why}. It changed the private rank of "
-        f"{payload['ranks_changed']:,} teams."
+        f"{plural(payload['ranks_changed'], 'team')}."
     ]
 
 
@@ -55,15 +56,15 @@ def _epoch(payload: Mapping[str, Any]) -> list[str]:
     what = "; ".join(changes) or "nothing else changed"
     released = len(payload["released"])
     return [
-        f"Epoch {payload['epoch']} of the public board began: {what}. {released:,} submissions "
-        f"were released again."
+        f"Epoch {payload['epoch']} of the public board began: {what}. "
+        f"{plural(released, 'submission')} {'was' if released == 1 else 'were'} released again."
     ]
 
 
 def _rebuilt(payload: Mapping[str, Any]) -> list[str]:
     released = len(payload["released"])
     return [
-        f"The public board was released again for {released:,} submissions: "
+        f"The public board was released again for {plural(released, 'submission')}: "
         f"{CAUSES[payload['cause']]}."
     ]
 

@@ -576,11 +576,13 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
             f"is half of the {words.rows}, drawn without replacement."
         )
     if resampling.redrawn:
-        notes.append(f"{resampling.redrawn:,} resamples lacked a class and were redrawn.")
+        were = "was" if resampling.redrawn == 1 else "were"
+        notes.append(f"{plural(resampling.redrawn, 'resample')} lacked a class and {were} redrawn.")
     if resampling.undefined:
+        were = "was" if resampling.undefined == 1 else "were"
         notes.append(
-            f"{resampling.undefined:,} resamples were discarded because a score was undefined. The "
-            f"intervals use only the others and are too narrow."
+            f"{plural(resampling.undefined, 'resample')} {were} discarded because a score was "
+            f"undefined. The intervals use only the others and are too narrow."
         )
     if used < DEFAULT_RESAMPLES:
         notes.append(

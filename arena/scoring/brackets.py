@@ -23,6 +23,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.private_board import PrivateBoard, analyse
 from arena.scoring.settings import BoardSettings
 from arena.types import Finding, IntArray, Table
+from arena.utils.bracket_rows import first_of_bracket
 from arena.utils.formatting import level_text
 from arena.utils.tabular import read_csv
 
@@ -95,9 +96,7 @@ def finding_of_brackets(
             }
             for position in order
         ]
-        first = [row["team"] for row in rows if row.get("possible_winner")]
-        said = f"{', '.join(first)} may truly be the best" if first else "the ranks are withheld"
-        verdicts.append(f"{name}: {said}.")
+        verdicts.append(first_of_bracket(name, rows))
         document[name] = rows
         shown = [key for key in ("rank", "rank_low", "rank_high", "tier") if key in rows[0]]
         tables.append(

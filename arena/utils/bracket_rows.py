@@ -81,6 +81,17 @@ def rows_of_bracket(rows: Iterable[Mapping[str, Any]], bracket: str) -> list[dic
     ]
 
 
+def first_of_bracket(bracket: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return who may be first in a bracket as a sentence, from its rows.
+
+    >>> first_of_bracket("students", [{"team": "b", "possible_winner": True}, {"team": "c"}])
+    'students: b may truly be the best.'
+    """
+    first = [row["team"] for row in rows if row.get("possible_winner")]
+    said = f"{', '.join(first)} may truly be the best" if first else "the ranks are withheld"
+    return f"{bracket}: {said}."
+
+
 def with_names_of_brackets(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return rows for a table, in which each value is one cell: brackets by their names.
 

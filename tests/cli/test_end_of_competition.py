@@ -71,7 +71,7 @@ def test_a_rescore_shows_first_and_applies_when_told(finished: Path, arena_there
     called = arena_there(*arguments, "--apply")
     assert called.returncode == 0
     assert "Of 3 teams, 2 change their rank on the private board, and 3 their" in called.stdout
-    assert "40 of 40 rows have labels that differ from the stored solution." in called.stderr
+    assert "Labels differ from the stored solution in 40 of 40 rows." in called.stderr
     assert "Usage" not in called.stderr  # the file names none
     assert arena_there("finalize", "--json").stdout != before
     assert document(arena_there("rescore", "--json"), "rescore")["changes"]
@@ -125,7 +125,7 @@ def test_a_rescore_shows_scores_and_says_what_it_ignores(finished: Path, arena_t
     (finished / "new.csv").write_text("\n".join(["id,y,Usage", *new]))
     called = arena_there("rescore", "--solution", finished / "new.csv")
     assert called.returncode == 0, called.stderr
-    assert "0 of 40 rows have labels that differ" in called.stderr
+    assert "Labels differ from the stored solution in 0 of 40 rows" in called.stderr
     found = re.search(
         r"Usage differs in (\d+) rows and is ignored: the split is not changed", called.stderr
     )

@@ -208,7 +208,7 @@ def test_choices_are_checked_and_recorded(tmp_path: Path, solution: Path, clock:
         with pytest.raises(UsageError, match="no submission 99"):
             competition.disqualify(99, "because")
         with pytest.raises(UsageError, match="no submission 99"):
-            competition.consequences_of_disqualifying(99)
+            competition.consequences_of_disqualifying(99, reason="because")
         kinds = [event.kind for event in competition.events()]
         assert kinds == ["created", *["submission"] * 3, "selection", "selection"]
 

@@ -399,3 +399,48 @@ def test_admission_by_a_phase_that_is_not_before_is_refused(
     with pytest.raises(UsageError) as refused:
         settings_with({"dev": {}, "final": section})
     assert said in str(refused.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("phases", "usage"), [(PHASES, USAGE), (SHARING, HALVES)], ids=["own rows", "shared rows"]
+)
+def test_a_replay_of_a_phase_by_its_mechanism_is_what_was_released(
+    tmp_path: Path, phases: Mapping[str, Any], usage: Any
+) -> None:
+    clock = Clock(IN_DEV)
+    with create(tmp_path, clock, phases, usage) as competition:
+        for wrong in (40, 30, 31, 20):
+            competition.submit(labels(range(N_ROWS), wrong), "A")
+            clock.now = IN_FINAL if wrong == 30 else clock.now
+        for board in competition.in_each_phase():
+            replayed = board.replay(["ladder-free"])
+            assert replayed.replayed[0].releases == replayed.released.releases
+            assert replayed.replayed[0].standings == replayed.released.standings
+
+
+@pytest.mark.slow
+def test_a_selection_is_withdrawn_in_a_named_phase_where_several_are_open(tmp_path: Path) -> None:
+    rules = {"one": {"final": {"rule": "chosen"}}, "two": {}}
+    with create(tmp_path, Clock(IN_DEV), rules, HALVES) as competition:
+        sent = competition.submit(labels(range(N_ROWS), 10), "A", phase="one")
+        assert competition.select("A", [sent.submission]) == "chosen"
+        with pytest.raises(UsageError, match="Several phases are open: name one of one, two"):
+            competition.select("A", [])
+        assert competition.in_phase("one").select("A", []) == "chosen"
+        assert competition.events("selection")[-1].payload["phase"] == "one"
+
+
+@pytest.mark.slow
+def test_a_refused_disqualification_announces_nothing(tmp_path: Path) -> None:
+    with create(tmp_path, Clock(IN_DEV), {}, HALVES) as competition:
+        competition.submit(labels(range(N_ROWS), 10), "A")
+        competition.disqualify(1, "a leak")
+        for whom, undo, said in (
+            ({"submission": 1}, False, "already disqualified for this reason"),
+            ({"submission": 2}, False, "no submission 2"),
+            ({"team": "A"}, True, "is not disqualified"),
+            ({"team": "B"}, False, "No submission of a team"),
+        ):
+            with pytest.raises(UsageError, match=said):
+                competition.consequences_of_disqualifying(**whom, reason="a leak", undo=undo)

@@ -160,7 +160,7 @@ def test_the_commands_work_on_predictions_outside(tmp_path: Path, solution: Path
     run("finalize", "-C", "copy")
     (identity,) = (one for one in outside.iterdir() if one.is_dir())
     (identity / f"{'a' * 64}.parquet").touch()
-    assert "1 objects with predictions belong to no submission" in run("audit", "-C", "c")
+    assert "Objects with predictions that belong to no submission: 1." in run("audit", "-C", "c")
     assert "Removed 1 unused" in run("repair", "-C", "c", "--remove-unused")
     assert "agrees" in run("audit", "-C", "c")
     for one in identity.iterdir():

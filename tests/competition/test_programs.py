@@ -235,7 +235,7 @@ def test_limits_and_dates_refuse_a_program(tmp_path: Path, make: Make, clock: Cl
             write_program(tmp_path / f"{name}.py", output=GOOD + " " * name) for name in range(3)
         ]
         competition.submit_program(paths[0], "ants")
-        with pytest.raises(UsageError, match="may send 1 submissions a day"):
+        with pytest.raises(UsageError, match="may send 1 submission a day"):
             competition.submit_program(paths[1], "ants")
         clock.now += timedelta(days=3)
         with pytest.raises(UsageError, match="The competition ended"):

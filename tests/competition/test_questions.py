@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from arena.competition.answers import ANSWERED, Answers
+from arena.competition.queued_requests import QueuedRequest
 from arena.competition.roster import Roster
 from arena.competition.teams import MERGED, RENAMED
 from arena.competition.verify import verify_bundle
@@ -17,7 +19,7 @@ from arena.errors import UsageError
 from arena.store import Event
 from arena.utils.parallel import NoProgress
 from arena.utils.questions import LONGEST, check_answers
-from labelled_competition import MANAGER, create, file_of, reopen, settings_of
+from labelled_competition import MANAGER, clock, create, file_of, reopen, settings_of
 from small_competition import Clock
 
 QUESTIONS: dict[str, Any] = {
@@ -89,6 +91,37 @@ def test_the_last_answer_of_a_team_counts_by_any_name() -> None:
     assert answers.of_submissions == {1: {"method": "x"}, 2: {"method": "y"}}
     assert answers.of_teams == {"b": {"year": "master", "place": "Basel"}}
     assert Roster.of(SETTINGS, events).brackets == {"bachelor": (), "master": ("b",)}
+
+
+def test_a_merged_team_has_one_answer_and_one_bracket_of_a_question() -> None:
+    """The bracket follows from the answer that counts, whichever team joins the other."""
+    sent = [
+        event(1, ANSWERED, "a", submission=1, answers={"year": "bachelor"}),
+        event(2, ANSWERED, "b", submission=2, answers={"year": "master"}),
+        event(3, ANSWERED, "c", submission=3, answers={"method": "x"}),
+    ]
+    for team, into in itertools.permutations("abc", 2):
+        events = [*sent, event(4, MERGED, team, to=into)]
+        answered = Answers.of(SETTINGS, events).of_teams.get(into, {})
+        brackets = Roster.of(SETTINGS, events).brackets_of(into)
+        assert brackets == tuple(answered[key] for key in answered if key == "year"), (team, into)
+
+
+@pytest.mark.slow
+def test_queued_answers_are_recorded_if_they_fit(tmp_path: Path) -> None:
+    """Another program than the web process may have written a request."""
+    given = {"method": "two  words", "year": "neither", "place": "x" * 500, "no question": "x"}
+    with create(tmp_path, question=QUESTIONS) as competition:
+        path = file_of(tmp_path, 1, 0.9)
+        payload = {"file": "a.csv", "answers": given}
+        request = QueuedRequest(
+            seq=1, request="r1", kind="submit", team="a", actor="web", received=clock(),
+            payload=payload, path=path,
+        )  # fmt: skip
+        (answer,) = competition.process([request])
+        assert answer.status == "accepted"
+        (recorded,) = competition.events(ANSWERED)
+        assert recorded.payload["answers"] == {"method": "two words"}
 
 
 @pytest.mark.slow

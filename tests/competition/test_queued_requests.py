@@ -352,7 +352,7 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
             "\n".join([header, *turned, ""])
         )
         (preview,) = process_all(competition, [decision(4, "rescore")])
-        assert "60 of 60 rows have labels that differ" in preview.message
+        assert "Labels differ from the stored solution in 60 of 60 rows." in preview.message
         assert "2 their score. This releases the scores of 2 teams again" in preview.message
         code = preview.message.removesuffix(".").rpartition(" ")[2]
         (wrong,) = process_all(competition, [decision(5, "rescore", preview="0" * 12)])
@@ -373,7 +373,7 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
             applied.message,
         ]
         (after,) = process_all(competition, [decision(10, "rescore")])
-        assert "0 of 60 rows have labels that differ" in after.message
+        assert "Labels differ from the stored solution in 0 of 60 rows." in after.message
 
 
 def test_decisions_and_their_refusals_leave_one_event_each(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arena.errors import UsageError
-from labelled_competition import create, file_right_on
+from labelled_competition import create, file_of, file_right_on
 from program import run_here
 
 
@@ -19,7 +19,9 @@ def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> 
         competition.finalize()
         first = competition.private_leaderboard()
         assert "verification" not in first[0]
+        received = "The competition still receives submissions."
         assert competition.publication_warnings() == (
+            received,
             "2 teams may be first and are not verified: Ants, Bees.",
         )
         with pytest.raises(UsageError, match="needs a note"):
@@ -28,12 +30,12 @@ def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> 
             with pytest.raises(UsageError):
                 competition.verify_winner(*wrong)
         competition.verify_winner(1, "failed", note="Other predictions.")
-        failed, unverified = competition.publication_warnings()
+        _, failed, unverified = competition.publication_warnings()
         assert failed.startswith("Ants failed the verification")
         assert unverified == "1 team may be first and is not verified: Bees."
         competition.verify_winner(1, "verified", note="The same file came out.")
         competition.verify_winner(2, "verified")
-        assert competition.publication_warnings() == ()
+        assert competition.publication_warnings() == (received,)
         next_result = competition.next_result()
         assert next_result is not None
         assert (next_result["unverified"], next_result["failed"]) == ([], [])
@@ -45,6 +47,38 @@ def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> 
             competition.verify_winner(submission, "open")
         assert competition.private_leaderboard() == first
         assert competition.audit() == ()
+
+
+@pytest.mark.slow
+def test_who_may_be_first_on_any_board_or_in_a_bracket_is_to_be_verified(tmp_path: Path) -> None:
+    sections = {
+        "analysis": {"resamples": 20},
+        "bracket": {"students": {}},
+        "board": {"both": {"columns": ["accuracy", "f1(average=macro)"]}},
+        "competition": {"deadline": "2027-01-01T00:00:00Z"},
+    }
+    with create(tmp_path, **sections) as competition:
+        for team, right in (("Ants", 0.9), ("Bees", 0.2), ("Cats", 0.1)):
+            file = file_of(tmp_path, 1, right)
+            assert competition.submit(file, team).status == "accepted"
+        competition.assign_bracket("Cats", "students")
+        competition.finalize()
+        ended, unverified = competition.publication_warnings()
+        assert ended == "The competition still receives submissions until 2027-01-01 00:00 UTC."
+        assert unverified == "2 teams may be first and are not verified: Ants, Cats."
+        next_result = competition.next_result()
+        assert next_result is not None
+        assert next_result["unverified"] == ["Ants", "Cats"]
+    listed = run_here("winners", "-C", tmp_path / "c", cwd=tmp_path).stdout
+    assert listed.count("Cats") == 3  # on each board, and in the warning
+    assert "both:" in listed
+    published = run_here("publish", "-C", tmp_path / "c", cwd=tmp_path).stdout
+    assert "Warning: The competition still receives submissions until 2027" in published
+    board = run_here(
+        "leaderboard", "--private", "--bracket", "students", "-C", tmp_path / "c", cwd=tmp_path
+    )
+    assert "students: Cats may truly be the best." in board.stdout
+    assert "Ants" not in board.stdout
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from arena.competition.verify import check_hash, missing_hash
 from arena.config import DATABASE_NAME
 from arena.errors import UsageError
 from arena.evaluation.similar import Comparison, SimilarSubmissions
+from arena.interfaces.faults import plural
 from arena.report.terminal import print_table
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
 from arena.server.marker import records_folder_of
@@ -209,9 +210,9 @@ def _print_conclusion(found: _Found) -> None:
     say_similar(found.similar)
     if found.unused:
         console().print(
-            f"{found.unused:,} objects with predictions belong to no submission: an interrupted "
-            "submission leaves such objects. They do no harm; arena repair --remove-unused removes "
-            "them.",
+            f"Objects with predictions that belong to no submission: {found.unused:,}. An "
+            "interrupted submission leaves such objects. They do no harm; arena repair "
+            "--remove-unused removes them.",
             soft_wrap=True,
         )
 
@@ -292,9 +293,9 @@ class _Seen:
         if not self.after:
             return []
         return [
-            f"Not compared: the content of {self.earlier:,} submissions, and of predictions, "
-            f"releases and scores, as far as no event after event {self.after} recorded it; "
-            "codes of predicted texts. Similar submissions were not searched for.",
+            f"Not compared: the content of {plural(self.earlier, 'submission')}, and of "
+            f"predictions, releases and scores, as far as no event after event {self.after} "
+            "recorded it; codes of predicted texts. Similar submissions were not searched for.",
         ]
 
     def since_noted(self) -> str:
@@ -330,7 +331,7 @@ def _print_events(seen: _Seen) -> None:
     ]
     if rows:
         n_submissions = sum(counts.total() for counts in seen.teams.values())
-        title = f"{n_submissions:,} submissions by team"
+        title = f"{plural(n_submissions, 'submission')} by team"
         print_table(Table(title, ("team", *statuses, "last (UTC)"), tuple(rows)), console())
     if seen.others or not seen.after:
         _print_decisions(seen.others)

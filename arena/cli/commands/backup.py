@@ -45,8 +45,8 @@ def backup(
         size = copy(folder, layout, target)
     if lacking:
         say_note(
-            f"{lacking:,} files of predictions are missing at {place}, and in the copy: arena "
-            "audit names them."
+            f"Files of predictions that are missing at {place}, and in the copy: {lacking:,}. "
+            f"Their names: arena audit."
         )
     if place is not None and not inside:
         say_note(

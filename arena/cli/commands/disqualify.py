@@ -46,7 +46,10 @@ def disqualify(
     named = f"Submission {submission}" if team is None else f"The team {printable(team)}"
     out = console()
     with open_competition(directory, wait) as competition:
-        say_note(competition.consequences_of_disqualifying(submission, team=team, undo=undo))
+        consequences = competition.consequences_of_disqualifying(
+            submission, team=team, reason=reason, undo=undo
+        )
+        say_note(consequences)
         if preview:
             return
         if undo:

@@ -18,6 +18,7 @@ from arena.cli.folder import (
     served_name,
 )
 from arena.errors import InputError, UsageError
+from arena.interfaces.faults import plural
 from arena.utils.distribution import how_to_install
 from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable
@@ -49,7 +50,7 @@ def export(
         return
     with open_competition(directory, wait) as competition:
         files = competition.in_phase(phase).export(folder)
-    console().print(f"{len(files):,} files in {printable(str(folder))}.", soft_wrap=True)
+    console().print(f"{plural(len(files), 'file')} in {printable(str(folder))}.", soft_wrap=True)
 
 
 def _export_site(folder: Path, directory: Path | None, wait: float) -> None:
@@ -66,6 +67,6 @@ def _export_site(folder: Path, directory: Path | None, wait: float) -> None:
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
     console().print(
-        f"{count:,} files in {printable(str(folder))}; the first page is index.html.",
+        f"{plural(count, 'file')} in {printable(str(folder))}; the first page is index.html.",
         soft_wrap=True,
     )

@@ -20,7 +20,12 @@ from arena.errors import UsageError
 from arena.report.boards import Row, competition_board
 from arena.report.terminal import print_columns
 from arena.types import Mark
-from arena.utils.bracket_rows import BRACKETS, rows_of_bracket, with_names_of_brackets
+from arena.utils.bracket_rows import (
+    BRACKETS,
+    first_of_bracket,
+    rows_of_bracket,
+    with_names_of_brackets,
+)
 from arena.utils.formatting import BoardDisplay, released_format
 from arena.utils.questions import ANSWERS, with_answers_as_cells
 from arena.utils.text import csv_cell, printable, shorten
@@ -118,7 +123,6 @@ def _private_result(
     result = competition.final_result(board=board)
     if bracket is None:
         return result
-    verdicts = [finding for finding in result["findings"] if finding["analysis"] == "brackets"]
     apart = {"baseline", BRACKETS, ANSWERS, "n_submissions"}
     ranked = [
         {key: value for key, value in row.items() if key not in apart}
@@ -127,7 +131,11 @@ def _private_result(
     ]
     replaced = {
         "standings": ranked,
-        "findings": verdicts,
+        "findings": [
+            {**finding, "verdict": first_of_bracket(bracket, ranked)}
+            for finding in result["findings"]
+            if finding["analysis"] == "brackets"
+        ],
         "best_score_corrected": {"estimate": None},
     }
     return {**result, **replaced, "baseline": None, "unranked": []}

@@ -9,6 +9,7 @@ import typer
 
 from arena.cli.console import say_note
 from arena.errors import InputError, UsageError
+from arena.interfaces.faults import plural
 
 app = typer.Typer(add_completion=False)
 
@@ -90,4 +91,4 @@ def masks(
     ids, encodings = (one.to_pylist() for one in found.table.columns)
     writer.writerows(zip(ids, encodings, *measured.values(), strict=True))
     atomic_write(output, text.getvalue().encode())
-    say_note(f"Wrote {len(ids):,} masks to {output}.")
+    say_note(f"Wrote {plural(len(ids), 'mask')} to {output}.")

@@ -11,6 +11,7 @@ import typer
 from arena.cli import discovery as commands
 from arena.cli.console import console, print_document, say_error
 from arena.errors import DuplicateNameError
+from arena.interfaces.faults import plural
 from arena.plugin.manager import KINDS, PluginManager
 from arena.report.terminal import print_table
 from arena.types import Table
@@ -79,8 +80,8 @@ def _print_table(document: dict[str, Any]) -> None:
     table = Table("", ("plugin", "from", "provides", "failures"), tuple(rows))
     print_table(table, console(), most=None)
     console().print(
-        f"{len(document['commands']):,} commands. --json names everything that a plugin provides, "
-        "its origin and how long it took to load."
+        f"{plural(len(document['commands']), 'command')}. --json names everything that a plugin "
+        "provides, its origin and how long it took to load."
     )
 
 

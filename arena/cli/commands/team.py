@@ -11,6 +11,7 @@ from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.competition.team_names import ConfusableNames
 from arena.intake.folder import team_name
+from arena.interfaces.faults import plural
 from arena.utils.text import printable
 
 app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
@@ -61,6 +62,7 @@ def merge(
         competition.merge_teams(team, into)
         rows = competition.submissions(into)
     console().print(
-        f"{printable(team)} joined {printable(into)}, which now has {len(rows):,} submissions.",
+        f"{printable(team)} joined {printable(into)}, which now has "
+        f"{plural(len(rows), 'submission')}.",
         soft_wrap=True,
     )

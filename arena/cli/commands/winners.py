@@ -8,7 +8,7 @@ import typer
 
 from arena.cli.console import console
 from arena.cli.folder import Directory, Phase, Wait, open_competition
-from arena.competition.verification import VerificationState
+from arena.competition.verification import VerificationState, may_be_first
 from arena.errors import UsageError
 from arena.utils.text import printable
 
@@ -37,12 +37,15 @@ def winners(
             console().print(f"Submission {submission}: {state}.")
             return
         board = competition.in_phase(phase)
-        rows, warnings = board.private_leaderboard(), board.publication_warnings()
-    for row in rows:
-        if row.get("possible_winner", row["rank"] == 1) or row.get("verification"):
-            outcome = row.get("verification") or "not verified"
-            text = f"{row['rank']}  {row['team']}  submission {row['submission']}  {outcome}"
-            about = row.get("verification_note")
-            console().print(printable(f"{text}: {about}" if about else text), soft_wrap=True)
+        boards, warnings = board.private_leaderboards(), board.publication_warnings()
+    for name, rows in boards.items():
+        if name:
+            console().print(printable(f"{name}:"), soft_wrap=True)
+        for row in rows:
+            if may_be_first(row) or row.get("verification"):
+                outcome = row.get("verification") or "not verified"
+                text = f"{row['rank']}  {row['team']}  submission {row['submission']}  {outcome}"
+                about = row.get("verification_note")
+                console().print(printable(f"{text}: {about}" if about else text), soft_wrap=True)
     for warning in warnings:
         console().print(printable(warning), soft_wrap=True)
