@@ -435,10 +435,11 @@ class CombinedBoardSection(ConfigSection):
     columns: tuple[str, ...] = Field(
         (), description="The metrics that it combines. Default: the metric of the competition."
     )
-    rank_by: Literal["mean", "geometric", "worst", "mean_rank"] = Field(
+    rank_by: Literal["mean", "rows", "geometric", "worst", "mean_rank"] = Field(
         "mean",
-        description="How the scores become one: mean, geometric, worst (the smallest score, or the "
-        "largest loss) or mean_rank.",
+        description="How the scores become one: mean, rows (the mean in which a task counts by its "
+        "number of rows), geometric, worst (the smallest score, or the largest loss) or "
+        "mean_rank.",
     )
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
@@ -567,6 +568,8 @@ class Settings(ConfigSection):
         }
         document = dict(self)
         document |= {key: {**dict(getattr(self, key)), **changed[key]} for key in changed}
+        if "name" in phase.metric:
+            document["metric"] = phase.metric
         return Settings.model_validate({**document, "phase": {}, "server": self.server})
 
     @classmethod
@@ -693,15 +696,16 @@ class Settings(ConfigSection):
                 given |= getattr(settings, section).model_dump(mode="json", include=set(given))
             if settings.public.scope == "rank":
                 raise ValueError(f'[phase.{name}]: scope = "rank" is not possible in a phase')
-        by_rows: dict[frozenset[str], tuple[str, PublicSection]] = {}
+        by_rows: dict[frozenset[str], tuple[str, tuple[str, ...]]] = {}
         for name, phase in self.phase.items():
-            public = self.in_phase(name).public
-            first, shared = by_rows.setdefault(phase.public_usages, (name, public))
-            same = (public.mechanism, public.scope) == (shared.mechanism, shared.scope)
-            if phase.public_usages and not same:
+            settings = self.in_phase(name)
+            public, metric = settings.public, settings.metric.specification
+            released_by = (metric, public.mechanism, public.scope)
+            first, shared = by_rows.setdefault(phase.public_usages, (name, released_by))
+            if phase.public_usages and released_by != shared:
                 raise ValueError(
                     f"the phases {first} and {name} share their public rows, and must have the "
-                    f"same [public] mechanism and scope"
+                    f"same metric and the same [public] mechanism and scope"
                 )
         return self
 
@@ -747,7 +751,7 @@ class Settings(ConfigSection):
 
 _PREFIXED = {"final", "programs"}
 """Sections whose keys say little without their name."""
-_OF_A_PHASE = ("public", "limits", "final", "programs")
+_OF_A_PHASE = ("metric", "public", "limits", "final", "programs")
 """The sections whose keys a phase can change."""
 _PLACES = {
     f"{section}_{key}" if section in _PREFIXED and key != "ties" else key: (section, key)

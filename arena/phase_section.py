@@ -28,6 +28,10 @@ def _as_several(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _as_metric(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
 RowSets = Annotated[tuple[str, ...], BeforeValidator(_as_several)]
 
 
@@ -78,6 +82,11 @@ class PhaseSection(ConfigSection):
         False,
         description="Whether arena qualify also submits the teams' final files of the phase before "
         "it, which must then have the rows of both: true or false.",
+    )
+    metric: Annotated[dict[str, Any], BeforeValidator(_as_metric)] = Field(
+        default_factory=dict,
+        description="Keys of [metric] that differ. A text is the name of another metric, such as "
+        '"f1", and no key of [metric] applies to it. Rows and metric make a phase a task.',
     )
     public: dict[str, Any] = Field(
         default_factory=dict,

@@ -315,6 +315,7 @@ class Solution:
             classes=tuple(target.classes for target in self.targets),
             weighted=ROW_WEIGHTS in self.extra,
             gaps=any(name.startswith(KNOWN_TARGET) for name in self.extra),
+            kind=self.kind,
         )
 
 
@@ -329,6 +330,14 @@ class SolutionOutline(NamedTuple):
     """Whether the rows have weights."""
     gaps: bool = False
     """Whether a target lacks a value in some rows."""
+    kind: PredictionKind = PredictionKind.VALUE
+    """The content of submissions."""
+
+    @property
+    def n_classes(self) -> int | None:
+        """The number of labels of the only target; None: it is no label, or there are several."""
+        (classes, *others) = self.classes
+        return None if others or classes is None else len(classes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

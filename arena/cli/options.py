@@ -54,7 +54,8 @@ Combine = Annotated[
     typer.Option(
         "--combine",
         help="How the scores by all metrics, on each task if there are tasks, become one: mean, "
-        "geometric, worst or mean_rank.  [default: rows of all tasks count alike]",
+        "rows (tasks by their sizes), geometric, worst or mean_rank.  [default: one score over all "
+        "rows]",
     ),
 ]
 Weights = Annotated[

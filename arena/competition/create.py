@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
 from arena.competition.phases import (
+    check_metrics,
     check_rows,
+    each_phase,
     instance_groups,
     solution_in,
-    solution_of_each_phase,
 )
 from arena.competition.samples import sample_values
 from arena.competition.secondary import all_further_metrics
@@ -27,7 +28,7 @@ from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, sett
 from arena.errors import InputError, UnknownNameError, UsageError
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
-from arena.evaluation.solution_metric import metric_of_solution
+from arena.evaluation.solution_metric import metric_of_solution, scoring_metric
 from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.intake import SolutionSource
 from arena.interfaces import Metric, modality_of, notes_of
@@ -113,6 +114,7 @@ def create_competition(
     if not (solution.usage == Usage.PUBLIC).any() and share > 0:
         solution = replace(solution, usage=draw_public_rows(solution, share, seed))
     check_rows(solution, settings)
+    check_metrics(settings, solution, manager)
     settings = _reviewed(settings, solution, manager, protected=protected)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
     # Before the database: if it fails, nothing else was written.
@@ -164,10 +166,10 @@ def _reviewed(
     settings: Settings, solution: Solution, manager: PluginManager, *, protected: bool
 ) -> Settings:
     """Check the metrics on the rows and the mechanism; return the settings with the mechanism."""
-    metric = metric_of_solution(manager.metrics.resolve(settings.metric.specification), solution)
-    for split in solution_of_each_phase(solution, settings):
-        check_truth(metric, split)
-        for other in all_further_metrics(settings, split, manager):
+    for phase_settings, split in each_phase(settings, solution):
+        name = phase_settings.metric.specification
+        metric = scoring_metric(manager.metrics.resolve(name), split.outline())
+        for other in (metric, *all_further_metrics(phase_settings, split, manager)):
             check_truth(other, split)
     if protected:
         split = solution_in(solution, list(settings.phase.values()))

@@ -7,7 +7,7 @@ board, every team would have to submit its files again. The board shows the curr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -29,7 +29,7 @@ from arena.competition.rebuild import (
 )
 from arena.competition.secondary import check_further_metrics
 from arena.competition.teams import Teams
-from arena.config import CONFIG_NAME, PublicSection, Settings
+from arena.config import CONFIG_NAME, MetricSection, PublicSection, Settings
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
@@ -81,24 +81,21 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
             f"{CONFIG_NAME}: [competition] baseline names {baseline!r}, a team that was renamed or "
             f"merged. Submit the baseline under a new name, and set that name."
         )
-    check_changed_phases(store, kept, wanted)
+    check_changed_phases(store, kept, wanted, manager)
     settings, notes, changes = _adopt(kept, wanted, store.has_releases(current_epoch(store, kept)))
     check_further_metrics(store, manager, settings, kept)
-    metric: Metric = manager.metrics.resolve(settings.metric.specification)
-    better = metric.greater_is_better
-    best = _baseline_score(store, settings, greater_is_better=better)
-    for asked in dict.fromkeys((wanted.metric, settings.metric)):
-        review = settings.model_copy(update={"metric": asked})
-        remarks = _review(store, manager, review, best)
+    later = with_metrics_of(wanted, settings)  # which applies after a rescore
+    if later != settings:
+        _review(store, manager, later)
+    remarks = _review(store, manager, settings)
     return _Proposal(kept, settings, tuple(notes), tuple(changes), tuple(remarks))
 
 
-def _review(
-    store: Store, manager: PluginManager, settings: Settings, baseline: float | None
-) -> list[str]:
+def _review(store: Store, manager: PluginManager, settings: Settings) -> list[str]:
     """Review the mechanism of each group of phases; see :func:`review_mechanism`."""
     remarks: list[str] = []
     for group in instance_groups(settings):
+        baseline = _baseline_score(store, group, manager)
         solution = partial(_solution_of, store, group, settings)
         outline = store.solution_outline if group.phases is None else partial(_outline, solution)
         remarks += review_mechanism(group.settings, outline, solution, manager, baseline)
@@ -216,22 +213,48 @@ def _adopt(
         the epoch is neither this one nor the next.
     """
     notes = []
-    # These change no score that was shown, and apply at once.
-    free = ("secondary", "publish_secondary", "decimals", "unit")
-    update = {key: getattr(wanted.metric, key) for key in free}
-    metric = current.metric.model_copy(update=update)
-    if wanted.metric != metric:
-        notes.append(
-            f"{CONFIG_NAME} asks for the metric {wanted.metric.specification}, but the scores "
-            f"use {current.metric.specification} until you run arena rescore --apply."
-        )
+    adopted = with_metrics_of(current, wanted, but=_FREE)
+    for name in wanted.phase or ("",):
+        asked, used = (side.in_phase(name).metric.specification for side in (wanted, adopted))
+        if asked != used:
+            of_phase = f" of the phase {name}" if name else ""
+            notes.append(
+                f"{CONFIG_NAME} asks for the metric {asked}, but the scores{of_phase} use {used} "
+                f"until you run arena rescore --apply."
+            )
     if wanted.data != current.data:
         notes.append(f"[data] of {CONFIG_NAME} changed; the solution is still read as before.")
     sections = public_sections(current)
     for name, public in public_sections(wanted).items():
         _check_epoch(sections.get(name, public), public, has_releases)
-    adopted = wanted.model_copy(update={"metric": metric, "data": current.data})
+    adopted = adopted.model_copy(update={"data": current.data})
     return adopted, notes, current.changes_to(adopted)
+
+
+_FREE = ("secondary", "publish_secondary", "decimals", "unit")
+"""Keys of ``[metric]`` that change no score that was shown, and apply at once."""
+
+
+def with_metrics_of(source: Settings, settings: Settings, *, but: Collection[str] = ()) -> Settings:
+    """Return settings with the metrics of others: that of the competition and of each phase.
+
+    A phase that the others do not have keeps its metric, and so do the keys ``but``.
+    """
+
+    def merged(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            **{key: value for key, value in theirs.items() if key not in but},
+            **{key: value for key, value in own.items() if key in but},
+        }
+
+    metric = MetricSection.model_validate(merged(dict(source.metric), dict(settings.metric)))
+    phases = {
+        name: phase.model_copy(update={"metric": merged(source.phase[name].metric, phase.metric)})
+        if name in source.phase
+        else phase
+        for name, phase in settings.phase.items()
+    }
+    return settings.model_copy(update={"metric": metric, "phase": phases})
 
 
 def _check_epoch(current: PublicSection, wanted: PublicSection, has_releases: bool) -> None:
@@ -252,13 +275,18 @@ def _check_epoch(current: PublicSection, wanted: PublicSection, has_releases: bo
     )
 
 
-def _baseline_score(store: Store, settings: Settings, *, greater_is_better: bool) -> float | None:
-    """Return the best public score of the baseline's submissions, if there is one."""
-    team = settings.competition.reference
+def _baseline_score(store: Store, group: InstanceGroup, manager: PluginManager) -> float | None:
+    """Return the best public score of the baseline's submissions in some phases, if it has one."""
+    team = group.settings.competition.reference
     if team is None:
         return None
-    scores = [one.public for one in store.scores(int(store.meta("revision") or 1), team)]
-    best = max if greater_is_better else min
+    metric: Metric = manager.metrics.resolve(group.settings.metric.specification)
+    best = max if metric.greater_is_better else min
+    records = store.scores(int(store.meta("revision") or 1), team)
+    if group.phases is not None:
+        numbers = {number for name in group.phases for number, _ in store.accepted(name)}
+        records = tuple(record for record in records if record.submission in numbers)
+    scores = [record.public for record in records]
     return best((score for score in scores if score is not None), default=None)
 
 

@@ -391,8 +391,13 @@ def _can_change_finals(event: Event) -> bool:
 
 
 def _of_the_board(value: Any) -> Any:
-    """Return what the board follows from in the value of a setting: of a phase, its final rule."""
-    return value.get("final") if isinstance(value, dict) and "private_rows" in value else value
+    """Return what the board follows from in the value of a setting.
+
+    Of a phase it is its final rule and its secondary metrics; another metric is a rescore.
+    """
+    if not isinstance(value, dict) or "private_rows" not in value:
+        return value
+    return value.get("final"), value.get("metric", {}).get("secondary")
 
 
 def _changed_settings(state: CompetitionState, changes: Sequence[Sequence[Any]]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from arena.competition.admission import Admission
 from arena.competition.phases import group_of, open_phases, solution_in
-from arena.competition.state import CompetitionState
+from arena.competition.state import CompetitionState, board_metric
 from arena.types import Usage
 
 
@@ -20,7 +20,7 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
     teams = state.ledger.teams()
     described = []
     for name, phase in settings.phase.items():
-        dates = settings.in_phase(name).competition
+        dates, metric = settings.in_phase(name).competition, settings.in_phase(name).metric
         later = dates.start is not None and dates.start > now
         usage = solution_in(state.stored_solution, [phase]).usage
         rows = {part.name: int((usage == np.uint8(part)).sum()) for part in Usage}
@@ -31,6 +31,11 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
                 "state": "open" if name in opened else "next" if later else "ended",
                 "start": None if dates.start is None else dates.start.isoformat(),
                 "end": None if dates.deadline is None else dates.deadline.isoformat(),
+                "metric": metric.specification,
+                "board_metric": board_metric(state.in_phase(name)),
+                "greater_is_better": state.in_phase(name).greater_is_better,
+                "decimals": metric.decimals,
+                "unit": metric.unit,
                 "public_rows": rows["PUBLIC"],
                 "private_rows": rows["PRIVATE"],
                 "shares": [other for other in group if other != name],

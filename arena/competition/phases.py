@@ -18,7 +18,10 @@ import numpy.typing as npt
 
 from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, UsageError
+from arena.evaluation.solution_metric import scoring_metric
+from arena.interfaces import Metric, source_of
 from arena.phase_section import PhaseSection
+from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.types import Solution, Usage, usage_names
 from arena.utils.lazy import pa
@@ -44,9 +47,41 @@ def solution_in(solution: Solution, phases: Sequence[PhaseSection]) -> Solution:
     return replace(solution, usage=usage)
 
 
-def solution_of_each_phase(solution: Solution, settings: Settings) -> list[Solution]:
-    """Return a stored solution with the split of each phase; without phases as it is."""
-    return [solution_in(solution, [phase]) for phase in settings.phase.values()] or [solution]
+def each_phase(settings: Settings, solution: Solution) -> list[tuple[Settings, Solution]]:
+    """Return the settings of each phase and a stored solution with its split.
+
+    Without phases they are the given ones.
+    """
+    splits = [solution_in(solution, [phase]) for phase in settings.phase.values()] or [solution]
+    return list(zip(in_each_phase(settings), splits, strict=True))
+
+
+def in_each_phase(settings: Settings) -> list[Settings]:
+    """Return the settings of each phase; without phases the given ones."""
+    return [settings.in_phase(name) for name in settings.phase or ("",)]
+
+
+def check_metrics(settings: Settings, solution: Solution, manager: PluginManager) -> None:
+    """Refuse a metric of a phase that cannot score what submissions contain.
+
+    Raises
+    ------
+    InputError
+        If it scores another kind of prediction, or it is a file of code: only that of [metric] is
+        kept with the scores.
+    """
+    for name, phase in settings.phase.items():
+        if "name" not in phase.metric:
+            continue
+        specification = settings.in_phase(name).metric.specification
+        metric: Metric = manager.metrics.resolve(specification)
+        place = f"{CONFIG_NAME}: [phase.{name}] metric: {specification}"
+        if source_of(metric) is not None and specification != settings.metric.specification:
+            raise InputError(f"{place} is your own code, which only [metric] can name.")
+        try:
+            scoring_metric(metric, solution.outline())
+        except UsageError as error:
+            raise InputError(f"{place}: {error}") from error
 
 
 def _with_usages(solution: Solution, usages: frozenset[str]) -> npt.NDArray[np.bool_]:
@@ -118,18 +153,21 @@ def check_rows(solution: Solution, settings: Settings) -> None:
                 )
 
 
-def check_changed_phases(store: Store, before: Settings, after: Settings) -> None:
+def check_changed_phases(
+    store: Store, before: Settings, after: Settings, manager: PluginManager
+) -> None:
     """Refuse a change of phases after which stored submissions would belong to none, or to others.
 
     Raises
     ------
     InputError
-        If a phase with submissions is removed or has other rows, or if the submissions are of a
-        competition without phases.
+        If a phase with submissions is removed or has other rows, if the submissions are of a
+        competition without phases, or if a metric does not suit them.
     """
     if before.phase == after.phase:
         return
     check_rows(store.solution(), after)
+    check_metrics(after, store.solution(), manager)
     for name in store.phases():
         if name not in after.phase:
             said = f"belong to the phase {name}" if name else "were sent before there were phases"

@@ -20,7 +20,8 @@ from typing import Any
 
 from arena.competition import decisions
 from arena.competition.answers import fitting_answers
-from arena.competition.phases import phase_of_file
+from arena.competition.epochs import with_metrics_of
+from arena.competition.phases import in_each_phase, phase_of_file
 from arena.competition.program_runs import programs, receive, submission_of
 from arena.competition.program_runs import set_aside as set_program_aside
 from arena.competition.programs import SET_ASIDE as PROGRAM_SET_ASIDE
@@ -537,7 +538,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
     from arena.competition import rescore
 
     path = state.folder / CORRECTED_NAME
-    if not path.exists() and state.wanted.metric == state.settings.metric:
+    if not path.exists() and with_metrics_of(state.wanted, state.settings) == state.settings:
         raise UsageError(
             f"There is nothing to rescore: put the corrected solution into the competition's "
             f"folder as {CORRECTED_NAME}, or change [metric] in {CONFIG_NAME}."
@@ -548,7 +549,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
     changes = rescored.changes
     about = [
         rescored.solution.sha256,
-        rescored.settings.metric.specification,
+        *(settings.metric.specification for settings in in_each_phase(rescored.settings)),
         rescored.code,
         *(astuple(one) for one in changes),
     ]

@@ -10,21 +10,24 @@ from typing import Any
 import numpy as np
 
 from arena.competition.create import read_settings_solution
+from arena.competition.epochs import with_metrics_of
 from arena.competition.final_selection import Candidate, board_ranks, choose_finals
 from arena.competition.ledger import Ledger
+from arena.competition.phases import check_metrics
 from arena.competition.rebuild import board_facts, rebuilding
 from arena.competition.results import Consequences, unmarked_versions
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import METRIC_CODE, CompetitionState
 from arena.config import Settings
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
 from arena.evaluation.scores import full_scores
-from arena.evaluation.solution_metric import metric_of_solution
+from arena.evaluation.solution_metric import scoring_metric
 from arena.intake import SolutionSource
-from arena.interfaces import Metric, kinds_of, source_of
+from arena.interfaces import Metric, source_of
 from arena.interfaces.faults import plural, show
+from arena.plugin.manager import PluginManager
 from arena.scoring.board import within_range
 from arena.scoring.splits import rows_of
 from arena.store import ScoreRecord
@@ -108,15 +111,9 @@ def rescore(
     MetricError
         If the metric is not defined on one of the splits.
     """
-    settings = state.with_phases.model_copy(update={"metric": state.wanted.metric})
-    name = settings.metric.specification
-    single: Metric = state.manager.metrics.resolve(name, fresh=True)
-    metric = metric_of_solution(single, state.solution)
-    if state.solution.kind not in kinds_of(single):
-        raise InputError(
-            f"{name} needs another kind of prediction ({metric.prediction}) than the stored "
-            f"submissions contain ({state.solution.kind}): choose another metric."
-        )
+    settings = with_metrics_of(state.wanted, state.with_phases)
+    main: Metric = state.manager.metrics.resolve(settings.metric.specification, fresh=True)
+    check_metrics(settings, state.stored_solution, state.manager)
     corrected = state.stored_solution
     if solution is not None:
         read = read_settings_solution(solution, settings, state.manager)
@@ -130,6 +127,7 @@ def rescore(
     for board in [state.in_phase(phase) for phase in settings.phase] or [state]:
         after_settings = settings.in_phase(board.phase or "")
         split = board.with_split(corrected)
+        metric = _new_metric(after_settings, split, state.manager)
         check_truth(metric, split)
         after = _score_all(board, split, metric, after_settings, workers)
         public_scores |= after.public_scores
@@ -144,7 +142,22 @@ def rescore(
         changes += [replace(change, phase=board.phase or "") for change in of_board]
     facts = board_facts(state.ledger, state.manager, settings, corrected, public_scores)
     consequences = Consequences(rebuilding(facts), unmarked_versions(state))
-    return Rescored(corrected, settings, public_scores, changes, consequences, source_of(single))
+    return Rescored(corrected, settings, public_scores, changes, consequences, source_of(main))
+
+
+def _new_metric(settings: Settings, solution: Solution, manager: PluginManager) -> Metric:
+    """Return the metric of settings, by the code that its file has now.
+
+    Raises
+    ------
+    InputError
+        If it needs another kind of prediction.
+    """
+    single: Metric = manager.metrics.resolve(settings.metric.specification, fresh=True)
+    try:
+        return scoring_metric(single, solution.outline())
+    except UsageError as error:
+        raise InputError(str(error)) from error
 
 
 def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[str]:
@@ -172,6 +185,7 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
         "revision": revision,
         "metric": [state.settings.metric.specification, rescored.settings.metric.specification],
         "solution_sha256": [state.solution.sha256, rescored.solution.sha256],
+        **_changed_in_phases(state.with_phases, rescored.settings),
         "ranks_changed": sum(change.changed for change in rescored.changes),
         **rescored.consequences.fields,
     }
@@ -191,6 +205,17 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
         fields = {**payload, **state.event_fields}
         transaction.append_event("rescored", state.actor, fields, time=state.clock())
         rescored.consequences.store(transaction, state, "rescored")
+
+
+def _changed_in_phases(before: Settings, after: Settings) -> dict[str, Any]:
+    """Return the field of the event with the metrics of phases before and after, if one changed."""
+    metrics = {
+        name: [side.in_phase(name).metric.specification for side in (before, after)]
+        for name, phase in after.phase.items()
+        if "name" in {**before.phase[name].metric, **phase.metric}
+    }
+    changed = {name: pair for name, pair in metrics.items() if pair[0] != pair[1]}
+    return {"phase_metrics": changed} if changed else {}
 
 
 def _score_all(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arena.competition.phases import solution_of_each_phase
+from arena.competition.phases import each_phase
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, MetricError, UsageError
 from arena.evaluation.solution_metric import metric_of_solution
@@ -30,7 +30,7 @@ def secondary_metrics(
     for name in settings.metric.secondary:
         single = metric_of_solution(manager.metrics.resolve(name), solution)
         try:
-            found[name] = served_metric(name, single, solution)
+            found[name] = served_metric(name, single, solution.outline())
         except UsageError as error:
             raise UsageError(f"[metric] secondary: {error}") from error
     return found
@@ -58,14 +58,17 @@ def check_further_metrics(
     InputError
         If a metric is unknown, or is not defined for the submissions or the labels.
     """
-    now, before = ((side.metric.secondary, side.board) for side in (settings, kept))
+    now, before = (
+        (side.metric.secondary, side.board, [phase.metric for phase in side.phase.values()])
+        for side in (settings, kept)
+    )
     if now == before:
         return
     from arena.evaluation.domain import check_truth
 
     try:
-        for split in solution_of_each_phase(store.solution(), settings):
-            for metric in all_further_metrics(settings, split, manager):
+        for phase_settings, split in each_phase(settings, store.solution()):
+            for metric in all_further_metrics(phase_settings, split, manager):
                 check_truth(metric, split)
     except (UsageError, InputError, MetricError) as error:
         raise InputError(f"{CONFIG_NAME}: {error}") from error

@@ -28,9 +28,11 @@ from arena.competition.quota import count_interrupted
 from arena.competition.roster import ROSTER_EVENTS, Roster
 from arena.config import SAMPLE_NAME, Settings
 from arena.errors import ArenaError
-from arena.evaluation.solution_metric import metric_of_solution
+from arena.evaluation.solution_metric import scoring_metric
 from arena.interfaces import Metric, source_of
 from arena.plugin.manager import PluginManager
+from arena.public_board.clipping import bounded_name
+from arena.public_board.mechanism import clip_of, find_mechanism
 from arena.store import Event, Store
 from arena.store.events import INEXACT
 from arena.types import PredictionKind, Solution, Usage
@@ -330,6 +332,15 @@ def public_standings(
     return with_answers(state, rows, until)
 
 
+def board_metric(state: CompetitionState) -> str:
+    """Return the metric of the public board in words: bounded, if the mechanism bounds its values.
+
+    That of the phase of the state.
+    """
+    mechanism = find_mechanism(state.settings, state.manager)
+    return bounded_name(state.settings.metric.specification, clip_of(mechanism))
+
+
 def with_answers(
     state: CompetitionState, rows: list[dict[str, Any]], until: datetime | None = None
 ) -> list[dict[str, Any]]:
@@ -428,7 +439,7 @@ def read_state(
 def resolve_metric(settings: Settings, solution: Solution, manager: PluginManager) -> Metric:
     """Return the metric of the settings, averaged over the targets of a solution."""
     single: Metric = manager.metrics.resolve(settings.metric.specification)
-    return metric_of_solution(single, solution)
+    return scoring_metric(single, solution.outline())
 
 
 def metric_code(specification: str, manager: PluginManager) -> str | None:

@@ -45,7 +45,7 @@ from arena.competition.teams import Teams
 from arena.config import Settings
 from arena.errors import InputError, UsageError
 from arena.evaluation.scores import is_black_box
-from arena.evaluation.solution_metric import metric_of_solution
+from arena.evaluation.solution_metric import scoring_metric
 from arena.intake import read_submission
 from arena.interfaces import Metric, traits_of
 from arena.interfaces.faults import describe
@@ -267,7 +267,7 @@ def verify_bundle(
     problems += _contradictions(claims)
     problems += _other_metric(claims, manager)
     name = settings.metric.specification
-    metric = metric_of_solution(manager.metrics.resolve(name), solution)
+    metric = scoring_metric(manager.metrics.resolve(name), solution.outline())
     with Store.open() as store:
         store.put_solution(solution)
         records, renumbered, changed = _take_finals(store, claims, solution, metric)

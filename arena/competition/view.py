@@ -13,6 +13,7 @@ from arena.competition.board_notes import board_notes
 from arena.competition.rebuild import rebuilt_mark
 from arena.competition.state import (
     CompetitionState,
+    board_metric,
     clock_set_back,
     frozen_since,
     late_files,
@@ -23,8 +24,7 @@ from arena.competition.state import (
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings, read_settings
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
-from arena.public_board.clipping import bounded_name
-from arena.public_board.mechanism import clip_of, find_mechanism
+from arena.public_board.mechanism import find_mechanism
 from arena.store import Event, Store
 from arena.store.events import TimeCheck
 from arena.types import Mark, Solution, SubmissionRecord
@@ -164,9 +164,10 @@ class CompetitionView:
         """Return every phase, in the order of ``competition.toml``; empty without phases.
 
         Each has ``phase``, ``state`` (``open``, ``next`` or ``ended``), ``start`` and ``end``
-        (times or None), ``public_rows`` and ``private_rows`` (numbers), ``shares`` (other phases
-        with the same public rows), ``submissions``, the number of accepted ones, ``admit`` (which
-        teams may submit) and ``qualified``, the teams that were named for it (None: none were).
+        (times or None), ``metric`` with ``greater_is_better``, ``decimals`` and ``unit``,
+        ``public_rows`` and ``private_rows`` (numbers), ``shares`` (other phases with the same
+        public rows), ``submissions``, the number of accepted ones, ``admit`` (which teams may
+        submit) and ``qualified``, the teams that were named for it (None: none were).
         """
         from arena.competition.phase_overview import describe_phases
 
@@ -486,13 +487,12 @@ class CompetitionView:
     @property
     def board_metric(self) -> str:
         """The metric of the public board in words: bounded, if the mechanism bounds its values."""
-        mechanism = find_mechanism(self._board.settings, self.manager)
-        return bounded_name(self.settings.metric.specification, clip_of(mechanism))
+        return board_metric(self._board)
 
     @property
     def greater_is_better(self) -> bool:
-        """The direction of the metric."""
-        return self._state.greater_is_better
+        """The direction of the metric, of the phase of the boards."""
+        return self._board.greater_is_better
 
     @property
     def has_ended(self) -> bool:

@@ -4,6 +4,7 @@ With the scores s_c of C parts and weights w_c that sum to 1, a combination is
 
 ============= ====================================================================
 ``mean``      the sum of w_c s_c
+``rows``      the same, with weights times the number of rows of each part
 ``geometric`` exp of the sum of w_c log s_c, for positive scores
 ``worst``     the smallest score, or the largest of losses
 ``mean_rank`` the sum of w_c r_c, the rank of a submission among all by part c
@@ -62,11 +63,12 @@ from arena.types import (
     PredictionKind,
     RowContext,
     Solution,
+    SolutionOutline,
     WeightArray,
 )
 from arena.utils.parallel import Progress
 
-COMBINATIONS = ("mean", "geometric", "worst", "mean_rank")
+COMBINATIONS = ("mean", "rows", "geometric", "worst", "mean_rank")
 """How the scores of parts become one; see the module."""
 
 
@@ -95,6 +97,11 @@ class Combination:
         for name, weight in self.weights.items():
             if not (np.isfinite(weight) and weight > 0):
                 raise UsageError(f"The weight of {name} must be a positive number, not {weight}.")
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is a weighted sum of the scores."""
+        return self.how in ("mean", "rows")
 
     def check_names(self, names: Iterable[str]) -> None:
         """Raise UsageError if a weight is for something that does not exist."""
@@ -149,7 +156,7 @@ def combined_metric(
     combination: Combination,
     *,
     by_task: bool = False,
-    solution: Solution | None = None,
+    solution: Solution | SolutionOutline | None = None,
 ) -> CombinedMetric:
     """Return the combination of metrics, or of the tasks of a solution, or of both.
 
@@ -181,8 +188,9 @@ def combined_metric(
         )
     if not by_task:
         combination.check_names(metrics)
-    kinds = common_kind(inner) if solution is None else (solution.kind,)
-    n_classes = 2 if solution is None else _n_classes(solution)
+    outline = solution.outline() if isinstance(solution, Solution) else solution
+    kinds = common_kind(inner) if outline is None else (outline.kind,)
+    n_classes = 2 if outline is None else outline.n_classes
     columns = tuple(
         _Column(name, metric, conversion(metric, kinds[0], n_classes))
         for name, metric in metrics.items()
@@ -190,7 +198,7 @@ def combined_metric(
     made: type[CombinedMetric] = CombinedMetric
     if combination.how == "mean_rank":
         made = MeanRank
-    elif not by_task and combination.how == "mean" and all(map(_is_plain_mean, inner)):
+    elif not by_task and combination.is_mean and all(map(_is_plain_mean, inner)):
         made = _RowMean
     elif any(is_black_box(metric) for metric in inner):
         made = _WorstBlackBox if combination.how == "worst" else made
@@ -203,27 +211,23 @@ def combined_metric(
     return made(columns, combination, by_task, kinds)
 
 
-def served_metric(name: str, metric: Metric, solution: Solution) -> Metric:
+def served_metric(
+    name: str, metric: Metric, outline: SolutionOutline, *, scores: bool = True
+) -> Metric:
     """Return a metric that scores the submissions of a solution, if need be by their labels.
 
-    ``metric`` is averaged over the targets of the solution. Scores of two classes serve a metric of
-    probabilities, which has no value for those outside [0, 1].
+    ``metric`` is averaged over the targets of the solution. With ``scores``, those of two classes
+    serve a metric of probabilities, which has no value for those outside [0, 1].
 
     Raises
     ------
     UsageError
         If it cannot score what submissions contain.
     """
-    n_classes = _n_classes(solution)
-    convert = conversion(metric, solution.kind, n_classes, scores=True)
+    convert = conversion(metric, outline.kind, outline.n_classes, scores=scores)
     if convert is None:
         return metric
-    return combined_metric({name: metric}, Combination(), solution=solution)
-
-
-def _n_classes(solution: Solution) -> int | None:
-    classes = solution.targets[0].classes if len(solution.targets) == 1 else None
-    return None if classes is None else len(classes)
+    return combined_metric({name: metric}, Combination(), solution=outline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +255,7 @@ class CombinedMetric(BaseMetric):
         if len(self.columns) == 1 and not self.by_task:
             return self.columns[0].name
         how = self.combination.how.replace("_", " ")
-        how = {"geometric": "geometric mean"}.get(how, how)
+        how = {"geometric": "geometric mean", "rows": "mean over rows"}.get(how, how)
         *others, last = (column.name for column in self.columns)
         names = f"{', '.join(others)} and {last}" if others else last
         return f"{how} {'by' if self.relative else 'of'} {names}" + self.by_task * " over tasks"
@@ -291,6 +295,7 @@ class CombinedMetric(BaseMetric):
         weights = self._weights_of_columns()
         ends = {
             "mean": (float(weights @ lows), float(weights @ highs)),
+            "rows": (float(weights @ lows), float(weights @ highs)),
             "geometric": (max(min(lows), 0.0), max(highs) if self.baseline is None else np.inf),
             "worst": (min(lows), min(highs)) if self.greater_is_better else (max(lows), max(highs)),
             "mean_rank": (1.0, np.inf),
@@ -369,6 +374,8 @@ class CombinedMetric(BaseMetric):
         if isinstance(metric, NeedsRowContext):
             metric = metric.for_rows(context)
         weight = given.get(column.name, 1.0) * given.get(task, 1.0)
+        if self.combination.how == "rows":
+            weight *= len(context.ids)
         name = f"{column.name} of {task}" if task else column.name
         return Part(name, metric, weight, rows, column.convert)
 
@@ -411,7 +418,7 @@ class CombinedMetric(BaseMetric):
             If a geometric mean is asked of a score that is not positive.
         """
         weights = np.array([part.weight for part in self._bound()])
-        if self.combination.how == "mean":
+        if self.combination.is_mean:
             return np.asarray(np.tensordot(weights, scores, axes=1))
         if self.combination.how == "worst":
             worst = np.min if self.greater_is_better else np.max
@@ -467,7 +474,7 @@ class _Resampled(CombinedMetric):
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
         """Return ``(m, B)`` combined scores under each column of counts."""
-        parts = _as_few_products(self._bound()) if self.combination.how == "mean" else self.parts
+        parts = _as_few_products(self._bound()) if self.combination.is_mean else self.parts
         scores = [
             resample_block(
                 part.metric,

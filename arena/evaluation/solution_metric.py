@@ -7,7 +7,7 @@ that handle these.
 from __future__ import annotations
 
 from arena.errors import UsageError
-from arena.interfaces import Metric, NeedsClasses, traits_of
+from arena.interfaces import Metric, NeedsClasses, kinds_of, traits_of
 from arena.types import Solution, SolutionOutline
 
 
@@ -21,6 +21,24 @@ def metric_of_solution(metric: Metric, solution: Solution) -> Metric:
         the metric needs them.
     """
     return metric_of_outline(metric, solution.outline())
+
+
+def scoring_metric(metric: Metric, outline: SolutionOutline) -> Metric:
+    """Return a metric as :func:`metric_of_outline` that scores the submissions of a solution.
+
+    Probabilities serve a metric of labels, too.
+
+    Raises
+    ------
+    UsageError
+        As :func:`metric_of_solution`, or if it scores other predictions than submissions contain.
+    """
+    of_outline = metric_of_outline(metric, outline)
+    if outline.kind in kinds_of(metric):
+        return of_outline
+    from arena.evaluation.combinations import served_metric
+
+    return served_metric(metric.name, of_outline, outline, scores=False)
 
 
 def metric_of_outline(metric: Metric, outline: SolutionOutline) -> Metric:

@@ -319,7 +319,7 @@ def _limit_of_tasks(metric: CombinedMetric, classes: IntArray, clusters: IntArra
     With weights w and at least n rows of a class in a task, the variance is at most the sum of
     ``w^2 p (1 - p) / n``, and so at most ``max(w / n)`` times that of the mean of p (concavity).
     """
-    if metric.combination.how != "mean" or metric.tasks is None:
+    if not metric.combination.is_mean or metric.tasks is None:
         return np.inf
     limits = []
     for code, weight in enumerate(metric.weights_of_tasks):

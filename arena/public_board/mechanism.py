@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, UnknownNameError, UsageError
-from arena.evaluation.solution_metric import metric_of_outline
+from arena.evaluation.solution_metric import scoring_metric
 from arena.interfaces import ClipsScores, Mechanism, Metric, PublicBoard, ReviewsBoard
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
@@ -47,7 +47,7 @@ def public_metric(
 ) -> Metric:
     """Return the metric of the settings, clipped as a mechanism asks, over all targets."""
     single: Metric = manager.metrics.resolve(settings.metric.specification)
-    return metric_of_outline(clip_values(single, clip_of(mechanism)), outline)
+    return scoring_metric(clip_values(single, clip_of(mechanism)), outline)
 
 
 def submission_budget(settings: Settings) -> int | None:

@@ -38,6 +38,10 @@ def _rescored(payload: Mapping[str, Any]) -> list[str]:
     metric, solution = payload["metric"], payload["solution_sha256"]
     causes = [
         _change("the metric", metric) if metric[0] != metric[1] else "",
+        *(
+            _change(f"the metric of the phase {phase}", pair)
+            for phase, pair in payload.get("phase_metrics", {}).items()
+        ),
         "by a corrected solution" if solution[0] != solution[1] else "",
     ]
     why = ", ".join(cause for cause in causes if cause) or "the code of the metric changed"

@@ -225,7 +225,8 @@ def admitted(
         reader = combined_metric(singles, settings.combination or by_ranks, by_task=by_task)
     truth = read_truth(solution_source(solution), reader, settings.columns)
     each = {name: metric_of_solution(metric, truth) for name, metric in singles.items()}
-    served = {name: served_metric(name, metric, truth) for name, metric in each.items()}
+    outline = truth.outline()
+    served = {name: served_metric(name, metric, outline) for name, metric in each.items()}
     scored = served.pop(settings.metric)
     if settings.combination is not None:
         scored = combined_metric(each, settings.combination, by_task=by_task, solution=truth)

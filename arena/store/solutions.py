@@ -301,7 +301,7 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
 def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOutline | None:
     """Return the solution of a number without its rows, or None."""
     query = """
-        SELECT targets,
+        SELECT targets, kind,
             (SELECT count(*) FROM solution_rows WHERE solution = $1 AND usage = $2),
             EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND name = $3),
             EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND starts_with(name, $4))
@@ -311,9 +311,9 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
     rows = cursor.execute(query, given).fetchall()
     if not rows:
         return None
-    ((targets, n_public, weighted, gaps),) = rows
+    ((targets, kind, n_public, weighted, gaps),) = rows
     classes = tuple(None if one is None else tuple(one) for _, one in parse_json(targets))
-    return SolutionOutline(n_public, classes, weighted, gaps)
+    return SolutionOutline(n_public, classes, weighted, gaps, PredictionKind(kind))
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

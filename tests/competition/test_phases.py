@@ -33,8 +33,8 @@ SHARING = {"one": {"end": "2026-03-10"}, "two": {"start": "2026-03-11"}}
 IN_DEV, IN_FINAL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 12, tzinfo=UTC)
 
 
-def settings_with(phases: Mapping[str, Any], **keys: Any) -> Settings:
-    return Settings.of(metric="accuracy", mechanism="ladder-free", phase=phases, **keys)
+def settings_with(phases: Mapping[str, Any], metric: str = "accuracy", **keys: Any) -> Settings:
+    return Settings.of(metric=metric, mechanism="ladder-free", phase=phases, **keys)
 
 
 def create(
@@ -444,3 +444,82 @@ def test_a_refused_disqualification_announces_nothing(tmp_path: Path) -> None:
         ):
             with pytest.raises(UsageError, match=said):
                 competition.consequences_of_disqualifying(**whom, reason="a leak", undo=undo)
+
+
+TASKS: Mapping[str, Mapping[str, Any]] = {
+    "labels": {"public_rows": "Public", "private_rows": "Private", "metric": "accuracy"},
+    "errors": {"public_rows": "dev", "private_rows": "final"},
+}
+FOUR = np.resize(["Public", "dev", "Private", "final"], N_ROWS)
+OF_LABELS, OF_ERRORS = np.arange(0, N_ROWS, 2), np.arange(1, N_ROWS, 2)
+PROBABILITIES = "brier"
+"""A metric of which smaller values are better; probabilities serve accuracy, too."""
+
+
+@pytest.mark.slow
+def test_phases_open_at_once_are_tasks_with_their_own_metric_and_direction(tmp_path: Path) -> None:
+    sizes = {"metric": PROBABILITIES, "resamples": 50}
+    with create(tmp_path, Clock(IN_DEV), TASKS, FOUR, **sizes) as competition:
+        with pytest.raises(UsageError, match="name one of labels, errors"):
+            competition.submit(labels(OF_LABELS, 1), "A")
+        for team, wrong in (("A", 40), ("B", 20)):
+            for phase, rows in (("labels", OF_LABELS), ("errors", OF_ERRORS)):
+                sent = competition.submit(labels(rows, wrong), team, phase=phase)
+                assert sent.status == "accepted", sent.faults
+        directions = [phase["greater_is_better"] for phase in competition.phases()]
+        assert directions == [True, False]
+        for board, greater_is_better in zip(competition.in_each_phase(), directions, strict=True):
+            assert board.greater_is_better == greater_is_better
+            rows = [(row["team"], row["score"]) for row in board.leaderboard()]
+            scores = (0.8, 0.6) if greater_is_better else (0.2, 0.4)
+            assert rows == [("B", pytest.approx(scores[0])), ("A", pytest.approx(scores[1]))]
+            result = board.finalize()
+            assert result.metric == board.settings.metric.name
+            assert [row["team"] for row in result.standings] == ["B", "A"]
+            folder = tmp_path / board.phase
+            board.export(folder)
+            assert verify_bundle(folder, tmp_path / "solution.csv", MANAGER, NoProgress()) == ()
+        assert competition.audit() == ()
+
+
+@pytest.mark.slow
+def test_the_metric_of_a_phase_changes_by_a_rescore(tmp_path: Path) -> None:
+    clock = Clock(IN_DEV)
+    create(tmp_path, clock, TASKS, FOUR, metric=PROBABILITIES).close()
+    other = {**TASKS, "labels": {**TASKS["labels"], "metric": "f1(average=macro)"}}
+    path = tmp_path / "c" / CONFIG_NAME
+    text = settings_as_toml(settings_with(other, metric=PROBABILITIES))
+    path.write_text(text, encoding="utf-8")
+    with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
+        (note,) = [note for note in competition.notes if "rescore" in note]
+        assert "but the scores of the phase labels use accuracy until" in note
+        first = competition.submit(labels(OF_LABELS, 20), "A", phase="labels")
+        assert first.released == pytest.approx(0.8)  # of 50 public rows
+        competition.rescore(apply=True)
+        board = competition.in_phase("labels")
+        assert board.settings.metric.name == "f1(average=macro)"
+        assert board.leaderboard()[0]["score"] != first.released
+        (event,) = competition.events("rescored")
+        assert event.payload["phase_metrics"] == {"labels": ["accuracy", "f1(average=macro)"]}
+        assert competition.audit() == ()
+
+
+@pytest.mark.parametrize(
+    ("phases", "said"),
+    [
+        ({"a": {}, "b": {"metric": "f1"}}, "must have the same metric"),
+        ({"a": {"metric": {"secondary": "x", "no": 1}}}, "no is unknown"),
+        ({"a": {"metric": {"lower_is_better": True, "name": ""}}}, "not empty"),
+    ],
+)
+def test_metrics_of_phases_that_contradict_are_refused(
+    phases: Mapping[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        settings_with(phases)
+
+
+def test_a_metric_of_another_kind_of_prediction_is_refused(tmp_path: Path) -> None:
+    phases = {**TASKS, "errors": {**TASKS["errors"], "metric": "roc_auc"}}
+    with pytest.raises(InputError, match=r"\[phase.errors\] metric: roc_auc: .*contain label"):
+        create(tmp_path, Clock(IN_DEV), phases, FOUR)

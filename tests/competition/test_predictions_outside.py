@@ -116,7 +116,9 @@ def test_a_backup_says_what_it_lacks(tmp_path: Path, solution: Path) -> None:
     file.unlink()
     lacks = run_here("backup", "-C", "x/c", "lacks", cwd=tmp_path)
     assert lacks.returncode == 0
-    assert "1 files of predictions are missing at predictions, and in the copy" in lacks.stderr
+    assert (
+        "Files of predictions that are missing at predictions, and in the copy: 1." in lacks.stderr
+    )
     file.symlink_to("nowhere")
     none = run_here("backup", "-C", "x/c", "none", cwd=tmp_path)
     assert none.returncode == 1

@@ -99,7 +99,7 @@ def test_another_metric_waits_for_a_rescore(tmp_path: Path, solution: Path, cloc
     toml.write_text(toml.read_text().replace('"average_precision"', '"mae"'))
     with (
         Competition.open(tmp_path / "c", clock=clock) as competition,
-        pytest.raises(InputError, match="another kind of prediction"),
+        pytest.raises(InputError, match="Choose another metric"),
     ):
         competition.rescore()
 

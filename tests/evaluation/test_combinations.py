@@ -40,6 +40,7 @@ def mean_ranks(scores: Any, weights: Any, larger: bool) -> Any:
 
 DEFINITIONS = {
     "mean": lambda scores, weights, _: weights @ scores,
+    "rows": lambda scores, weights, _: weights @ scores,
     "geometric": lambda scores, weights, _: np.prod(scores.T**weights, axis=1),
     "worst": lambda scores, _, larger: scores.min(axis=0) if larger else scores.max(axis=0),
     "mean_rank": mean_ranks,
@@ -99,6 +100,8 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
             for name in names
         ]
     )
+    if how == "rows":
+        given *= np.repeat([rows.sum() for rows in codes], len(names))
     if how == "worst":
         given[:] = 1.0
     for b in range(3):
@@ -122,7 +125,7 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("how", ["mean", "geometric"])
+@pytest.mark.parametrize("how", ["mean", "rows", "geometric"])
 @pytest.mark.parametrize(("names", "by_task", "weights"), CASES)
 def test_influence_values_are_the_effect_of_a_row(
     how: str, names: Any, by_task: bool, weights: Any
@@ -178,7 +181,7 @@ def test_what_cannot_be_combined_is_refused_in_a_sentence() -> None:
         combined(("roc_auc",), "mean", {"d": 2.0}, solution(), by_task=True)
     with pytest.raises(UsageError, match="takes no weights"):
         Combination("worst", {"a": 2.0})
-    with pytest.raises(UsageError, match="must be one of mean, geometric, worst, mean_rank"):
+    with pytest.raises(UsageError, match="must be one of mean, rows, geometric"):
         Combination("median")
     with pytest.raises(UsageError, match="No submission serves all of these metrics"):
         common_kind([METRICS.resolve("accuracy"), METRICS.resolve("mae")])
@@ -226,9 +229,8 @@ def test_probabilities_serve_scores_and_labels_and_nothing_else_changes(
 def test_labels_of_probabilities_have_the_score_of_labels() -> None:
     data = solution()
     block = probabilities(data.truth)
-    metric = bind(
-        served_metric("accuracy", METRICS.resolve("accuracy"), data), data, np.ones(N, dtype=bool)
-    )
+    served = served_metric("accuracy", METRICS.resolve("accuracy"), data.outline())
+    metric = bind(served, data, np.ones(N, dtype=bool))
     labels = (block[0] > 0.5).astype(int)
     assert metric.score(data.truth, block[0]) == (labels == data.truth).mean()
 

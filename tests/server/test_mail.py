@@ -100,6 +100,18 @@ def test_members_are_reminded_and_told_the_results_once(tmp_path: Path) -> None:
         assert reminder["Bcc"] is None
         assert f"{URL}/{NAME}/private" in results.get_content()
         assert "host@example.org" in results.get_content()
+        mark = {"time": "2026-03-01T12:00:00+00:00", "cause": "a team was disqualified"}
+        web.scorer.publish_result([], version=2, mark=mark)
+        web.scorer.publish(facts=replace(web.facts, result=2))
+        web.scorer.state(phase="published")
+        assert send_all(web) == 1  # of a second version
+        said = "Result 2 no longer holds since 2026-03-01 12:00 UTC: a team was disqualified."
+        assert said in server.messages[-1].get_content()
+        retracted = {"time": mark["time"], "reason": "Wrong labels."}
+        web.scorer.publish_result([], version=2, retracted=retracted)
+        assert [send_all(web), send_all(web)] == [1, 0]
+        assert server.messages[-1]["Subject"].endswith("are retracted")
+        assert "was retracted: Wrong labels." in server.messages[-1].get_content()
 
 
 def test_an_announcement_is_sent_to_the_members_of_all_teams_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -214,6 +214,16 @@ class CompetitionFacts:
     def phase_names(self) -> list[str]:
         """The names of the phases, in their order."""
         return [phase["phase"] for phase in self.phases]
+
+    def of_phase(self, name: str) -> CompetitionFacts:
+        """Return the facts with the metric and the public rows of a phase."""
+        if not name or name == self.current_phase:
+            return self
+        (phase,) = (phase for phase in self.phases if phase["phase"] == name)
+        changed = ("board_metric", "greater_is_better", "decimals", "unit", "public_rows")
+        return replace(
+            self, metric=phase["metric"], metric_text="", **{key: phase[key] for key in changed}
+        )
 
     @property
     def public_questions(self) -> dict[str, Mapping[str, Any]]:

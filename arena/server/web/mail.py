@@ -15,7 +15,7 @@ import smtplib
 import ssl
 import threading
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -23,6 +23,7 @@ from email.policy import SMTP
 from email.utils import format_datetime
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from arena.server.records.accounts import TeamRequest
 from arena.server.records.announcements import Announcement
@@ -219,6 +220,19 @@ def _members(site: Site, competition: str) -> Iterator[tuple[str, str]]:
                 yield member.account, recipient
 
 
+def _last_result(competition: CompetitionSite) -> Mapping[str, Any]:
+    """Return what everybody knows of the last published result but its rows; empty: none is."""
+    results, _etag = competition.held("results", lambda document: document.json())
+    return results[-1] if results else {}
+
+
+def _mark_text(result: Mapping[str, Any]) -> str:
+    since = result["mark"]["time"][:16].replace("T", " ")
+    return (
+        f"Result {result['version']} no longer holds since {since} UTC: {result['mark']['cause']}."
+    )
+
+
 def _title(facts: CompetitionFacts) -> str:
     return facts.title or facts.name
 
@@ -290,6 +304,12 @@ class Postman:
         if self._site.clock().timestamp() - state.beat > SILENT_AFTER:
             text = f"Submissions are received but not scored: the scorer is down. {page}"
             yield from organisers_notice(facts, f"down {state.beat:.0f}", text)
+        last = _last_result(competition)
+        if last.get("mark"):
+            text = f"{_mark_text(last)} Finalize and publish again, or retract it: {page}"
+            yield from organisers_notice(
+                facts, f"mark {last['version']} {last['mark']['time']}", text
+            )
         if state.phase == "closed":
             text = f"The deadline has passed. Finalize, look at the private board, publish: {page}"
             yield from organisers_notice(facts, f"deadline {facts.deadline}", text)
@@ -325,7 +345,16 @@ class Postman:
             return 0
         deadline, now = competition.deadline(), self._site.clock()
         title, url = _title(facts), f"{self._site.settings.url}/{competition.name}/"
-        if phase == "published":
+        last = _last_result(competition)
+        if last.get("retracted"):
+            version = last["version"]
+            key = f"retracted {competition.name} {version}"
+            subject = f"Results of {title} are retracted"
+            text = (
+                f"Result {version} of the competition {title} was retracted: "
+                f"{last['retracted']['reason']}\n{url}private\n"
+            )
+        elif phase == "published":
             version = facts.result
             key = f"results {competition.name}" + (f" {version}" if version > 1 else "")
             subject = f"Results of {title}"
@@ -336,6 +365,8 @@ class Postman:
                     f"New final results of the competition {title} are published, as result "
                     f"{version}. They replace the earlier ones:\n{url}private\n"
                 )
+            if last.get("mark"):
+                text += f"\n{_mark_text(last)} A new result follows.\n"
         elif (
             deadline is not None
             and deadline - timedelta(hours=settings.reminder_hours) <= now < deadline

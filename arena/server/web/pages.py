@@ -140,7 +140,8 @@ async def _board(call: Call) -> Response:
     pinned = next((row for row in rows if row.get("team") == own_name), None)
     listed = shown if pinned is None else [*shown, pinned]
     ranks_before, since = ({}, "") if bracket or phase else call.competition.ranks_before()
-    facts, teams = call.competition.facts, [str(row.get("team")) for row in listed]
+    facts = call.competition.facts.of_phase(phase)
+    teams = [str(row.get("team")) for row in listed]
     last = call.competition.published.last_entries(teams)
     return _page(
         call,
@@ -154,11 +155,12 @@ async def _board(call: Call) -> Response:
         last={
             team: time for team, time in last.items() if not facts.freeze or time <= facts.freeze
         },
+        facts=facts,
         rows=shown,
         pinned=pinned if pinned is not None and pinned not in shown else None,
         own_name=own_name,
         received=call.competition.received(listed),
-        difference=call.competition.chance(),
+        difference=call.competition.chance() if facts is call.competition.facts else None,
         late=[] if bracket or phase else call.competition.late(),
         bracket=bracket,
         phase=phase or call.competition.facts.current_phase,
