@@ -257,7 +257,7 @@ REFUSED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
     (
         {"one": {}, "two": {"public": {"mechanism": "kaggle"}}},
         {},
-        "the phases one and two share their public rows, and must have the same [public]",
+        "the phases one and two share their public rows, and must have the same metric",
     ),
     ({"one": {}}, {"scope": "rank"}, 'scope = "rank" is not possible in a phase'),
     (
@@ -486,7 +486,7 @@ def test_phases_open_at_once_are_tasks_with_their_own_metric_and_direction(tmp_p
 def test_the_metric_of_a_phase_changes_by_a_rescore(tmp_path: Path) -> None:
     clock = Clock(IN_DEV)
     create(tmp_path, clock, TASKS, FOUR, metric=PROBABILITIES).close()
-    other = {**TASKS, "labels": {**TASKS["labels"], "metric": "f1(average=macro)"}}
+    other = {**TASKS, "labels": {**TASKS["labels"], "metric": PROBABILITIES}}
     path = tmp_path / "c" / CONFIG_NAME
     text = settings_as_toml(settings_with(other, metric=PROBABILITIES))
     path.write_text(text, encoding="utf-8")
@@ -497,10 +497,11 @@ def test_the_metric_of_a_phase_changes_by_a_rescore(tmp_path: Path) -> None:
         assert first.released == pytest.approx(0.8)  # of 50 public rows
         competition.rescore(apply=True)
         board = competition.in_phase("labels")
-        assert board.settings.metric.name == "f1(average=macro)"
-        assert board.leaderboard()[0]["score"] != first.released
+        assert board.settings.metric.name == PROBABILITIES
+        assert board.leaderboard()[0]["score"] == pytest.approx(0.2)
+        assert not board.greater_is_better
         (event,) = competition.events("rescored")
-        assert event.payload["phase_metrics"] == {"labels": ["accuracy", "f1(average=macro)"]}
+        assert event.payload["phase_metrics"] == {"labels": ["accuracy", PROBABILITIES]}
         assert competition.audit() == ()
 
 
