@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from arena.config import Settings
 from arena.interfaces.faults import describe
+from arena.programs.figures import two_digits
 from arena.store import Event
 from arena.store.events import PROGRAM_RECEIVED
 from arena.types import Fault
@@ -101,15 +102,6 @@ class ProgramRun:
         """Return what the record keeps of it, at full precision: for the organiser."""
         figures = {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds}
         return {"end": self.end, **figures, "peak_mb": self.peak_mb, **self.about}
-
-
-def two_digits(number: float) -> float:
-    """Return a figure of a hidden run as it is shown: rounded to two digits.
-
-    >>> [two_digits(number) for number in (0.0347, 12.71, 1849.0, 0.0)]
-    [0.035, 13.0, 1800.0, 0.0]
-    """
-    return float(f"{number:.2g}")
 
 
 def failure_of(run: ProgramRun, settings: Settings) -> Fault:

@@ -19,6 +19,7 @@ from arena.errors import ArenaError, InputError, SandboxError
 from arena.interfaces import Box, Outcome, Sandbox
 from arena.interfaces.faults import fault_lines
 from arena.programs.digests import digest_of_folder
+from arena.programs.figures import seconds_until_answer
 from arena.programs.running import environment_of, run_program, runner_folder
 from arena.runner.server import RunnerClient, RunnerKey
 from arena.types import Fault
@@ -127,6 +128,8 @@ class Runner:
         try:
             with self._lease_prolonged(work) as stop:
                 result, output = self._result(client, work, folder, stop)
+                if work["kind"] != TRIAL:
+                    stop.wait(seconds_until_answer(result["seconds"]) - result["seconds"])
             if not stop.is_set():
                 client.send_result(work, result, self.key.sign(result), output)
         except ServerError as error:  # the run was given to another runner, or will be

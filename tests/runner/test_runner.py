@@ -16,6 +16,7 @@ from arena.client import ServerError
 from arena.errors import InputError, SandboxError
 from arena.interfaces import Box, Job, Outcome
 from arena.programs.digests import digest_of_folder
+from arena.programs.figures import seconds_until_answer
 from arena.runner import Runner, RunnerKey
 from arena.store.events import canonical_json
 from lease_server import LeaseServer, lease_server
@@ -80,6 +81,18 @@ def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> No
     assert result.get("log") == ("a line" if kind == "trial" else None)
     assert set(server.offers[0]["inputs"]) == {*working.inputs, *working.sample}
     assert [path.name for path in (tmp_path / "runner").iterdir()] == ["lock", "work"]
+
+
+def test_the_time_of_an_answer_says_no_more_than_the_time_that_is_shown(
+    server: LeaseServer, tmp_path: Path
+) -> None:
+    """A program could choose among thousands of times, of which its team sees two digits."""
+    working = runner(server, tmp_path)
+    server.add(script("ok", seconds=51.0), digest(tmp_path))
+    started = time.monotonic()
+    working.run(once=True)
+    assert only_result(server)[0]["seconds"] == 51.0
+    assert time.monotonic() - started > seconds_until_answer(51.0) - 51.0 == 0.5
 
 
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {

@@ -91,6 +91,9 @@ def test_each_phase_has_its_inputs_and_limits(tmp_path: Path) -> None:
     server = ProgramServer(folder)
     try:
         hidden = []
+        early = server.send("bees", script(), phase="final")
+        assert (early.status_code, "not open" in early.text) == (409, True)  # its log shows inputs
+        assert server.site.runs.of_team(NAME, "bees") == []
         for phase, offset in (("dev", timedelta()), ("final", timedelta(days=2))):
             server.offset = offset
             sent = server.send("ants", script(f"{GOOD}{' ' * offset.days}")).json()

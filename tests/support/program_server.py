@@ -98,10 +98,11 @@ class ProgramServer:
         token = self.site.accounts.make_token(account, "test", "admin")[0]
         return self.client(authorization=f"Bearer {token}")
 
-    def send(self, team: str, script: dict[str, Any], **headers: str) -> Any:
+    def send(self, team: str, script: dict[str, Any], *, phase: str = "", **headers: str) -> Any:
         """Submit a program; return the answer."""
+        of_phase = f"&phase={phase}" if phase else ""
         return self.member(team).post(
-            f"/api/v1/{NAME}/submissions?file=main.py",
+            f"/api/v1/{NAME}/submissions?file=main.py{of_phase}",
             content=json.dumps(script).encode(),
             headers=headers,
         )

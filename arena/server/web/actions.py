@@ -207,8 +207,11 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
             check_receives(call, received.at)
             payload |= _answers(call, team, received.fields)
         if call.competition.facts.programs is not None:
-            opened = (*open_phases(call, received.at), call.competition.facts.current_phase)
-            payload.setdefault("phase", opened[0])  # it decides on which inputs the trial runs
+            opened, facts = open_phases(call, received.at), call.competition.facts
+            # It decides on which inputs the trial runs: teams may not see those of a later one yet.
+            phase = payload.setdefault("phase", (*opened, facts.current_phase)[0])
+            if phase not in opened and facts.phases and not (key and _is_stored(call, team, key)):
+                raise Problem(409, _("This phase is not open."))
             names = _all_names(call, team)
             program = await run_in_threadpool(
                 lambda: programs.add(call, team, received, key=key, payload=payload, names=names)

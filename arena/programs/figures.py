@@ -1,0 +1,28 @@
+"""The figures of a run on hidden inputs that its team may see, and the time of its answer."""
+
+from __future__ import annotations
+
+
+def two_digits(number: float) -> float:
+    """Return a figure of a hidden run as it is shown: rounded to two digits.
+
+    >>> [two_digits(number) for number in (0.0347, 12.71, 1849.0, 0.0)]
+    [0.035, 13.0, 1800.0, 0.0]
+    """
+    return float(f"{number:.2g}")
+
+
+def seconds_until_answer(seconds: float) -> float:
+    """Return after how many seconds the result of a run may be known: at least those that it took.
+
+    It is the same for all times that are shown as the same two digits. Otherwise a program could
+    choose how long it runs, and its team read that from the time of the answer.
+
+    >>> [seconds_until_answer(seconds) for seconds in (11.51, 12.34, 12.49, 0.0)]
+    [12.5, 12.5, 12.5, 0.0]
+    """
+    if not seconds:
+        return 0.0
+    shown = f"{seconds:.1e}"
+    exponent = int(shown.partition("e")[2])
+    return max(seconds, float(shown) + 0.5 * 10.0 ** (exponent - 1))
