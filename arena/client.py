@@ -456,6 +456,11 @@ class OrganiserClient(Client):
         """Return the merges that organisers or captains asked for, newest first."""
         return self._rows("/admin/merges")
 
+    def assign_bracket(self, team: str, bracket: str, *, member: bool = True) -> dict[str, Any]:
+        """Put a team into a bracket, or take it out, which is put on record."""
+        body = {"team": team, "bracket": bracket, "member": member}
+        return self._once("POST", "/admin/brackets", body)
+
     def approve(self, account: str) -> None:
         """Approve or unblock an account by its identifier, which :meth:`teams` has."""
         self._once("POST", "/admin/approve", {"account": account})

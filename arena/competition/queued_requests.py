@@ -63,7 +63,7 @@ class QueuedRequest:
     kind: str
     """``submit``, ``select``, ``withdraw``, or a decision of the organiser: ``disqualify``,
     ``undo``, ``rename``, ``merge``, ``rescore``, ``finalize``, ``publish``, ``retract``,
-    ``pause``, ``resume``, ``exempt``, ``verification``, ``configure``."""
+    ``pause``, ``resume``, ``exempt``, ``verification``, ``configure``, ``bracket``."""
     team: str
     """The name of the team that sent it; empty for the organiser."""
     actor: str
@@ -79,6 +79,7 @@ class QueuedRequest:
     ``verification``: ``submission``,
     ``state`` and ``note``. Of ``disqualify`` and ``undo``: ``submission`` or
     ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of ``merge``: ``team``, ``into``. Of
+    ``bracket``: ``team``, ``bracket``, ``member``. Of
     ``rescore``: ``preview``, the code of the preview to apply; without it nothing is changed."""
     path: Path | None = None
     """Of ``submit``: the uploaded file."""
@@ -389,6 +390,7 @@ _DONE: Mapping[str, tuple[str, str]] = {
     "pause": ("The competition is paused: {reason}", "The competition is paused."),
     "resume": ("", "Files are received again."),
     "exempt": ("The team {team} is exempted: {reason}", "The exemption is recorded."),
+    "bracket": ("The brackets of the team {team} are recorded.", "The brackets are recorded."),
     "rescore": (
         "",
         "All submissions are rescored. Finalize again if the private board is computed.",
@@ -630,6 +632,12 @@ def _exempt(state: CompetitionState, request: QueuedRequest) -> None:
     )
 
 
+def _bracket(state: CompetitionState, request: QueuedRequest) -> None:
+    payload = request.payload
+    team, member = team_name(payload["team"]), bool(payload["member"])
+    decisions.assign_bracket(state, team, payload["bracket"], member=member)
+
+
 def _withdraw(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.withdraw(state, team_name(request.team), request.payload["submission"])
 
@@ -648,6 +656,7 @@ _ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
     "pause": _pause,
     "resume": _resume,
     "exempt": _exempt,
+    "bracket": _bracket,
     "program": _receive_program,
     "verification": _verification,
     "configure": _configure,

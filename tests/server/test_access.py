@@ -57,6 +57,7 @@ SENT: dict[str, Any] = {
     "/admin/invitations": {"invite": "x"},
     "/admin/approve": {"account": "x"},
     "/admin/block": {"account": "x"},
+    "/admin/brackets": {"team": "a", "bracket": "b"},
     "/admin/merge": {"team": "a", "into": "b"},
     "/admin/disqualify": {"team": "a", "reason": "b"},
     "/admin/undo": {"team": "a", "reason": "b"},
@@ -161,6 +162,7 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
                         "/sample_submission.csv",
                         "/team/ask",
                         "/team/unask",
+                        "/team/answer",
                         "/admin/withdraw",
                         "/embed",
                     }

@@ -506,3 +506,30 @@ def test_after_a_rescore_a_team_sees_its_standing_score_only(
     assert about is not None
     assert about.mark is not None
     assert about.mark["cause"] == "all submissions were scored again"
+
+
+@pytest.mark.slow
+def test_an_organiser_puts_teams_into_brackets(folder: Path, layout: Layout) -> None:
+    config, intake = folder / CONFIG_NAME, Intake(layout.intake)
+    config.write_text(f"{config.read_text()}\n[bracket.students]\n")
+    with scorer_of(folder, layout) as scorer:
+        public = Published(layout.public("race"))
+        send(layout, intake, "red", predictions(0))
+        settle(scorer)
+        for team, member in (("red", True), ("late", True), ("red", True), ("late", False)):
+            request = decide(intake, "bracket", team=team, bracket="students", member=member)
+            settle(scorer)
+            answer = public.answer(request)
+            assert answer is not None
+            if team == "late":  # also a team that has sent nothing
+                teams = ["late", "red"] if member else ["red"]
+                assert _document(public, "brackets") == {"students": teams}
+                assert "brackets of the team late are recorded" in answer.message
+        assert [row.get("brackets") for row in _document(public, "board")] == [
+            {"students": {"rank": 1}}
+        ]
+        wrong = decide(intake, "bracket", team="red", bracket="masters", member=True)
+        settle(scorer)
+        refused = public.answer(wrong)
+    assert refused is not None
+    assert (refused.status, "There is no bracket 'masters'" in refused.message) == ("refused", True)

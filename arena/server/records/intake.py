@@ -32,6 +32,7 @@ Kind = Literal[
     "pause",
     "resume",
     "exempt",
+    "bracket",
     "verification",
     "configure",
 ]
@@ -65,6 +66,8 @@ Kind = Literal[
     ``{"reason": TEXT}``: files are refused, uncounted, until ``resume``, whose payload is ``{}``.
 ``exempt``
     ``{"team": NAME, "until": TIME, "extra": N, "reason": TEXT}``, without ``until`` or ``extra``.
+``bracket``
+    ``{"team": NAME, "bracket": NAME, "member": BOOL}``: a team is in a bracket, or no longer.
 ``verification``
     ``{"submission": N, "state": "verified", "failed" or "open", "note": TEXT}``.
 ``configure``

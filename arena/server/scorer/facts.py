@@ -179,7 +179,13 @@ def board_documents(competition: CompetitionView) -> dict[str, Any]:
     metric = public_metric(settings, mechanism, solution.outline(), competition.manager)
     difference = None if top is None else chance_difference(metric, independent_rows(solution), top)
     chance = {"difference": difference}
-    return {"board": board, "chance": chance, "late": competition.late_files(), **boards}
+    return {
+        "board": board,
+        "chance": chance,
+        "late": competition.late_files(),
+        "brackets": competition.brackets(),
+        **boards,
+    }
 
 
 def rules_of(competition: CompetitionView, server: ServerSection) -> str | None:

@@ -58,6 +58,7 @@ _NOT_ADOPTED = (
 )
 _CHANGES_ANSWERS = {
     "publish", "retract", "disqualify", "undo", "rename", "merge", "rescore", "exempt",
+    "bracket",
 }  # fmt: skip
 _CHANGES_RESULTS = {"finalize", "withdraw", "verification"}
 _WITH_UPLOADS = {"submit", "program"}

@@ -587,6 +587,7 @@ def team_rows(call: Call) -> list[dict[str, Any]]:
         facts = published.team(published.current_name(team.name))
         rows.append(
             {
+                "brackets": call.competition.brackets_of(facts.team),
                 "id": team.team,
                 "team": team.name,
                 "note": notes.get(team.team, ""),
@@ -904,6 +905,10 @@ async def _exempt(call: Call, sent: models.NewExemption) -> models.RequestState:
     return _answer(call, actions.admin(call, "exempt", payload).request)
 
 
+async def _assign_bracket(call: Call, sent: models.TeamBracket) -> models.RequestState:
+    return _answer(call, actions.admin(call, "bracket", sent.model_dump()).request)
+
+
 async def _verify_winner(call: Call, sent: models.NewVerification) -> models.RequestState:
     return _answer(call, actions.admin(call, "verification", sent.model_dump()).request)
 
@@ -1179,6 +1184,9 @@ ENDPOINTS = (
              None, models.RequestState, (409,)),
     Endpoint("POST", "/admin/exempt", "organiser", "admin", _exempt,
              "Let a team submit after the deadline or more often.", 202, models.NewExemption,
+             models.RequestState, (409, 415, 422)),
+    Endpoint("POST", "/admin/brackets", "organiser", "admin", _assign_bracket,
+             "Put a team into a bracket, or take it out.", 202, models.TeamBracket,
              models.RequestState, (409, 415, 422)),
     Endpoint("GET", "/admin/settings", "organiser", "admin", settings_pages.show_settings,
              "The settings and texts that can be changed here.", answer=models.SettingsState),

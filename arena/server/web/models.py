@@ -178,6 +178,14 @@ class MergeTeams(Sending):
     into: Name
 
 
+class TeamBracket(Sending):
+    """A team, and a bracket that it is in, or no longer."""
+
+    team: Name
+    bracket: Name
+    member: bool = True
+
+
 class Decision(Sending):
     """A submission or a team, and the reason, which is put on record."""
 

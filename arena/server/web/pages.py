@@ -537,6 +537,7 @@ async def _show_team(
         members=call.site.accounts.members(team.team) if team else [],
         invites=call.site.accounts.invites(team=team.team, kind="team") if team else [],
         captain=membership.captain(call, team) if team else None,
+        brackets=call.competition.brackets_of(actions.record_name(call, team)) if team else [],
         requests=api.team_requests(call),
         tokens=[one for one in tokens if one.scope != "signin"],
         made=made or {},

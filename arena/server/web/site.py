@@ -162,6 +162,11 @@ class CompetitionSite:
         limits = self.limits
         return Room(self.state().cursor, limits.max_waiting, limits.max_waiting_per_team, team.team)
 
+    def brackets_of(self, team: str) -> list[str]:
+        """Return the brackets of a team, by its current name."""
+        content, _etag = self.held("brackets", lambda document: document.json())
+        return [bracket for bracket, teams in (content or {}).items() if team in teams]
+
     def late(self) -> list[dict[str, Any]]:
         """Return the files after the deadline, the last one first."""
         found: list[dict[str, Any]] = self.held("late", lambda one: one.json())[0] or []

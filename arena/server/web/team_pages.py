@@ -32,6 +32,13 @@ async def _show(call: Call, problem: Problem | None = None, status: int = 200) -
         new_name=call.renaming.get(team.team),
         left=actions.left(call, team),
         exemption=exemption,
+        waiting=[
+            request.payload
+            for request in call.site.intake.after(
+                competition.name, competition.state().cursor, 50, team=""
+            )
+            if request.kind == "bracket" and request.payload["team"] == name
+        ],
         files=[answer for answer in answers if answer.kind == "submit"][:10],
         longest_note=LONGEST_NOTE,
     )
@@ -47,6 +54,15 @@ async def _rename(call: Call, team: Team, fields: dict[str, str]) -> None:
 async def _note(call: Call, team: Team, fields: dict[str, str]) -> None:
     note = fields.get("note", "").replace("\r\n", "\n")[:LONGEST_NOTE]
     api.change_team(call, team, models.TeamEdit.model_construct(note=note))
+
+
+async def _bracket(call: Call, team: Team, fields: dict[str, str]) -> None:
+    payload = {
+        "team": actions.record_name(call, team),
+        "bracket": fields.get("bracket", "")[:200],
+        "member": fields.get("member") == "yes",
+    }
+    actions.admin(call, "bracket", payload)
 
 
 async def _remove(call: Call, team: Team, fields: dict[str, str]) -> None:
@@ -70,5 +86,6 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("GET", _TEAM, "organiser", "admin", _show),
     ("POST", f"{_TEAM}/rename", "organiser", "admin", _form(_rename)),
     ("POST", f"{_TEAM}/note", "organiser", "admin", _form(_note)),
+    ("POST", f"{_TEAM}/bracket", "organiser", "admin", _form(_bracket)),
     ("POST", f"{_TEAM}/remove", "organiser", "admin", _form(_remove)),
 )
