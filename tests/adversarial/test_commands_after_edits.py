@@ -19,7 +19,7 @@ from arena.errors import StoreFormatError
 from arena.store import Store, database
 from arena.store.database import table_statements
 from arena.store.schema import Catalog
-from competition_folder import INIT, write_file, write_solution
+from competition_folder import INIT, change, write_file, write_solution
 from program import run_here
 
 DATABASE = Path("c", "arena.duckdb")
@@ -51,6 +51,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = tmp_path_factory.mktemp("finished")
     write_solution(here)
     assert run_here(*INIT, cwd=here).returncode == 0
+    change(here / "c", "intervals = true", "intervals = false")
     for number in (1, 2, 3):
         file = write_file(here / f"{number}.csv", number)
         called = run_here("submit", "-C", "c", file, "--team", f"t{number % 2}", cwd=here)
@@ -109,7 +110,7 @@ def assert_is_refused(folder: Path) -> None:
         Store.open(folder / DATABASE, create=False)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("statements", [*edits_of_tables()][::250], ids=" ".join)
 def test_changed_tables_are_refused_when_they_are_opened(
     there: Path, statements: Sequence[str]

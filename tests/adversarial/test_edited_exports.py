@@ -200,6 +200,7 @@ def with_repeated_keys(text: str) -> Iterator[str]:
         yield f"{text[:place]}{match[1]}: null, {text[place:]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_repeated_key_is_refused_in_every_object_of_an_export(exported: Path, share: int) -> None:
     """Readers differ in which value they take, so that a document would mean two things."""

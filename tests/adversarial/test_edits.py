@@ -491,7 +491,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_is_named(there: Path, name: str) -> None:
     statements, said = EDITS[name]
@@ -519,6 +519,7 @@ ALWAYS_NAMED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ALWAYS_NAMED)
 def test_an_audit_since_an_event_names_what_is_compared_as_a_whole(there: Path, name: str) -> None:
@@ -701,7 +702,7 @@ def test_a_changed_journal_is_named(there: Path, kind: str, where: str) -> None:
     assert any(said), said
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("left", range(2, 8))
 def test_first_lines_that_the_journal_lacks_are_counted(there: Path, left: int) -> None:
     journal = there / "c" / f"{DATABASE}.journal"
@@ -764,7 +765,7 @@ RECORDED_BEFORE = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("name", RECORDED_BEFORE)
 def test_an_edit_is_named_after_arena_went_on(
@@ -785,7 +786,7 @@ def test_an_edit_is_named_after_arena_went_on(
     assert refused
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda one: one.__name__)
 def test_what_arena_stores_without_an_edit_agrees_with_the_record(
     there: Path, goes_on: Callable[[Path], None]

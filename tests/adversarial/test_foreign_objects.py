@@ -89,7 +89,7 @@ def edit(path: Path, statements: Sequence[str]) -> None:
             connection.execute(statement)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ADDED)
 def test_each_object_that_arena_did_not_make_is_refused_on_opening(copied: Path, kind: str) -> None:
     edit(copied, ADDED[kind])
@@ -160,6 +160,7 @@ def test_no_function_of_duckdb_can_be_shadowed(tmp_path: Path) -> None:
         Store.open(path, create=False)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SHADOWING)
 def test_a_shadowed_catalog_is_refused(copied: Path, name: str) -> None:
     edit(copied, [f"CREATE MACRO {name}() AS TABLE SELECT 'a' AS a, true AS internal WHERE false"])

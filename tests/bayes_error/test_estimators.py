@@ -212,6 +212,7 @@ def test_fashion_mnist_h():
 
 
 @needs_data
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("positive", "estimate", "half"),
     [([2, 3, 4, 5, 6, 7], 0.502, 0.049), ([3, 4, 5, 6, 7], 1.173, None)],

@@ -19,7 +19,7 @@ GRADES = ("low", "mid", "high", "top")
 def _board(truth: list[str], sent: list[str], metric: str, **columns: object) -> float:
     ids = list(map(str, range(len(truth))))
     solution, team = {"id": ids, "y": truth}, {"id": ids, "y": sent}
-    board = arena.score(solution, {"team": team}, metric=metric, resamples=20, **columns)
+    board = arena.score(solution, {"team": team}, metric=metric, intervals=False, **columns)
     assert not board.rejected
     return float(board.standings[0]["score"])
 
@@ -32,6 +32,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("values", "labels"), NUMBERS.values(), ids=NUMBERS)
 def test_kappa_takes_numbers_by_their_value(values: tuple[float, ...], labels: range) -> None:
     truth, sent = ([str(values[code]) for code in codes] for codes in (TRUE, SENT))
@@ -64,6 +65,7 @@ def test_targets_of_kappa_share_their_labels() -> None:
     assert board.standings[0]["score"] == 1.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("metric", ["log_loss", "brier", "f1(average=macro)", "accuracy"])
 def test_a_label_that_no_row_has_can_be_predicted(metric: str) -> None:
     ids = list(map(str, range(len(TRUE))))
@@ -79,7 +81,7 @@ def test_a_label_that_no_row_has_can_be_predicted(metric: str) -> None:
     team = {"id": ids, **{str(k): chances[:, k] for k in range(4)}}
     if metric not in ("log_loss", "brier"):
         team = {"id": ids, "y": list(map(str, SENT))}
-    board = arena.score(solution, {"t": team}, metric=metric, classes=range(4), resamples=20)
+    board = arena.score(solution, {"t": team}, metric=metric, classes=range(4), intervals=False)
     assert board.standings[0]["score"] == pytest.approx(references[metric](), abs=1e-12)
 
 

@@ -81,11 +81,12 @@ def test_files_without_a_header_are_scored_with_and_without_one(write: Write) ->
     for name in ("bare", "named"):
         head = "id,y\n" if name == "named" else ""
         write(f"sent/{name}.csv", head + "s4,0.5\ns2,0.2\ns3,0.7\ns1,0.9\n")
-    board = arena.score(gold, gold.parent / "sent", metric="brier", no_header=["id", "y"])
+    sent, names = gold.parent / "sent", ["id", "y"]
+    board = arena.score(gold, sent, metric="brier", no_header=names, intervals=False)
     assert [one["score"] for one in board.standings] == [pytest.approx((0.25 + 0.04 + 0.1) / 4)] * 2
     columns = SolutionColumns(no_header=("id", "y"))
-    assert len(validate(gold, gold.parent / "sent", "brier", columns)[0]) == 2
-    rejected = validate(gold, gold.parent / "sent", "brier", SolutionColumns(targets=("1",)))[1]
+    assert len(validate(gold, sent, "brier", columns)[0]) == 2
+    rejected = validate(gold, sent, "brier", SolutionColumns(targets=("1",)))[1]
     assert "no header" in {fault.kind for one in rejected for fault in one.faults}
 
 

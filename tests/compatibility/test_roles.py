@@ -58,20 +58,21 @@ def test_a_target_is_neither_id_nor_usage(
     assert (solution.id_column, solution.columns) == (id, (target,))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("metric", "said"),
     [("f1", True), ("sklearn:precision_score", True), ("accuracy", False), ("mcc", False)],
 )
 def test_the_positive_class_of_labels_is_said(metric: str, said: bool) -> None:
     rows = {"id": ["a", "b", "c", "d"], "y": ["normal", "anomaly", "normal", "anomaly"]}
-    board = arena.score(rows, {"t": rows}, metric=metric, resamples=20)
+    board = arena.score(rows, {"t": rows}, metric=metric, intervals=False)
     assert ("The positive class of column y is normal" in " ".join(board.notes)) == said
 
 
 def test_an_option_is_given_once(tmp_path: Path) -> None:
     for name in ("gold", "team"):
         (tmp_path / f"{name}.csv").write_text("id,y\na,1\nb,0\n")
-    ask = ["score", "gold.csv", "team.csv", "--metric", "accuracy", "--resamples", "20"]
+    ask = ["score", "gold.csv", "team.csv", "--metric", "accuracy", "--no-intervals"]
     done = run_here(*ask, "--level", "0.9", "--level", "0.8", cwd=tmp_path)
     assert done.returncode == 2
     assert "--level is given 2 times, and takes one value" in " ".join(done.stderr.split())

@@ -132,6 +132,7 @@ def test_a_failed_trial_counts_for_nothing(
     assert sandbox.runs == ["sample_inputs"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("count_failed", [True, False])
 def test_a_failed_run_shows_its_kind_and_two_digits(
     tmp_path: Path, make: Make, count_failed: bool

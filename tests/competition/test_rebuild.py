@@ -63,7 +63,7 @@ def test_a_disqualified_file_leaves_no_score_behind(tmp_path: Path) -> None:
         assert standings(competition)[0] == (1, "A", 0.9, 1)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scope", get_args(Scope))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
@@ -131,7 +131,7 @@ def test_every_cause_of_a_rebuild_has_a_text_and_a_test() -> None:
     assert set(re.findall(r'_record_decision\(\s*state, "(\w+)"', decisions)) <= CAUSES.keys()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("cause", CHANGES)
 def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str) -> None:
     public: dict[str, Any] = {"mechanism": "ladder(eta=0.01)"}
@@ -152,12 +152,12 @@ def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str
         assert causes == [cause]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", [disqualified, merged, rescored])
 def test_a_published_result_is_marked_at_once_and_until_the_next_one(
     tmp_path: Path, change: Callable[[Competition, Path], None]
 ) -> None:
-    sections = {"public": {"mechanism": "ladder-free"}, "analysis": {"resamples": 20}}
+    sections = {"public": {"mechanism": "ladder-free"}}
     with create(tmp_path, **sections) as competition:
         send(competition, tmp_path, ("B", 50), ("C", 55), ("A", 90), ("A", 61), ("C", 80))
         competition.finalize()

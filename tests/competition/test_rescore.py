@@ -126,6 +126,7 @@ def small(tmp_path: Path, metric: str, truth: list[Any], **settings: Any) -> Com
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("usage", "moved"),
     [

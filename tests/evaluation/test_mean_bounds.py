@@ -22,6 +22,7 @@ def test_of_zeros_and_ones_they_are_those_of_clopper_and_pearson(right, tail):
     assert np.ravel(ends) == pytest.approx([exact.low, exact.high], abs=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("tail", [0.001, 0.025, 0.2])
 def test_they_are_quantiles_of_the_mean_with_random_weights(tail):
     rng = np.random.default_rng(0)

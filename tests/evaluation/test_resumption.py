@@ -94,6 +94,7 @@ def interrupted(folder: Path, at: int, function: Any) -> None:
     stops_at[0] = 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("first", ["here", "cluster"])
 @pytest.mark.parametrize("second", ["here", "cluster"])
 def test_resampled_scores_continue(
@@ -132,6 +133,7 @@ def test_a_part_of_what_was_kept_is_enough(tmp_path: Path) -> None:
     assert np.delete(found, 2, axis=0).tobytes() == expected.tobytes()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "changed",
     [
@@ -171,6 +173,7 @@ class Refuses(Stopped):
         return score
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("first", ["here", "cluster"])
 @pytest.mark.parametrize("second", ["here", "cluster"])
 def test_scores_on_all_rows_continue(

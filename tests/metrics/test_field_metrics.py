@@ -252,12 +252,12 @@ def test_a_forecasting_hub_is_scored_in_both_forms(tmp_path: Path) -> None:
     long = {key: [str(row[key]) for row in rows] for key in rows[0]}
     metric = "wis(levels=[0.25, 0.5, 0.75])"
     board = arena.score(truth, {"wide": wide, "long": long}, metric=metric, id="location,day",
-                        target="target", resamples=20)  # fmt: skip
+                        target="target", intervals=False)  # fmt: skip
     assert not board.rejected
     assert len({one["score"] for one in board.standings}) == 1
     long["location"][0], long["day"][0] = "x", "1"
     faults = arena.score(truth, {"wide": wide, "long": long}, metric=metric, id="location,day",
-                         target="target", resamples=20).rejected[0].faults  # fmt: skip
+                         target="target", intervals=False).rejected[0].faults  # fmt: skip
     assert {"duplicate value", "empty cell"} <= {fault.kind for fault in faults}
 
 
@@ -266,11 +266,11 @@ def test_files_of_trec_are_scored(tmp_path: Path) -> None:
     (tmp_path / "run").write_text(
         "q1 Q0 b 1 3.5 x\nq1 Q0 a 2 3.5 x\nq2 Q0 z 1 9 x\nq2 Q0 c 2 8 x\nq9 Q0 c 1 8 x\n"
     )
-    board = arena.score(tmp_path / "qrels", [tmp_path / "run"], metric="trec_map", resamples=20)
+    board = arena.score(tmp_path / "qrels", [tmp_path / "run"], metric="trec_map", intervals=False)
     # b is ranked above a, as in trec_eval: ties are broken by name; q3 has no documents.
     assert board.standings[0]["score"] == pytest.approx((0.5 + 0.5 + 0) / 3)
     (tmp_path / "bad").write_text("q1 Q0 b 1 x y\nq1 Q0 a 2\nq1 Q0 a 2 1 x\nq1 Q0 a 2 1 x\n")
-    board = arena.score(tmp_path / "qrels", [tmp_path / "bad"], metric="trec_map", resamples=20)
+    board = arena.score(tmp_path / "qrels", [tmp_path / "bad"], metric="trec_map", intervals=False)
     assert [(fault.kind, fault.row) for fault in board.rejected[0].faults] == [
         ("not a number", 1), ("wrong number of fields", 2), ("duplicate document", 4),
     ]  # fmt: skip

@@ -132,6 +132,7 @@ def test_an_open_board_is_not_called_ready_where_teams_average_noise() -> None:
         assert said is None or "100 of them that send the same file" in said
 
 
+@pytest.mark.slow
 def test_scores_of_many_digits_are_read_although_no_two_are_equal() -> None:
     labels = np.random.default_rng(0).exponential(size=2_000)
     full = MANAGER.mechanisms.resolve("full")

@@ -515,6 +515,7 @@ def test_a_perfect_submission_beats_a_constant_one(study_of, name):
         assert board_ranks(study).tier.tolist() == tiers
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_a_handful_of_cases_decides_nothing(study_of, n):
     for seed in range(20):

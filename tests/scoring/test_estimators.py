@@ -69,7 +69,7 @@ def test_labels_that_are_numbers_are_in_the_order_of_their_values(
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     predicted = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
     board = arena.from_estimators(
-        [model], X, y, metric="log_loss", cv=3, resamples=20, positive=positive
+        [model], X, y, metric="log_loss", cv=3, intervals=False, positive=positive
     )
     assert board.standings[0]["score"] == pytest.approx(log_loss(y, predicted))
 

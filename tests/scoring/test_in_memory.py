@@ -35,7 +35,7 @@ def test_every_form_gives_the_board_of_the_files(tmp_path: Path) -> None:
     for team, values in (("good", GOOD), ("bad", BAD), ("short", BAD)):
         rows = slice(1 if team == "short" else 0, N)
         _frame(values)[rows].to_csv(tmp_path / "sent" / f"{team}.csv", index=False)
-    keywords: dict[str, Any] = {"metric": "roc_auc", "resamples": 20, "workers": 1}
+    keywords: dict[str, Any] = {"metric": "roc_auc", "intervals": False, "workers": 1}
     files = arena.score(str(tmp_path / "solution.csv"), str(tmp_path / "sent"), **keywords)
     found = arena.score(
         pl.DataFrame({"id": IDS, "y": Y}),
@@ -116,7 +116,7 @@ def test_a_setting_is_given_once(keywords: dict[str, Any], message: str) -> None
 def test_weights_and_levels_are_keywords() -> None:
     weighed = SOLUTION.assign(w=np.where((GOOD > 0.5) == Y, 1.0, 0.0))
     board = arena.score(
-        weighed, {"a": (GOOD > 0.5).astype(int)}, metric="accuracy", weight="w", resamples=20
+        weighed, {"a": (GOOD > 0.5).astype(int)}, metric="accuracy", weight="w", intervals=False
     )
     assert board.standings[0]["score"] == 1
     cases = {"case": range(40), "a": [0.9, 0.8] * 20, "b": [0.5, 0.6] * 20}

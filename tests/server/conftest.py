@@ -25,9 +25,7 @@ def created(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(2)
     rows = [(f"r{i}", int(rng.random() < 0.5)) for i in range(N_ROWS)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
-    settings = Settings.model_validate(
-        {"metric": {"name": "roc_auc"}, "limits": {"per_day": 3}, "final": {"rule": "chosen"}}
-    )
+    settings = Settings.of(metric="roc_auc", per_day=3, final_rule="chosen", intervals=False)
     path = tmp_path / "race"
     Competition.create(
         path,

@@ -205,7 +205,7 @@ def test_every_column_of_the_queue_is_edited(judged: Path) -> None:
     assert [name for name in columns if f"SET {name} = " not in text] == []
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_of_a_judged_request_is_named(there: Path, name: str) -> None:
     statement, said = EDITS[name]

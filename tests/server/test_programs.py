@@ -442,6 +442,7 @@ def test_a_competition_is_not_finalized_while_programs_wait(server: ProgramServe
     assert finalize().status_code == 202
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
 def test_a_forged_result_is_set_aside(server: ProgramServer, forgery: dict[str, Any]) -> None:
     sent = server.send("ants", script()).json()

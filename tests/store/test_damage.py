@@ -132,7 +132,7 @@ def test_predictions_that_the_log_lost_without_a_word_are_told(
         repair(tmp_path / "unseen" / FILES["database"])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "line",
     [
@@ -153,7 +153,7 @@ def test_a_forged_line_of_the_journal_is_not_believed(
     assert is_whole(path)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "fields",
     [

@@ -26,7 +26,9 @@ def clock() -> datetime:
 
 
 def settings_of(**sections: Any) -> Settings:
-    return Settings.model_validate({"metric": {"name": "accuracy"}, **sections})
+    """Return settings without intervals, which take most of the time of a final board."""
+    few = {"metric": {"name": "accuracy"}, "analysis": {"intervals": False}}
+    return Settings.model_validate({**few, **sections})
 
 
 def create(folder: Path, metric: str = "accuracy", **sections: Any) -> Competition:

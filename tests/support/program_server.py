@@ -32,7 +32,13 @@ def write_competition(folder: Path, **sections: Any) -> Path:
     write_csv(folder / "solution.csv", ["id", "y"], [(f"r{i}", i % 2) for i in range(N_ROWS)])
     programs = {"sandbox": "scripted", **sections.pop("programs", {})}
     settings = Settings.model_validate(
-        {"metric": {"name": "roc_auc"}, "programs": programs, "server": SERVER, **sections}
+        {
+            "metric": {"name": "roc_auc"},
+            "analysis": {"intervals": False},
+            "programs": programs,
+            "server": SERVER,
+            **sections,
+        }
     )
     path = folder / NAME
     manager = manager_with(ScriptedSandbox())

@@ -27,7 +27,8 @@ class Clock:
 
 
 def made(tmp_path: Path, solution: Path, clock: Clock, **sections: Any) -> Competition:
-    settings = Settings.model_validate({"metric": {"name": "roc_auc"}, **sections})
+    few = {"metric": {"name": "roc_auc"}, "analysis": {"intervals": False}}
+    settings = Settings.model_validate({**few, **sections})
     return Competition.create(
         tmp_path / "c", solution, settings, public_share=0.5, seed=1, clock=clock
     )

@@ -169,6 +169,7 @@ def test_a_result_that_cannot_be_sent_is_an_error() -> None:
     assert list(run_limited(pow, [(2, 3)], workers=1, seconds=60.0)) == [8]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("content", ["pickle", "name", "shape", "order", "array", "error", "deep"])
 def test_no_answer_of_a_hijacked_process_is_executed(tmp_path: Path, content: str) -> None:
     for call in (
@@ -302,6 +303,7 @@ def test_what_is_sent_to_a_suspended_process_does_not_stop_the_caller(
 
 
 @LINUX
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["run_limited", "call_limited"])
 def test_a_task_that_kills_its_process_group_ends_only_itself(kind: str) -> None:
     """In a session of its own: otherwise it could end these tests."""
