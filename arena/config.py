@@ -149,6 +149,11 @@ class DataSection(ConfigSection):
         (),
         description="Columns of label probabilities: one for the positive label, or one per label.",
     )
+    pending_labels: bool = Field(
+        default=False,
+        description="Whether rows may lack their labels, which arrive later by arena labels add: "
+        "true or false.",
+    )
     no_header: tuple[str, ...] = Field(
         (),
         description="The names of all columns of a solution without a header line. Submissions may "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -16,6 +16,7 @@ __all__ = [
     "DEFAULT_RANKER",
     "DEFAULT_RESAMPLES",
     "KNOWN_TARGET",
+    "ROW_PENDING",
     "ROW_TIMES",
     "ROW_WEIGHTS",
     "USAGE_COLUMN",
@@ -58,6 +59,8 @@ ROW_WEIGHTS = "row weights"
 """The key of the row weights in :attr:`Solution.extra`."""
 ROW_TIMES = "row times"
 """The key of the times of the rows in :attr:`Solution.extra`; only their order counts."""
+ROW_PENDING = "pending label"
+"""The key in :attr:`Solution.extra` of 1 where the label of a row is to arrive later."""
 KNOWN_TARGET = "known: "
 """Before the name of a target: the key in :attr:`Solution.extra` of the rows that have a value."""
 USAGE_COLUMN = "Usage"
@@ -223,6 +226,8 @@ class SolutionColumns:
     """The names of all columns of a CSV file without a header line; empty: it has one.
 
     Submissions may then lack it too, with the id and the columns of a submission in this order."""
+    pending_labels: bool = False
+    """Whether empty targets are labels that arrive later: see :attr:`Solution.pending`."""
     submission: tuple[str, ...] = ()
     """The columns of a submission besides the id; empty: the targets, or one per class.
 
@@ -276,8 +281,8 @@ class Solution:
     truth: npt.NDArray[Any]
     """``(n,)`` codes, values or texts; ``(n, n_targets)`` for several targets.
 
-    Ignored rows are 0, or an empty text. A row without a value of one of several targets has one
-    that occurs among the others of its usage."""
+    Ignored and pending rows are 0, or an empty text. A row without a value of one of several
+    targets has one that occurs among the others of its usage."""
     usage: npt.NDArray[np.uint8]
     """``(n,)`` of :class:`Usage`, or from 3 on of :attr:`row_sets`."""
     sha256: str
@@ -286,7 +291,8 @@ class Solution:
     extra: Mapping[str, FloatArray] = field(default_factory=dict)
     """``(n,)`` of each of :attr:`MetricTraits.extra_columns` and of the public columns of the
     modality in the file, the weights and times of the rows under :data:`ROW_WEIGHTS` and
-    :data:`ROW_TIMES`, and after :data:`KNOWN_TARGET` 1 where a target has a value and 0 where it
+    :data:`ROW_TIMES`, those without a label under :data:`ROW_PENDING` if there are any, and after
+    :data:`KNOWN_TARGET` 1 where a target has a value and 0 where it
     has none, if it lacks some; ignored rows are 0, except in public columns."""
     tasks: IntArray | None = None
     """``(n,)`` codes of the task of each row, if there are several; each is also ranked alone."""
@@ -307,6 +313,18 @@ class Solution:
     def n_rows(self) -> int:
         """The number of rows, ignored ones included."""
         return len(self.usage)
+
+    @property
+    def pending(self) -> npt.NDArray[np.bool_]:
+        """``(n,)`` whether a row counts, but its label is to arrive later."""
+        flags = self.extra.get(ROW_PENDING)
+        return np.zeros(self.n_rows, dtype=np.bool_) if flags is None else flags > 0
+
+    def labelled(self) -> Solution:
+        """Return it as it is scored now: rows without a label are ignored."""
+        if ROW_PENDING not in self.extra:
+            return self
+        return replace(self, usage=np.where(self.pending, np.uint8(Usage.IGNORED), self.usage))
 
     def outline(self) -> SolutionOutline:
         """Return what is known of it without its rows."""

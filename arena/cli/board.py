@@ -46,8 +46,10 @@ def print_board(
 
 def _print_standings(document: Row, out: Console, display: BoardDisplay, words: Vocabulary) -> None:
     direction = "larger" if document["greater_is_better"] else "smaller"
+    pending = document.get("n_pending", 0)
     title = (
-        f"{document['metric']} on {ranked_on(document['n_rows'], document['split'], words)} "
+        f"{document['metric']} on "
+        f"{ranked_on(document['n_rows'], document['split'], words, n_pending=pending)} "
         f"({direction} is better)"
     )
     standings = document["standings"]

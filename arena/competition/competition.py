@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from arena.competition.qualification import Qualification
     from arena.competition.queued_requests import QueuedRequest, RequestAnswer
     from arena.competition.reruns import Rerun
-    from arena.competition.rescore import RankChange
+    from arena.competition.rescore import RankChange, Rescored
     from arena.scoring.result import ScoreResult
 
 
@@ -758,14 +758,52 @@ class Competition(CompetitionView):
             If the corrected solution has other rows, columns or classes, or the new metric needs
             another kind of prediction.
         """
-        from arena.competition import rescore
+        from arena.competition.rescore import rescore
 
-        state = self._state.of_all_phases
         source = None if solution is None else solution_source(solution)
+        score = partial(rescore, self._state.of_all_phases, source, workers=workers)
+        return self._score_again(score, apply=apply, progress=progress)
+
+    def add_labels(
+        self, labels: Any, *, workers: int = 0, progress: Progress | None = None
+    ) -> list[RankChange]:
+        """Add labels of rows that had none, and score every submission with them, on record.
+
+        ``[data] pending_labels`` must have been true when the competition was created. The public
+        board is released again, and a published result is marked, if they depend on these labels.
+        Returns every team's rank on the private board before and after.
+
+        Parameters
+        ----------
+        labels
+            A CSV or Parquet file, a data frame or a dictionary of columns: ids and labels of any
+            rows. Labels that the solution has may be repeated, and not changed.
+        workers
+            The number of workers on this machine; 0: one per processor.
+
+        Raises
+        ------
+        UsageError
+            If labels of this competition do not arrive later.
+        InputError
+            If the file cannot be used, contradicts labels that the solution has, or has no new
+            label, or if there are too few for the metric.
+        """
+        from arena.competition.rescore import score_with_labels
+
+        source = solution_source(labels)
+        score = partial(score_with_labels, self._state.of_all_phases, source, workers=workers)
+        return self._score_again(score, apply=True, progress=progress)
+
+    def _score_again(
+        self, score: Callable[[Progress], Rescored], *, apply: bool, progress: Progress | None
+    ) -> list[RankChange]:
+        from arena.competition.rescore import apply as store_rescored
+
         with shown(progress) as display, resumable(self._unfinished, display) as tasks:
-            rescored = rescore.rescore(state, source, display, workers)
+            rescored = score(display)
             if apply:
-                rescore.apply(state, rescored)
+                store_rescored(self._state.of_all_phases, rescored)
             if tasks is not None and (apply or not tasks.kept_any):
                 tasks.remove()  # what took less than ten seconds is not worth a file
         if apply:

@@ -220,7 +220,7 @@ def _check_metric(solution: Solution, settings: Settings, manager: PluginManager
     name = settings.metric.specification
     metric = metric_of_solution(manager.metrics.resolve(name), solution)
     with attributed_unquoted(manager.metrics.plugin_of(name), f"binding {name}"):
-        bind(metric, solution, solution.usage != np.uint8(Usage.IGNORED))
+        bind(metric, solution, solution.labelled().usage != np.uint8(Usage.IGNORED))
 
 
 def draw_public_rows(solution: Solution, share: float, seed: int) -> npt.NDArray[np.uint8]:
@@ -235,7 +235,7 @@ def draw_public_rows(solution: Solution, share: float, seed: int) -> npt.NDArray
     if solution.clusters is not None:
         groups = [np.unique(solution.clusters[rows])]
     elif len(solution.targets) == 1 and solution.targets[0].classes is not None:
-        codes = solution.truth[rows]
+        codes = np.where(solution.pending[rows], -1, solution.truth[rows])
         groups = [rows[codes == code] for code in np.unique(codes)]
     else:
         groups = [rows]

@@ -15,7 +15,7 @@ from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
 from arena.competition.ledger import Ledger
 from arena.competition.program_runs import require_no_waiting
-from arena.competition.rebuild import CAUSES
+from arena.competition.rebuild import CAUSES, LABELS_ADDED
 from arena.competition.roster import BRACKET, Roster
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import CompetitionState
@@ -50,6 +50,12 @@ FINAL_CAUSES: Mapping[str, str] = {
     BRACKET: "a team is in another bracket",
 }
 """The kind of an event after which a stored result can change -> what happened, for everybody."""
+
+_OLDER_THAN: Mapping[str, str] = {
+    "rescored": "the last rescore",
+    LABELS_ADDED: "labels that arrived",
+}
+"""The kind of an event after which every score is another -> what a stored result is older than."""
 
 _RULE_NOTES: Mapping[str, str] = {
     "best_private": (
@@ -218,6 +224,9 @@ def _run(
         )
     if not counted.finals:
         raise UsageError("There is no accepted submission to rank.")
+    pending = state.pending_labels("private")
+    if pending is not None and not pending.n_rows:
+        raise UsageError("No private row has a label yet: add labels with arena labels add.")
     settings = final_board_settings(state.settings, analysis_seed(state.seed))
     if intervals is not None:
         settings = replace(settings, intervals=intervals)
@@ -232,6 +241,7 @@ def _run(
         progress=progress,
         secondary=secondary_metrics(state.settings, state.solution, state.manager),
         brackets=counted.roster.boards,
+        n_pending=0 if pending is None else pending.pending,
     )
 
 
@@ -345,9 +355,9 @@ def _outdated(
         return None
     later = [event for event in events if event.sequence > kept.sequence]
     recorded = [change for event in later for change in event.payload.get("changes", ())]
-    rescores = [event for event in later if event.kind == "rescored"]
-    if rescores:
-        return "the last rescore", Mark(rescores[0].time, FINAL_CAUSES["rescored"])
+    for event in later:
+        if event.kind == "rescored" or _adds_labels_of(state, event):
+            return _OLDER_THAN[event.kind], Mark(event.time, FINAL_CAUSES[event.kind])
     if changed := _changed_settings(state, [*recorded, *state.unrecorded]):
         settings = [event for event in later if event.kind == "configuration"]
         time = settings[0].time if settings else state.clock().isoformat()
@@ -375,6 +385,14 @@ def _outdated(
     return f"a change of the {what}", mark
 
 
+def _adds_labels_of(state: CompetitionState, event: Event) -> bool:
+    """Return whether labels of the rows of the phase arrived; without phases, of any row."""
+    if event.kind != LABELS_ADDED or not state.phase:
+        return event.kind == LABELS_ADDED
+    phase = state.with_phases.phase[state.phase]
+    return not (phase.public_usages | phase.private_usages).isdisjoint(event.payload["labels"])
+
+
 def _brackets_of(document: Mapping[str, Any], names: Teams) -> dict[str, tuple[str, ...]]:
     """Return the brackets of a board, with the current names of their teams."""
     return {
@@ -387,7 +405,8 @@ def _can_change_finals(event: Event) -> bool:
     changes = event.payload.get("changes", ())
     if event.kind == "configuration":
         return "competition.baseline" in [key for key, *_ in changes]
-    return event.kind in FINAL_CAUSES  # finalizing again changes no submission that counts
+    # Neither finalizing again nor labels of other phases change which submissions count.
+    return event.kind in FINAL_CAUSES and event.kind != LABELS_ADDED
 
 
 def _of_the_board(value: Any) -> Any:
@@ -564,6 +583,8 @@ def _break_ties(
 
 
 _PUBLIC_KEYS = ("metric", "greater_is_better", "level", "resamples")
+_PUBLIC_KEYS_OF_SOME = ("n_rows", "n_pending")
+"""Only where labels are to arrive."""
 _PUBLIC_COLUMNS = (
     "rank", "team", "submission", "score", "score_low", "score_high", "rank_low", "rank_high",
     "tier", "possible_winner", "rank_median", "win_rate", "public_score", "public_rank",
@@ -586,6 +607,7 @@ def for_everybody(
     corrected = document.get("best_score_corrected")
     return {
         **{key: document[key] for key in _PUBLIC_KEYS},
+        **{key: document[key] for key in _PUBLIC_KEYS_OF_SOME if document.get("n_pending")},
         "verdicts": [one["verdict"] for one in document["findings"] if one["analysis"] == "ranks"],
         **({"brackets": list(document["brackets"])} if "brackets" in document else {}),
         "best_score_corrected": corrected

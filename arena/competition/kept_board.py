@@ -65,6 +65,7 @@ def restored(
         greater_is_better=document["greater_is_better"],
         split=document["split"],
         n_rows=document["n_rows"],
+        n_pending=document.get("n_pending", 0),
         positive=document["positive"],
         resamples=document["resamples"],
         resamples_redrawn=document["resamples_redrawn"],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arena.competition.admission import Admission
-from arena.competition.phases import group_of, open_phases, solution_in
+from arena.competition.phases import all_rows_in, group_of, open_phases
 from arena.competition.state import CompetitionState, board_metric
 from arena.types import Usage
 
@@ -22,8 +22,9 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
     for name, phase in settings.phase.items():
         dates, metric = settings.in_phase(name).competition, settings.in_phase(name).metric
         later = dates.start is not None and dates.start > now
-        usage = solution_in(state.stored_solution, [phase]).usage
-        rows = {part.name: int((usage == np.uint8(part)).sum()) for part in Usage}
+        split = all_rows_in(state.stored_solution, [phase])
+        rows = {part.name: int((split.usage == np.uint8(part)).sum()) for part in Usage}
+        pending = split.pending & (split.usage != np.uint8(Usage.IGNORED))
         group = group_of(settings, name).phases or ()
         described.append(
             {
@@ -38,6 +39,7 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
                 "unit": metric.unit,
                 "public_rows": rows["PUBLIC"],
                 "private_rows": rows["PRIVATE"],
+                "pending_rows": int(pending.sum()),
                 "shares": [other for other in group if other != name],
                 "admit": phase.admit,
                 "qualified": None

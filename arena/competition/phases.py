@@ -30,9 +30,17 @@ _ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
 def solution_in(solution: Solution, phases: Sequence[PhaseSection]) -> Solution:
-    """Return a stored solution with the split of some phases: public and private in any of them.
+    """Return a stored solution as some phases score it now: public and private in any of them.
 
-    Rows that have no part in them are ignored. Without phases it is returned as it is.
+    Rows that have no part in them, and those whose labels are to arrive, are ignored.
+    """
+    return all_rows_in(solution, phases).labelled()
+
+
+def all_rows_in(solution: Solution, phases: Sequence[PhaseSection]) -> Solution:
+    """Return a stored solution with the split of some phases, rows without a label included.
+
+    Without phases it is returned as it is.
     """
     if not phases:
         return solution
@@ -48,11 +56,12 @@ def solution_in(solution: Solution, phases: Sequence[PhaseSection]) -> Solution:
 
 
 def each_phase(settings: Settings, solution: Solution) -> list[tuple[Settings, Solution]]:
-    """Return the settings of each phase and a stored solution with its split.
+    """Return the settings of each phase and a stored solution as it scores it now.
 
-    Without phases they are the given ones.
+    Without phases it is a single one.
     """
-    splits = [solution_in(solution, [phase]) for phase in settings.phase.values()] or [solution]
+    phases = [[phase] for phase in settings.phase.values()] or [[]]
+    splits = [solution_in(solution, of_phase) for of_phase in phases]
     return list(zip(in_each_phase(settings), splits, strict=True))
 
 
@@ -196,7 +205,7 @@ class InstanceGroup:
     another one."""
 
     def split(self, solution: Solution, every_phase: Settings) -> Solution:
-        """Return a stored solution with the rows of the group."""
+        """Return a stored solution with the rows of the group that have labels."""
         return solution_in(solution, [every_phase.phase[name] for name in (self.phases or ())[:1]])
 
 

@@ -37,11 +37,16 @@ REBUILT = "board rebuilt"
 """The kind of event. Its ``released`` has ``[submission, score]`` of every submission whose release
 was made again; the score is null if it does not count any more."""
 
+LABELS_ADDED = "labels added"
+"""The kind of event. Its ``labels`` has the number of labels by the usage of their rows, in lower
+case, and ``sha256`` is the digest of the file."""
+
 CAUSES: Mapping[str, str] = {
     "disqualification": "a submission or a team was disqualified",
     "reinstatement": "a disqualification was undone",
     "team merged": "two teams were merged",
     "rescored": "all submissions were scored again",
+    LABELS_ADDED: "labels arrived",
     "configuration": "the organiser changed a setting of the board",
 }
 """The kind of an event after which the board can change -> what happened, for everybody."""

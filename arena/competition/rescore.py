@@ -1,4 +1,4 @@
-"""Scores every submission again after a change of the solution's labels or of the metric."""
+"""Scores every submission again after labels change or arrive, or with another metric."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from arena.competition.arrivals import Arrival, read_labels, with_arrived_labels
 from arena.competition.create import read_settings_solution
 from arena.competition.epochs import with_metrics_of
 from arena.competition.final_selection import Candidate, board_ranks, choose_finals
 from arena.competition.ledger import Ledger
 from arena.competition.phases import check_metrics
-from arena.competition.rebuild import board_facts, rebuilding
+from arena.competition.rebuild import LABELS_ADDED, board_facts, rebuilding
 from arena.competition.results import Consequences, unmarked_versions
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import METRIC_CODE, CompetitionState
 from arena.config import Settings
-from arena.errors import InputError, UsageError
+from arena.errors import InputError, MetricError, UsageError
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
 from arena.evaluation.scores import full_scores
@@ -91,6 +92,13 @@ class Rescored:
     """What it releases again and marks."""
     code: str | None = None
     """The code of the metric, if it is in a file of the organiser."""
+    arrival: Arrival | None = None
+    """The labels that arrived; None: labels are corrected, or the metric is another."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its event."""
+        return "rescored" if self.arrival is None else LABELS_ADDED
 
 
 def rescore(
@@ -112,7 +120,6 @@ def rescore(
         If the metric is not defined on one of the splits.
     """
     settings = with_metrics_of(state.wanted, state.with_phases)
-    main: Metric = state.manager.metrics.resolve(settings.metric.specification, fresh=True)
     check_metrics(settings, state.stored_solution, state.manager)
     corrected = state.stored_solution
     if solution is not None:
@@ -120,14 +127,52 @@ def rescore(
         corrected = align_solution(read, corrected)
         for sentence in _differences(read, corrected, state.stored_solution):
             progress.say(sentence)
+    return _scored_again(state, settings, corrected, workers, new_code=True)
+
+
+def score_with_labels(
+    state: CompetitionState, source: SolutionSource, progress: Progress, workers: int = 0
+) -> Rescored:
+    """Score every submission with labels that arrived. Nothing is stored.
+
+    ``progress`` first reports how many labels are new, and how many rows lack one still.
+
+    Raises
+    ------
+    UsageError
+        If labels of this competition do not arrive later.
+    InputError
+        If the file cannot be used, or the labels are too few for the metric.
+    """
+    settings, stored = state.with_phases, state.stored_solution
+    metric: Metric = state.manager.metrics.resolve(settings.metric.specification)
+    arrival = with_arrived_labels(stored, read_labels(source, stored, settings, metric))
+    progress.say(arrival.sentence)
+    try:
+        rescored = _scored_again(state, settings, arrival.solution, workers, new_code=False)
+    except MetricError as error:
+        raise InputError(
+            f"{error} Add these labels together with the next ones. Nothing was changed."
+        ) from error
+    return replace(rescored, arrival=arrival)
+
+
+def _scored_again(
+    state: CompetitionState, settings: Settings, solution: Solution, workers: int, *, new_code: bool
+) -> Rescored:
+    """Score every submission with a solution and the metrics of the settings.
+
+    ``new_code``: by the code that the file of a metric has now, and not by its stored copy.
+    """
+    main: Metric = state.manager.metrics.resolve(settings.metric.specification, fresh=new_code)
     workers = workers or available_workers()
     unranked = state.roster.unranked
     changes: list[RankChange] = []
     public_scores: dict[int, float | None] = {}
     for board in [state.in_phase(phase) for phase in settings.phase] or [state]:
         after_settings = settings.in_phase(board.phase or "")
-        split = board.with_split(corrected)
-        metric = _new_metric(after_settings, split, state.manager)
+        split = board.with_split(solution)
+        metric = _metric_of(after_settings, split, state.manager, new_code=new_code)
         check_truth(metric, split)
         after = _score_all(board, split, metric, after_settings, workers)
         public_scores |= after.public_scores
@@ -140,20 +185,22 @@ def rescore(
             unranked,
         )
         changes += [replace(change, phase=board.phase or "") for change in of_board]
-    facts = board_facts(state.ledger, state.manager, settings, corrected, public_scores)
+    facts = board_facts(state.ledger, state.manager, settings, solution, public_scores)
     consequences = Consequences(rebuilding(facts), unmarked_versions(state))
-    return Rescored(corrected, settings, public_scores, changes, consequences, source_of(main))
+    return Rescored(solution, settings, public_scores, changes, consequences, source_of(main))
 
 
-def _new_metric(settings: Settings, solution: Solution, manager: PluginManager) -> Metric:
-    """Return the metric of settings, by the code that its file has now.
+def _metric_of(
+    settings: Settings, solution: Solution, manager: PluginManager, *, new_code: bool
+) -> Metric:
+    """Return the metric of settings, by the code that its file has now or by the stored copy.
 
     Raises
     ------
     InputError
         If it needs another kind of prediction.
     """
-    single: Metric = manager.metrics.resolve(settings.metric.specification, fresh=True)
+    single: Metric = manager.metrics.resolve(settings.metric.specification, fresh=new_code)
     try:
         return scoring_metric(single, solution.outline())
     except UsageError as error:
@@ -189,6 +236,8 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
         "ranks_changed": sum(change.changed for change in rescored.changes),
         **rescored.consequences.fields,
     }
+    if rescored.arrival is not None:
+        payload |= {"labels": rescored.arrival.labels, "sha256": rescored.arrival.sha256}
     with state.store.transaction() as transaction:
         name = rescored.settings.metric.specification
         transaction.put_solution(rescored.solution, name, number=revision)
@@ -203,8 +252,8 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
             digest = sha256(rescored.code.encode("utf-8", "surrogatepass")).hexdigest()
             payload["metric_sha256"] = digest
         fields = {**payload, **state.event_fields}
-        transaction.append_event("rescored", state.actor, fields, time=state.clock())
-        rescored.consequences.store(transaction, state, "rescored")
+        transaction.append_event(rescored.kind, state.actor, fields, time=state.clock())
+        rescored.consequences.store(transaction, state, rescored.kind)
 
 
 def _changed_in_phases(before: Settings, after: Settings) -> dict[str, Any]:
@@ -334,6 +383,11 @@ def align_solution(new: Solution, old: Solution) -> Solution:
             "labels can be corrected."
         )
     order = np.array([positions[one] for one in ids], dtype=np.intp)
+    if (new.pending[order] != old.pending).any():
+        raise InputError(
+            "The corrected solution has labels for other rows than the stored one. A rescore "
+            "corrects labels; add those that arrived by arena labels add."
+        )
     if ROW_WEIGHTS in old.extra and ROW_WEIGHTS in new.extra:
         raised = (old.extra[ROW_WEIGHTS] == 0) & (new.extra[ROW_WEIGHTS][order] > 0)
         count = int(raised.sum())

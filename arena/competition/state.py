@@ -17,6 +17,7 @@ from arena.competition.epochs import adopt_settings, current_epoch, view_setting
 from arena.competition.final_selection import public_board
 from arena.competition.ledger import Ledger
 from arena.competition.phases import (
+    all_rows_in,
     current_phase,
     known_phase,
     solution_in,
@@ -30,12 +31,15 @@ from arena.config import SAMPLE_NAME, Settings
 from arena.errors import ArenaError
 from arena.evaluation.solution_metric import scoring_metric
 from arena.interfaces import Metric, source_of
+from arena.phase_section import PhaseSection
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import bounded_name
 from arena.public_board.mechanism import clip_of, find_mechanism
+from arena.scoring.splits import rows_of
 from arena.store import Event, Store
 from arena.store.events import INEXACT
 from arena.types import PredictionKind, Solution, Usage
+from arena.utils.pending_labels import PendingLabels
 from arena.utils.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -87,7 +91,8 @@ class CompetitionState:
     def solution(self) -> Solution:
         """The solution, read when it is used first: a look at the board needs no row of it.
 
-        Its usage is that of the phase, or of all phases: a row is public if it is so in any.
+        Its usage is that of the phase, or of all phases: a row is public if it is so in any. Rows
+        whose labels are to arrive are ignored.
         """
         if not self._solutions:
             self._solutions.append(self.with_split(self.stored_solution))
@@ -95,8 +100,24 @@ class CompetitionState:
 
     def with_split(self, solution: Solution) -> Solution:
         """Return a stored or corrected solution with the usage of the phase, or of all phases."""
+        return solution_in(solution, self._phases)
+
+    @property
+    def _phases(self) -> list[PhaseSection]:
         phases = self.with_phases.phase
-        return solution_in(solution, [phases[self.phase]] if self.phase else [*phases.values()])
+        return [phases[self.phase]] if self.phase else [*phases.values()]
+
+    def pending_labels(self, split: str) -> PendingLabels | None:
+        """Return how many ``public`` or ``private`` rows have no label yet; None: all have one.
+
+        The rows are those of the phase, or of all phases.
+        """
+        if not self.with_phases.data.pending_labels:
+            return None
+        solution = all_rows_in(self.stored_solution, self._phases)
+        rows = rows_of(solution, split)
+        pending = int((rows & solution.pending).sum())
+        return PendingLabels(pending, int(rows.sum()) - pending) if pending else None
 
     @property
     def stored_solution(self) -> Solution:
@@ -263,7 +284,7 @@ class CompetitionState:
         phases = self.with_phases.phase
         targets = [phase for phase in phases.values() if phase.carry and phase.after == name]
         sets = ([phases[name], *targets], [*phases.values()])
-        splits = (solution_in(self.stored_solution, some_phases) for some_phases in sets)
+        splits = (all_rows_in(self.stored_solution, some_phases) for some_phases in sets)
         masks = [split.usage != np.uint8(Usage.IGNORED) for split in splits]
         masks.append(np.ones(self.solution.n_rows, dtype=np.bool_))
         larger = [mask for before, mask in pairwise(masks) if mask.sum() > before.sum()]

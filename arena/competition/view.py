@@ -29,6 +29,7 @@ from arena.store import Event, Store
 from arena.store.events import TimeCheck
 from arena.types import Mark, Solution, SubmissionRecord
 from arena.utils.parallel import Progress
+from arena.utils.pending_labels import PendingLabels
 from arena.utils.progress import shown
 
 if TYPE_CHECKING:
@@ -407,6 +408,13 @@ class CompetitionView:
         from arena.competition import finalize
 
         return finalize.final_mark(self._board)
+
+    def pending_labels(self, *, private: bool) -> PendingLabels | None:
+        """Return how many rows of a board have no label yet; None: all have one.
+
+        See ``Competition.add_labels``.
+        """
+        return self._board.pending_labels("private" if private else "public")
 
     @property
     def published_scores(self) -> tuple[str, ...]:

@@ -23,12 +23,13 @@ from arena.intake.memory import MemoryTable, SolutionSource
 from arena.intake.parquet_file import table_of_arrow
 from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
 from arena.intake.table import MAX_SOLUTION_BYTES, ROW_NUMBERS, SOLUTION_BOUNDS
-from arena.intake.targets import TargetReading, filled, read_extra, read_targets
+from arena.intake.targets import TargetReading, filled, has_value, read_extra, read_targets
 from arena.intake.times import read_times
 from arena.interfaces import TABLE, Modality, ReadFile
 from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, plural, show, show_all
 from arena.types import (
     KNOWN_TARGET,
+    ROW_PENDING,
     ROW_TIMES,
     ROW_WEIGHTS,
     USAGE_COLUMN,
@@ -302,13 +303,18 @@ def _read_rows(
         truth_range=traits.truth_range,
         decimal_comma=comma,
         submission_columns=columns.submission or modality.sent_columns(roles.targets),
-        gaps=_may_have_gaps(roles, kind, traits, modality),
+        gaps=_may_have_gaps(roles, kind, traits, modality) and not columns.pending_labels,
     )
 
     def chosen(names: Sequence[str]) -> dict[str, Any]:
         return {name: cells[name] for name in names}
 
-    targets = read_targets(chosen(roles.targets), ranked, reading, place, faults)
+    pending = np.zeros_like(ranked)
+    if columns.pending_labels:
+        _check_can_be_pending(kind, columns, modality, faults)
+        pending = ranked & ~has_value(chosen(roles.targets), ranked, kind).any(axis=1)
+    labelled = ranked & ~pending
+    targets = read_targets(chosen(roles.targets), labelled, reading, place, faults)
     if not faults:
         targets = filled(targets, usage, place, faults)
     clusters = _read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
@@ -334,6 +340,8 @@ def _read_rows(
         read[ROW_TIMES] = read_times(
             to_text(cells[columns.time]), columns.time, ranked, place, faults
         )
+    if pending.any():
+        read[ROW_PENDING] = pending.astype(np.float64)
     return {
         "targets": targets.targets,
         "columns": targets.columns,
@@ -348,6 +356,21 @@ def _read_rows(
         "task_names": () if tasks is None else tasks[1],
         "soft_labels": soft_labels,
     }
+
+
+def _check_can_be_pending(
+    kind: PredictionKind, columns: SolutionColumns, modality: Modality, faults: FaultList
+) -> None:
+    """Add a fault where an empty cell may be a label, or labels may arrive that are unknown now."""
+    if kind is PredictionKind.TEXT or modality is not TABLE:
+        message = "An empty cell may be a label of this metric: leave out pending_labels in [data]."
+    elif columns.soft_labels:
+        message = "Labels cannot arrive later where there are soft labels."
+    elif kind is not PredictionKind.VALUE and not columns.classes:
+        message = "Labels that arrive later must be known now: name all of them in [data] classes."
+    else:
+        return
+    faults.add("pending labels", message)
 
 
 def _may_have_gaps(

@@ -150,15 +150,25 @@ def _known(
 ) -> npt.NDArray[np.bool_]:
     """Return ``(n, n_targets)`` whether a ranked row has the value of a target.
 
+    Without gaps every row has all.
+    """
+    if not reading.gaps:
+        return np.ones((len(ranked), len(cells)), dtype=np.bool_)
+    return has_value(cells, ranked, reading.kind)
+
+
+def has_value(
+    cells: Mapping[str, Any], ranked: npt.NDArray[np.bool_], kind: PredictionKind
+) -> npt.NDArray[np.bool_]:
+    """Return ``(n, n_targets)`` whether the cell of a target has a value; true in other rows.
+
     A word such as NA is a label where other labels are texts.
     """
     known = np.ones((len(ranked), len(cells)), dtype=np.bool_)
-    if not reading.gaps:
-        return known
     for at, column in enumerate(cells.values()):
         missing = is_missing(column) & ranked
         others = pc.unique(to_text(column).filter(pa.array(ranked & ~missing))).to_pylist()
-        if reading.kind is not PredictionKind.VALUE and merge_equal_numbers(others) is None:
+        if kind is not PredictionKind.VALUE and merge_equal_numbers(others) is None:
             blank = pc.equal(pc.utf8_trim_whitespace(to_text(column)), "")
             missing &= blank.to_numpy(zero_copy_only=False)
         known[:, at] = ~missing

@@ -21,6 +21,8 @@ def facts_for_participants(competition: CompetitionView) -> tuple[tuple[str, str
         states = {row["phase"]: row["state"] == "ended" for row in competition.phases()}
         ended = states.get(competition.phase, competition.has_ended)
         facts.append(("Ended" if ended else "Deadline", f"{deadline:%Y-%m-%d %H:%M} UTC"))
+    if (pending := competition.pending_labels(private=False)) is not None:
+        facts.append(("Labels", pending.sentence))
     if frozen := competition.frozen_since:
         facts.append(("Board frozen since", f"{frozen:%Y-%m-%d %H:%M} UTC"))
         return tuple(facts)

@@ -146,6 +146,8 @@ class BoardRun:
     """Name -> teams that are also ranked among themselves, as a finding."""
     words: Vocabulary = TEAMS
     """The nouns for what is ranked, and on what."""
+    n_pending: int = 0
+    """The number of further rows of the split whose labels are to arrive."""
     bound: BoundMetric = field(init=False)
     """The metric, bound to the rows of each split on first use."""
 
@@ -354,6 +356,7 @@ class BoardRun:
             greater_is_better=self.metric.greater_is_better,
             split=self.split,
             n_rows=int(rows_of(self.solution, self.split).sum()),
+            n_pending=self.n_pending,
             positive=target.classes[1] if binary and target.classes else None,
             resamples=study.resampled.shape[1] if study else 0,
             resamples_redrawn=resampling.redrawn,

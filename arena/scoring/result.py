@@ -87,6 +87,8 @@ class ScoreResult:
     """Further teams that are not ranked: the same, and ``baseline``, whether each is one."""
     brackets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The brackets of a competition -> their teams."""
+    n_pending: int = 0
+    """The number of further rows of the split whose labels are to arrive."""
     study: Study | None = None
     """Teams, scores and resampled scores of the board, for reports; not in the document."""
     inputs: tuple[tuple[str, str], ...] = ()
@@ -121,7 +123,7 @@ class ScoreResult:
     @property
     def ranked_on(self) -> str:
         """The rows of the ranking, such as ``2,000 private rows`` or ``300 questions``."""
-        return ranked_on(self.n_rows, self.split, self.words)
+        return ranked_on(self.n_rows, self.split, self.words, n_pending=self.n_pending)
 
     def _repr_html_(self) -> str:
         """Return the board with rank bars, for notebooks."""
@@ -142,6 +144,7 @@ class ScoreResult:
             "greater_is_better": self.greater_is_better,
             "split": self.split,
             "n_rows": self.n_rows,
+            **({"n_pending": self.n_pending} if self.n_pending else {}),
             "positive": self.positive,
             "resamples": self.resamples,
             "resamples_redrawn": self.resamples_redrawn,
@@ -235,12 +238,14 @@ def unranked_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [*([] if reference is None else [{**reference, "baseline": True}]), *others]
 
 
-def ranked_on(n_rows: int, split: str, words: Vocabulary = TEAMS) -> str:
-    """Return what a board is ranked on.
+def ranked_on(n_rows: int, split: str, words: Vocabulary = TEAMS, *, n_pending: int = 0) -> str:
+    """Return what a board is ranked on; ``n_pending`` further rows have no label yet.
 
     >>> models = Vocabulary("model", "model", "question")
     >>> ranked_on(2000, "private"), ranked_on(300, "cases", models)
     ('2,000 private rows', '300 questions')
+    >>> ranked_on(40, "private", n_pending=60)
+    '40 of 100 private rows (labels of the others are to arrive)'
 
     A metric that reads whole files has a solution of one row:
 
@@ -249,6 +254,11 @@ def ranked_on(n_rows: int, split: str, words: Vocabulary = TEAMS) -> str:
     """
     if split == "cases":
         return plural(n_rows, words.row)
+    if n_pending:
+        return (
+            f"{n_rows:,} of {n_rows + n_pending:,} {split} rows (labels of the others are to "
+            f"arrive)"
+        )
     return f"the {split} data" if n_rows == 1 else f"{n_rows:,} {split} rows"
 
 

@@ -217,6 +217,7 @@ def given_columns(
         classes=tuple(map(str, classes)),
         no_header=names(no_header),
         positive=None if positive is None else str(positive),
-        row_sets=(),  # only a competition has phases
+        row_sets=(),  # only a competition has phases, and labels that arrive later
+        pending_labels=False,
         **others,
     )

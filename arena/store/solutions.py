@@ -21,6 +21,7 @@ from arena.store.text_codes import insert_texts, select_texts
 from arena.store.timestamps import as_stored
 from arena.types import (
     KNOWN_TARGET,
+    ROW_PENDING,
     ROW_WEIGHTS,
     FloatArray,
     IntArray,
@@ -299,15 +300,17 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
 
 
 def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOutline | None:
-    """Return the solution of a number without its rows, or None."""
+    """Return the solution of a number as it is scored now, without its rows, or None."""
     query = """
         SELECT targets, kind,
-            (SELECT count(*) FROM solution_rows WHERE solution = $1 AND usage = $2),
+            (SELECT count(*) FROM solution_rows AS row WHERE solution = $1 AND usage = $2
+                AND NOT EXISTS (FROM solution_extra AS flag WHERE solution = $1 AND name = $5
+                                AND flag.position = row.position AND value > 0)),
             EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND name = $3),
             EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND starts_with(name, $4))
         FROM solutions WHERE solution = $1
     """
-    given = [number, int(Usage.PUBLIC), ROW_WEIGHTS, KNOWN_TARGET]
+    given = [number, int(Usage.PUBLIC), ROW_WEIGHTS, KNOWN_TARGET, ROW_PENDING]
     rows = cursor.execute(query, given).fetchall()
     if not rows:
         return None

@@ -24,7 +24,7 @@ from starlette.testclient import TestClient
 from arena.competition.answers import ANSWERED
 from arena.competition.competition import Competition
 from arena.competition.finalize import FINAL_CAUSES
-from arena.competition.rebuild import CAUSES
+from arena.competition.rebuild import CAUSES, LABELS_ADDED
 from arena.competition.roster import BRACKET
 from arena.config import CONFIG_NAME, ServerSection, settings_as_toml
 from arena.server.records.layout import Layout, WebSettings
@@ -225,6 +225,14 @@ OF_A_PHASE: dict[str, Fact] = {
     ),
 }  # fmt: skip
 """Facts of a competition with a phase; there the others have the same consequences."""
+PENDING = {"data": {"pending_labels": True, "classes": ["0", "1"]}, "n_labels": N_ROWS - 20}
+OF_PENDING_LABELS: dict[str, Fact] = {
+    "labels arrive": Fact(
+        LABELS_ADDED, lambda c, _: c.add_labels({"id": IDS, "y": TRUTH.astype(str)}) and None,
+        BEFORE, CAUSES[LABELS_ADDED], CAUSES[LABELS_ADDED],
+    ),
+}  # fmt: skip
+"""Facts of a competition in which the last ten public and private rows have no labels."""
 
 NO_FACT = {
     "created", "submission", "submission failed", "submission interrupted", "finalized", "repair",
@@ -335,7 +343,7 @@ READS = {"leaderboard", "submissions", "report", "export"}
 OTHER_COMMANDS = {
     "bracket", "exempt", "pause", "phases", "qualify",
     "resume", "attack", "analyses", "audit", "backup", "bayes-error",
-    "competitors", "demo", "disqualify",
+    "competitors", "demo", "disqualify", "labels",
     "publish", "retract", "withdraw", "finalize", "import", "init", "masks", "mechanisms",
     "metrics", "plan", "plugins", "programs", "runner", "repair", "rank", "replay", "reproduce",
     "rescore",
@@ -354,8 +362,9 @@ def test_every_kind_of_event_has_its_fact() -> None:
     kinds = set(re.findall(recorded + r'"([a-z ]+)"', text))
     for constant in re.findall(recorded + r"([A-Z_]+)\b", text):
         kinds |= set(re.findall(rf'^{constant}\b.* = "([a-z ]+)"', text, re.MULTILINE))
-    assert {fact.kind for fact in FACTS.values()} >= CAUSES.keys() | FINAL_CAUSES.keys()
-    assert kinds - {fact.kind for fact in (*FACTS.values(), *OF_A_PHASE.values())} <= NO_FACT
+    facts = {fact.kind for fact in (*FACTS.values(), *OF_PENDING_LABELS.values())}
+    assert facts >= CAUSES.keys() | FINAL_CAUSES.keys()
+    assert kinds - facts - {fact.kind for fact in OF_A_PHASE.values()} <= NO_FACT
 
 
 def test_every_place_has_its_entry() -> None:
@@ -373,7 +382,7 @@ def test_every_place_has_its_entry() -> None:
 def publish(folder: Path, **sections: Any) -> Path:
     """Make a competition with files and a published result."""
     with create(folder, **SECTIONS, **sections) as competition:
-        if sections:
+        if "phase" in sections:
             competition.qualify("main", ["Ants", "Bees", "Cats"], apply=True)
         for team, right in SENT:
             assert competition.submit(file_right_on(folder, right), team).status == "accepted"
@@ -445,6 +454,20 @@ ONE_OF_EACH_KIND = {fact.kind: name for name, fact in reversed(FACTS.items())}.v
 @pytest.mark.parametrize("name", [*ONE_OF_EACH_KIND, *OF_A_PHASE])
 def test_the_same_follows_in_a_phase(published_in_a_phase: Path, tmp_path: Path, name: str) -> None:
     every_place_shows(published_in_a_phase, tmp_path, {**FACTS, **OF_A_PHASE}[name])
+
+
+@pytest.mark.slow
+def test_every_place_says_which_labels_are_to_arrive(tmp_path: Path) -> None:
+    published = publish(tmp_path / "published", **PENDING)
+    with seen_after(published, tmp_path / "seen", None) as seen:
+        served = {**BOARD, **RESULT}
+        texts = {place: look(seen) for place, look in served.items() if place.startswith("GET")}
+    texts |= {place: look(seen) for place, look in BOARD.items() if place not in texts}
+    texts["leaderboard --private"] = seen.command("leaderboard", "--private")
+    del texts["GET /results"]  # has no rows
+    for place, text in texts.items():
+        assert re.search("are to arrive|pending", text), (place, text)
+    every_place_shows(published, tmp_path / "after", OF_PENDING_LABELS["labels arrive"])
 
 
 def every_place_shows(published: Path, tmp_path: Path, fact: Fact) -> None:

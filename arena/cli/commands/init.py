@@ -263,6 +263,8 @@ def _options_of(competition: Competition) -> str:
 def _say_what_was_made(folder: Path, competition: Competition) -> None:
     usage = competition.solution.usage
     counts = {part: int((usage == part).sum()) for part in Usage}
+    n_pending = int(competition.solution.pending.sum())
+    without_labels = f", {n_pending:,} whose labels are to arrive" if n_pending else ""
     where = shlex.quote(str(folder))
     specification = competition.settings.metric.specification
     asked: Metric = competition.manager.metrics.resolve(specification)
@@ -279,7 +281,8 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         example = shlex.quote(str(folder / SAMPLE_NAME))
         lines = [
             f"Created a competition in {folder}: {counts[Usage.PUBLIC]:,} public rows, "
-            f"{counts[Usage.PRIVATE]:,} private, {counts[Usage.IGNORED]:,} ignored.",
+            f"{counts[Usage.PRIVATE]:,} private, {counts[Usage.IGNORED] - n_pending:,} ignored"
+            f"{without_labels}.",
             f"Give participants {folder / SAMPLE_NAME} and {SAMPLE_NOTE_NAME}, which explains "
             f"its columns; {set_in}",
         ]

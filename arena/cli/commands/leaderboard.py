@@ -27,6 +27,7 @@ from arena.utils.bracket_rows import (
     with_names_of_brackets,
 )
 from arena.utils.formatting import BoardDisplay, released_format
+from arena.utils.pending_labels import PendingLabels
 from arena.utils.questions import ANSWERS, with_answers_as_cells
 from arena.utils.text import csv_cell, printable, shorten
 
@@ -93,10 +94,12 @@ def leaderboard(
             notes = (state, *notes)
         if not private and document["mark"] is not None:
             notes = (_mark_sentence(document["mark"], private=False), *notes)
+        if not private and document["pending_labels"]:
+            notes = (PendingLabels(**document["pending_labels"]).sentence, *notes)
     if as_json:
         print_document(document)
     elif as_csv:
-        _print_csv(document["standings"], _mark_sentence(document["mark"], private=private))
+        _print_csv(document, _mark_sentence(document["mark"], private=private))
     elif result is not None:
         from arena.cli.board import print_board
 
@@ -164,6 +167,7 @@ def _document(
             names = ", ".join(competition.brackets()) or "none"
             raise UsageError(f"There is no bracket {bracket!r}. There are: {names}.")
         standings = rows_of_bracket(standings, bracket)
+    pending = competition.pending_labels(private=private)
     return {
         "schema": "arena/leaderboard/2",
         "title": competition.settings.competition.title,
@@ -176,6 +180,7 @@ def _document(
         "standings": standings,
         "late": [] if private or bracket is not None else competition.late_files(),
         "mark": None if (mark := competition.mark(private=private)) is None else asdict(mark),
+        "pending_labels": None if pending is None else pending._asdict(),
         "head": competition.head(),
     }
 
@@ -230,7 +235,11 @@ def _mark_sentence(mark: Mapping[str, str] | None, *, private: bool) -> str:
     )
 
 
-def _print_csv(standings: Sequence[Row], mark: str) -> None:
+def _print_csv(document: Row, mark: str) -> None:
+    standings: Sequence[Row] = document["standings"]
+    if document["pending_labels"]:
+        sentence = PendingLabels(**document["pending_labels"]).sentence
+        standings = [{**row, "pending_labels": sentence} for row in standings]
     if mark:
         standings = [{**row, "mark": mark} for row in standings]
     standings = with_answers_as_cells(with_names_of_brackets(standings))

@@ -43,28 +43,30 @@ def rescore(
                 solution, apply=apply, workers=where.workers, progress=progress
             )
         stale = apply and competition.outdated() is not None
-    rows = [
-        {
-            "phase": change.phase,
-            "team": change.team,
-            "rank_before": change.rank_before,
-            "rank_after": change.rank_after,
-            "score_before": change.score_before,
-            "score_after": change.score_after,
-        }
-        for change in changes
-    ]
-    if as_json:
-        document = {"schema": "arena/rescore/1", "applied": apply, "changes": rows}
-        print_document(plain_json(document))
-    else:
-        _print_changes(changes)
+    print_changes(changes, applied=apply, as_json=as_json)
+    if not as_json:
         say_note("Applied." if apply else "Nothing was changed; --apply makes the change.")
     if stale:
         say_note("Run arena finalize to compute the private board again.")
 
 
-def _print_changes(changes: Sequence[RankChange]) -> None:
+def print_changes(changes: Sequence[RankChange], *, applied: bool, as_json: bool) -> None:
+    """Print how the ranks and scores of the teams change, as a table or as JSON."""
+    if as_json:
+        rows = [
+            {
+                "phase": change.phase,
+                "team": change.team,
+                "rank_before": change.rank_before,
+                "rank_after": change.rank_after,
+                "score_before": change.score_before,
+                "score_after": change.score_after,
+            }
+            for change in changes
+        ]
+        document = {"schema": "arena/rescore/1", "applied": applied, "changes": rows}
+        print_document(plain_json(document))
+        return
     from rich import box
     from rich.table import Table
 

@@ -180,6 +180,8 @@ class CompetitionFacts:
     """Rows behind the public board."""
     mark: Mapping[str, str] | None = None
     """``time`` and ``cause`` of the last rebuild of the public board."""
+    pending_labels: Mapping[str, int] | None = None
+    """``pending`` and ``n_rows`` of :class:`arena.types.PendingLabels`, for the public board."""
     scores: str = "board"
     """Who sees scores: ``board``, ``own`` or ``hidden``."""
     freeze: str | None = None

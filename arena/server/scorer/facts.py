@@ -30,6 +30,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
     limits, freeze = settings.limits, settings.public.freeze
     display = settings.display(public=True)
     late_until = settings.competition.late_until
+    pending = competition.pending_labels(private=False)
     return CompetitionFacts(
         name=name,
         title=settings.competition.title,
@@ -61,6 +62,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         metric_text=_metric_text(competition),
         public_rows=solution.outline().n_public,
         mark=None if (mark := competition.mark(private=False)) is None else asdict(mark),
+        pending_labels=None if pending is None else pending._asdict(),
         late_until=None if late_until is None else late_until.isoformat(),
         scores=settings.public.scores,
         freeze=None if freeze is None else freeze.isoformat(),

@@ -43,6 +43,7 @@ from arena.server.web.problems import Problem
 from arena.server.web.shared import share
 from arena.utils.bracket_rows import with_names_of_brackets
 from arena.utils.formatting import minute
+from arena.utils.pending_labels import PendingLabels
 from arena.utils.questions import with_answers_as_cells
 from arena.utils.text import csv_cell
 
@@ -188,7 +189,9 @@ def _csv(text: str, name: str) -> Response:
 async def board_csv(call: Call) -> Response:
     """Return the public board as CSV."""
     rows, _etag = call.competition.board(asked_bracket(call), asked_phase(call))
-    mark = call.competition.facts.mark
+    mark, pending = call.competition.facts.mark, call.competition.facts.pending_labels
+    if pending is not None:
+        rows = [{**row, "pending_labels": PendingLabels(**pending).sentence} for row in rows]
     if mark is not None:
         when = minute(mark["time"])
         sentence = f"The scores were released again on {when} UTC: {mark['cause']}."

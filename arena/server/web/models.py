@@ -300,6 +300,9 @@ class Info(BaseModel):
     mark: dict[str, str] | None = Field(
         None, description="When (time) and why (cause) the public board was last released again."
     )
+    pending_labels: dict[str, int] | None = Field(
+        None, description="How many public rows have no label yet (pending) and how many do."
+    )
     phase: str = Field(description="starting, open, closed, finalized or published.")
     columns: list[str]
     rows: int

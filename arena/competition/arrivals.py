@@ -1,0 +1,124 @@
+"""Labels that arrive after the competition was created, where ``[data] pending_labels`` is true.
+
+A row without a label counts in no score. Participants predict it from the beginning. Once its label
+arrives, every submission is scored again and the boards follow, as after a corrected label.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from arena.config import CONFIG_NAME, Settings
+from arena.errors import InputError, UsageError
+from arena.intake import SolutionSource
+from arena.interfaces import Metric
+from arena.interfaces.faults import plural, show
+from arena.scoring.submissions import read_truth
+from arena.types import ROW_PENDING, USAGE_COLUMN, Solution, Usage, usage_names
+from arena.utils.lazy import pc
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """A stored solution after labels arrived."""
+
+    solution: Solution
+    labels: Mapping[str, int]
+    """Their number by the usage of the rows."""
+    sha256: str
+    """The digest of the file."""
+
+    @property
+    def sentence(self) -> str:
+        """How many arrived, and how many rows are without a label still."""
+        pending = int(self.solution.pending.sum())
+        parts = ", ".join(f"{count:,} {usage}" for usage, count in self.labels.items())
+        return (
+            f"{plural(sum(self.labels.values()), 'label')} ({parts}); "
+            f"{plural(pending, 'row')} without a label."
+        )
+
+
+def read_labels(
+    source: SolutionSource, stored: Solution, settings: Settings, metric: Metric
+) -> Solution:
+    """Read a file of ids and labels, in which rows and labels may be missing.
+
+    Raises
+    ------
+    UsageError
+        If the settings do not say that labels arrive later.
+    InputError
+        If the file has faults.
+    """
+    if not settings.data.pending_labels:
+        raise UsageError(
+            f"Every row of this competition has a label. To correct labels, use arena rescore; "
+            f"labels arrive later where {CONFIG_NAME} had pending_labels = true in [data] when the "
+            f"competition was created."
+        )
+    columns = replace(
+        settings.columns,
+        targets=settings.data.target or tuple(target.name for target in stored.targets),
+        usage=USAGE_COLUMN,
+        cluster=None,
+        time=None,
+        tasks=None,
+        weight=None,
+    )
+    return read_truth(source, metric, columns)
+
+
+def with_arrived_labels(stored: Solution, read: Solution) -> Arrival:
+    """Return a stored solution with the labels of a file, which has any of its rows.
+
+    Labels that the solution has already may be repeated.
+
+    Raises
+    ------
+    InputError
+        If an id is unknown, a label differs from one that the solution has, or none is new.
+    """
+    if (read.kind, read.columns, read.targets) != (stored.kind, stored.columns, stored.targets):
+        raise InputError(
+            "The targets of the file are not those of the solution: name the columns as there. "
+            "Nothing was changed."
+        )
+    positions = pc.index_in(read.ids, value_set=stored.ids)
+    if positions.null_count:
+        unknown = read.ids.filter(pc.is_null(positions))
+        raise InputError(
+            f"The solution has no {plural(len(unknown), 'row')} of the file, such as id "
+            f"{show(unknown[0].as_py())}. Nothing was changed."
+        )
+    rows = positions.to_numpy(zero_copy_only=False).astype(np.intp)
+    has_label = ~read.pending & (read.usage != np.uint8(Usage.IGNORED))
+    counts = stored.usage[rows] != np.uint8(Usage.IGNORED)
+    differs = read.truth != stored.truth[rows]
+    differs = differs.reshape(len(rows), -1).any(axis=1)
+    corrected = has_label & counts & differs & ~stored.pending[rows]
+    if corrected.any():
+        first = read.ids[int(corrected.argmax())].as_py()
+        raise InputError(
+            f"The file has another label for {plural(int(corrected.sum()), 'row')} that "
+            f"already has one, such as id {show(first)}. To correct labels, use arena rescore. "
+            f"Nothing was changed."
+        )
+    chosen = has_label & stored.pending[rows]
+    new = rows[chosen]
+    if not len(new):
+        raise InputError("The file has no label for a row that lacks one. Nothing was changed.")
+    truth, pending = stored.truth.copy(), stored.pending
+    truth[new] = read.truth[chosen]
+    pending[new] = False
+    extra = {name: values for name, values in stored.extra.items() if name != ROW_PENDING}
+    if pending.any():
+        extra[ROW_PENDING] = pending.astype(np.float64)
+    names = usage_names(stored.row_sets)
+    labels = Counter(names[code] for code in stored.usage[new])
+    after = replace(stored, truth=truth, extra=extra, sha256=read.sha256)
+    return Arrival(after, dict(sorted(labels.items())), read.sha256)

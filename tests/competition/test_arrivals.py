@@ -1,0 +1,145 @@
+"""Labels that arrive after the competition was created."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.rebuild import CAUSES, LABELS_ADDED
+from arena.competition.verify import verify_bundle
+from arena.config import Settings
+from arena.errors import InputError, UsageError
+from arena.utils.parallel import NoProgress
+from labelled_competition import MANAGER, clock
+from program import run_here, write_csv
+
+N_ROWS = 40
+IDS = [f"r{row}" for row in range(N_ROWS)]
+TRUTH = np.random.default_rng(5).normal(size=N_ROWS).round(3)
+USAGE = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
+KNOWN = np.arange(N_ROWS) < 10
+"""Five public and five private rows."""
+
+
+def write_solution(path: Path, known: Any) -> Path:
+    cells = np.where(known, TRUTH.astype(str), "")
+    write_csv(path, ["id", "y", "Usage"], list(zip(IDS, cells, USAGE, strict=True)))
+    return path
+
+
+def create(folder: Path, known: Any = KNOWN, **keys: Any) -> Competition:
+    return Competition.create(
+        folder / "c",
+        write_solution(folder / "solution.csv", known),
+        Settings.of(metric="mae", mechanism="full", pending_labels=True, **keys),
+        seed=1,
+        manager=MANAGER,
+        clock=clock,
+    )
+
+
+def labels(rows: Any, shift: float = 0.0) -> dict[str, list[Any]]:
+    return {"id": [IDS[row] for row in rows], "y": [str(TRUTH[row] + shift) for row in rows]}
+
+
+def error_on(rows: Any) -> float:
+    """Return the score of a file of zeros."""
+    return float(np.abs(TRUTH[rows]).mean())
+
+
+ZEROS = {"id": IDS, "y": ["0"] * N_ROWS}
+ONES = {"id": IDS, "y": ["1"] * N_ROWS}
+
+
+def test_boards_follow_labels_that_arrive(tmp_path: Path) -> None:
+    public, arrived = USAGE == "Public", np.arange(N_ROWS) < 30
+    with create(tmp_path) as competition:
+        sent = competition.submit(ZEROS, "A")
+        competition.submit(ONES, "B")
+        assert sent.released == pytest.approx(error_on(KNOWN & public))
+        assert competition.pending_labels(private=False) == (15, 5)
+        result = competition.finalize(intervals=False)
+        assert (result.n_rows, result.n_pending) == (5, 15)
+        assert "5 of 20 private rows" in result.ranked_on
+        competition.publish()
+        changes = competition.add_labels(labels(np.flatnonzero(arrived)))  # some are repeated
+        assert {change.team for change in changes if change.rescored} == {"A", "B"}
+        (board,) = (row for row in competition.leaderboard() if row["team"] == "A")
+        assert board["score"] == pytest.approx(error_on(arrived & public))
+        mark = competition.mark(private=False)
+        assert mark is not None
+        assert mark.cause == CAUSES[LABELS_ADDED]
+        assert competition.results()[0]["mark"]["cause"] == CAUSES[LABELS_ADDED]
+        assert competition.pending_labels(private=True) == (5, 15)
+        (event,) = competition.events(LABELS_ADDED)
+        assert event.payload["labels"] == {"private": 10, "public": 10}
+        competition.add_labels(labels(range(N_ROWS)))
+        assert competition.pending_labels(private=True) is None
+        competition.finalize(intervals=False)
+        rows = {row["team"]: row["score"] for row in competition.private_leaderboard()}
+        assert rows["A"] == pytest.approx(error_on(~public))
+        assert competition.audit() == ()
+        competition.export(tmp_path / "export")
+    complete = write_solution(tmp_path / "complete.csv", known=True)
+    assert verify_bundle(tmp_path / "export", complete, MANAGER, NoProgress()) == ()
+    incomplete = tmp_path / "solution.csv"
+    said = verify_bundle(tmp_path / "export", incomplete, MANAGER, NoProgress())
+    assert said[0].startswith("This is not the solution")
+
+
+def test_a_competition_may_begin_without_any_label(tmp_path: Path) -> None:
+    with create(tmp_path, known=False) as competition:
+        sent = competition.submit(ZEROS, "A")
+        assert (sent.status, sent.released) == ("accepted", None)
+        assert competition.leaderboard() == []
+        with pytest.raises(UsageError, match="No private row has a label yet"):
+            competition.finalize()
+        competition.add_labels(labels(range(N_ROWS)))
+        assert competition.leaderboard()[0]["score"] == pytest.approx(error_on(USAGE == "Public"))
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    with create(tmp_path) as competition:
+        head = competition.head()
+        for said, given in {
+            "another label for 2 rows": labels([0, 1, 30], shift=1.0),
+            "no label for a row that lacks one": labels([0, 1]),
+            "no 1 row of the file, such as id 'x'": {"id": ["x"], "y": ["1"]},
+            "more than once|already occurs": {"id": ["r30", "r30"], "y": ["1", "2"]},
+        }.items():
+            with pytest.raises(InputError, match=said):
+                competition.add_labels(given)
+        everything = {**labels(range(N_ROWS)), "Usage": list(USAGE)}
+        with pytest.raises(InputError, match="add those that arrived by arena labels add"):
+            competition.rescore(everything)
+        assert competition.head() == head
+
+
+def test_labels_that_may_arrive_are_known_before(tmp_path: Path) -> None:
+    rows = {"id": ["a", "b", "c"], "y": ["x", "z", ""]}
+    with pytest.raises(InputError, match="name all of them in .data. classes"):
+        Competition.create(tmp_path / "a", rows, metric="accuracy", pending_labels=True)
+    keys: dict[str, Any] = {"metric": "accuracy", "classes": ["x", "z"], "public_share": 0.0}
+    with pytest.raises(InputError, match="target is empty"):
+        Competition.create(tmp_path / "b", rows, **keys)
+    competition = Competition.create(tmp_path / "c", rows, pending_labels=True, **keys)
+    unknown = "'y', which the classes 'x', 'z' do not include"
+    with competition, pytest.raises(InputError, match=unknown):
+        competition.add_labels({"id": ["c"], "y": ["y"]})
+    competition = Competition.create(tmp_path / "d", {"id": [1, 2], "y": [1, 2]}, metric="mae")
+    with competition, pytest.raises(UsageError, match="Every row of this competition has a label"):
+        competition.add_labels({"id": ["1"], "y": ["1"]})
+
+
+@pytest.mark.slow
+def test_the_command_says_what_arrived(tmp_path: Path) -> None:
+    with create(tmp_path) as competition:
+        competition.submit(ZEROS, "A")
+    write_csv(tmp_path / "new.csv", ["id", "y"], [(IDS[row], TRUTH[row]) for row in range(20, 30)])
+    done = run_here("labels", "add", tmp_path / "new.csv", "-C", tmp_path / "c", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "10 labels (5 private, 5 public); 20 rows without a label." in done.stderr
