@@ -12,6 +12,7 @@ the database: nothing that shows faults can show more.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -153,17 +154,40 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "memory": ("memory_mb", "peak_mb"),
 }
 """A figure in ``[programs] show`` -> its column on the board, and its key in a record of a run."""
+FIGURE_COLUMNS = tuple(
+    f"{column}{end}" for column, _ in FIGURES.values() for end in ("", "_low", "_high")
+)
+"""The columns of a board for the figures of a run, and for their ranges over several."""
 
 
-def figures_in(events: Iterable[Event], settings: Settings) -> dict[int, dict[str, float]]:
-    """Return the figures that the board shows, to two digits, of each submission of a program."""
+def figures_in(
+    submissions: Iterable[Event], reruns: Iterable[Event], settings: Settings
+) -> dict[int, dict[str, float]]:
+    """Return the figures that the board shows, to two digits, of each submission of a program.
+
+    ``seconds`` is that of the run that counts. ``seconds_low`` and ``seconds_high`` are the range
+    over all runs, if the program was run again and ended well; the same of ``memory_mb``.
+
+    Parameters
+    ----------
+    submissions, reruns
+        The events of these kinds.
+    """
     chosen = [FIGURES[name] for name in settings.programs.show]
     if not settings.programs.sandbox or not chosen:
         return {}
-    return {
-        submission: {column: two_digits(run[key]) for column, key in chosen}
-        for submission, (_, run) in runs_in(events).items()
-    }
+    again: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for event in reruns:
+        if event.payload["run"]["end"] == "ok":
+            again[event.payload["submission"]].append(event.payload["run"])
+    figures: dict[int, dict[str, float]] = {}
+    for submission, (_, run) in runs_in(submissions).items():
+        own = figures[submission] = {column: two_digits(run[key]) for column, key in chosen}
+        if others := again.get(submission):
+            for column, key in chosen:
+                of_all_runs = [two_digits(one[key]) for one in (run, *others)]
+                own |= {f"{column}_low": min(of_all_runs), f"{column}_high": max(of_all_runs)}
+    return figures
 
 
 def runs_in(events: Iterable[Event]) -> dict[int, tuple[str, Mapping[str, Any]]]:

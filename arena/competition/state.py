@@ -24,7 +24,7 @@ from arena.competition.phases import (
     with_all_rows,
     with_rows,
 )
-from arena.competition.programs import figures_in
+from arena.competition.programs import RERUN, figures_in
 from arena.competition.quota import count_interrupted
 from arena.competition.roster import ROSTER_EVENTS, Roster
 from arena.config import SAMPLE_NAME, Settings
@@ -348,7 +348,8 @@ def public_standings(
         sent=ledger.sent(until),
     )
     if state.settings.programs.sandbox:
-        figures = figures_in(state.store.each_event("submission"), state.settings)
+        kinds = (state.store.each_event("submission"), state.store.each_event(RERUN))
+        figures = figures_in(*kinds, state.settings)
         rows = [{**row, **figures.get(row["submission"], {})} for row in rows]
     return with_answers(state, rows, until)
 

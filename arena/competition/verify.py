@@ -36,7 +36,7 @@ from arena.competition.finalize import (
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.phases import solution_in
-from arena.competition.programs import figures_in
+from arena.competition.programs import FIGURE_COLUMNS, RERUN, figures_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
 from arena.competition.secondary import secondary_metrics
@@ -77,8 +77,7 @@ _FILES = frozenset(
 
 
 _BOARD_COLUMNS = (
-    "rank", "team", "score", "submission", "n_submissions", "baseline", "brackets", "seconds",
-    "memory_mb",
+    "rank", "team", "score", "submission", "n_submissions", "baseline", "brackets", *FIGURE_COLUMNS,
 )  # fmt: skip
 
 
@@ -546,7 +545,11 @@ def _of_public_board(
     yield from _unknown_columns("public.csv", shown, columns)
     roster = claims.roster(finalized=False)
     unranked = set(roster.unranked)
-    figures = figures_in(claims.events, claims.settings.in_phase(claims.phase))
+    figures = figures_in(
+        _events_of(claims, "submission"),
+        _events_of(claims, RERUN),
+        claims.settings.in_phase(claims.phase),
+    )
     sign = -1 if claims.result.get("greater_is_better") else 1
     ranked: dict[str, tuple[float, str]] = {}
     for team in dict.fromkeys(row["team"] for row in counting if row["released"] is not None):

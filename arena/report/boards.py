@@ -128,7 +128,7 @@ def _anything(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-_OPTIONAL = ("brackets", "seconds", "memory_mb")
+_OPTIONAL = ("brackets", "seconds", "seconds_low", "memory_mb", "memory_mb_low")
 """Columns of the public board that a competition may lack."""
 
 

@@ -144,6 +144,20 @@ PUBLIC_COLUMNS = (
     ),
     StandingColumn("brackets", ("brackets",), str, "The brackets of the team.", 4),
     StandingColumn("seconds", ("seconds",), plain, "The running time of its program.", 6),
+    StandingColumn(
+        "seconds of all runs",
+        ("seconds_low", "seconds_high"),
+        plain,
+        "From the shortest to the longest run of its program, where it was run again.",
+        7,
+    ),
     StandingColumn("MB", ("memory_mb",), plain, "The memory that its program needed.", 6),
+    StandingColumn(
+        "MB of all runs",
+        ("memory_mb_low", "memory_mb_high"),
+        plain,
+        "The same over all runs.",
+        7,
+    ),
 )
 """The columns of the public board, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -350,7 +351,7 @@ def test_each_phase_has_inputs_and_limits_of_its_own(
 
 
 def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
-    tmp_path: Path, make: Make, sandbox: ScriptedSandbox
+    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, manager: PluginManager
 ) -> None:
     path = write_program(tmp_path / "main.py", output=GOOD)
     write_csv(tmp_path / "file.csv", ["id", "y"], [(f"r{i}", 0.5) for i in range(N_ROWS)])
@@ -382,6 +383,16 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
         ]
         assert len(competition.events("program rerun")) == n_reruns
         assert len(competition.events("verification")) == 2
+        sandbox.run = lambda job, box: replace(run(job, box), seconds=20.14, peak_mb=345.6)  # type: ignore[method-assign]
+        competition.rerun_program(1)
+        ants = next(row for row in competition.leaderboard() if row["team"] == "ants")
+        ends = {key: ants[key] for key in ants if key.startswith(("seconds", "memory_mb"))}
+        assert ends == {
+            "seconds": 12.0, "seconds_low": 12.0, "seconds_high": 20.0,
+            "memory_mb": 350.0, "memory_mb_low": 350.0, "memory_mb_high": 350.0,
+        }  # fmt: skip
+        competition.export(tmp_path / "export")
+        n_reruns += 1
         assert str(competition.rerun_program(2)) == (
             "Submission 2 of bees: no program wrote it, so that it cannot be run again."
         )
@@ -389,6 +400,8 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
         assert competition.audit() == ()
         with pytest.raises(UsageError, match="no accepted submission 3"):
             competition.rerun_program(3)
+    files = (tmp_path / "export", tmp_path / "solution.csv")
+    assert verify_bundle(*files, manager, NoProgress()) == ()
 
 
 def _writing(outcome: Outcome, text: str) -> Outcome:

@@ -27,7 +27,12 @@ from web_site import NAME, WebSite
 COMPLETE = {"de"}
 """Languages with every text; the others have those of participants' pages, and English else."""
 MOST_OF_PARTICIPANTS = 300
-OF_PROGRAMS = ("records/runs.py", "web/programs.py", "web/templates/submit.html")
+OF_PROGRAMS = (
+    "records/runs.py",
+    "web/programs.py",
+    "web/templates/submit.html",
+    "web/templates/board.html",
+)
 """Files whose texts are in every language."""
 ROOT = Path(arena.server.__file__).parent
 KEYWORDS = dict.fromkeys(("_", "gettext", "RefusedError", "NameTakenError", "TrialLimitError")) | {
