@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces.faults import plural
+from arena.programs.figures import two_digits
 from arena.simulation.requests import QueuePlanRequest
 from arena.types import FloatArray
 from arena.utils.tabular import as_json
@@ -71,13 +72,13 @@ class QueuePlan:
             fewest = int(self.programs * self.minutes / _DAY) + 1
             return f"With {machines} the queue grows every day: use at least {fewest:,}."
         mean, most = (
-            f"{_two_digits(low)} to {_two_digits(high)}"
+            f"{two_digits(low or 0):,g} to {two_digits(high or 0):,g}"
             for low, high in ((waits.mean_low, waits.mean_high), (waits.most_low, waits.most_high))
         )
         return (
             f"With {machines} a program waits {mean} minutes on average, and 95% of them wait at "
             f"most {most} minutes. If those of a day come at once, the last one has run after "
-            f"{_two_digits(waits.at_once / 60)} hours."
+            f"{two_digits(waits.at_once / 60):,g} hours."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,10 +129,6 @@ def plan_queue(request: QueuePlanRequest) -> QueuePlan:
         hours=request.hours,
         waits=tuple(waits_with(machines) for machines in sorted(set(request.machines))),
     )
-
-
-def _two_digits(number: float | None) -> str:
-    return f"{float(f'{number:.2g}'):,g}"
 
 
 def waiting_times(
