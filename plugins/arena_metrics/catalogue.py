@@ -32,6 +32,7 @@ _CLASSES = {
     "quantile_loss": "regression:QuantileLoss",
     "mase": "forecasts:Mase",
     "rmsse": "forecasts:Rmsse",
+    "wrmsse": "wrmsse:Wrmsse",
     "owa": "forecasts:OverallWeightedAverage",
     "wis": "forecasts:WeightedIntervalScore",
     "crps": "forecasts:SampleCrps",
@@ -54,6 +55,8 @@ _CLASSES = {
     "concordance_index": "survival:ConcordanceIndex",
     "dice": "segmentation:Dice",
     "iou": "segmentation:IntersectionOverUnion",
+    "panoptic_quality": "instances:PanopticQuality",
+    "instance_f1": "instances:InstanceF1",
     "surface_dice": "surfaces:SurfaceDice",
     "hausdorff": "surfaces:Hausdorff",
 }
@@ -74,6 +77,7 @@ METRICS = (
 MODALITIES = (
     Deferred("row sets", "arena_metrics.modalities:RowSets"),
     Deferred("boxes", "arena_metrics.modalities:Boxes"),
+    Deferred("instances", "arena_metrics.modalities:Instances"),
     Deferred("masks", "arena_metrics.modalities:Masks"),
     Deferred("several numbers", "arena_metrics.forecasts:SeveralNumbers"),
     Deferred("retrieval", "arena_metrics.retrieval:Retrieval"),

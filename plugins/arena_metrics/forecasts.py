@@ -362,7 +362,7 @@ class Rmsse(_Scaled):
 
     A row is a series with a target column for each step of its horizon; the column ``scale`` of
     the solution is the mean squared error of the naive forecast on its training part. With
-    ``--weight`` (the value of the series) this is the weighted error, WRMSSE, of one level.
+    ``--weight`` (the value of the series) this is ``wrmsse`` of one level.
 
     Examples
     --------

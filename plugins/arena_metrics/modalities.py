@@ -57,6 +57,14 @@ class Boxes(RowSets):
 
 
 @dataclass(frozen=True)
+class Instances(RowSets):
+    """The objects of an image: an id has a row with a run-length encoded mask for each."""
+
+    name = "instances"
+    public_columns = SHAPE_COLUMNS
+
+
+@dataclass(frozen=True)
 class Masks(Modality):
     """Run-length encoded masks, also read from a folder or ZIP archive with a file for each id."""
 
@@ -119,4 +127,5 @@ class WholeFile(Modality):
     has_rows = False
 
 
-ROW_SETS, BOXES, MASKS, WHOLE_FILE = RowSets(), Boxes(), Masks(), WholeFile()
+ROW_SETS, BOXES, INSTANCES = RowSets(), Boxes(), Instances()
+MASKS, WHOLE_FILE = Masks(), WholeFile()

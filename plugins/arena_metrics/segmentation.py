@@ -59,13 +59,14 @@ class MaskMetric(Pointwise):
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo
     ) -> Iterable[Fault]:
         """Yield the cells that are not a run-length encoded mask."""
-        return _faults_of_masks(predictions, competition)
+        for column, name in enumerate(competition.columns):
+            yield from faults_of_masks(predictions[:, column], competition.ids, name)
 
     def faults_of_truth(
         self, truth: npt.NDArray[Any], competition: CompetitionInfo
     ) -> Iterable[Fault]:
         """Yield the cells of a solution that are not a run-length encoded mask."""
-        return _faults_of_masks(truth, competition)
+        return self.faults(truth, competition)
 
     def example(
         self, n_rows: int, n_submissions: int, rng: np.random.Generator
@@ -75,19 +76,14 @@ class MaskMetric(Pointwise):
         return truth, np.where(rng.random(shape) < 0.4, truth, _draw_masks(shape, rng))
 
 
-def _faults_of_masks(masks: npt.NDArray[Any], competition: CompetitionInfo) -> Iterable[Fault]:
-    """Yield the cells of ``(n, k)`` texts that are not a run-length encoded mask."""
+def faults_of_masks(masks: npt.NDArray[Any], ids: Any, column: str) -> Iterable[Fault]:
+    """Yield those of ``(n,)`` texts of a column that are not a run-length encoded mask."""
     engine = choose_engine(_CELLS_PER_ROW_WEIGHT * masks.size)
     codes, runs = engine.check_runs(cells_of(masks))
-    for cell in np.flatnonzero(codes).tolist():
-        row, column = divmod(cell, masks.shape[1])
-        kind, problem = _FAULTS[codes[cell] - 1]
-        yield Fault(
-            kind,
-            f"Run {runs[cell]:,} of the mask {problem}",
-            id=competition.ids[row].as_py(),
-            column=competition.columns[column],
-        )
+    for row in np.flatnonzero(codes).tolist():
+        kind, problem = _FAULTS[codes[row] - 1]
+        message = f"Run {runs[row]:,} of the mask {problem}"
+        yield Fault(kind, message, id=ids[row].as_py(), column=column)
 
 
 def _draw_masks(shape: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[Any]:

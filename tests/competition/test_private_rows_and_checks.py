@@ -72,6 +72,12 @@ CASES: Mapping[str, Case] = {
         {"xmin": "0000", "ymin": "0000", "xmax": "9999", "ymax": "9999", "label": "bzba"},
         {},
     ),
+    "objects": (
+        "panoptic_quality",
+        {"mask": ["1 3", "2 2", "", "5 1"], "class": "aabb"},
+        {"mask": ["9 9", "", "3 3", "7 100"], "class": "bzba"},
+        {},
+    ),
     "several numbers": ("crps", {"y": [1, 2, 3, 4]}, {"y": [1e9, -5, 0.5, 7]}, {}),
     "documents of queries": (
         "trec_map",

@@ -22,8 +22,8 @@ _EDGES = np.array([-3.0, -1.0, -0.0, 0.0, 1e-300, 0.25, 0.5, 0.5, 1.0, 7.0])
 
 PROBLEMS_OF_THEIR_OWN = {
     *("ndcg_at_k", "map_at_k", "dice", "iou", "surface_dice", "hausdorff"),
-    "mean_average_precision",
-    *("mase", "rmsse", "owa", "wis", "crps", "interval_coverage_error"),
+    *("mean_average_precision", "panoptic_quality", "instance_f1"),
+    *("mase", "rmsse", "wrmsse", "owa", "wis", "crps", "interval_coverage_error"),
     *("class_weighted_log_loss", "ams", "eer", "min_dcf"),
     *("trec_map", "trec_ndcg", "trec_mrr", "trec_recall"),
     *("exact_match", "token_f1", "word_error_rate", "bleu", "chrf"),

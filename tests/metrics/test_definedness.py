@@ -26,7 +26,7 @@ N_ROWS = 24
 LABELS, VALUES = PredictionKind.LABEL, PredictionKind.VALUE
 OTHER_PROBLEMS = (
     *("ndcg_at_k", "map_at_k", "dice", "iou", "surface_dice", "hausdorff"),
-    "mean_average_precision",
+    *("mean_average_precision", "panoptic_quality", "instance_f1"),
 )
 """Metrics of groups and of texts, which are drawn in another way below."""
 WORDS = ("a", "bé", "日本", "1", "2", "9" * 18, "-1", "0", "", "\0", "\u202e", "a" * 300)

@@ -23,7 +23,7 @@ LOWER = {
     *("mase", "rmsse", "wis", "crps"),
 }
 LOWER_STATISTICS = {
-    *("owa", "interval_coverage_error", "class_weighted_log_loss", "word_error_rate"),
+    *("owa", "wrmsse", "interval_coverage_error", "class_weighted_log_loss", "word_error_rate"),
 }
 LOWER_AT_A_THRESHOLD = {"eer", "min_dcf"}
 POINTWISE = {
@@ -34,6 +34,7 @@ STATISTICS = {
     *("balanced_accuracy", "f1", "mcc", "quadratic_weighted_kappa", "roc_auc"),
     *("average_precision", "gini", "r2", "pearson", "spearman"),
     *("ndcg_at_k", "concordance_index", "bleu", "chrf", *LOWER_STATISTICS),
+    *("panoptic_quality", "instance_f1"),
 }
 AS_A_WHOLE = {"mean_average_precision", *LOWER_AT_A_THRESHOLD, "ams"}
 

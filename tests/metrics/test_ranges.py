@@ -23,6 +23,7 @@ NEVER_WORST = {"average_precision", "word_error_rate"}
 ELSEWHERE = {
     *("ams", "class_weighted_log_loss", "crps", "interval_coverage_error", "mase", "ndcg_at_k"),
     *("owa", "rmsse", "wis", "dice", "hausdorff", "iou", "map_at_k", "mean_average_precision"),
+    *("instance_f1", "panoptic_quality", "wrmsse"),
     *("surface_dice", "trec_map", "trec_mrr", "trec_ndcg", "trec_recall"),
 }
 """Metrics that need groups, images or several columns: see the tests of their modules."""
