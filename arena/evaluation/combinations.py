@@ -38,7 +38,7 @@ from arena.evaluation.scores import (
     weighted_means,
 )
 from arena.evaluation.served_kinds import Conversion, common_kind, conversion
-from arena.evaluation.shared_weights import weights_on
+from arena.evaluation.shared_weights import keep_sizes, weights_on
 from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.interfaces import (
     BaseMetric,
@@ -125,6 +125,8 @@ class Part:
     """The positions of its rows; None: all."""
     convert: Conversion | None = None
     """Converts predictions to those of its metric; None: they need no conversion."""
+    row_factors: FloatArray | None = None
+    """``(n,)`` factors of the weights of rows; None: they have none."""
 
     def of_rows(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return an array ``(n, …)`` on the rows of the part."""
@@ -474,21 +476,25 @@ class _Resampled(CombinedMetric):
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
         """Return ``(m, B)`` combined scores under each column of counts."""
-        parts = _as_few_products(self._bound()) if self.combination.is_mean else self.parts
-        scores = [
-            resample_block(
-                part.metric,
-                part.of_rows(truth),
-                part.of_block(predictions),
-                weights_on(part.rows, weights),
-            )
-            for part in parts
-        ]
+        parts = self._bound()
+        if self.combination.is_mean:
+            fixed = self.tasks is not None and keep_sizes(self.tasks, weights)
+            parts = _as_few_products(parts, self.tasks if fixed else None)
+        scores = [_resampled_part(part, truth, predictions, weights) for part in parts]
         combined = replace(self, parts=parts).combine(np.array(scores))
         if self.baseline is None:
             return combined
         single = self.baseline[np.newaxis]
         return combined / replace(self, baseline=None).resample(truth, single, weights)
+
+
+def _resampled_part(
+    part: Part, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
+) -> FloatArray:
+    own_truth, own, metric = part.of_rows(truth), part.of_block(predictions), part.metric
+    if part.row_factors is not None and isinstance(metric, HasRowValues):
+        return weighted_means(metric, own_truth, own, weights, part.row_factors)
+    return resample_block(metric, own_truth, own, weights_on(part.rows, weights))
 
 
 class _Worst(_Resampled):
@@ -689,11 +695,15 @@ class _WeightedRowMean(PointwiseMetric):
         return values
 
 
-def _as_few_products(parts: Sequence[Part]) -> tuple[Part, ...]:
+def _as_few_products(parts: Sequence[Part], tasks: IntArray | None) -> tuple[Part, ...]:
     """Return parts with the same mean: those that are means of the same rows become one.
 
-    One product of row values with the weights of the resamples then serves all of them.
+    One product of row values with the weights of the resamples then serves all of them. Where the
+    ``(n,)`` codes of tasks are given, every resample has as many rows of a task as the task has:
+    then means of the rows of all tasks become one, too.
     """
+    if tasks is not None and any(_is_plain_mean(part.metric) for part in parts):
+        return _over_tasks(parts, tasks)
     joined: dict[Any, list[Part]] = {}
     others = []
     for part in parts:
@@ -712,6 +722,24 @@ def _as_few_products(parts: Sequence[Part]) -> tuple[Part, ...]:
         )
         joint.append(Part("", mean, total, of_rows[0].rows))
     return (*joint, *others)
+
+
+def _over_tasks(parts: Sequence[Part], tasks: IntArray) -> tuple[Part, ...]:
+    """Return parts with the same mean, of which one has all means of rows, over all tasks.
+
+    A weight is that of a metric times that of a task: the metrics are summed row by row, and a row
+    of a task with n_c rows has the weight of the task over n_c as a factor.
+    """
+    plain = [part for part in parts if _is_plain_mean(part.metric)]
+    counts = np.bincount(tasks)
+    weights = np.array([part.weight for part in plain]).reshape(len(counts), -1)
+    of_metrics = zip(plain, weights.sum(axis=0) / weights.sum(), strict=False)
+    mean = _WeightedRowMean(
+        tuple(replace(part, rows=None, weight=weight) for part, weight in of_metrics)
+    )
+    factors = (weights.sum(axis=1) / counts)[tasks]
+    others = [part for part in parts if not _is_plain_mean(part.metric)]
+    return Part("", mean, float(weights.sum()), row_factors=factors), *others
 
 
 def _as_slice(rows: IntArray) -> IntArray | slice:

@@ -65,6 +65,28 @@ def weights_on(rows: IntArray | slice | None, weights: WeightArray) -> WeightArr
     return derived_once(weights, _Rows(rows.tobytes()))
 
 
+def keep_sizes(strata: IntArray, weights: WeightArray) -> bool:
+    """Return whether the counts of the rows of each stratum sum to its size in every resample.
+
+    >>> import numpy as np
+    >>> keep_sizes(np.array([0, 1, 1]), np.array([[1, 1], [2, 0], [0, 1]], dtype=np.uint8))
+    False
+    """
+    return derived_once(weights, _KeepsSizes(strata.tobytes()))
+
+
+@dataclass(frozen=True, slots=True)
+class _KeepsSizes:
+    """Tells whether weights keep the sizes of strata; equal to another one of the same strata."""
+
+    strata: bytes
+
+    def __call__(self, weights: WeightArray) -> bool:
+        strata = np.frombuffer(self.strata, dtype=np.intp)
+        each = (np.flatnonzero(strata == code) for code in np.unique(strata))
+        return all((weights[rows].sum(axis=0) == len(rows)).all() for rows in each)
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """Takes rows of an array; equal to another one of the same rows."""

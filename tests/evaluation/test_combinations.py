@@ -12,6 +12,7 @@ import pytest
 
 from arena.errors import MetricError, UsageError
 from arena.evaluation.binding import bind
+from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.combinations import (
     COMBINATIONS,
     Combination,
@@ -22,6 +23,7 @@ from arena.evaluation.combinations import (
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import influence_values, score_under_weights
 from arena.evaluation.served_kinds import common_kind, conversion
+from arena.evaluation.shared_weights import keep_sizes
 from arena.interfaces import HasInfluenceValues, HasRowValues, kinds_of
 from arena.plugin.manager import PluginManager
 from arena.scoring.score import score
@@ -122,6 +124,24 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
     assert metric.greater_is_better == (how != "mean_rank" and larger)
     if how != "mean_rank":
         assert metric.score(data.truth, block[0], counts[:, 2]) == pytest.approx(found[0, 2])
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("how", ["mean", "rows"])
+@pytest.mark.parametrize(
+    ("names", "weights"), [(("brier", "log_loss"), {"b": 3.0}), (("accuracy", "roc_auc"), {})]
+)
+def test_tasks_of_fixed_sizes_are_one_product_with_the_same_mean(
+    how: str, names: Any, weights: Any
+) -> None:
+    data = solution()
+    block = probabilities(data.truth)
+    metric = combined(names, how, weights, data, by_task=True)
+    counts = draw_resamples(N, 5, 0, strata=data.tasks).weights
+    assert keep_sizes(metric.tasks, counts)
+    expected = metric.combine(scores_of_parts(metric, data.truth, ArrayPredictions(block), counts))
+    found = score_under_weights(metric, data.truth, ArrayPredictions(block), counts)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
 @pytest.mark.few(4)
