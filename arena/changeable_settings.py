@@ -2,12 +2,12 @@
 
 A web process that is taken over must not be able to end a competition, read a label or run another
 program. So the metric, the data, the mechanism, plugins, paths of files and where people sign in
-are changed in ``competition.toml`` only, and a deadline is moved later only.
+are changed in ``competition.toml`` only, and a deadline or the end of a phase is moved later only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
@@ -44,8 +44,43 @@ CHANGEABLE: Mapping[str, Kind] = {
     "server.smtp_from": "text",
 }
 """The key with its section -> what its values are."""
+OF_A_PHASE: Mapping[str, Kind] = {"start": "time", "end": "time"}
+"""The same for the keys of ``[phase.NAME]``."""
+_DATES = ("competition.start", "competition.deadline", "competition.late_until")
 LONGEST_TEXT = 20_000
 """Characters of a page or of the rules, with which a form is no larger than it may be."""
+
+
+def changeable(phases: Iterable[str] = ()) -> dict[str, Kind]:
+    """Return the settings that can be changed in a competition with these phases.
+
+    Phases have dates of their own, instead of those of the whole competition.
+
+    >>> keys = changeable(["dev"])
+    >>> "phase.dev.end" in keys, "competition.deadline" in keys
+    (True, False)
+    """
+    of_phases = {
+        f"phase.{phase}.{name}": kind for phase in phases for name, kind in OF_A_PHASE.items()
+    }
+    left_out = _DATES if of_phases else ()
+    return {key: kind for key, kind in CHANGEABLE.items() if key not in left_out} | of_phases
+
+
+def kind_of(key: str) -> Kind:
+    """Return what the values of a setting are that can be changed; ``KeyError`` for others."""
+    if key.startswith("phase."):
+        return OF_A_PHASE[key.rpartition(".")[2]]
+    return CHANGEABLE[key]
+
+
+def ends_the_competition(key: str) -> bool:
+    """Return whether a setting is the time after which private scores may be shown.
+
+    >>> ends_the_competition("phase.dev.end"), ends_the_competition("competition.start")
+    (True, False)
+    """
+    return key == "competition.deadline" or (key.startswith("phase.") and key.endswith(".end"))
 
 
 def choices(key: str) -> tuple[str, ...]:
@@ -75,7 +110,7 @@ def read_value(key: str, text: str) -> Any:
     >>> read_value("competition.deadline", "2027-01-05 12:00")
     '2027-01-05T12:00:00+00:00'
     """
-    text, kind = text.strip(), CHANGEABLE[key]
+    text, kind = text.strip(), kind_of(key)
     if kind == "flag":
         return text == "yes"
     if kind == "list":

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from arena.changeable_settings import CHANGEABLE, LONGEST_TEXT
+from arena.changeable_settings import LONGEST_TEXT, changeable, ends_the_competition
 from arena.competition.epochs import view_settings
 from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_of_document
@@ -68,7 +68,7 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
     """
     path = state.folder / CONFIG_NAME
     content = path.read_text(encoding="utf-8")
-    written, said = _with_changes(content, changes, is_final=bool(state.events("finalized")))
+    written, said = _with_changes(state, content, changes)
     wanted = settings_of_document(tomllib.loads(written), path)
     try:
         _check(state, wanted)
@@ -85,7 +85,7 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
 
 
 def _with_changes(
-    content: str, changes: Mapping[str, Any], *, is_final: bool
+    state: CompetitionState, content: str, changes: Mapping[str, Any]
 ) -> tuple[str, list[str]]:
     """Return the text of ``competition.toml`` with the changes, and a clause on each of them."""
     import tomlkit
@@ -93,28 +93,42 @@ def _with_changes(
     said: list[str] = []
     document: Any = tomlkit.parse(content)
     current = Settings.model_validate(tomllib.loads(content))
+    kinds = changeable(current.phase)
     for key, (before, asked) in changes.items():
-        if key not in CHANGEABLE:
+        if key not in kinds:
             raise UsageError(f"{key} is changed in {CONFIG_NAME} only.")
-        section, _, name = key.partition(".")
-        now = _json(getattr(getattr(current, section), name))
-        after = _as_time(asked) if CHANGEABLE[key] == "time" else asked
+        section, _, name = key.rpartition(".")
+        now = _json(_value(current, section, name))
+        after = _as_time(asked) if kinds[key] == "time" else asked
         if now == _json(after):  # it was written before an interruption
             continue
         if now != before:
             raise UsageError(
                 f"{key} is {_shown(now)} by now, not {_shown(before)}: load the page again."
             )
-        if key == "competition.deadline":
-            _check_deadline(current.competition.deadline, after, is_final=is_final)
-        if section not in document:
-            document[section] = tomlkit.table()
+        if ends_the_competition(key):
+            board = state.in_phase(section.removeprefix("phase.")) if current.phase else state
+            is_final = bool(board.events("finalized"))
+            _check_deadline(_value(current, section, name), after, is_final=is_final)
+        table = document
+        for part in section.split(".", maxsplit=1):
+            if part not in table:
+                table[part] = tomlkit.table()
+            table = table[part]
         if after is None:
-            document[section].pop(name, None)
+            table.pop(name, None)
         else:
-            document[section][name] = after
+            table[name] = after
         said.append(f"{key}: {_shown(now)} -> {_shown(_json(after))}")
     return tomlkit.dumps(document), said
+
+
+def _value(settings: Settings, section: str, name: str) -> Any:
+    """Return the value of a setting; that of a phase may be the default for all phases."""
+    if section.startswith("phase."):
+        dates = settings.in_phase(section.removeprefix("phase.")).competition
+        return dates.deadline if name == "end" else dates.start
+    return getattr(getattr(settings, section), name)
 
 
 def _check_deadline(before: datetime | None, after: datetime | None, *, is_final: bool) -> None:

@@ -110,6 +110,28 @@ def test_the_first_deadline_is_set_in_the_file_and_none_moves_after_the_end(tmp_
         assert (first[0], "first deadline" in first[1]) == ("refused", True)
 
 
+@pytest.mark.slow
+def test_a_phase_is_extended_in_its_own_section(tmp_path: Path) -> None:
+    phases = {"dev": {"end": DEADLINE}, "final": {"start": LATER}}
+    create(tmp_path, competition={"deadline": "2027-01-01T00:00:00Z"}, phase=phases).close()
+    with reopen(tmp_path) as competition:
+        moved = ask(competition, {
+            "phase.dev.end": [DEADLINE, LATER], "phase.dev.start": [None, "2026-01-01T00:00:00Z"],
+            "phase.final.end": ["2027-01-01T00:00:00+00:00", "2027-02-01T00:00:00+00:00"],
+        })  # fmt: skip
+        assert (moved[0], "phase.dev.end" in moved[1]) == ("done", True), moved
+        wanted = read_settings(tmp_path / "c" / CONFIG_NAME)
+        assert wanted.in_phase("dev").competition.deadline == datetime(2026, 12, 8, tzinfo=UTC)
+        assert wanted.in_phase("final").competition.deadline == datetime(2027, 2, 1, tzinfo=UTC)
+        for key, times in (
+            ("phase.dev.end", [LATER, DEADLINE]),
+            ("phase.none.end", [None, LATER]),
+            ("phase.dev.rows", [None, LATER]),
+            ("competition.deadline", ["2027-01-01T00:00:00+00:00", "2028-01-01T00:00:00+00:00"]),
+        ):
+            assert ask(competition, {key: times})[0] == "refused", key
+
+
 def test_every_setting_is_on_the_page_and_exists() -> None:
     on_the_page = [key for _title, keys in GROUPS for key, _label in keys]
     assert (len(on_the_page), set(on_the_page)) == (len(CHANGEABLE), set(CHANGEABLE))

@@ -59,6 +59,29 @@ def test_a_change_is_previewed_and_asked_for(site: WebSite) -> None:
     assert host.post(PAGE, data={**fields, "kind": "apply"}).status_code == 403
 
 
+def test_the_dates_of_phases_stand_for_those_of_the_competition(site: WebSite) -> None:
+    names = {"start": None, "end": DEADLINE}
+    site.scorer.publish(replace(site.facts, deadline=DEADLINE, phases=(
+        {**dict.fromkeys(("board_metric", "metric", "state"), ""), "phase": "dev", **names},
+    )))  # fmt: skip
+    host = site.browser(site.person("Org", organiser=True))
+    page = host.get(PAGE).text
+    assert ('name="phase.dev.end" value="2030-01-01 00:00"' in page) is True
+    assert "competition.deadline" not in page
+    fields = {"phase.dev.end": "2030-01-02", "phase.dev.start": "2029-01-01", "kind": "apply"}
+    assert host.post(PAGE, data=fields).status_code == 303
+    assert asked(site)[0]["changes"] == {
+        "phase.dev.end": [DEADLINE, "2030-01-02T00:00:00+00:00"],
+        "phase.dev.start": [None, "2029-01-01T00:00:00+00:00"],
+    }
+    for wrong in (
+        {"phase.dev.end": "2029-12-31"},
+        {"phase.dev.end": ""},
+        {"phase.x.end": "2031-01-01"},
+    ):
+        assert host.post(PAGE, data={**wrong, "kind": "apply"}).status_code == 422
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -9,7 +9,14 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from arena.changeable_settings import CHANGEABLE, LONGEST_TEXT, choices, read_value
+from arena.changeable_settings import (
+    LONGEST_TEXT,
+    changeable,
+    choices,
+    ends_the_competition,
+    kind_of,
+    read_value,
+)
 from arena.server.records.intake import Request
 from arena.server.web import actions, models
 from arena.server.web.body import read_fields
@@ -60,10 +67,14 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 def current_settings(call: Call) -> dict[str, Any]:
     """Return the value of each setting that can be changed here, as JSON; None: not set."""
     facts = call.competition.facts
+    phases = {f"phase.{phase['phase']}": phase for phase in facts.phases}
     values: dict[str, Any] = {}
-    for key in CHANGEABLE:
-        section, _dot, name = key.partition(".")
-        value = getattr(facts.server if section == "server" else facts, name)
+    for key in changeable(facts.phase_names):
+        section, _dot, name = key.rpartition(".")
+        if section in phases:
+            value = phases[section][name]
+        else:
+            value = getattr(facts.server if section == "server" else facts, name)
         values[key] = list(value) if isinstance(value, tuple) else value
     return values
 
@@ -78,7 +89,7 @@ def changed_settings(call: Call, wanted: Mapping[str, Any]) -> dict[str, list[An
     """Return ``key: [before, after]`` of the settings that differ; 422 for one that cannot."""
     current = current_settings(call)
     for key in wanted:
-        if key not in CHANGEABLE:
+        if key not in current:
             raise _by_hand_only(key)
     values = {key: _in_utc(key, value) for key, value in wanted.items()}
     changes = {key: [current[key], value] for key, value in values.items() if value != current[key]}
@@ -86,8 +97,8 @@ def changed_settings(call: Call, wanted: Mapping[str, Any]) -> dict[str, list[An
     if of_mail and not call.site.accounts.account(call.account.account).organiser:
         # The mail server is sent a password, which belongs to all competitions of this server.
         raise _by_hand_only(of_mail)
-    deadline = changes.get("competition.deadline")
-    if deadline is not None and (not all(deadline) or deadline[1] <= deadline[0]):
+    ends = [times for key, times in changes.items() if ends_the_competition(key)]
+    if any(not all(times) or times[1] <= times[0] for times in ends):
         raise Problem(
             422,
             _(
@@ -104,7 +115,7 @@ def _by_hand_only(key: str) -> Problem:
 
 def _in_utc(key: str, value: Any) -> Any:
     """Return a value; a time as the facts have it."""
-    if value is None or CHANGEABLE[key] != "time":
+    if value is None or kind_of(key) != "time":
         return value
     try:
         return read_value(key, str(value))
@@ -175,7 +186,7 @@ def _typed(key: str, value: Any) -> str:
     >>> _typed("competition.deadline", "2026-12-05T12:00:00+00:00")
     '2026-12-05 12:00'
     """
-    if value and CHANGEABLE[key] == "time":
+    if value and kind_of(key) == "time":
         text = datetime.fromisoformat(value).astimezone(UTC).replace(tzinfo=None).isoformat(" ")
         return text.removesuffix(":00")
     if isinstance(value, bool):
@@ -195,8 +206,17 @@ async def _show(
     fields, texts = fields or {}, current_texts(call)
     if page := "".join(filter(_may_name, fields.get("new-page", "")))[:80]:
         texts.setdefault(f"pages/{page}.md", "")
-    settings = current_settings(call).items()
-    values = {key: fields.get(key, _typed(key, value)) for key, value in settings}
+    values = {
+        key: fields.get(key, _typed(key, value)) for key, value in current_settings(call).items()
+    }
+    groups = [(_(title), [(key, _(label)) for key, label in keys]) for title, keys in GROUPS]
+    phases = [
+        (
+            f"{_('Phase')} {name}",
+            [(f"phase.{name}.start", _("Start")), (f"phase.{name}.end", _("End"))],
+        )
+        for name in call.competition.facts.phase_names
+    ]
     return render(
         call.site,
         call.request,
@@ -205,14 +225,17 @@ async def _show(
         status=status,
         problem=problem,
         groups=[
-            (_(title), [(key, _(label), CHANGEABLE[key], values[key]) for key, label in keys])
-            for title, keys in GROUPS
+            (
+                title,
+                [(key, label, kind_of(key), values[key]) for key, label in keys if key in values],
+            )
+            for title, keys in [groups[0], *phases, *groups[1:]]
         ],
         choices=choices,
         texts={name: fields.get(name, text) for name, text in texts.items()},
         longest=LONGEST_TEXT,
         lines=lines,
-        sent={name: text for name, text in fields.items() if name in CHANGEABLE or _is_text(name)},
+        sent={name: text for name, text in fields.items() if name in values or _is_text(name)},
     )
 
 
@@ -224,14 +247,14 @@ def _may_name(mark: str) -> bool:
     return mark.isascii() and (mark.isalnum() or mark in "-_")
 
 
-def _of_form(fields: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _of_form(call: Call, fields: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     settings: dict[str, Any] = {}
     labels = {key: label for _title, keys in GROUPS for key, label in keys}
-    for key in CHANGEABLE.keys() & fields.keys():
+    for key in changeable(call.competition.facts.phase_names).keys() & fields.keys():
         try:
             settings[key] = read_value(key, fields[key])
         except ValueError:
-            raise _no_value(_(labels[key]), fields[key]) from None
+            raise _no_value(_(labels.get(key, key)), fields[key]) from None
     return settings, {name: text for name, text in fields.items() if _is_text(name)}
 
 
@@ -244,7 +267,7 @@ async def _change(call: Call) -> Response:
     @refusals_on(show)
     async def act(call: Call) -> Response:
         fields.update(await read_fields(call.request, call.competition.limits))
-        settings, texts = _of_form(fields)
+        settings, texts = _of_form(call, fields)
         if fields.get("kind") == "apply":
             request = change(call, settings, texts)
             return RedirectResponse(f"/{call.competition.name}/submissions/{request.request}", 303)
