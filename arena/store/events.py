@@ -311,8 +311,9 @@ class TimeCheck:
 
     A request of a queue has the time at which it came in. It is recorded later, so it may be before
     other events, but not before an earlier request. An event whose time the organiser gave
-    (:data:`DATED`) is not compared. A submission that a program wrote has the time at which the
-    program was received. Differences up to :data:`INEXACT` are none.
+    (:data:`DATED`) is not compared, nor is a program of the queue: it is recorded after its trial,
+    and that of one which came later may end earlier. A submission that a program wrote has the time
+    at which the program was received. Differences up to :data:`INEXACT` are none.
     """
 
     def __init__(self) -> None:
@@ -339,6 +340,8 @@ class TimeCheck:
                 )
             return
         of_queue = is_of_queue(event)
+        if of_queue and "program" in event.payload:
+            return
         compared = [self._latest[key] for key in {True, of_queue} if key in self._latest]
         latest = max(compared, key=_moment, default=event)
         if _moment(latest) - _moment(event) > INEXACT:

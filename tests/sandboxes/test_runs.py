@@ -153,7 +153,8 @@ def kept_pages(path: Path) -> int:
     return sum(page & 1 for page in pages)
 
 
-def test_no_trace_of_what_was_read_is_kept(tmp_path: Path) -> None:
+@each_sandbox
+def test_no_trace_of_what_was_read_is_kept(sandbox: Sandbox, tmp_path: Path) -> None:
     """By the time of reading, a later program could tell the bits of an earlier one."""
     if not has_groups():
         pytest.skip("this user can make no control groups")
@@ -166,7 +167,7 @@ def test_no_trace_of_what_was_read_is_kept(tmp_path: Path) -> None:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     if kept_pages(large):
         pytest.skip("this file system is in memory")
-    outcome = run(tmp_path, program)
+    outcome = run(tmp_path, program, sandbox=sandbox)
     assert (outcome.log, kept_pages(large)) == (b"4194304\n", 0)
 
 

@@ -312,6 +312,30 @@ def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: Prog
     assert server.competition.audit() == ()
 
 
+def test_programs_may_be_recorded_in_another_order_than_they_came(server: ProgramServer) -> None:
+    sent = server.send("ants", script()).json()["request"]
+    lost, runner = server.runner("one"), server.runner("two")
+    run = lost.lease()
+    for _ in range(2):
+        server.offset += timedelta(seconds=50)
+        lost.post(f"/runs/{run['run']}/beat", json={"lease": run["lease"]})
+    server.send("bees", script())
+    runner.run()
+    server.judge()
+    server.offset += timedelta(seconds=61)
+    runner.run()
+    server.judge()
+    for _ in range(2):
+        lost.lease()
+        server.offset += timedelta(seconds=61)
+    while server.state("ants", sent)["status"] == "waiting":
+        runner.run()
+        server.judge()
+    received = [event.payload["team"] for event in server.competition.events("program received")]
+    assert received == ["bees", "ants"]
+    assert server.competition.audit() == ()
+
+
 def test_a_program_that_a_runner_has_is_not_taken_back(server: ProgramServer) -> None:
     """Two requests at once find that a program was recorded."""
     server.send("ants", script())
