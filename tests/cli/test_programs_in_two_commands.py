@@ -41,6 +41,10 @@ def test_init_and_submit(
     assert failed.returncode == 1
     assert "no such column" in failed.stdout
 
+    (tmp_path / "noise.py").write_bytes(b"\x7fELF\x00\xff")
+    noise = arena("submit", "noise.py", "--team", "ants", "-C", "c")
+    assert (noise.returncode, "failed (crash)" in noise.stdout) == (1, True)
+
     leaked = arena("submit", "leaks.py", "--team", "ants", "-C", "c", "--json")
     assert document(leaked, "submit", code=1)["faults"][0]["kind"] == "output invalid"
     assert "r0" not in leaked.stdout + leaked.stderr

@@ -226,7 +226,7 @@ async def read_upload(
                 size += len(chunk)
             at = site.clock()
         if not size:
-            raise Problem(422, _("The file is empty. Send the file with its predictions."))
+            raise Problem(422, _("The file is empty. Send it with its content."))
         stored = await run_in_threadpool(upload.commit)
     return Received(stored, base_name(file), fields, at)
 
