@@ -1,8 +1,8 @@
 """The conformance suite for plugin authors: tests that what a plugin provides must pass.
 
 There is one for metrics, modalities, mechanisms, rankers, analyses, competitors, estimators of the
-Bayes error, papers, readers of cases and sandboxes, and one for a plugin as a whole, which calls
-each of its hooks.
+Bayes error, papers, readers of cases, sandboxes and commands, and one for a plugin as a whole,
+which calls each of its hooks.
 
 In a plugin's own tests::
 
@@ -16,6 +16,7 @@ In a plugin's own tests::
 """
 
 from arena.testing.analyses import check_analysis, check_ranker, example_study
+from arena.testing.commands import check_command
 from arena.testing.competitors import CompetitorProblem, check_competitor, competitor_problem
 from arena.testing.conformance import Check, Conformance, Outcome
 from arena.testing.mechanisms import check_mechanism
@@ -38,6 +39,7 @@ __all__ = [
     "Outcome",
     "check_analysis",
     "check_case_reader",
+    "check_command",
     "check_competitor",
     "check_floor_estimator",
     "check_mechanism",
