@@ -6,19 +6,23 @@ command, page and address that shows them: one without an entry fails the first 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import itertools
 import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from arena.competition.answers import ANSWERED
@@ -31,7 +35,10 @@ from arena.server.records.layout import Layout, WebSettings
 from arena.server.scorer.scorer import Scorer
 from arena.server.web.api import ENDPOINTS
 from arena.server.web.app import create_app
+from arena.server.web.call import Call
+from arena.server.web.events import stream
 from arena.server.web.pages import PAGES
+from arena.server.web.people import identify
 from arena.server.web.site import Site
 from labelled_competition import (
     IDS,
@@ -252,15 +259,23 @@ class Seen:
     member: TestClient
     """Of the team Ants, by its token."""
     member_pages: TestClient
+    organiser: TestClient
+    organiser_pages: TestClient
+    first_events: Callable[[], str]
+    """What an organiser's open page is sent first."""
 
     def command(self, *arguments: object) -> str:
         done = run_here(*arguments, "-C", self.folder / "c", cwd=self.folder)
         assert done.returncode == 0, (arguments, done.stderr)
         return done.stdout + done.stderr
 
-    def get(self, path: str, *, own: bool = False, status: int = 200) -> str:
-        pages = self.member if path.startswith("/api") else self.member_pages
-        answer = (pages if own else self.public).get(path)
+    def get(
+        self, path: str, *, own: bool = False, organiser: bool = False, status: int = 200
+    ) -> str:
+        by_token = self.organiser if organiser else self.member
+        by_session = self.organiser_pages if organiser else self.member_pages
+        pages = by_token if path.startswith("/api") else by_session
+        answer = (pages if own or organiser else self.public).get(path)
         assert answer.status_code == status, (path, answer.text)
         return answer.text
 
@@ -284,6 +299,10 @@ BOARD: dict[str, Callable[[Seen], str]] = {
     "GET /board.csv": lambda seen: seen.get(f"{API}/board.csv"),
     "GET page /": lambda seen: seen.get("/c/"),
     "GET page /board.csv": lambda seen: seen.get("/c/board.csv"),
+    "GET /admin/export/{what}": lambda seen: seen.get(f"{API}/admin/export/board", organiser=True),
+    "GET page /admin/export/{what}.csv": lambda seen: seen.get(
+        "/c/admin/export/board.csv", organiser=True
+    ),
 }
 """A place that shows the public board and its mark -> its text."""
 RESULT: dict[str, Callable[[Seen], str]] = {
@@ -300,11 +319,15 @@ OWN: dict[str, Callable[[Seen], str]] = {
     "GET /submissions.csv": lambda seen: seen.get(f"{API}/submissions.csv", own=True),
     "GET page /submissions": lambda seen: seen.get("/c/submissions", own=True),
     "GET page /submissions.csv": lambda seen: seen.get("/c/submissions.csv", own=True),
+    "GET /admin/submissions": lambda seen: seen.get(f"{API}/admin/submissions", organiser=True),
+    "GET page /admin/submissions": lambda seen: table_of(
+        seen.get("/c/admin/submissions", organiser=True)
+    ),
 }
 """A place that shows the status of the submissions of a team -> its text."""
 ELSEWHERE = {
     "GET page /embed": "the rows of GET page /, if other sites may show them",
-    "GET /events": "the etags of GET /board and GET /results",
+    "GET /events": "test_the_live_events_name_what_is_served",
     "GET /private": "the last version of GET /results/{version}, if it is not retracted",
     "GET /requests/{request}": "one of the submissions of GET /submissions",
     "GET page /submissions/{request}": "one of the submissions of GET page /submissions",
@@ -313,14 +336,10 @@ ELSEWHERE = {
     "GET page /admin": "the decisions themselves",
     "GET /admin/result": "the finalized board and outdated(), for the organiser",
     "GET page /admin/result": "the finalized board and outdated(), for the organiser",
-    "GET /admin/submissions": "the answers of GET /submissions, for the organiser",
-    "GET page /admin/submissions": "the answers of GET /submissions, for the organiser",
     "GET page /admin/submissions/{request}": "the answers of GET /submissions, for the organiser",
     "GET /admin/teams": "the disqualified teams",
     "GET page /admin/teams": "the disqualified teams",
     "GET page /admin/teams/{team}": "the answers of GET /submissions, for the organiser",
-    "GET /admin/export/{what}": "the rows of GET /board, and the answers",
-    "GET page /admin/export/{what}.csv": "the rows of GET /board, and the answers",
     "GET page /overview": "the settings",
 }
 """A place that shows a consequence -> where it is tested, or of what it is a part."""
@@ -426,7 +445,41 @@ def seen_after(
             member = TestClient(app, headers=headers)
             member_pages = TestClient(app, base_url="https://testserver")
             member_pages.cookies.set("__Host-arena", site.accounts.open_session(account))
-            yield Seen(folder, TestClient(app), member, member_pages)
+            host = site.accounts.register("Org", organiser=True).account
+            key, _ = site.accounts.make_token(host, "test", "admin")
+            authorised = {"Authorization": f"Bearer {key}"}
+            organiser_pages = TestClient(app, base_url="https://testserver")
+            organiser_pages.cookies.set("__Host-arena", site.accounts.open_session(host))
+            yield Seen(
+                folder=folder,
+                public=TestClient(app),
+                member=member,
+                member_pages=member_pages,
+                organiser=TestClient(app, headers=authorised),
+                organiser_pages=organiser_pages,
+                first_events=partial(first_events, site, key),
+            )
+
+
+def first_events(site: Site, token: str) -> str:
+    """Return what the open page of an organiser is sent before anything else happens."""
+    request = Request({
+        "type": "http", "method": "GET", "scheme": "http", "query_string": b"",
+        "path": f"{API}/events", "headers": [(b"authorization", f"Bearer {token}".encode())],
+        "client": ("testclient", 1),
+    })  # fmt: skip
+    person = identify(request, site.accounts)
+
+    async def read() -> str:
+        events = stream(Call(request, site, site.competitions["c"], person))
+        return "".join([await anext(events) for _ in range(4)])  # retry, and three kinds
+
+    return asyncio.run(read())
+
+
+def table_of(page: str) -> str:
+    """Return the body of the table of a page, without the forms around it."""
+    return page.partition("<tbody")[2].partition("</tbody>")[0]
 
 
 def rows_of(text: str) -> str:
@@ -454,6 +507,23 @@ ONE_OF_EACH_KIND = {fact.kind: name for name, fact in reversed(FACTS.items())}.v
 @pytest.mark.parametrize("name", [*ONE_OF_EACH_KIND, *OF_A_PHASE])
 def test_the_same_follows_in_a_phase(published_in_a_phase: Path, tmp_path: Path, name: str) -> None:
     every_place_shows(published_in_a_phase, tmp_path, {**FACTS, **OF_A_PHASE}[name])
+
+
+@pytest.mark.slow
+def test_the_live_events_name_what_is_served(published: Path, tmp_path: Path) -> None:
+    """An open page is sent another ETag exactly if the board or the results are others."""
+    sent, served = {}, {}
+    for name in (None, "a submission is disqualified", "the result is retracted"):
+        fact = None if name is None else FACTS[name]
+        with seen_after(published, tmp_path / str(name), fact) as seen:
+            sent[name] = dict(re.findall(r"event: (\w+)\ndata: (.*)\n", seen.first_events()))
+            board = seen.public.get(f"{API}/board")
+            assert board.headers["etag"].strip('"') == sent[name]["board"]
+            served[name] = {"board": board.json()["rows"], "results": seen.get(f"{API}/results")}
+    for (one, events), (other, of_other) in itertools.combinations(sent.items(), 2):
+        for kind in ("board", "results"):
+            same = served[one][kind] == served[other][kind]
+            assert (events[kind] == of_other[kind]) == same, (one, other, kind)
 
 
 @pytest.mark.slow

@@ -188,6 +188,12 @@ def _csv(text: str, name: str) -> Response:
 
 async def board_csv(call: Call) -> Response:
     """Return the public board as CSV."""
+    rows = _board_rows(call)
+    return _csv(table_csv(rows, () if rows else ("rank", "team", "score")), "board")
+
+
+def _board_rows(call: Call) -> list[dict[str, Any]]:
+    """Return the rows of the public board for a table, each with what holds for the whole board."""
     rows, _etag = call.competition.board(asked_bracket(call), asked_phase(call))
     mark, pending = call.competition.facts.mark, call.competition.facts.pending_labels
     if pending is not None:
@@ -196,7 +202,7 @@ async def board_csv(call: Call) -> Response:
         when = minute(mark["time"])
         sentence = f"The scores were released again on {when} UTC: {mark['cause']}."
         rows = [{**row, "mark": sentence} for row in rows]
-    return _csv(table_csv(rows, () if rows else ("rank", "team", "score")), "board")
+    return rows
 
 
 async def _events(call: Call) -> Response:
@@ -950,7 +956,7 @@ EXPORTS: dict[str, Callable[[Call], Iterable[Mapping[str, Any]]]] = {
     ),
     "acceptances": lambda call: call.site.accounts.acceptances(call.competition.name),
     "answers": _submission_answers,
-    "board": lambda call: call.competition.board()[0],
+    "board": _board_rows,
     "requests": _all_answers,
     "teams": team_rows,
 }
