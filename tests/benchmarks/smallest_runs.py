@@ -13,6 +13,7 @@ SMALLEST = {
     "bench_foreign": "--scale 0.002 --workers 1",
     "bench_growth": "--submissions 10 --teams 5 --team 1 --repeats 1",
     "bench_intake": "--scale 0.01",
+    "bench_metrics": "--rows 400 --resamples 12",
     "bench_objects": "--scale 0.01",
     "bench_pointwise_ranks": "--scale 0.01 --rows 1000",
     "bench_rank_intervals": "--scale 0.01",

@@ -30,6 +30,7 @@ PARTS: Mapping[str, str] = {
     "store": "bench_store.py",
     "bytes": "bench_bytes.py",
     "logloss": "bench_pointwise_ranks.py",
+    "metrics": "bench_metrics.py",
     "opaque": "bench_foreign.py",
     "engines": "bench_engines.py",
     "report": "bench_report.py",
@@ -152,6 +153,14 @@ def aims_of_logloss(figures: Mapping[str, Any]) -> Iterator[Row]:
     yield Row(what, 1.3, "times", {"": figures["ratio"]})
 
 
+def aims_of_metrics(figures: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the aim of each metric of single rows."""
+    size = f"{figures['submissions']:,} x {figures['rows']:,}, {figures['resamples']:,} resamples"
+    what = f"A metric of single rows, {size}: over a loop of scikit-learn or scipy"
+    ratios = {f"`{name}`": round(own["ratio"], 4) for name, own in figures["metrics"].items()}
+    yield Row(what, 0.01, "times", ratios)
+
+
 def aims_of_opaque(figures: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the aims of metrics that can only be called as a whole."""
     size = f"{figures['submissions']:,} x {figures['rows']:,}, {figures['resamples']:,} resamples"
@@ -239,6 +248,7 @@ AIMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Row]]] = {
     "bytes": aims_of_bytes,
     "report": aims_of_report,
     "logloss": aims_of_logloss,
+    "metrics": aims_of_metrics,
     "opaque": aims_of_opaque,
     "engines": aims_of_engines,
     "csv": aims_of_csv,
