@@ -70,6 +70,17 @@ class PhaseSection(ConfigSection):
         description="Values of the usage column whose rows decide the final board. Default: "
         "Private, and none where public_rows is given.",
     )
+    each: str | None = Field(
+        None,
+        description="A column of the solution with the date of each row, such as 2026-12-31: arena "
+        "init makes a phase NAME-DATE of each date, which ends when the date begins (UTC) and has "
+        "its rows as private_rows.",
+    )
+    series: Annotated[str, Field(max_length=40)] = Field(
+        "",
+        description="The series of rounds that it belongs to: a file counts for every open round "
+        "of it whose rows it has. Of the phases that each makes it is NAME.",
+    )
     after: str | None = Field(None, description="The phase before it, for admit and carry.")
     admit: Annotated[
         str, AfterValidator(_admission), Field(json_schema_extra={"pattern": _ADMISSIONS})
@@ -125,6 +136,10 @@ class PhaseSection(ConfigSection):
             raise ValueError("rows marked as Ignored have no part in any phase")
         if self.after is None and (self.carry or self.admit not in ("all", "listed")):
             raise ValueError("admit and carry need after, the name of the phase before it")
+        of_each_date = ("end", "public_rows", "private_rows", "after")
+        given = [key for key in of_each_date if getattr(self, key) is not None]
+        if self.each is not None and given:
+            raise ValueError(f"{given[0]} is not possible beside each: every date has its own")
         return self
 
 

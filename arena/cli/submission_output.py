@@ -29,7 +29,9 @@ def print_answer(
 ) -> None:
     """Print the status of a submission, and ``most`` lines of its faults; None: all of them."""
     of_file = f" ({printable(file)})" if file else ""
-    line = f"Submission {answer.submission} of {printable(answer.team)}{of_file}: {answer.status}."
+    of_phase = f" in {answer.phase}" if answer.phase else ""
+    line = f"Submission {answer.submission} of {printable(answer.team)}{of_file}{of_phase}: "
+    line += f"{answer.status}."
     if answer.released is not None:
         shown = released_format([answer.released], display)(answer.released)
         line = f"{line} Its public score is {shown}."

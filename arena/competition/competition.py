@@ -174,7 +174,9 @@ class Competition(CompetitionView):
             A path, a data frame, a dictionary of columns, or an array ``(n,)`` or
             ``(n, n_columns)`` in the order of the solution's rows.
         phase
-            The phase for which it counts; None: the one that is open.
+            The phase for which it counts; None: the one that is open. A file of rounds counts for
+            each open one whose rows it has: the answer is that of the first, and has the others as
+            ``rounds``.
         answers
             Key of a question, ``[question.KEY]`` -> the answer, which is public.
 
@@ -191,7 +193,7 @@ class Competition(CompetitionView):
         submitted = submission_file(file, team, self._state.solution)
         checked = self._checked_answers(submitted.team, answers or {})
         with stage("Checking and scoring the submission"):
-            (answer,) = submit_files(
+            first, *rounds = submit_files(
                 self._open_handler(),
                 [submitted],
                 limited=True,
@@ -199,7 +201,7 @@ class Competition(CompetitionView):
                 phase=self._state.phase if phase is None else phase,
                 answers=checked,
             )
-        return answer
+        return replace(first, rounds=tuple(rounds)) if rounds else first
 
     def _checked_answers(self, team: str, answers: Mapping[str, str]) -> dict[str, str]:
         questions = self.settings.public_questions

@@ -21,6 +21,7 @@ from arena.competition.phases import (
     instance_groups,
     solution_in,
 )
+from arena.competition.rounds import with_rounds
 from arena.competition.samples import sample_values
 from arena.competition.secondary import all_further_metrics
 from arena.competition.state import METRIC_CODE, metric_code
@@ -101,7 +102,7 @@ def create_competition(
     manager = manager.within(folder)
     find_mechanism(settings, manager)
     _check_ranker(settings, manager)
-    settings = _settled(settings, manager)
+    settings = with_rounds(_settled(settings, manager), solution_path)
     solution = read_settings_solution(solution_path, settings, manager)
     _check_metric(solution, settings, manager)
     if solution.guessed_usage is not None:

@@ -175,6 +175,12 @@ def check_changed_phases(
     """
     if before.phase == after.phase:
         return
+    templates = [name for name, phase in after.phase.items() if phase.each is not None]
+    if templates:
+        raise InputError(
+            f"{CONFIG_NAME}: [phase.{templates[0]}] each is read by arena init only: write a section "
+            f"for each further round, with private_rows and end."
+        )
     check_rows(store.solution(), after)
     check_metrics(after, store.solution(), manager)
     for name in store.phases():
@@ -303,6 +309,16 @@ def known_phase(settings: Settings, name: str) -> str:
     if not settings.phase:
         raise UsageError(f"There is no phase {name!r}: this competition has no phases.")
     raise UsageError(f"There is no phase {name!r}. There are: {', '.join(settings.phase)}.")
+
+
+def series_of(settings: Settings, time: datetime) -> str:
+    """Return the series of which the phases are that are open at a time; empty: of none, or more.
+
+    If none is open, that of the phase whose dates refuse files.
+    """
+    names = open_phases(settings, time) or (phase_of_file(settings, None, time),)
+    series = {settings.phase[name].series if name else "" for name in names}
+    return series.pop() if len(series) == 1 else ""
 
 
 def phase_of_file(settings: Settings, name: str | None, time: datetime) -> str:

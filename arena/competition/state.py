@@ -38,7 +38,7 @@ from arena.public_board.mechanism import clip_of, find_mechanism
 from arena.scoring.splits import rows_of
 from arena.store import Event, Store
 from arena.store.events import INEXACT
-from arena.types import PredictionKind, Solution, Usage
+from arena.types import PredictionKind, Solution, Usage, usage_names
 from arena.utils.pending_labels import PendingLabels
 from arena.utils.strict_json import parse_json
 
@@ -253,10 +253,15 @@ class CompetitionState:
         """Yield each file of a participant with its predictions or its faults, in order.
 
         A file of a phase has the rows of the phase, and of those into which files are carried. It
-        may have those of all phases, or all rows of the solution.
+        may have those of all phases, or all rows of the solution; a file of a round also those of
+        any other rounds of the series.
         """
         if not self.phase:
             yield from self._examine(files, self.solution, workers)
+            return
+        if self.with_phases.phase[self.phase].series:
+            for file in files:
+                yield file, self._examine_round(file)
             return
         smallest, *larger = self._rows_of_a_file(self.phase)
         for file, first in self._examine(files, with_rows(self.solution, smallest), workers):
@@ -275,6 +280,45 @@ class CompetitionState:
                 continue
             values = with_all_rows(read.values, rows, self._cells_of_other_rows())
             yield file, replace(read, values=values)
+
+    def read_rounds(
+        self, file: SubmissionFile, series: str
+    ) -> tuple[ReadSubmission, tuple[str, ...]]:
+        """Read a file, and return it with the rounds of a series of which it has the rows."""
+        from arena.scoring.submissions import header_of, read_row_sets
+
+        phases = self.with_phases.phase
+        rounds = {name: phase for name, phase in phases.items() if phase.series == series}
+        stored = self.stored_solution
+        rows = all_rows_in(stored, [*rounds.values()]).usage != np.uint8(Usage.IGNORED)
+        read, sets = read_row_sets(
+            file,
+            with_rows(stored, rows),
+            self.metric,
+            self.manager,
+            **self._limits_of_a_file,
+            header=header_of(stored, self.settings.data.no_header),
+        )
+        names = usage_names(stored.row_sets)
+        usages = {names[code] for code in sets}
+        return read, tuple(
+            name
+            for name, phase in rounds.items()
+            if not usages.isdisjoint(phase.public_usages | phase.private_usages)
+        )
+
+    def _examine_round(self, file: SubmissionFile) -> ReadSubmission:
+        """Read a file that has rows of this round, and perhaps of others of its series."""
+        name, phases = self.phase or "", self.with_phases.phase
+        read, rounds = self.read_rounds(file, phases[name].series)
+        if read.values is None:
+            return read
+        split = all_rows_in(self.stored_solution, [phases[other] for other in {name, *rounds}])
+        rows = split.usage != np.uint8(Usage.IGNORED)
+        ((_, read),) = self._examine([file], with_rows(self.solution, rows), 1)
+        if read.values is None:
+            return read
+        return replace(read, values=with_all_rows(read.values, rows, self._cells_of_other_rows()))
 
     def _rows_of_a_file(self, name: str) -> list[npt.NDArray[np.bool_]]:
         """Return the masks ``(n_rows,)`` of the rows that a file of a phase may have.
@@ -304,18 +348,22 @@ class CompetitionState:
     ) -> Iterator[tuple[SubmissionFile, ReadSubmission]]:
         from arena.scoring.submissions import examine
 
-        if not self._sendable:
-            self._sendable.append(self.sendable)
         return examine(
             files,
             solution,
             self.metric,
             self.manager,
             workers=workers,
-            max_bytes=self.settings.limits.max_bytes,
-            sendable=self._sendable[0],
             no_header=self.settings.data.no_header,
+            **self._limits_of_a_file,
         )
+
+    @property
+    def _limits_of_a_file(self) -> dict[str, Any]:
+        """The largest size of a file, and the labels that it may have."""
+        if not self._sendable:
+            self._sendable.append(self.sendable)
+        return {"max_bytes": self.settings.limits.max_bytes, "sendable": self._sendable[0]}
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> None:
         """Append an event in a separate transaction."""

@@ -23,7 +23,14 @@ from arena.competition.admission import Admission
 from arena.competition.answers import ANSWERED
 from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
 from arena.competition.judging_plugins import record_plugins
-from arena.competition.phases import InstanceGroup, group_of, phase_of_file
+from arena.competition.phases import (
+    InstanceGroup,
+    current_phase,
+    group_of,
+    open_phases,
+    phase_of_file,
+    series_of,
+)
 from arena.competition.programs import ProgramRecord, ProgramRun, concealed
 from arena.competition.quota import Quota
 from arena.competition.release_log import PublicRowReader, StoredLog
@@ -86,6 +93,8 @@ class Submitted:
     """Whether it came after the deadline: it is listed apart, and not ranked."""
     phase: str = ""
     """The phase for which it counts; empty where a competition has no named phases."""
+    rounds: tuple[Submitted, ...] = field(default=(), compare=False)
+    """The answers for the further rounds for which the file counts."""
     receipt: str | None = field(default=None, compare=False)
     """The hash of the event that stored it, which proves later that the record still has it."""
     known: bool = field(default=False, compare=False)
@@ -103,6 +112,7 @@ class Submitted:
             "phase": self.phase,
             "faults": [asdict(fault) for fault in self.faults],
             "receipt": self.receipt,
+            **({"rounds": [one.to_dict() for one in self.rounds]} if self.rounds else {}),
         }
 
 
@@ -119,7 +129,8 @@ def submit_files(
     """Submit files in the given order, and yield each answer once it is stored.
 
     ``times`` are those at which the files were received; None: now. ``phase``: the one for which
-    they count; None: the one that was open then.
+    they count; None: the one that was open then. A file of rounds counts for each that was open
+    and whose rows it has: it has an answer for each.
 
     A new team name that looks like another team's name is logged as a warning.
     """
@@ -127,7 +138,12 @@ def submit_files(
     team_names = set(map(teams.current, state.store.teams()))
     confusable: ConfusableNames | None = None
     received = [state.clock()] * len(files) if times is None else times
-    phases = [phase_of_file(state.with_phases, phase, time) for time in received]
+    counted = [
+        (file, time, name)
+        for file, time in zip(files, received, strict=True)
+        for name in phases_of_file(state, file, phase, time)
+    ]
+    files, received, phases = zip(*counted, strict=True) if counted else ((), (), ())
     read_files = read_by_phase(state, files, phases, available_workers())
     for position, (file, read, file_phase) in enumerate(read_files):
         team_name = teams.current(file.team)
@@ -140,7 +156,7 @@ def submit_files(
             SubmissionRequest(
                 file=file,
                 read=read,
-                received=state.clock() if times is None else times[position],
+                received=state.clock() if times is None else received[position],
                 actor=state.actor,
                 key=key,
                 limited=limited,
@@ -149,6 +165,35 @@ def submit_files(
                 answers=answers or {},
             )
         )
+
+
+def phases_of_file(
+    state: CompetitionState, file: SubmissionFile, name: str | None, time: datetime
+) -> list[str]:
+    """Return the phases for which a file counts that was received at a time, in their order.
+
+    ``name``: the one that the team named. Rows of rounds that are not open are named in the log.
+
+    Raises
+    ------
+    UsageError
+        If there is no such phase, or several are open that are no rounds of one series, and none
+        was named.
+    """
+    settings = state.with_phases
+    series = series_of(settings, time) if name is None else ""
+    rounds = state.read_rounds(file, series)[1] if series else ()
+    opened = [round_name for round_name in rounds if round_name in open_phases(settings, time)]
+    if closed := [round_name for round_name in rounds if round_name not in opened]:
+        logging.getLogger("arena").warning(
+            "%s: the rows of rounds that are not open do not count: %s.",
+            file.name,
+            ", ".join(closed),
+        )
+    if not series:
+        return [phase_of_file(settings, name, time)]
+    # A file with faults is rejected in one round, and one of closed rounds is refused in the last.
+    return opened or [*rounds[-1:]] or [current_phase(settings, time)]
 
 
 def read_by_phase(

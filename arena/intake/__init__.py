@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from arena.intake.reader import check_table, prepare_reader, read_submission
     from arena.intake.row_sets import rows_of_cells
-    from arena.intake.solution import read_solution
+    from arena.intake.solution import read_solution, unique_cells
     from arena.intake.submission import ReadSubmission, parse_submission
     from arena.intake.whole_file import file_of_cell, read_whole_solution, read_whole_submission
 
@@ -51,6 +51,7 @@ __all__ = [
     "solution_source",
     "submission_file",
     "submission_files",
+    "unique_cells",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, __file__)

@@ -140,16 +140,23 @@ def locate_ids(ids: Any, expected: Any) -> IntArray | None:
 
 
 def report_ids(
-    ids: Any, positions: IntArray, expected: Any, place: Place, faults: FaultList
+    ids: Any,
+    positions: IntArray,
+    expected: Any,
+    place: Place,
+    faults: FaultList,
+    *,
+    rows: npt.NDArray[np.bool_],
 ) -> None:
     """Add a fault for every missing, duplicate, unknown and empty id.
 
-    ``positions`` is what :func:`locate_ids` returned.
+    ``positions`` is what :func:`locate_ids` returned, and ``rows`` ``(n,)`` which of the expected
+    ids must be there.
     """
     sent = np.zeros(len(expected) + 1, dtype=bool)
     sent[positions] = True  # an unknown id, -1: the place behind the last
-    unknown, missing = np.flatnonzero(positions < 0), np.flatnonzero(~sent[:-1])
-    if not len(missing) and len(ids) == len(expected):
+    unknown, missing = np.flatnonzero(positions < 0), np.flatnonzero(~sent[:-1] & rows)
+    if not len(missing) and len(ids) == rows.sum():
         return
     _report_unknown(ids, expected, unknown, missing, place, faults)
     _report_duplicates(ids, positions, place, faults)

@@ -64,12 +64,18 @@ class SubmissionForm:
     optional: npt.NDArray[np.bool_] | None = None
     """``(n, n_columns)`` which cells may be empty, because there is nothing to compare them with;
     None: none. It tells where the solution lacks values."""
+    row_sets: npt.NDArray[np.uint8] | None = None
+    """``(n,)`` the set of each row: a file has all rows of a set, or none of them, which are NaN.
+    None: it has every row."""
 
     @classmethod
-    def of(cls, solution: Solution, *, gaps: bool = False, **rules: Any) -> SubmissionForm:
+    def of(
+        cls, solution: Solution, *, gaps: bool = False, by_usage: bool = False, **rules: Any
+    ) -> SubmissionForm:
         """Return the form of a solution's submissions; ``rules`` are the fields after ``ids``.
 
-        With ``gaps`` a cell may be empty where the solution has no value.
+        With ``gaps`` a cell may be empty where the solution has no value; with ``by_usage`` a file
+        may lack all rows of a usage.
         """
         optional = None
         if gaps and solution.outline().gaps:
@@ -84,8 +90,18 @@ class SubmissionForm:
             solution.ids,
             sizes=rules.get("modality", TABLE).sizes(solution.extra),
             optional=optional,
+            row_sets=solution.usage if by_usage else None,
             **rules,
         )
+
+    def expected_rows(self, positions: IntArray) -> npt.NDArray[np.bool_]:
+        """Return ``(n,)`` which rows a file must have that has those at some positions.
+
+        A negative position is an id that the solution does not have.
+        """
+        if self.row_sets is None or not (positions >= 0).any():
+            return np.ones(len(self.ids), dtype=np.bool_)
+        return np.isin(self.row_sets, self.row_sets[positions[positions >= 0]])
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -219,6 +219,8 @@ def _are_possible(values: npt.NDArray[Any], form: SubmissionForm) -> bool:
         return False
     if is_text:  # arena.utils.processes.plain refuses other objects
         return True
+    if form.row_sets is not None:
+        values = values[form.expected_rows(np.flatnonzero(~np.isnan(values).all(axis=1)))]
     if form.kind is PredictionKind.LABEL:
         classes = np.array([len(target.classes or ()) for target in form.targets])
         return bool(((values >= 0) & (values < classes) & (values == np.floor(values))).all())

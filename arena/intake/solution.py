@@ -131,6 +131,24 @@ def read_solution(
     return Solution(id_column=roles.id, kind=kind, sha256=sha256, guessed_usage=guessed, **parts)
 
 
+def unique_cells(path: SolutionSource, name: str, columns: SolutionColumns) -> list[str]:
+    """Return the different cells of one column of a solution, sorted, as texts.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or has no such column.
+    """
+    faults = FaultList()
+    table, _, _ = _read(path, columns, TABLE, faults)
+    _stop(path, faults)
+    if name not in table.names:
+        message = f"There is no column {show(name)}. The file has {show_all(table.names)}."
+        faults.add("missing column", message, column=name)
+        _stop(path, faults)
+    return sorted(pc.unique(to_text(table.columns[table.names.index(name)])).to_pylist())
+
+
 # -- columns ---------------------------------------------------------------------------------------
 
 

@@ -192,7 +192,7 @@ def _predictions(
     if order is not None:
         if (order < 0).all():
             _refuse_swapped_names(table, form, faults)
-        report_ids(ids, order, form.ids, place, faults)
+        report_ids(ids, order, form.ids, place, faults, rows=form.expected_rows(order))
     cells = {name: table.columns[positions[name]] for name in layout.columns if name in positions}
     if form.optional is not None and len(cells) == form.optional.shape[1]:
         cells = _with_optional(cells, form, layout, order)
@@ -204,7 +204,8 @@ def _predictions(
     report_cells(form.modality.faults(kept, sizes), form.columns, place, faults)
     if order is None:
         return np.ascontiguousarray(kept)
-    aligned = np.empty_like(kept, order="C")
+    shape = (len(form.ids), kept.shape[1])
+    aligned = np.full(shape, None if form.kind is _TEXT else np.nan, dtype=kept.dtype)
     aligned[order] = kept
     return aligned
 

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from arena.errors import InputError, PluginError, UsageError
 from arena.intake import (
     MAX_BYTES,
@@ -148,13 +150,37 @@ def examine(
     :meth:`~arena.intake.columns.SubmissionForm.of`.
     """
     info = competition_info(metric, solution)
-    sent = (solution.id_column, *solution.columns)
-    order = {name: at for at, name in enumerate(no_header)}
-    header = tuple(sorted(sent, key=lambda name: order.get(name, len(order)))) if order else ()
+    header = header_of(solution, no_header)
     limits = {"max_bytes": max_bytes, "sendable": sendable, "header": header, "gaps": gaps}
     tasks = ((file, solution, metric, info, manager, limits) for file in files)
     read = run_tasks(_examine_one, tasks, workers=workers)
     yield from zip(files, read, strict=True)
+
+
+def header_of(solution: Solution, no_header: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of submissions without a header line; empty: they must have one.
+
+    ``no_header`` is that of :class:`~arena.types.SolutionColumns`.
+    """
+    sent = (solution.id_column, *solution.columns)
+    order = {name: at for at, name in enumerate(no_header)}
+    return tuple(sorted(sent, key=lambda name: order.get(name, len(order)))) if order else ()
+
+
+def read_row_sets(
+    file: SubmissionFile, solution: Solution, metric: Metric, manager: PluginManager, **limits: Any
+) -> tuple[ReadSubmission, frozenset[int]]:
+    """Read a file that has all rows of some usages, and return it with these; NaN in other rows.
+
+    A file of texts has every row. ``limits`` are those of :func:`examine`, and ``header``.
+    """
+    by_usage = solution.kind is not PredictionKind.TEXT
+    info = competition_info(metric, solution)
+    read = _read_one(file, solution, metric, info, manager, {**limits, "by_usage": by_usage})
+    if read.values is None:
+        return read, frozenset()
+    rows = ~np.isnan(read.values).all(axis=1) if by_usage else ...
+    return read, frozenset(solution.usage[rows].tolist())
 
 
 def _examine_one(
@@ -165,22 +191,7 @@ def _examine_one(
     manager: PluginManager,
     limits: Mapping[str, Any],
 ) -> ReadSubmission:
-    if file.faults:
-        return ReadSubmission(values=None, faults=file.faults, sha256="")
-    modality = modality_of(metric)
-    rules: dict[str, Any] = {
-        **limits,
-        "prediction_range": traits_of(metric).prediction_range,
-        "modality": modality,
-    }
-    if not modality.has_rows and file.table is None:
-        read = read_whole_submission(file.path, limits["max_bytes"])
-    elif file.table is not None:
-        read = check_table(file.table.table, file.table.sha256, solution, **rules)
-    elif (table := manager.read_predictions(file.path, info)) is not None:
-        read = check_table(table, file.path, solution, **rules)
-    else:
-        read = read_submission(file.path, solution, **rules)
+    read = _read_one(file, solution, metric, info, manager, limits)
     if read.values is None:
         return read
     read.values.setflags(write=False)
@@ -192,3 +203,29 @@ def _examine_one(
         faults = (_UNCHECKED,)
     faults = faults or manager.check_submission(read.values, info)
     return ReadSubmission(None, faults, read.sha256) if faults else read
+
+
+def _read_one(
+    file: SubmissionFile,
+    solution: Solution,
+    metric: Metric,
+    info: CompetitionInfo,
+    manager: PluginManager,
+    limits: Mapping[str, Any],
+) -> ReadSubmission:
+    """Read a file, without the checks of the metric and of plugins."""
+    if file.faults:
+        return ReadSubmission(values=None, faults=file.faults, sha256="")
+    modality = modality_of(metric)
+    rules: dict[str, Any] = {
+        **limits,
+        "prediction_range": traits_of(metric).prediction_range,
+        "modality": modality,
+    }
+    if not modality.has_rows and file.table is None:
+        return read_whole_submission(file.path, limits["max_bytes"])
+    if file.table is not None:
+        return check_table(file.table.table, file.table.sha256, solution, **rules)
+    if (table := manager.read_predictions(file.path, info)) is not None:
+        return check_table(table, file.path, solution, **rules)
+    return read_submission(file.path, solution, **rules)

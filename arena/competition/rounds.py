@@ -1,0 +1,91 @@
+"""Rounds: a phase of each date of a column, made when the competition is created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time
+
+from pydantic import ValidationError
+
+from arena.config import CONFIG_NAME, Settings
+from arena.errors import InputError
+from arena.intake import SolutionSource, unique_cells
+from arena.interfaces.faults import show
+from arena.phase_section import IGNORED, PhaseSection
+from arena.types import USAGE_COLUMN
+
+_MOST_ROUNDS = 250
+"""The usage of a row is stored in a byte."""
+
+
+def with_rounds(settings: Settings, source: SolutionSource) -> Settings:
+    """Return settings with a phase of each date in place of each ``[phase.NAME]`` with ``each``.
+
+    The column of dates is then the usage column. Rows that it marks as Ignored are in no round.
+
+    Raises
+    ------
+    InputError
+        If the sections name several columns, there is a usage column besides, a cell is no date,
+        or there are too many dates.
+    """
+    columns = {phase.each for phase in settings.phase.values()} - {None}
+    if not columns:
+        return settings
+    if len(columns) > 1 or settings.data.usage not in (USAGE_COLUMN, *columns):
+        names = ", ".join(sorted(filter(None, {*columns, settings.data.usage} - {USAGE_COLUMN})))
+        raise InputError(
+            f"{CONFIG_NAME}: the column of dates is the usage column, so that only one of {names} "
+            f"is possible: name it in each, and leave out usage in [data]."
+        )
+    (column,) = filter(None, columns)
+    dates = _dates(unique_cells(source, column, settings.columns), column)
+    phases = {
+        key: section
+        for name, phase in settings.phase.items()
+        for key, section in _rounds_of(name, phase, dates)
+    }
+    document = settings.to_document()
+    document |= {"data": {**document["data"], "usage": column}, "phase": phases}
+    try:
+        return Settings.model_validate({**document, "server": settings.server})
+    except ValidationError as error:
+        said = "; ".join(problem["msg"] for problem in error.errors())
+        raise InputError(f"{CONFIG_NAME}: the rounds cannot be made: {said}.") from error
+
+
+def _rounds_of(
+    name: str, phase: PhaseSection, dates: Sequence[date]
+) -> Iterator[tuple[str, PhaseSection]]:
+    """Yield a phase itself, or its rounds: name -> section."""
+    if phase.each is None:
+        yield name, phase
+        return
+    for day in dates:
+        end = datetime.combine(day, time(), UTC)
+        own = {"each": None, "series": name, "end": end, "private_rows": (day.isoformat(),)}
+        yield f"{name}-{day.isoformat()}", phase.model_copy(update=own)
+
+
+def _dates(cells: Sequence[str], column: str) -> list[date]:
+    """Return the dates of a column in order."""
+    dates = []
+    for cell in cells:
+        if cell.strip().lower() == IGNORED:
+            continue
+        try:
+            day = date.fromisoformat(cell)
+        except ValueError:
+            day = None
+        if day is None or day.isoformat() != cell:
+            raise InputError(
+                f"The column {show(column)} has {show(cell)}, which is no date such as 2026-12-31: "
+                f"[phase.NAME] each needs a date in every row, or Ignored."
+            )
+        dates.append(day)
+    if len(dates) > _MOST_ROUNDS:
+        raise InputError(
+            f"The column {show(column)} has {len(dates):,} dates, and a competition has at most "
+            f"{_MOST_ROUNDS} rounds: put rows of several days into one."
+        )
+    return sorted(dates)

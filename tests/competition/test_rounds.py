@@ -1,0 +1,131 @@
+"""Rounds: a phase of each date of a column, and files that count for several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.verify import verify_bundle
+from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.errors import InputError, UsageError
+from arena.utils.parallel import NoProgress
+from labelled_competition import MANAGER
+from program import write_csv
+from small_competition import Clock
+
+DATES = ("2026-03-08", "2026-03-15", "2026-03-22")
+ROUNDS = [f"week-{day}" for day in DATES]
+ROWS = [(f"{place}@{day}", day) for day in DATES for place in ("de", "fr", "it")]
+TRUTH = np.arange(1.0, 10.0)
+BEFORE, BETWEEN, AFTER = (datetime(2026, 3, day, tzinfo=UTC) for day in (1, 10, 30))
+
+
+def settings(**keys: Any) -> Settings:
+    phase = {"week": {"each": "due", "limits": {"total": 2}}}
+    return Settings.of(**{"metric": "mae", "pending_labels": True, "phase": phase, **keys})
+
+
+def create(folder: Path, clock: Clock) -> Competition:
+    write_csv(folder / "solution.csv", ["id", "due", "y"], [(*row, "") for row in ROWS])
+    return Competition.create(
+        folder / "c", folder / "solution.csv", settings(), seed=1, manager=MANAGER, clock=clock
+    )
+
+
+def forecasts(rounds: Sequence[int], error: float) -> dict[str, list[Any]]:
+    at = [row for row in range(len(ROWS)) if row // 3 in rounds]
+    return {"id": [ROWS[row][0] for row in at], "y": [str(TRUTH[row] + error) for row in at]}
+
+
+def outcomes(number: int) -> dict[str, list[Any]]:
+    return forecasts([number], 0.0)
+
+
+def test_each_date_is_a_phase_that_ends_when_it_begins(tmp_path: Path) -> None:
+    clock = Clock(BEFORE)
+    with create(tmp_path, clock) as competition:
+        found = [(row["phase"], row["end"][:10], row["private_rows"], row["pending_rows"])
+                 for row in competition.phases()]  # fmt: skip
+        assert found == [(name, day, 3, 3) for name, day in zip(ROUNDS, DATES, strict=True)]
+    phases = read_settings(tmp_path / "c" / CONFIG_NAME).phase
+    assert {phase.series for phase in phases.values()} == {"week"}
+    assert {phase.limits["total"] for phase in phases.values()} == {2}
+    with (tmp_path / "c" / CONFIG_NAME).open("a") as file:
+        file.write('\n[phase.month]\neach = "due"\n')
+    with pytest.raises(InputError, match="each is read by arena init only"):
+        Competition.open(tmp_path / "c", manager=MANAGER, clock=clock)
+
+
+def test_a_file_counts_for_every_open_round_whose_rows_it_has(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock(BEFORE)
+    with create(tmp_path, clock) as competition:
+        first = competition.submit(forecasts([0, 1], 1.0), "A")
+        answers = (first, *first.rounds)
+        assert [(one.phase, one.status) for one in answers] == [
+            (name, "accepted") for name in ROUNDS[:2]
+        ]
+        again = competition.submit(forecasts([0, 1], 1.0), "A")
+        assert [one.submission for one in (again, *again.rounds)] == [1, 2]
+        lacking = {key: cells[:-1] for key, cells in forecasts([0, 1], 0.5).items()}
+        rejected = competition.submit(lacking, "A")
+        assert (rejected.status, rejected.faults[0].kind) == ("rejected", "missing id")
+        named = competition.submit(forecasts([0, 1], 3.0), "B", phase=ROUNDS[1])
+        assert (named.phase, named.status, named.rounds) == (ROUNDS[1], "accepted", ())
+        clock.now = BETWEEN
+        caplog.clear()
+        late = competition.submit(forecasts([0, 1, 2], 2.0), "B")
+        assert [one.phase for one in (late, *late.rounds)] == ROUNDS[1:]
+        assert caplog.messages[0].endswith(f"are not open do not count: {ROUNDS[0]}.")
+        refused = competition.submit(forecasts([0], 0.0), "C")
+        assert (refused.phase, refused.status) == (ROUNDS[0], "refused")
+        clock.now = AFTER
+        for number in (0, 1):
+            competition.add_labels(outcomes(number))
+        boards = [competition.in_phase(name) for name in ROUNDS]
+        for board in boards[:2]:
+            board.finalize(intervals=False)
+        scores = [
+            {row["team"]: row["score"] for row in board.private_leaderboard()}
+            for board in boards[:2]
+        ]
+        assert scores == [pytest.approx({"A": 1.0}), pytest.approx({"A": 1.0, "B": 2.0})]
+        with pytest.raises(UsageError, match="No private row has a label yet"):
+            boards[2].finalize()
+        boards[1].publish()
+        competition.add_labels(outcomes(2))  # of another round
+        assert boards[1].results()[0]["mark"] is None
+        assert competition.audit() == ()
+        boards[1].export(tmp_path / "export")
+    rows = zip(ROWS, TRUTH, strict=True)
+    write_csv(tmp_path / "all.csv", ["id", "due", "y"], [(*row, label) for row, label in rows])
+    assert verify_bundle(tmp_path / "export", tmp_path / "all.csv", MANAGER, NoProgress()) == ()
+
+
+REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "an end of its own": (
+        {}, {"each": "due", "end": "2026-03-08"}, "end is not possible beside each"
+    ),
+    "no date": ({"due": ["2026-03-08", "soon"]}, {"each": "due"}, "'soon', which is no date"),
+    "no column": ({}, {"each": "week"}, "There is no column 'week'"),
+    "another usage column": ({"usage": "split"}, {"each": "due"}, "only one of due, split"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_contradictions_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    changes, phase, said = REFUSED[name]
+    rows = {"id": ["a", "b"], "due": changes.get("due", list(DATES[:2])), "y": ["1", "2"]}
+    usage = {key: changes[key] for key in ("usage",) if key in changes}
+    with pytest.raises((InputError, UsageError), match=said):
+        Competition.create(
+            tmp_path / "c", rows, settings(phase={"week": phase}, **usage), manager=MANAGER
+        )
+    assert not (tmp_path / "c").exists()
