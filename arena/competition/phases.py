@@ -178,8 +178,8 @@ def check_changed_phases(
     templates = [name for name, phase in after.phase.items() if phase.each is not None]
     if templates:
         raise InputError(
-            f"{CONFIG_NAME}: [phase.{templates[0]}] each is read by arena init only: write a section "
-            f"for each further round, with private_rows and end."
+            f"{CONFIG_NAME}: [phase.{templates[0]}] each is read by arena init only: write a "
+            f"section for each further round, with private_rows and end."
         )
     check_rows(store.solution(), after)
     check_metrics(after, store.solution(), manager)
