@@ -89,7 +89,7 @@ def _disqualified_teams(events: Iterable[Event], teams: Teams) -> dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Reads a store; it caches nothing and changes nothing."""
+    """Reads a store, and changes nothing."""
 
     store: Store
     revision: int = 1

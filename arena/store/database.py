@@ -312,6 +312,16 @@ class Database:
                 with contextlib.suppress(duckdb.Error):
                     cursor.rollback()
                 raise
+            finally:
+                self._lock.commits += 1  # a commit that failed may have been one
+
+    @property
+    def state(self) -> int | None:
+        """A number that changes with the content; None: it cannot be read any more.
+
+        No other process writes to the file while it is open.
+        """
+        return self._lock.commits if self._is_open and self._failure is None else None
 
     def require_space(self, size: int) -> None:
         """Check that the disk has space for ``size`` more bytes.

@@ -16,6 +16,8 @@ class FileLock:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._held = False
+        self.commits = 0
+        """How many transactions of this process changed the file."""
         self._users = 0
         self._descriptor: int | None = None
 

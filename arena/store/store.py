@@ -6,12 +6,13 @@ import contextlib
 import random
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from datetime import date, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 
@@ -52,6 +53,8 @@ from arena.utils.collection import collection_paused
 if TYPE_CHECKING:
     from arena.evaluation.similar import Comparison
 
+T = TypeVar("T")
+
 _RETRY_SECONDS = 0.1
 _SECONDS_FOR_A_NAME = 1.0
 
@@ -73,6 +76,7 @@ class Store:
         self._database = database
         self._folder = folder
         self._solutions: dict[int, Solution] = {}
+        self._kept: tuple[int | None, dict[Hashable, Any]] = (None, {})
 
     @classmethod
     def open(
@@ -159,6 +163,20 @@ class Store:
                 transaction.write_objects()
             transaction.acknowledge()
 
+    def _unchanged(self, key: Hashable, read: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Return what was read under this key since the last commit, or read it.
+
+        A command asks for the settings and the decisions dozens of times, each time by a query.
+        """
+        state = self._database.state  # before reading: what a commit changes meanwhile is not kept
+        if state is None or state != self._kept[0]:
+            self._kept = (state, {})
+        kept = self._kept[1]
+        if key not in kept:
+            with self._database.reading() as cursor:
+                kept[key] = read(cursor)
+        return cast(T, kept[key])
+
     # -- solutions and settings ----------------------------------------------------------------
 
     def put_solution(self, solution: Solution, metric: str | None = None, number: int = 1) -> None:
@@ -212,21 +230,18 @@ class Store:
 
     def latest_solution(self) -> int:
         """Return the number of the latest solution; 0 if there is none."""
-        with self._database.reading() as cursor:
-            query = "SELECT coalesce(max(solution), 0) FROM solutions"
-            ((number,),) = cursor.execute(query).fetchall()
-        return int(number)
+        query = "SELECT coalesce(max(solution), 0) FROM solutions"
+        return self._unchanged(query, lambda cursor: int(cursor.execute(query).fetchall()[0][0]))
 
     def meta(self, name: str) -> str | None:
         """Return the value stored under a name, or None."""
         return self.metas([name])[0]
 
     def metas(self, names: Sequence[str]) -> list[str | None]:
-        """Return the value stored under each name, or None, by one query: each takes 1 ms."""
-        query = "SELECT name, value FROM meta WHERE list_contains(?::VARCHAR[], name)"
-        with self._database.reading() as cursor:
-            found = dict(cursor.execute(query, [list(names)]).fetchall())
-        return [found.get(name) for name in names]
+        """Return the value stored under each name, or None."""
+        query = "SELECT name, value FROM meta"
+        values = self._unchanged(query, lambda cursor: dict(cursor.execute(query).fetchall()))
+        return [values.get(name) for name in names]
 
     # -- submissions ---------------------------------------------------------------------------
 
@@ -504,7 +519,12 @@ class Store:
             return select_scores(cursor, revision, team)
 
     def events(self, *kinds: str) -> tuple[Event, ...]:
-        """Return the record, or its events of some kinds, in order."""
+        """Return the record, or its events of some kinds, in order.
+
+        Those of some kinds are kept until the next commit.
+        """
+        if kinds:
+            return self._unchanged(kinds, lambda cursor: select_events(cursor, kinds))
         with self._database.reading() as cursor:
             return select_events(cursor, kinds)
 

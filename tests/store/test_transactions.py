@@ -205,6 +205,26 @@ def test_meta_is_put_and_replaced_but_not_that_of_the_store(store: Store) -> Non
 # -- corrected solutions -----------------------------------------------------------------------
 
 
+def test_what_is_kept_until_a_commit_follows_every_store_of_the_file(
+    store: Store, solution: Solution, database: Path
+) -> None:
+    def read() -> tuple[object, ...]:
+        return store.meta("seed"), store.latest_solution(), len(store.events("disqualification"))
+
+    with Store.open(database) as other:
+        assert read() == read() == (None, 1, 0)
+        with other.transaction() as transaction:
+            transaction.put_meta("seed", "1")
+            transaction.put_solution(replace(solution, sha256="another"), number=2)
+            transaction.append_event("disqualification", "someone", {})
+            assert read() == (None, 1, 0)
+        assert read() == ("1", 2, 1)
+    store.close()
+    for read_again in (read, store.latest_solution, lambda: store.events("disqualification")):
+        with pytest.raises(StoreError, match="is closed"):
+            read_again()
+
+
 def test_corrected_solution_is_the_next_number(
     store: Store, database: Path, solution: Solution
 ) -> None:
