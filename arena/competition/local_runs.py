@@ -66,13 +66,13 @@ class LocalRuns:
             "limits": asdict(programs.box(trial=False, max_bytes=self.settings.limits.max_bytes)),
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        reason = "The program could be unpacked for its trial, but not for its run."
         try:
             outcome = self._run(program, inputs, trial=False)
         except SandboxError as error:
-            outcome, reason = (), str(error)
+            return ProgramRun.lost(str(error), about)
         if isinstance(outcome, tuple):
-            return ProgramRun("machine", 0.0, 0.0, 0.0, about={**about, "reason": reason})
+            reason = "The program could be unpacked for its trial, but not for its run."
+            return ProgramRun.lost(reason, about)
         if outcome.output is not None:
             about["output_sha256"] = file_sha256(outcome.output)
         return ProgramRun(

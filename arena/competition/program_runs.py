@@ -203,20 +203,21 @@ def record_run(
     SandboxError
         If the machine is at fault; the program is set aside, and its place is returned.
     """
-    request = submission_of(state, program, run)
-    if request is None:
-        reason = str(run.about.get("reason", "The process that reads files failed twice."))
-        set_aside(state, program, reason)
-        raise SandboxError(f"{reason} The program was set aside, and counts against no limit.")
+    try:
+        request = _submission_of(state, program, run)
+    except SandboxError as error:
+        _set_aside(state, program, str(error))
+        said = f"{error} The program was set aside, and counts against no limit."
+        raise SandboxError(said) from error
     return handler.submit(request)
 
 
-def submission_of(
+def _submission_of(
     state: CompetitionState, program: ProgramRecord, run: ProgramRun
-) -> SubmissionRequest | None:
-    """Return the submission that a run makes of a program; None: the machine is at fault."""
-    if not run.is_of_the_program:
-        return None
+) -> SubmissionRequest:
+    """Return the submission that a run makes of a program; SandboxError: the machine failed."""
+    if run.machine_fault is not None:
+        raise SandboxError(run.machine_fault)
     of_phase = state.in_phase(program.phase)
     file = named_file(Path("predictions"), state.ledger.teams().current(program.team))
     if run.end != "ok" or run.output is None:
@@ -227,7 +228,7 @@ def submission_of(
     else:
         _, read = next(of_phase.examine([replace(file, path=run.output)]))
         if read.crashed or any(fault.kind == RULE_FAILED for fault in read.faults):
-            return None
+            raise SandboxError("The process that reads files, or a rule of a plugin, failed.")
         # A program could choose among many outputs with the same score: their digest would tell.
         read = replace(read, sha256=program.sha256)
     return SubmissionRequest(
@@ -244,7 +245,7 @@ def submission_of(
     )
 
 
-def set_aside(state: CompetitionState, program: ProgramRecord, reason: str) -> None:
+def _set_aside(state: CompetitionState, program: ProgramRecord, reason: str) -> None:
     """Record that a program could not be run, and return its team's place in the limits.
 
     ``reason`` is for the organiser only.

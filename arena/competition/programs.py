@@ -84,7 +84,7 @@ class ProgramRun:
     """A run on the hidden inputs, as the runner reports it."""
 
     end: str
-    """``ok``, a kind of failure, or anything else: a fault of the machine."""
+    """``ok``, a kind of failure, or anything else: see :attr:`machine_fault`."""
     seconds: float
     cpu_seconds: float
     peak_mb: float
@@ -94,10 +94,17 @@ class ProgramRun:
     """Further fields of the record: ``runner``, ``sandbox``, ``versions``, ``inputs``,
     ``environment``, ``limits``, ``started`` and ``output_sha256``."""
 
+    @classmethod
+    def lost(cls, reason: str, about: Mapping[str, Any] | None = None) -> Self:
+        """Return a run that failed by a fault of the machine; ``reason`` is for the organiser."""
+        return cls("machine", 0.0, 0.0, 0.0, about={**(about or {}), "reason": reason})
+
     @property
-    def is_of_the_program(self) -> bool:
-        """Whether it ended well, or failed by a fault of the program."""
-        return self.end == "ok" or self.end in _ENDS
+    def machine_fault(self) -> str | None:
+        """Why it says nothing of the program; None: it ended well, or the program failed."""
+        if self.end == "ok" or self.end in _ENDS:
+            return None
+        return str(self.about.get("reason", "The machine that runs programs failed."))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the record keeps of it, at full precision: for the organiser."""

@@ -22,8 +22,7 @@ from arena.competition import decisions
 from arena.competition.answers import fitting_answers
 from arena.competition.epochs import with_metrics_of
 from arena.competition.phases import in_each_phase, phase_of_file
-from arena.competition.program_runs import programs, receive, submission_of
-from arena.competition.program_runs import set_aside as set_program_aside
+from arena.competition.program_runs import programs, receive, record_run
 from arena.competition.programs import SET_ASIDE as PROGRAM_SET_ASIDE
 from arena.competition.results import consequences_text
 from arena.competition.runners import run_of
@@ -35,7 +34,7 @@ from arena.competition.submit import (
     read_by_phase,
 )
 from arena.config import CONFIG_NAME
-from arena.errors import ArenaError, StoreError, UsageError
+from arena.errors import ArenaError, SandboxError, StoreError, UsageError
 from arena.intake import named_file
 from arena.intake.folder import team_name
 from arena.interfaces.faults import plural
@@ -333,15 +332,13 @@ def _judge_run(
     document = payload["run"] if isinstance(payload["run"], dict) else {}
     for_request = _for(state, replace(request, received=program.received))
     run = run_of(state, program, document, str(payload.get("signature", "")), request.path)
-    submission = submission_of(for_request, program, run)
-    if submission is None:
-        reason = str(run.about.get("reason", "The process that reads files failed."))
-        set_program_aside(for_request, program, reason)
+    try:
+        submitted = record_run(for_request, handler, program, run)
+    except SandboxError:
         team = state.ledger.teams().current(program.team)
         return RequestAnswer(
             request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT
         )
-    submitted = handler.submit(submission)
     return RequestAnswer(
         *(request.seq, request.request, request.kind, submitted.team, submitted.status),
         submitted=submitted,

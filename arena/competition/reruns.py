@@ -15,7 +15,7 @@ from arena.competition.programs import INVALID, RERUN, ProgramRecord, ProgramRun
 from arena.competition.state import CompetitionState
 from arena.competition.submit import judge_of
 from arena.competition.verification import verify_winner
-from arena.errors import UsageError
+from arena.errors import SandboxError, UsageError
 from arena.intake import named_file
 
 NO_PROGRAM = "no program"
@@ -99,6 +99,8 @@ def rerun(state: CompetitionState, submission: int) -> Rerun:
     program, before = written
     with local_runs(state, program.phase) as runs:
         run = runs.hidden(kept_program(state, program))
+        if run.machine_fault is not None:
+            raise SandboxError(run.machine_fault)
         result, largest, n_different = _compared(state, submission, program, run, before)
     compared = Rerun(
         submission=submission,

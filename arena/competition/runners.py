@@ -94,7 +94,7 @@ def run_of(
     """
     reason = next(_faults(state, program, document, signature, output), None)
     if reason is not None:
-        return ProgramRun("machine", 0.0, 0.0, 0.0, about={"reason": reason})
+        return ProgramRun.lost(reason)
     return ProgramRun(
         end=str(document["end"]),
         seconds=float(document["seconds"]),

@@ -393,6 +393,9 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
         }  # fmt: skip
         competition.export(tmp_path / "export")
         n_reruns += 1
+        sandbox.run = _fails  # type: ignore[method-assign]
+        with pytest.raises(SandboxError, match="No memory is left"):
+            competition.rerun_program(1)  # it says nothing of the program
         assert str(competition.rerun_program(2)) == (
             "Submission 2 of bees: no program wrote it, so that it cannot be run again."
         )
@@ -402,6 +405,10 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
             competition.rerun_program(3)
     files = (tmp_path / "export", tmp_path / "solution.csv")
     assert verify_bundle(*files, manager, NoProgress()) == ()
+
+
+def _fails(job: Any, box: Any) -> Outcome:
+    raise SandboxError("No memory is left on this machine.")
 
 
 def _writing(outcome: Outcome, text: str) -> Outcome:

@@ -104,8 +104,7 @@ def advance(call: Call) -> None:
             runs.change(program, ProgramState.REFUSED, message=answer.message)
     for program in runs.expire(name):
         if program.state is ProgramState.TRIAL_RUNS:
-            if runs.change(program, ProgramState.SET_ASIDE):
-                call.site.uploads.drop(program.payload["upload"])
+            _end(call, program, ProgramState.SET_ASIDE)
         else:  # it was counted in the limits, so the scorer undoes that
             _send_run(call, program, {"end": "lost"}, signature="", output=None)
 
@@ -115,20 +114,7 @@ def advance(call: Call) -> None:
 
 async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease:
     """Let a runner take the next run; 204 if there is none for twenty seconds."""
-    facts = call.competition.facts.programs
-    if facts is None:
-        raise Problem(409, "This competition runs no programs.")
-    for runs, folder in itertools.product(facts["runs"].values(), ("sample", "inputs")):
-        if runs[folder] not in sent.inputs:
-            raise Problem(
-                409,
-                f"This runner does not hold the {folder} of the competition, whose digest is "
-                f"{runs[folder]}. Copy the folder from the organiser's machine.",
-            )
-    if sent.sandbox != facts["sandbox"]:
-        raise Problem(
-            409, f"Runs of this competition need the sandbox {facts['sandbox']}: start with it."
-        )
+    _check_offer(call, sent)
     until = time.monotonic() + _LONGEST_POLL
     while True:
         await run_in_threadpool(advance, call)
@@ -156,10 +142,28 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
     )
 
 
+def _check_offer(call: Call, sent: models.RunnerState) -> None:
+    """Refuse a runner that lacks what runs of the competition need: 409."""
+    facts = call.competition.facts.programs
+    if facts is None:
+        raise Problem(409, "This competition runs no programs.")
+    for runs, folder in itertools.product(facts["runs"].values(), ("sample", "inputs")):
+        if runs[folder] not in sent.inputs:
+            raise Problem(
+                409,
+                f"This runner does not hold the {folder} of the competition, whose digest is "
+                f"{runs[folder]}. Copy the folder from the organiser's machine.",
+            )
+    if sent.sandbox != facts["sandbox"]:
+        raise Problem(
+            409, f"Runs of this competition need the sandbox {facts['sandbox']}: start with it."
+        )
+
+
 def _runs_of(call: Call, program: Program) -> Mapping[str, Any]:
     """Return what is published on runs in the phase of a program.
 
-    Of a phase that is no more the current one's: the scorer refuses the program.
+    If the phase was removed meanwhile, those of the current one: the scorer refuses the program.
     """
     facts = call.competition.facts
     runs: Mapping[str, Mapping[str, Any]] = (facts.programs or {})["runs"]
@@ -225,19 +229,21 @@ def _end_trial(call: Call, program: Program, document: Mapping[str, Any], end: s
         "log": str(document.get("log", ""))[:_LONGEST_LOG],
     }
     if end == "machine":
-        call.site.runs.change(program, ProgramState.SET_ASIDE)
-        call.site.uploads.drop(program.payload["upload"])
-        return
-    request = None
-    state = ProgramState.TRIAL_FAILED
-    if end == "ok":
-        state = ProgramState.RECORDED
+        _end(call, program, ProgramState.SET_ASIDE)
+    elif end != "ok":
+        _end(call, program, ProgramState.TRIAL_FAILED, trial=json.dumps(trial))
+    else:
         payload = {**program.payload, "program": program.program}
         key = f"program {program.program}"
         recording, _new = _append(call, program, "program", key=key, payload=payload)
-        request = recording.request
-    call.site.runs.change(program, state, trial=json.dumps(trial), request=request)
-    if state is ProgramState.TRIAL_FAILED:  # no runner needs it any more
+        call.site.runs.change(
+            program, ProgramState.RECORDED, trial=json.dumps(trial), request=recording.request
+        )
+
+
+def _end(call: Call, program: Program, state: ProgramState, **more: Any) -> None:
+    """Put a program into a state in which no runner needs its file any more, and remove it."""
+    if call.site.runs.change(program, state, **more):
         call.site.uploads.drop(program.payload["upload"])
 
 
