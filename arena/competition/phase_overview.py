@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from arena.competition.admission import Admission
 from arena.competition.phases import all_rows_in, group_of, open_phases
+from arena.competition.rebuild import rebuilt_mark
 from arena.competition.state import CompetitionState, board_metric
 from arena.types import Usage
 
@@ -20,7 +22,9 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
     teams = state.ledger.teams()
     described = []
     for name, phase in settings.phase.items():
-        dates, metric = settings.in_phase(name).competition, settings.in_phase(name).metric
+        own = settings.in_phase(name)
+        dates, metric, public = own.competition, own.metric, own.public
+        mark = rebuilt_mark(state.store, name)
         later = dates.start is not None and dates.start > now
         split = all_rows_in(state.stored_solution, [phase])
         rows = {part.name: int((split.usage == np.uint8(part)).sum()) for part in Usage}
@@ -37,6 +41,11 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
                 "greater_is_better": state.in_phase(name).greater_is_better,
                 "decimals": metric.decimals,
                 "unit": metric.unit,
+                "mechanism": public.mechanism,
+                "scores": public.scores,
+                "freeze": None if public.freeze is None else public.freeze.isoformat(),
+                "mark": None if mark is None else asdict(mark),
+                **{key: getattr(own.limits, key) for key in ("per_day", "per_week", "total")},
                 "public_rows": rows["PUBLIC"],
                 "private_rows": rows["PRIVATE"],
                 "pending_rows": int(pending.sum()),

@@ -166,9 +166,11 @@ class CompetitionView:
 
         Each has ``phase``, ``state`` (``open``, ``next`` or ``ended``), ``start`` and ``end``
         (times or None), ``metric`` with ``greater_is_better``, ``decimals`` and ``unit``,
-        ``public_rows`` and ``private_rows`` (numbers), ``shares`` (other phases with the same
-        public rows), ``submissions``, the number of accepted ones, ``admit`` (which teams may
-        submit) and ``qualified``, the teams that were named for it (None: none were).
+        ``mechanism``, ``scores``, ``freeze`` and the limits of its settings, ``mark`` (when and why
+        its board was released again, or None), ``public_rows`` and ``private_rows`` (numbers),
+        ``shares`` (other phases with the same public rows), ``submissions``, the number of accepted
+        ones, ``admit`` (which teams may submit) and ``qualified``, the teams that were named for it
+        (None: none were).
         """
         from arena.competition.phase_overview import describe_phases
 

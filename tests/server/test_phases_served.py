@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 
 from arena.client import ServerError
 from arena.competition.competition import Competition
-from arena.config import Settings
+from arena.config import ServerSection, Settings
 from arena.server.records.layout import Layout
+from arena.server.records.published import CompetitionFacts
+from arena.server.scorer.facts import facts
 from arena.server.scorer.scorer import _kept_after_a_rebuild
 from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
 from program import write_csv
@@ -102,3 +105,32 @@ def test_standing_scores_of_every_phase_follow_a_rebuild(tmp_path: Path) -> None
         }
         assert standing == {3, 5}
         assert _kept_after_a_rebuild(opened, numbers) == {1, 2, 4, 6}
+
+
+@pytest.mark.slow
+def test_the_page_of_another_phase_has_the_facts_of_that_phase(tmp_path: Path) -> None:
+    """As they are once it is the current one, but for texts on its metric and mechanism."""
+    rows = list(zip(IDS, TRUTH, USAGE, strict=True))
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    phases = {
+        "dev": {"public_rows": "dev"},
+        "final": {
+            "start": "2026-01-01", "end": "2999-01-01", "public_rows": "final",
+            "metric": {"name": "f1(average=macro)", "decimals": 2, "unit": "%"},
+            "public": {"mechanism": "kaggle", "freeze": "2998-01-01"},
+            "limits": {"per_day": 2, "per_week": 3, "total": 4},
+            "final": {"rule": "last"},
+        },
+    }  # fmt: skip
+    settings = Settings.of(metric="accuracy", mechanism="ladder-free", phase=phases)
+    solution = tmp_path / "solution.csv"
+    with Competition.create(tmp_path / "race", solution, settings, manager=MANAGER) as opened:
+        one, other = (
+            facts(opened.in_phase(name), "race", ServerSection()) for name in ("dev", "final")
+        )
+    differ = {
+        field.name
+        for field in fields(CompetitionFacts)
+        if getattr(one.of_phase("final"), field.name) != getattr(other, field.name)
+    }
+    assert differ <= {"current_phase", "metric_text", "mechanism_text", "final_rule"}, differ

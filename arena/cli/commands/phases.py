@@ -32,6 +32,7 @@ def phases(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJso
         (
             "phase",
             "state",
+            "metric",
             "start (UTC)",
             "end (UTC)",
             "public rows",
@@ -42,6 +43,7 @@ def phases(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJso
             (
                 row["phase"],
                 row["state"],
+                row["metric"],
                 minute(row["start"] or ""),
                 minute(row["end"] or ""),
                 row["public_rows"],
@@ -50,7 +52,7 @@ def phases(directory: Directory = None, wait: Wait = 0.0, as_json: options.AsJso
             )
             for row in rows
         ),
-        importance=(1, 2, 4, 3, 6, 7, 5),
+        importance=(1, 2, 8, 4, 3, 6, 7, 5),
     )
     print_table(table, console(), most=None)
     for phase in changed:

@@ -218,13 +218,21 @@ class CompetitionFacts:
         return [phase["phase"] for phase in self.phases]
 
     def of_phase(self, name: str) -> CompetitionFacts:
-        """Return the facts with the metric and the public rows of a phase."""
+        """Return the facts with the limits, rows, metric and mechanism of a phase.
+
+        The dates are those of the whole competition.
+        """
         if not name or name == self.current_phase:
             return self
         (phase,) = (phase for phase in self.phases if phase["phase"] == name)
-        changed = ("board_metric", "greater_is_better", "decimals", "unit", "public_rows")
+        known = {field.name for field in fields(self)} - {"start"}
+        of_phase = {key: value for key, value in phase.items() if key in known}
+        same = {key: phase[key] == getattr(self, key) for key in ("metric", "mechanism")}
         return replace(
-            self, metric=phase["metric"], metric_text="", **{key: phase[key] for key in changed}
+            self,
+            **of_phase,
+            metric_text=self.metric_text if same["metric"] else "",
+            mechanism_text=self.mechanism_text if same["mechanism"] else "",
         )
 
     @property

@@ -195,7 +195,8 @@ async def board_csv(call: Call) -> Response:
 def _board_rows(call: Call) -> list[dict[str, Any]]:
     """Return the rows of the public board for a table, each with what holds for the whole board."""
     rows, _etag = call.competition.board(asked_bracket(call), asked_phase(call))
-    mark, pending = call.competition.facts.mark, call.competition.facts.pending_labels
+    facts = call.competition.facts.of_phase(asked_phase(call))
+    mark, pending = facts.mark, facts.pending_labels
     if pending is not None:
         rows = [{**row, "pending_labels": PendingLabels(**pending).sentence} for row in rows]
     if mark is not None:
