@@ -8,6 +8,7 @@ database with any object that arena did not make is refused before anything else
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
@@ -134,25 +135,22 @@ class Catalog:
         statements
             ``CREATE`` statements, for an empty database.
         """
-        with duckdb.connect() as empty:
-            empty.execute(statements)
-            made = Catalog(empty)
-            for kind, query in _MADE.items():
-                expected, stored = dict(made._rows(query)), dict(self._rows(query))
-                if expected == stored:
+        for (kind, query), expected in zip(_MADE.items(), _made_by(statements), strict=True):
+            stored = dict(self._rows(query))
+            if expected == stored:
+                continue
+            both = expected.keys() & stored.keys()
+            for name in sorted(expected.keys() | stored.keys(), key=lambda n: (n in both, n)):
+                if name not in stored:
+                    what = "is missing"
+                elif name not in expected:
+                    what = "is not of arena"
+                elif stored[name] != expected[name]:
+                    what = "was changed"
+                else:
                     continue
-                both = expected.keys() & stored.keys()
-                for name in sorted(expected.keys() | stored.keys(), key=lambda n: (n in both, n)):
-                    if name not in stored:
-                        what = "is missing"
-                    elif name not in expected:
-                        what = "is not of arena"
-                    elif stored[name] != expected[name]:
-                        what = "was changed"
-                    else:
-                        continue
-                    yield f"The {kind} {shorten(name)} of the database {what}."
-                return  # the rest follows from these
+                yield f"The {kind} {shorten(name)} of the database {what}."
+            return  # the rest follows from these
 
     def read_tables(self) -> None:
         """Read every value of every table once: a damaged block raises an error of DuckDB."""
@@ -166,3 +164,12 @@ class Catalog:
 
     def _rows(self, query: str) -> list[tuple[str, str]]:
         return self._cursor.execute(query, {"database": self._database}).fetchall()
+
+
+@functools.cache
+def _made_by(statements: str) -> tuple[dict[str, str], ...]:
+    """Return the definitions, by name, that each query of ``_MADE`` gives for new tables."""
+    with duckdb.connect() as empty:
+        empty.execute(statements)
+        made = Catalog(empty)
+        return tuple(dict(made._rows(query)) for query in _MADE.values())
