@@ -340,6 +340,12 @@ class ProgramsSection(ConfigSection):
         "memory, both or none.",
     )
 
+    @property
+    def for_runners(self) -> dict[str, Any]:
+        """What another machine must know of a run: its command and its limits."""
+        names = ("command", "trial_seconds", "seconds", "memory_mb", "disk_mb", "cores")
+        return {name: getattr(self, name) for name in (*names, "processes", "gpus")}
+
     def box(self, *, trial: bool, max_bytes: int) -> Box:
         """Return the limits of a run, whose output may have so many bytes."""
         return Box(

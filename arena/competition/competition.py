@@ -269,6 +269,32 @@ class Competition(CompetitionView):
 
         return rerun(self._state, submission)
 
+    def write_reruns(self, submissions: Sequence[int], folder: str | Path) -> list[Rerun]:
+        """Write the programs of submissions to a new folder, for ``arena runner --work``.
+
+        Returns a result for each submission that no program wrote.
+
+        Raises
+        ------
+        UsageError
+            If the folder exists, or there is no accepted submission of a number.
+        """
+        from arena.competition.reruns import write_reruns
+
+        return write_reruns(self._state, submissions, Path(folder))
+
+    def read_reruns(self, folder: str | Path) -> Iterator[Rerun]:
+        """Compare what a runner wrote to such a folder with the record, as :meth:`rerun_program`.
+
+        Raises
+        ------
+        UsageError, InputError
+            If the folder is not one of this competition, or a run has no result.
+        """
+        from arena.competition.reruns import read_reruns
+
+        return read_reruns(self._state, Path(folder))
+
     def finalists(self) -> list[int]:
         """Return the final submissions of every phase; a UsageError before finalize."""
         from arena.competition.reruns import finalists

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ import numpy.typing as npt
 from arena.competition.local_runs import local_runs
 from arena.competition.program_runs import kept_program, programs
 from arena.competition.programs import INVALID, RERUN, ProgramRecord, ProgramRun, runs_in
+from arena.competition.runners import digest_of_inputs, run_of
 from arena.competition.state import CompetitionState
 from arena.competition.submit import judge_of
 from arena.competition.verification import verify_winner
 from arena.errors import SandboxError, UsageError
 from arena.intake import named_file
+from arena.runner import WorkFolder
 
 NO_PROGRAM = "no program"
 RESULTS: Mapping[str, str] = {
@@ -96,12 +99,73 @@ def rerun(state: CompetitionState, submission: int) -> Rerun:
     written = _programs_of_submissions(state).get(submission)
     if written is None:
         return Rerun(submission, _team_of(state, submission), NO_PROGRAM)
-    program, before = written
+    program, _ = written
     with local_runs(state, program.phase) as runs:
         run = runs.hidden(kept_program(state, program))
-        if run.machine_fault is not None:
-            raise SandboxError(run.machine_fault)
-        result, largest, n_different = _compared(state, submission, program, run, before)
+        return _record(state, submission, program, run)
+
+
+def write_reruns(state: CompetitionState, submissions: Sequence[int], folder: Path) -> list[Rerun]:
+    """Write the programs of submissions to a folder, for a runner on another machine.
+
+    Returns a result for each submission that no program wrote.
+
+    Raises
+    ------
+    UsageError
+        If the folder exists, or there is no accepted submission of a number.
+    """
+    if folder.exists():
+        raise UsageError(f"{folder} exists already: name a new folder.")
+    written, without = _programs_of_submissions(state), []
+    for submission in submissions:
+        if submission not in written:
+            without.append(Rerun(submission, _team_of(state, submission), NO_PROGRAM))
+            continue
+        program, _ = written[submission]
+        settings = state.in_phase(program.phase).settings
+        section, path = settings.programs, kept_program(state, program)
+        work = {
+            "lease": 0, "kind": "verify", "program": program.program, "file": program.file,
+            "sha256": program.sha256, "bytes": path.stat().st_size,
+            "inputs": digest_of_inputs(state.folder / section.inputs),
+            "environment": section.environment, "limits": section.for_runners,
+            "max_bytes": settings.limits.max_bytes,
+        }  # fmt: skip
+        WorkFolder(folder).add(str(submission), work, path)
+    return without
+
+
+def read_reruns(state: CompetitionState, folder: Path) -> Iterator[Rerun]:
+    """Compare the results of a runner in a folder with what is stored, and put them on record.
+
+    Raises
+    ------
+    UsageError
+        If the folder is not one of this competition.
+    InputError
+        If a run has no result.
+    SandboxError
+        If the machine was at fault, or a file was changed on the way.
+    """
+    work, written = WorkFolder(folder), _programs_of_submissions(state)
+    results = {int(run): work.result(run) for run in work.runs()}
+    if not results or results.keys() - written.keys():
+        raise UsageError(f"{folder} holds no runs of programs of this competition.")
+    for submission, (document, signature, output) in results.items():
+        program, _ = written[submission]
+        run = run_of(state, program, document, signature, output, kind="verify")
+        yield _record(state, submission, program, run)
+
+
+def _record(
+    state: CompetitionState, submission: int, program: ProgramRecord, run: ProgramRun
+) -> Rerun:
+    """Compare a run with what is stored, and put the result on record."""
+    if run.machine_fault is not None:
+        raise SandboxError(run.machine_fault)
+    _, before = _programs_of_submissions(state)[submission]
+    result, largest, n_different = _compared(state, submission, program, run, before)
     compared = Rerun(
         submission=submission,
         team=state.ledger.teams().current(program.team),

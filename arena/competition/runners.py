@@ -86,13 +86,16 @@ def run_of(
     document: Mapping[str, Any],
     signature: str,
     output: Path | None,
+    *,
+    kind: str = "hidden",
 ) -> ProgramRun:
     """Return the run that a runner reports of a program.
 
     A result that no runner would send is a fault of the machine, with the ``reason`` for the
-    organiser: the web process, which passes results on, may have been taken over.
+    organiser: the web process, which passes results on, may have been taken over. ``kind`` is that
+    of the run: ``hidden``, or ``verify`` for one that is repeated.
     """
-    reason = next(_faults(state, program, document, signature, output), None)
+    reason = next(_faults(state, program, document, signature, output, kind), None)
     if reason is not None:
         return ProgramRun.lost(reason)
     return ProgramRun(
@@ -102,7 +105,7 @@ def run_of(
         peak_mb=float(document["peak_mb"]),
         output=output,
         about={
-            "kind": "hidden",
+            "kind": kind,
             **{name: document.get(name) for name in _ABOUT},
             "output_sha256": document.get("output_sha256"),
         },
@@ -115,6 +118,7 @@ def _faults(
     document: Mapping[str, Any],
     signature: str,
     output: Path | None,
+    kind: str,
 ) -> Iterator[str]:
     """Yield why a result does not count. Checks rely on those before: only the first is valid."""
     if document.get("end") == "lost":
@@ -126,7 +130,7 @@ def _faults(
     key = bytes.fromhex(str(_read(path)["key"]))
     if not hmac.compare_digest(signature_of(document, key).encode(), signature.encode()):
         yield f"The result is not signed by the runner {name}."
-    wanted = {"program": program.program, "sha256": program.sha256, "kind": "hidden"}
+    wanted = {"program": program.program, "sha256": program.sha256, "kind": kind}
     if any(document.get(key) != value for key, value in wanted.items()):
         yield "The result is that of another program."
     section = state.in_phase(program.phase).settings.programs

@@ -2,5 +2,6 @@
 
 from arena.runner.runner import Runner
 from arena.runner.server import RunnerKey
+from arena.runner.work_folder import WorkFolder
 
-__all__ = ["Runner", "RunnerKey"]
+__all__ = ["Runner", "RunnerKey", "WorkFolder"]

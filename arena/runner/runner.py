@@ -22,6 +22,7 @@ from arena.programs.digests import digest_of_folder
 from arena.programs.figures import seconds_until_answer
 from arena.programs.running import environment_of, run_program, runner_folder
 from arena.runner.server import RunnerClient, RunnerKey
+from arena.runner.work_folder import WorkFolder
 from arena.types import Fault
 from arena.utils.distribution import installed_version
 from arena.utils.file_digest import file_sha256
@@ -34,6 +35,7 @@ _LEASE_SECONDS = 60.0
 _PAUSE_SECONDS = 10.0
 _FREE_BYTES = 5 * 10**9
 _FAULTS_IN_A_ROW = 3
+_Source = RunnerClient | WorkFolder
 TRIAL = "trial"
 NOT_UNPACKED = "not unpacked"
 """The end of a trial whose program cannot be unpacked; the log says why."""
@@ -45,8 +47,8 @@ MACHINE = "machine"
 class Runner:
     """A machine that runs programs: it asks a server for work until it is stopped."""
 
-    url: str
-    """The address of the competition."""
+    source: str | Path
+    """The address of the competition, or a folder of runs (:class:`WorkFolder`)."""
     key: RunnerKey
     sandbox: Sandbox
     sandbox_name: str
@@ -75,7 +77,7 @@ class Runner:
         ServerError
             If the server refuses this runner.
         """
-        client, faults = RunnerClient(self.url, self.key.token), 0
+        client, faults = self._client(), 0
         while not self.stop.is_set():
             if not self._has_room():
                 self.stop.wait(_PAUSE_SECONDS)
@@ -88,13 +90,18 @@ class Runner:
                 _LOGGER.warning("%s", error)
                 self.stop.wait(_PAUSE_SECONDS)
                 continue
-            if work is None and once:
+            if work is None and (once or isinstance(client, WorkFolder)):
                 return
             if work is not None:
                 reason = self._do(client, work)
                 faults = 0 if reason is None else faults + 1
                 if faults == _FAULTS_IN_A_ROW:
                     raise SandboxError(f"This machine could not run {faults} programs: {reason}")
+
+    def _client(self, **options: Any) -> _Source:
+        if isinstance(self.source, Path):
+            return WorkFolder(self.source)
+        return RunnerClient(self.source, self.key.token, **options)
 
     def _offer(self) -> dict[str, Any]:
         return {
@@ -120,7 +127,7 @@ class Runner:
             )
         return free >= _FREE_BYTES
 
-    def _do(self, client: RunnerClient, work: Mapping[str, Any]) -> str | None:
+    def _do(self, client: _Source, work: Mapping[str, Any]) -> str | None:
         """Run a program and send its result; return the fault of this machine, or None."""
         folder = runner_folder() / f"output-{self.key.name}"
         shutil.rmtree(folder, ignore_errors=True)  # of a runner that was killed
@@ -143,7 +150,7 @@ class Runner:
     def _lease_prolonged(self, work: Mapping[str, Any]) -> Iterator[threading.Event]:
         """Prolong the lease of a run; the event is set once the run must be given up."""
         finished, stop = threading.Event(), threading.Event()
-        client = RunnerClient(self.url, self.key.token, timeout=_BEAT_TIMEOUT, attempts=1)
+        client = self._client(timeout=_BEAT_TIMEOUT, attempts=1)
 
         def beat() -> None:
             prolonged = asked = time.monotonic()
@@ -170,7 +177,11 @@ class Runner:
             beating.join()
 
     def _result(
-        self, client: RunnerClient, work: Mapping[str, Any], folder: Path, stop: threading.Event
+        self,
+        client: _Source,
+        work: Mapping[str, Any],
+        folder: Path,
+        stop: threading.Event,
     ) -> tuple[dict[str, Any], Path | None]:
         """Run a program; return its result, as it is sent to the server, and its output."""
         taken = ("run", "lease", "kind", "program", "sha256", "inputs", "environment", "limits")
@@ -205,7 +216,11 @@ class Runner:
         return result, answer.output
 
     def _answer(
-        self, client: RunnerClient, work: Mapping[str, Any], folder: Path, stop: threading.Event
+        self,
+        client: _Source,
+        work: Mapping[str, Any],
+        folder: Path,
+        stop: threading.Event,
     ) -> Outcome | tuple[Fault, ...]:
         """Return how a program ended, or its faults, if this machine holds what it needs."""
         limits = work["limits"]

@@ -72,7 +72,7 @@ def run_runner(folder: Path, url: str, sandbox: str) -> None:
     settings = read_settings(folder / CONFIG_NAME)
     of_phases = settings.programs_of_phases.values()
     runner = Runner(
-        url=url,
+        source=url,
         key=RunnerKey.read(add_runner(folder, LOCAL)),
         sandbox=PluginManager().sandboxes.resolve(sandbox),
         sandbox_name=sandbox,

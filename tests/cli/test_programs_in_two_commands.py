@@ -56,6 +56,14 @@ def test_init_and_submit(
     document(arena("programs", "rerun", "1", "-C", "c", "--json"), "programs-rerun")
     document(arena("programs", "run", "-C", "c", "--json"), "programs-run")
 
+    # On another machine, which has the inputs and this folder, and no labels.
+    assert arena("programs", "rerun", "1", "--to", "work", "-C", "c").returncode == 0
+    key = arena("programs", "runner", "fresh", "-C", "c").stdout.strip()
+    working = arena("runner", "--work", "work", "--token-file", key, "--inputs", "hidden")
+    assert working.returncode == 0, working.stderr
+    read = arena("programs", "rerun", "--from", "work", "-C", "c")
+    assert (read.stdout, read.returncode) == ("Submission 1 of ants: the same file.\n", 0)
+
     (tmp_path / "bees.csv").write_text((tmp_path / "c" / "sample_submission.csv").read_text())
     imported = arena("import", "bees.csv", "-C", "c")
     assert (imported.returncode, "no program wrote these files" in imported.stderr) == (0, True)

@@ -15,12 +15,14 @@ import pytest
 from arena.competition import program_runs
 from arena.competition.competition import Competition
 from arena.competition.program_runs import RECEIVED_FOLDER
+from arena.competition.runners import add_runner
 from arena.competition.verify import verify_bundle
 from arena.config import Settings
-from arena.errors import SandboxError, UsageError
+from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl
 from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
+from arena.runner import Runner, RunnerKey
 from arena.store import Store
 from arena.store.events import TimeCheck
 from arena.types import Fault
@@ -409,6 +411,49 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
 
 def _fails(job: Any, box: Any) -> Outcome:
     raise SandboxError("No memory is left on this machine.")
+
+
+@pytest.mark.slow
+def test_another_machine_runs_programs_again(
+    tmp_path: Path, make: Make, sandbox: ScriptedSandbox
+) -> None:
+    write_csv(tmp_path / "file.csv", ["id", "y"], [(f"r{i}", 0.5) for i in range(N_ROWS)])
+    with make() as competition:
+        competition.submit_program(write_program(tmp_path / "main.py", output=GOOD), "ants")
+        competition.submit(tmp_path / "file.csv", "bees")
+        inputs = Runner.digests([competition.folder / "programs" / "inputs"])
+        key = RunnerKey.read(add_runner(competition.folder, "fresh"))
+
+        def rerun(name: str, change: Callable[[Path], object] = lambda _: None) -> Path:
+            folder = tmp_path / name
+            (without,) = competition.write_reruns([1, 2], folder)
+            assert str(without).startswith("Submission 2 of bees: no program wrote it")
+            change(folder / "1")
+            Runner(folder, key, sandbox, "scripted", inputs, {}).run()
+            return folder
+
+        work = rerun("work")
+        assert [str(result) for result in competition.read_reruns(work)] == [
+            "Submission 1 of ants: the same file."
+        ]
+        run = competition.events("program rerun")[-1].payload["run"]
+        assert (run["runner"], run["kind"], run["end"]) == ("fresh", "verify", "ok")
+        assert competition.events("verification") != ()
+        (work / "1" / "output" / "predictions.csv").write_text(f"{GOOD}\n")
+        other = rerun("other", lambda place: (place / "program.py").write_text("{}"))
+        for folder, what in ((work, "output was changed"), (other, "missing or damaged")):
+            with pytest.raises(SandboxError, match=what):
+                list(competition.read_reruns(folder))
+        (work / "1" / "result.json").unlink()
+        with pytest.raises(InputError, match="has no result: run arena runner --work"):
+            list(competition.read_reruns(work))
+        other.joinpath("1").rename(other / "2")
+        for wrong in (other, tmp_path):
+            with pytest.raises(UsageError, match="holds no runs of programs of this competition"):
+                list(competition.read_reruns(wrong))
+        with pytest.raises(UsageError, match="name a new folder"):
+            competition.write_reruns([1], work)
+        assert competition.audit() == ()
 
 
 def _writing(outcome: Outcome, text: str) -> Outcome:

@@ -17,6 +17,9 @@ from arena.errors import UsageError
 from arena.utils.text import printable, printable_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.competition.reruns import Rerun
     from arena.interfaces import Outcome
 
 app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
@@ -212,25 +215,39 @@ def rerun(
         list[int] | None, typer.Argument(metavar="SUBMISSION...", help="Numbers of submissions.")
     ] = None,
     finalists: Annotated[bool, typer.Option("--finalists", help="All final submissions.")] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", help="Write the runs to a new folder, for arena runner --work."),
+    ] = None,
+    results_from: Annotated[
+        Path | None,
+        typer.Option("--from", help="Read what arena runner --work wrote to this folder."),
+    ] = None,
     directory: Directory = None,
     wait: Wait = 30.0,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run programs again on this machine, and compare what they write with what is stored.
+    """Run programs again, and compare what they write with what is stored.
 
     The result is put on record. The same predictions make a submission verified, which boards show;
     nothing else changes. Exits with 1 if any prediction differs, or if no program wrote a
-    submission. To run them on another machine, restore a backup of the competition there.
+    submission. To run them on another machine, which gets no labels, write the runs to a folder,
+    copy it there and back, and read it.
     """
-    if bool(submissions) == finalists:
-        raise UsageError("Name submissions, or give --finalists.")
+    if (bool(submissions), finalists, results_from is not None).count(True) != 1:
+        raise UsageError("Name submissions, or give --finalists, or --from FOLDER.")
     with open_competition(directory, wait) as competition:
         chosen = competition.finalists() if finalists else submissions or []
+        reruns: Iterable[Rerun] = map(competition.rerun_program, chosen)
+        if to is not None:
+            reruns = competition.write_reruns(chosen, to)
+        elif results_from is not None:
+            reruns = competition.read_reruns(results_from)
         results = []
-        for submission in chosen:
-            results.append(competition.rerun_program(submission))
+        for result in reruns:
+            results.append(result)
             if not as_json:
-                console().print(printable(str(results[-1])), soft_wrap=True)
+                console().print(printable(str(result)), soft_wrap=True)
     if as_json:
         rows = [asdict(result) for result in results]
         print_document({"schema": "arena/programs-rerun/1", "reruns": rows})

@@ -105,12 +105,11 @@ def _programs(competition: CompetitionView) -> dict[str, Any] | None:
 
 def _runs_of_a_phase(competition: CompetitionView) -> dict[str, Any]:
     section = competition.settings.programs
-    named = ("command", "trial_seconds", "seconds", "memory_mb", "disk_mb", "cores", "processes")
     return {
         "environment": section.environment,
         "sample": digest_of_inputs(competition.folder / section.sample),
         "inputs": digest_of_inputs(competition.folder / section.inputs),
-        "limits": {name: getattr(section, name) for name in (*named, "gpus")},
+        "limits": section.for_runners,
         "max_bytes": competition.settings.limits.max_bytes,
     }
 
