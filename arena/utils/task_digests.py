@@ -17,6 +17,7 @@ import sys
 import types
 from collections.abc import Iterator, Sequence
 from importlib import metadata
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -159,23 +160,26 @@ def _imported_by(module: types.ModuleType) -> set[str]:
     return {name.partition(".")[0] for name in names if isinstance(name, str)}
 
 
-def _own_files(name: str) -> list[Path]:
-    """Return the modules of a package, or the file of a module."""
+def _own_files(name: str) -> Iterator[Path]:
+    """Yield the modules of a package, or the file of a module, in no order."""
     module = sys.modules.get(name)
     places = list(getattr(module, "__path__", ()))
     if places:
         kinds = {".py", ".so", ".pyd"}
         files = (file for place in places for file in Path(place).rglob("*"))
-        return sorted(file for file in files if file.suffix in kinds)
+        yield from (file for file in files if file.suffix in kinds)
+        return
     file = getattr(module, "__file__", None)
-    return [Path(file)] if file else []
+    if file:
+        yield Path(file)
 
 
 @functools.cache
 def _is_known_by_version(name: str) -> bool:
     if name.partition("_")[0] == "arena":
         return False
-    return len(_own_files(name)) > _MOST_MODULES
+    # Not a list: scipy has 2,000 modules.
+    return any(True for _ in islice(_own_files(name), _MOST_MODULES, None))
 
 
 @functools.cache
@@ -185,9 +189,9 @@ def _code_of(name: str) -> str:
         version = getattr(sys.modules[name], "__version__", None)
         if version is not None:
             return repr((name, str(version)))
-        about = [(str(file), file.stat()) for file in _own_files(name)]
+        about = [(str(file), file.stat()) for file in sorted(_own_files(name))]
         return repr((name, [(file, one.st_size, one.st_mtime_ns) for file, one in about]))
-    files = _own_files(name)
+    files = sorted(_own_files(name))
     if name == "__main__" and not files:
         raise _NotComparableError(name)
     return repr((name, [(str(file), _content_of(file)) for file in files]))

@@ -63,7 +63,7 @@ def test_a_disqualified_file_leaves_no_score_behind(tmp_path: Path) -> None:
         assert standings(competition)[0] == (1, "A", 0.9, 1)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scope", get_args(Scope))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(

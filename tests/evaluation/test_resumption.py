@@ -133,7 +133,6 @@ def test_a_part_of_what_was_kept_is_enough(tmp_path: Path) -> None:
     assert np.delete(found, 2, axis=0).tobytes() == expected.tobytes()
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "changed",
     [
