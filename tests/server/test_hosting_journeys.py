@@ -136,11 +136,12 @@ def test_a_wrong_solution_is_corrected_in_mid_competition(
         usage = np.where(PUBLIC, "Public", "Private")
         rows = zip(IDS, wrong, usage, strict=True)
         write_csv(race / "corrected_solution.csv", ["id", "y", "Usage"], rows)
-        host.goto(f"{server.url}/race/admin")
+        host.goto(f"{server.url}/race/admin#rescore")
         host.click("text=Preview the rescore")
         answer = seen(host, lambda text: "enter the code" in text)
         code = re.search(r"enter the code (\w+)", answer)
         assert code is not None
+        host.goto(f"{server.url}/race/admin#rescore")
         host.fill("#preview", code[1])
         host.click("text=Apply the rescore")
         seen(host, lambda text: "Labels were corrected" in text or "rescored" in text)

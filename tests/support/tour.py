@@ -2,6 +2,10 @@
 
 The pages are those of a competition of seven teams whose names, scores and messages are made up:
 while it runs, and after its result was published.
+
+``python tests/support/tour.py --every FOLDER`` makes pictures of every page at three widths, light
+and dark, and prints for each how many pixels it is too wide, and how many primary buttons it shows:
+a page has one primary action at most.
 """
 
 from __future__ import annotations
@@ -17,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from arena.server.records.published import Answer, TeamFacts
-from browser import chromium, new_context
+from arena.server.web.pages import PAGES
+from browser import chromium, new_context, overflow
 from web_site import NAME, WebSite, listening
 
 SHOTS = {
@@ -154,24 +159,60 @@ def _account(web: WebSite, reader: str) -> str:
     return web.site.accounts.members(team.team)[0].account
 
 
-def take(browser: Any, folder: Path, root: Path, *, scheme: str = "light") -> None:
-    """Write the pictures into a folder."""
+def take(browser: Any, folder: Path, root: Path) -> None:
+    """Write the pictures of the documentation into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for ended, shots in ((False, SHOTS), (True, SHOTS_OF_THE_END)):
         with example(root / f"{ended}", ended=ended) as web, listening(web.app) as port:
-            url = f"http://127.0.0.1:{port}"
             for name, (path, reader, width) in shots.items():
-                context = new_context(
-                    browser, viewport={"width": width, "height": 760}, color_scheme=scheme
-                )
-                if reader != "guest":
-                    web.sign_in(context, _account(web, reader), url)
-                page = context.new_page()
-                page.goto(f"{url}/{NAME}{path}")
-                page.screenshot(path=folder / f"{name}.png")
-                context.close()
+                with opened(browser, web, port, reader=reader, width=width) as page:
+                    page.goto(f"http://127.0.0.1:{port}/{NAME}{path}")
+                    page.screenshot(path=folder / f"{name}.png")
+
+
+@contextmanager
+def opened(
+    browser: Any, web: WebSite, port: int, *, reader: str, width: int, scheme: str = "light"
+) -> Iterator[Any]:
+    """Open a window of a width in which a reader is signed in; ``guest``: nobody is."""
+    context = new_context(browser, viewport={"width": width, "height": 760}, color_scheme=scheme)
+    if reader != "guest":
+        web.sign_in(context, _account(web, reader), f"http://127.0.0.1:{port}")
+    yield context.new_page()
+    context.close()
+
+
+def pages_of(web: WebSite) -> list[tuple[str, str]]:
+    """Return each page of the site: its path, and a reader who may see it."""
+    team = web.site.accounts.team_named(NAME, "Ants")
+    assert team is not None
+    parts = {"page": "prizes", "team": team.team, "request": f"{2:032x}", "version": "1"}
+    readers = {"organiser": "organiser", "anyone": "guest"}
+    return [
+        (path.format(**parts), readers.get(who, "Ants"))
+        for method, path, who, _scope, _handler in PAGES
+        if method == "GET" and "." not in path and not path.endswith(("{file}", "/file", "/embed"))
+    ]
+
+
+def take_every(browser: Any, folder: Path, root: Path) -> None:
+    """Write pictures of every page into a folder, and print what is measured of each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with example(root, ended=False) as web, listening(web.app) as port:
+        for reader in ("guest", "Ants", "organiser"):
+            for width, scheme in ((360, "dark"), (800, "light"), (1_400, "dark")):
+                with opened(browser, web, port, reader=reader, width=width, scheme=scheme) as page:
+                    for path, who in pages_of(web):
+                        if who != reader:
+                            continue
+                        page.goto(f"http://127.0.0.1:{port}/{NAME}{path}")
+                        name = path.strip("/").replace("/", "-") or "board"
+                        page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
+                        primary = page.locator("main .button:visible").count()
+                        print(f"{path:40} {width:5} {overflow(page):4} {primary:3}")
 
 
 if __name__ == "__main__":
     with chromium() as started, tempfile.TemporaryDirectory() as scratch:
-        take(started, Path(sys.argv[1]), Path(scratch))
+        make = take_every if sys.argv[1] == "--every" else take
+        make(started, Path(sys.argv[-1]), Path(scratch))

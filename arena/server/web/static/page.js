@@ -8,13 +8,29 @@ function showLocalTimes(root) {
   for (const time of root.querySelectorAll("time")) {
     const moment = new Date(time.dateTime);
     if (Number.isNaN(moment.getTime()) || time.title) continue;
-    time.title = time.textContent;
-    time.textContent = moment.toLocaleString(language, {
+    const absolute = moment.toLocaleString(language, {
       year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
     });
+    // On the board readers compare times; elsewhere they note them.
+    const isOnBoard = time.closest(".board td");
+    time.title = `${time.textContent} · ${isOnBoard ? absolute : fromNow(moment)}`;
+    time.textContent = isOnBoard ? fromNow(moment) : absolute;
   }
 }
+
+function fromNow(moment) {
+  const seconds = (moment - Date.now()) / 1000;
+  const [unit, length] = [["day", 86400], ["hour", 3600], ["minute", 60]].find(
+    ([, length]) => Math.abs(seconds) >= length) || ["minute", 60];
+  return new Intl.RelativeTimeFormat(language, {numeric: "auto"}).format(Math.trunc(seconds / length), unit);
+}
 showLocalTimes(document);
+
+// On a narrow screen the pages are one row, which is moved sideways.
+for (const current of document.querySelectorAll("header nav [aria-current]")) {
+  const row = current.closest("ul");
+  row.scrollLeft = current.offsetLeft - (row.clientWidth - current.offsetWidth) / 2 - row.offsetLeft;
+}
 
 // The last day is counted in hours, minutes and seconds.
 function countDown() {
