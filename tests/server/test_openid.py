@@ -26,8 +26,8 @@ from arena.cli.commands import serve
 from arena.config import Settings
 from arena.server import check
 from arena.server.check import problems
-from arena.server.records.accounts import RefusedError
 from arena.server.records.layout import OIDC_SECRET
+from arena.server.records.names import RefusedError
 from arena.server.web import openid, provider_pages
 from arena.server_section import ServerSection
 from fake_provider import (

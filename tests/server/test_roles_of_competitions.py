@@ -196,11 +196,11 @@ def test_the_files_of_an_account_have_a_quota_in_each_competition(tmp_path: Path
         return int(client.post(url, content=FILE, **more).status_code)
 
     # A file in a place that is never submitted takes room too.
-    secret, _gone = site.site.accounts.open_slot(account, NAME, "a.csv", len(FILE))
+    secret, _gone = site.site.slots.open_slot(account, NAME, "a.csv", len(FILE))
     assert client.put(f"/api/v1/uploads/{secret}", content=FILE).status_code == 200
     assert [sent() for _ in range(3)] == [202, 202, 507]
     assert client.post(f"/api/v1/{NAME}/validate", content=FILE).status_code == 507
-    other, _gone = site.site.accounts.open_slot(account, NAME, "a.csv", len(FILE))
+    other, _gone = site.site.slots.open_slot(account, NAME, "a.csv", len(FILE))
     assert client.put(f"/api/v1/uploads/{other}", content=FILE).status_code == 507
     assert sent(OTHER) == 202
     assert len(list(site.site.uploads.folder.iterdir())) == 4

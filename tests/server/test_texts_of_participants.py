@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from arena.server.records.accounts import Accounts, RefusedError, team_key
+from arena.server.records.accounts import Accounts
+from arena.server.records.names import RefusedError, team_key
 from browser import new_context
 from web_site import NAME, WebSite, listening
 

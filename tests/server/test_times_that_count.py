@@ -50,7 +50,7 @@ def of_page(web: WebSite, _token: bytes) -> Way:
 
 def place(web: WebSite) -> str:
     account = web.site.accounts.accounts()[0].account
-    secret, _gone = web.site.accounts.open_slot(account, NAME, "a.csv", len(FILE))
+    secret, _gone = web.site.slots.open_slot(account, NAME, "a.csv", len(FILE))
     assert respond(web.app, "PUT", f"/api/v1/uploads/{secret}", body=[FILE])[0] == 200
     return secret
 

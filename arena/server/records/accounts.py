@@ -15,7 +15,6 @@ teams          a team of one competition; its name is unique after case and spac
 members        which account is in which team: one team per account and competition
 roles          the state of an account in a competition, and whether it is an organiser there
 former_names   names of teams that were renamed or merged: no other team can take one
-slots          places for uploads whose address is the secret (the official kaggle client)
 team_requests  which team an account asks to take it in, or to merge with its own: one at a time
 acceptances    which version of the rules an account accepted, and when
 team_notes     what organisers wrote down about a team
@@ -25,21 +24,25 @@ result_mails   since when an account gets an e-mail when a file that it sent has
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import sqlite3
-import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from arena.server.records.sqlite import Records, connect
+from arena.server.records.names import (
+    MAX_NAME,
+    RefusedError,
+    clean_name,
+    name_taken,
+    team_key,
+)
+from arena.server.records.sqlite import Records, connect, digest_of, time_of
 from arena.utils.look_alikes import looks
-from arena.utils.text import has_stacked_marks
 
 TOKEN_PREFIX = "arena_"  # noqa: S105 - it lets scanners of repositories find a leaked token
 IDLE = timedelta(hours=12)
@@ -47,9 +50,6 @@ SESSION = timedelta(days=7)
 _SET_BACK = 60.0
 """Seconds by which a sign-in may lie in the future: the clock was set back if it is more."""
 TOUCH = 60  # seconds; the last use of a token or session is kept to the minute
-MAX_NAME = 80
-MAX_SLOTS = 5
-"""Places for uploads of an account at a time."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS accounts (
@@ -77,11 +77,6 @@ CREATE TABLE IF NOT EXISTS teams (
 );
 CREATE TABLE IF NOT EXISTS former_names (
     competition TEXT NOT NULL, folded TEXT NOT NULL, PRIMARY KEY (competition, folded)
-);
-CREATE TABLE IF NOT EXISTS slots (
-    digest BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts,
-    competition TEXT NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL, created REAL NOT NULL,
-    upload TEXT, sha256 TEXT, received REAL
 );
 CREATE TABLE IF NOT EXISTS members (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts,
@@ -121,22 +116,6 @@ HostRole: TypeAlias = Literal["organiser", "judge", "reader"]
 HOST_ROLES: Mapping[HostRole, int] = {"organiser": 1, "judge": 2, "reader": 3}
 """The roles on the organisers' pages, as they are stored. A reader sees everything and changes
 nothing; a judge can also preview a rescore."""
-
-
-class RefusedError(Exception):
-    """The request of a person is refused; the message is a sentence for that person.
-
-    ``template`` is the sentence with places for ``values``, so that it can be translated.
-    """
-
-    def __init__(self, template: str, **values: object) -> None:
-        super().__init__(template.format(**values))
-        self.template = template
-        self.values = values
-
-
-class NameTakenError(RefusedError):
-    """Another team has this name, or one that reads the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,18 +219,6 @@ class TeamRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """A place for one upload, and the upload once it arrived."""
-
-    account: str
-    competition: str
-    file: str
-    size: int
-    upload: str | None
-    sha256: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Member:
     """A person in a team, and since when."""
 
@@ -259,27 +226,6 @@ class Member:
     name: str
     contact: str
     joined: datetime
-
-
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""They change the direction of what follows: another name backwards reads like that name."""
-_BLANK = frozenset("\u115f\u1160\u2800")
-"""Letters and symbols without ink; NFKC makes these of the other ones."""
-
-
-def team_key(name: str) -> str:
-    """Return what two names that read the same have in common.
-
-    >>> team_key("The  Ants") == team_key("the ants")
-    True
-    """
-    shown = unicodedata.normalize("NFKC", name)
-    visible = (
-        mark
-        for mark in shown
-        if unicodedata.category(mark) not in {"Cf", "Mn"} and mark not in _BLANK
-    )
-    return "".join("".join(visible).casefold().split())
 
 
 def _role(stored: int) -> HostRole:
@@ -302,41 +248,8 @@ def _as_made(secret: str) -> str:
     return "-".join(code.upper()[at : at + 4] for at in range(0, 16, 4))
 
 
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()
-
-
 def _time(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def _sure_time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def clean_name(name: str) -> str:
-    """Return a name as it is stored; raise RefusedError if it cannot be one."""
-    printed = " ".join(unicodedata.normalize("NFC", name).split())
-    if not printed or not team_key(printed):
-        raise RefusedError("The name is empty. Enter a name with at least one letter or digit.")
-    if len(printed) > MAX_NAME:
-        raise RefusedError(
-            "The name has {length} characters. Use at most {most} characters.",
-            length=len(printed),
-            most=MAX_NAME,
-        )
-    hidden = {"Cc", "Cs", "Co", "Cn"}
-    if any(unicodedata.category(mark) in hidden or mark in _TURNING for mark in printed):
-        raise RefusedError("The name contains a control character. Remove it.")
-    if has_stacked_marks(printed):
-        raise RefusedError("The name has letters with too many accents. Use at most eight on one.")
-    return printed
-
-
-def _taken(name: str) -> NameTakenError:
-    return NameTakenError(
-        "Another team is called {name}, or similarly. Choose another name.", name=name
-    )
+    return None if seconds is None else time_of(seconds)
 
 
 def full_team(team: Team, limit: int) -> RefusedError:
@@ -502,7 +415,7 @@ class Accounts(Records):
                 (self._now(), account),
             )
             for table in (
-                "sessions", "tokens", "members", "slots", "result_mails", "team_requests",
+                "sessions", "tokens", "members", "result_mails", "team_requests",
             ):  # fmt: skip
                 database.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608
             database.execute("DELETE FROM invites WHERE account = ?1 OR made_by = ?1", (account,))
@@ -529,7 +442,7 @@ class Accounts(Records):
     def result_mails(self, competition: str) -> dict[str, datetime]:
         """Return the accounts that get an e-mail about their results, and since when."""
         rows = self._rows("SELECT * FROM result_mails WHERE competition = ?", competition)
-        return {row["account"]: _sure_time(row["since"]) for row in rows}
+        return {row["account"]: time_of(row["since"]) for row in rows}
 
     def check_new_subject(self, subject: str) -> None:
         """Refuse to register a person at the identity provider again: ``RefusedError``."""
@@ -599,7 +512,7 @@ class Accounts(Records):
         subject = self.subject(account)
         if subject is not None:
             database.execute(
-                "INSERT INTO former_subjects VALUES (?, ?)", (_digest(subject), account)
+                "INSERT INTO former_subjects VALUES (?, ?)", (digest_of(subject), account)
             )
 
     def has_key(self, account: str) -> bool:
@@ -672,13 +585,13 @@ class Accounts(Records):
                 (now - SESSION.total_seconds(), now - IDLE.total_seconds()),
             )
             database.execute(
-                "INSERT INTO sessions VALUES (?, ?, ?, ?)", (_digest(secret), account, now, now)
+                "INSERT INTO sessions VALUES (?, ?, ?, ?)", (digest_of(secret), account, now, now)
             )
         return secret
 
     def session(self, secret: str) -> tuple[Account, datetime] | None:
         """Return the account of a cookie and when it signed in, if the session is not over."""
-        digest, now = _digest(secret), self._now()
+        digest, now = digest_of(secret), self._now()
         row = self._row(
             "SELECT accounts.*, sessions.created AS since, seen FROM sessions "
             "JOIN accounts USING (account) WHERE digest = ?",
@@ -695,12 +608,12 @@ class Accounts(Records):
         if row["seen"] < now - TOUCH:
             with self._change() as database:
                 database.execute("UPDATE sessions SET seen = ? WHERE digest = ?", (now, digest))
-        return _account(row), _sure_time(row["since"])
+        return _account(row), time_of(row["since"])
 
     def close_session(self, secret: str) -> None:
         """Sign a browser out."""
         with self._change() as database:
-            database.execute("DELETE FROM sessions WHERE digest = ?", (_digest(secret),))
+            database.execute("DELETE FROM sessions WHERE digest = ?", (digest_of(secret),))
 
     def new_key(self, account: str, session: str | None) -> str:
         """Replace the sign-in key of an account and return the new one.
@@ -708,7 +621,7 @@ class Accounts(Records):
         All browsers but that of ``session``, the secret of a cookie, are signed out, and the
         links for other devices that the account created end.
         """
-        keep = b"" if session is None else _digest(session)
+        keep = b"" if session is None else digest_of(session)
         with self._change() as database:
             database.execute(
                 "DELETE FROM tokens WHERE account = ? AND scope = 'signin'", (account,)
@@ -740,7 +653,7 @@ class Accounts(Records):
                 "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
                 (
                     token,
-                    _digest(secret),
+                    digest_of(secret),
                     account,
                     " ".join(name.split())[:MAX_NAME] or "token",
                     scope,
@@ -760,7 +673,7 @@ class Accounts(Records):
     def holder(self, secret: str) -> tuple[Account, Token] | None:
         """Return whose token this is, unless it is unknown, expired or revoked."""
         now = self._now()
-        row = self._row("SELECT * FROM tokens WHERE digest = ?", _digest(secret))
+        row = self._row("SELECT * FROM tokens WHERE digest = ?", digest_of(secret))
         if row is None or (row["expires"] is not None and row["expires"] <= now):
             return None
         account = self.account(row["account"])
@@ -801,7 +714,7 @@ class Accounts(Records):
                 "INSERT INTO invites VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     secrets.token_urlsafe(9),
-                    _digest(secret),
+                    digest_of(secret),
                     kind,
                     competition,
                     team,
@@ -817,7 +730,7 @@ class Accounts(Records):
 
     def invitation(self, secret: str) -> Invite | None:
         """Return the invitation of a link or code, unless it is unknown, used or expired."""
-        row = self._row("SELECT * FROM invites WHERE digest = ?", _digest(_as_made(secret)))
+        row = self._row("SELECT * FROM invites WHERE digest = ?", digest_of(_as_made(secret)))
         if row is None or row["uses"] == 0:
             return None
         if row["expires"] is not None and row["expires"] <= self._now():
@@ -871,7 +784,7 @@ class Accounts(Records):
         shown = clean_name(name)
         self._refuse_former(competition, shown)
         if self.team_named(competition, shown) is not None:
-            raise _taken(shown)
+            raise name_taken(shown)
         self._refuse_look_alikes(competition, shown)
 
     def _refuse_look_alikes(self, competition: str, name: str, other_than: str = "") -> None:
@@ -881,7 +794,7 @@ class Accounts(Records):
             "SELECT name FROM teams WHERE competition = ? AND team != ?", competition, other_than
         )
         if any(own & looks(row["name"]) for row in rows):
-            raise _taken(name)
+            raise name_taken(name)
 
     def create_team(self, competition: str, name: str, account: str | None = None) -> Team:
         """Create a team, with its first member if ``account`` is given.
@@ -903,7 +816,7 @@ class Accounts(Records):
                     (team, competition, shown, team_key(shown), self._now()),
                 )
             except sqlite3.IntegrityError:
-                raise _taken(shown) from None
+                raise name_taken(shown) from None
             if account is not None:
                 self._add(database, team, competition, account)
         return self.team(team)
@@ -1006,7 +919,7 @@ class Accounts(Records):
         """
         former = self._rows(
             "SELECT account FROM former_subjects WHERE digest = ? AND account <> ?",
-            _digest(self.subject(account) or ""),
+            digest_of(self.subject(account) or ""),
             account,
         )
         places = [("departures", account)]
@@ -1062,7 +975,7 @@ class Accounts(Records):
                 name=row["name"],
                 own_team=row["own_team"],
                 team=row["team"],
-                asked=_sure_time(row["asked"]),
+                asked=time_of(row["asked"]),
             )
             for row in rows
         ]
@@ -1083,7 +996,7 @@ class Accounts(Records):
             competition,
             team_key(name),
         ):
-            raise _taken(name)
+            raise name_taken(name)
 
     def _keep_name(self, database: sqlite3.Connection, team: Team) -> None:
         database.execute(
@@ -1097,7 +1010,7 @@ class Accounts(Records):
         if team_key(shown) != team_key(current.name):
             self._refuse_former(current.competition, shown)
             if self.team_named(current.competition, shown) is not None:
-                raise _taken(shown)
+                raise name_taken(shown)
         self._refuse_look_alikes(current.competition, shown, other_than=team)
         return shown
 
@@ -1143,80 +1056,6 @@ class Accounts(Records):
             )
             database.execute("DELETE FROM teams WHERE team = ?", (team,))
 
-    # Places for uploads
-
-    def open_slot(
-        self, account: str, competition: str, file: str, size: int
-    ) -> tuple[str, list[str]]:
-        """Create a place for one upload; return its secret, and uploads that must be removed.
-
-        Places last for a day. An account has the last few of its places: with more, it could fill
-        the disk with files that it never submits.
-        """
-        secret, now = secrets.token_urlsafe(32), self._now()
-        with self._change() as database:
-            gone = database.execute(
-                "DELETE FROM slots WHERE created < ? OR account = ? AND rowid NOT IN "
-                "(SELECT rowid FROM slots WHERE account = ?2 ORDER BY rowid DESC LIMIT ?) "
-                "RETURNING upload",
-                (now - 86_400, account, MAX_SLOTS - 1),
-            ).fetchall()
-            database.execute(
-                "INSERT INTO slots VALUES (?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
-                (_digest(secret), account, competition, file, size, now),
-            )
-        return secret, [row["upload"] for row in gone if row["upload"]]
-
-    def slot(self, secret: str) -> Slot | None:
-        """Return a place for an upload, unless it is unknown or older than a day."""
-        row = self._row(
-            "SELECT * FROM slots WHERE digest = ? AND created > ?",
-            _digest(secret),
-            self._now() - 86_400,
-        )
-        if row is None:
-            return None
-        return Slot(
-            row["account"], row["competition"], row["file"], row["size"], row["upload"],
-            row["sha256"],
-        )  # fmt: skip
-
-    def fill_slot(self, secret: str, upload: str, size: int, sha256: str) -> str | None:
-        """Record the upload to a place.
-
-        Return the upload that must be removed: the one that was in the place before, or the new one
-        if the place was closed meanwhile.
-        """
-        with self._change() as database:
-            place = self.slot(secret)
-            if place is None:
-                return upload
-            database.execute(
-                "UPDATE slots SET upload = ?, size = ?, sha256 = ? WHERE digest = ?",
-                (upload, size, sha256, _digest(secret)),
-            )
-        return place.upload
-
-    def close_slot(self, secret: str) -> Slot | None:
-        """Delete a place and return its content; only one caller gets it."""
-        with self._change() as database:
-            place = self.slot(secret)
-            database.execute("DELETE FROM slots WHERE digest = ?", (_digest(secret),))
-        return place
-
-    def slots_of(self, account: str, competition: str) -> dict[str, int]:
-        """Return the uploads in places of an account, with their bytes."""
-        rows = self._rows(
-            "SELECT upload, size FROM slots WHERE account = ? AND competition = ? AND upload > ''",
-            account,
-            competition,
-        )
-        return {row["upload"]: row["size"] for row in rows}
-
-    def slot_uploads(self) -> set[str]:
-        """Return the names of uploads in places that are not requests yet."""
-        return {row["upload"] for row in self._rows("SELECT upload FROM slots WHERE upload > ''")}
-
     # Rules
 
     def accept_rules(self, competition: str, account: str, version: str) -> None:
@@ -1236,7 +1075,7 @@ class Accounts(Records):
             account,
             version,
         )
-        return None if row is None else _sure_time(row["accepted"])
+        return None if row is None else time_of(row["accepted"])
 
     def acceptances(self, competition: str) -> list[dict[str, Any]]:
         """Return who accepted which version of the rules when, for the organiser's export."""
@@ -1245,7 +1084,7 @@ class Accounts(Records):
             "JOIN accounts USING (account) WHERE competition = ? ORDER BY accepted",
             competition,
         )
-        return [{**dict(row), "accepted": _sure_time(row["accepted"]).isoformat()} for row in rows]
+        return [{**dict(row), "accepted": time_of(row["accepted"]).isoformat()} for row in rows]
 
     def invite_teams(
         self,
@@ -1328,7 +1167,7 @@ def _account(row: sqlite3.Row) -> Account:
         row["contact"],
         bool(row["organiser"]),
         row["state"],
-        _sure_time(row["created"]),
+        time_of(row["created"]),
     )
 
 
@@ -1338,7 +1177,7 @@ def _token(row: sqlite3.Row) -> Token:
         account=row["account"],
         name=row["name"],
         scope=row["scope"],
-        created=_sure_time(row["created"]),
+        created=time_of(row["created"]),
         expires=_time(row["expires"]),
         used=_time(row["used"]),
     )
@@ -1352,15 +1191,15 @@ def _invite(row: sqlite3.Row) -> Invite:
         team=row["team"],
         account=row["account"],
         contact=row["contact"],
-        created=_sure_time(row["created"]),
+        created=time_of(row["created"]),
         expires=_time(row["expires"]),
         uses=row["uses"],
     )
 
 
 def _team(row: sqlite3.Row) -> Team:
-    return Team(row["team"], row["competition"], row["name"], _sure_time(row["created"]))
+    return Team(row["team"], row["competition"], row["name"], time_of(row["created"]))
 
 
 def _member(row: sqlite3.Row) -> Member:
-    return Member(row["account"], row["name"], row["contact"], _sure_time(row["joined"]))
+    return Member(row["account"], row["name"], row["contact"], time_of(row["joined"]))

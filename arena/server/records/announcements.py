@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from arena.server.records.sqlite import Records
+from arena.server.records.sqlite import Records, time_of
 
 LONGEST = 5_000
 """Characters of an announcement."""
@@ -39,7 +39,7 @@ class Announcement:
 
 
 class Announcements(Records):
-    """The announcements of a server. Safe to use from several threads.
+    """The announcements of a server.
 
     Examples
     --------
@@ -98,6 +98,4 @@ def version(announcements: Sequence[Announcement]) -> str:
 
 
 def _announcement(row: sqlite3.Row) -> Announcement:
-    return Announcement(
-        row["announcement"], row["text"], datetime.fromtimestamp(row["posted"], UTC)
-    )
+    return Announcement(row["announcement"], row["text"], time_of(row["posted"]))

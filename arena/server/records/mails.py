@@ -13,9 +13,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
-from arena.server.records.sqlite import Records
+from arena.server.records.sqlite import Records, time_of
 
 SMTP_PASSWORD = "ARENA_SMTP_PASSWORD"  # noqa: S105 - the name of an environment variable
 """The variable with the password for the mail server, for the web process only."""
@@ -47,7 +47,7 @@ class Mail:
 
 
 class Mails(Records):
-    """The queue of mails. Safe to use from several threads.
+    """The queue of mails.
 
     Examples
     --------
@@ -148,5 +148,5 @@ def _mail(row: sqlite3.Row) -> Mail:
         row["recipient"],
         row["subject"],
         row["body"],
-        datetime.fromtimestamp(row["created"], UTC),
+        time_of(row["created"]),
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from arena.server.records.sqlite import Records
+from arena.server.records.sqlite import Records, time_of
 
 LONGEST = 5_000
 """Characters of a message."""
@@ -56,7 +56,7 @@ class Message:
 
 
 class Messages(Records):
-    """The messages of a server. Safe to use from several threads.
+    """The messages of a server.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _message(row: sqlite3.Row) -> Message:
         account=row["account"],
         from_organiser=bool(row["from_organiser"]),
         text=row["text"],
-        posted=datetime.fromtimestamp(row["posted"], UTC),
+        posted=time_of(row["posted"]),
         answers=row["answers"],
         published=row["published"],
     )

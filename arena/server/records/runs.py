@@ -16,8 +16,8 @@ from enum import StrEnum
 from typing import Any
 
 from arena.errors import ArenaError
-from arena.server.records.accounts import RefusedError
 from arena.server.records.intake import new_id
+from arena.server.records.names import RefusedError
 from arena.server.records.sqlite import Records
 
 LEASE_SECONDS = 60.0
@@ -106,7 +106,7 @@ CREATE INDEX IF NOT EXISTS programs_in_state ON programs (competition, state, nu
 
 
 class Runs(Records):
-    """The programs of all competitions of a server. Safe to use from several threads.
+    """The programs of all competitions of a server.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sqlite3
 import threading
@@ -69,6 +70,16 @@ def connect(
         connection.close()
         raise
     return connection
+
+
+def digest_of(secret: str) -> bytes:
+    """Return the digest by which a secret is stored and found."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def time_of(seconds: float) -> datetime:
+    """Return a stored time in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def identity(path: Path) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import dataclass
 
-from arena.server.records.accounts import RefusedError, clean_name
+from arena.server.records.names import RefusedError, clean_name
 from arena.server.web.language import _
 from arena.utils.text import EMAIL_ADDRESS, delimiter_of
 

@@ -101,7 +101,7 @@ def _open_place(call: Call, file: str, size: int) -> dict[str, str]:
     most = call.competition.facts.largest_upload
     if size > most:
         raise Problem(413, f"The file is too large: the limit is {most:,} bytes.")
-    secret, gone = call.site.accounts.open_slot(
+    secret, gone = call.site.slots.open_slot(
         call.account.account, call.competition.name, base_name(file), size
     )
     for upload in gone:
@@ -128,13 +128,13 @@ def _check_left(call: Call) -> None:
 
 async def _fill(site: Site, request: Request) -> Response:
     secret = request.path_params["secret"]
-    slot = site.accounts.slot(secret)
+    slot = site.slots.slot(secret)
     if slot is None:
         raise Problem(404, "This upload's address has expired. Submit the file again.")
     competition = site.competition(slot.competition)
     received = await receive(request, site, competition, slot.account)
     stored = received.stored
-    gone = site.accounts.fill_slot(secret, stored.name, stored.bytes, stored.sha256)
+    gone = site.slots.fill_slot(secret, stored.name, stored.bytes, stored.sha256)
     if gone is not None:
         await run_in_threadpool(site.uploads.drop, gone)
     if gone == stored.name:
@@ -147,17 +147,17 @@ def _no_such_upload() -> Problem:
 
 
 async def _submit(call: Call, secret: str, description: str) -> dict[str, Any]:
-    accounts, name = call.site.accounts, call.competition.name
+    slots, name = call.site.slots, call.competition.name
     key = f"kaggle-{sha256(secret.encode()).hexdigest()[:32]}"
     request = call.site.intake.find(name, call.team.name, key)  # its answer was lost on the way
     if request is None:
-        slot = accounts.slot(secret)
+        slot = slots.slot(secret)
         if slot is None or slot.account != call.account.account or slot.competition != name:
             raise _no_such_upload()
         if slot.upload is None:
             raise Problem(409, "The file did not arrive. Submit it again.")
         # The place is closed first: another request with its secret cannot replace the file now.
-        slot = accounts.close_slot(secret)
+        slot = slots.close_slot(secret)
         if slot is None or slot.upload is None or slot.sha256 is None:
             raise _no_such_upload()
         # The file may have come in long before: what counts is that it is submitted now.

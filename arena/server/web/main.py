@@ -80,7 +80,7 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
 def _sweep(site: Site) -> None:
     """Remove uploads that no request names, unless the queue that named them may be lost."""
     named = site.intake.uploads()
-    keep = named | site.accounts.slot_uploads() | site.runs.uploads()
+    keep = named | site.slots.uploads() | site.runs.uploads()
     unnamed = 0 if named else site.uploads.unnamed(keep)
     if unnamed:
         _LOGGER.warning(

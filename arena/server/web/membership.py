@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from arena.server.records.accounts import (
-    Account,
-    Invite,
-    NameTakenError,
-    Team,
-    TeamRequest,
-    full_team,
-    team_key,
-)
+from arena.server.records.accounts import Account, Invite, Team, TeamRequest, full_team
 from arena.server.records.intake import Request
+from arena.server.records.names import NameTakenError, team_key
 from arena.server.web import actions
 from arena.server.web.call import Call
 from arena.server.web.language import _
@@ -432,5 +425,6 @@ def delete_account(call: Call) -> None:
     if call.site.is_organiser(account):
         raise Problem(409, _("An organiser's account cannot be deleted here."))
     call.site.messages.forget(account)
+    call.site.slots.forget(account)
     call.site.accounts.forget_person(account)
     call.site.intake.forget_answers(account)

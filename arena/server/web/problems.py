@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from arena.errors import StoreError
-from arena.server.records.accounts import NameTakenError, RefusedError
 from arena.server.records.intake import QueueFullError, RequestKeyError, TeamMergingError
+from arena.server.records.names import NameTakenError, RefusedError
 from arena.server.records.runs import LeaseLostError, TrialLimitError
 from arena.server.records.uploads import UploadTooLargeError
 from arena.server.web.language import _

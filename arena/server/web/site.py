@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from arena.server.records.accounts import Accounts, RefusedError, Team
+from arena.server.records.accounts import Accounts, Team
 from arena.server.records.announcements import Announcements
 from arena.server.records.intake import Intake, Request, Room
 from arena.server.records.layout import WebSettings
 from arena.server.records.mails import Mails
 from arena.server.records.messages import Messages
+from arena.server.records.names import RefusedError
 from arena.server.records.published import CompetitionFacts, Document, Published, State
 from arena.server.records.runs import Runs
 from arena.server.records.shared_files import SharedFolder
+from arena.server.records.slots import Slots
 from arena.server.records.uploads import Uploads
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Seals
@@ -233,6 +235,7 @@ class Site:
         self.started = clock()
         settings.layout.create()
         self.accounts = Accounts(settings.layout.intake, clock)
+        self.slots = Slots(settings.layout.intake, clock)
         self.intake = Intake(settings.layout.intake)
         self.mails = Mails(settings.layout.intake, clock)
         self.announcements = Announcements(settings.layout.intake, clock)
@@ -254,7 +257,7 @@ class Site:
         """
         name, cursor = competition.name, competition.state().cursor
         sizes = self.intake.uploads_of(name, account, cursor)
-        sizes |= self.accounts.slots_of(account, name)
+        sizes |= self.slots.uploads_of(account, name)
         return sum(sizes.values()) + self.arriving[name, account]
 
     def make_room(self, competition: CompetitionSite, account: str, room: int) -> None:
@@ -370,4 +373,5 @@ class Site:
         self.mails.close()
         self.announcements.close()
         self.messages.close()
+        self.slots.close()
         self.accounts.close()
