@@ -10,7 +10,7 @@ import typer
 from arena.cli import options
 from arena.cli.completion import complete_mechanism
 from arena.cli.console import console, print_document, say_note
-from arena.cli.folder import Directory, Wait, look_at_competition
+from arena.cli.folder import Directory, Phase, Wait, look_at_competition
 from arena.competition.replay import CAUTION, Replay, ReplayedBoard
 from arena.interfaces import Scope
 from arena.plugin.specification import split_specifications
@@ -37,6 +37,7 @@ def replay(
         Scope | None,
         typer.Option(help="What has an instance of the mechanism.  [default: as now]"),
     ] = None,
+    phase: Phase = None,
     directory: Directory = None,
     wait: Wait = 0.0,
     as_json: options.AsJson = False,
@@ -45,7 +46,8 @@ def replay(
 
     The record is not changed, and participants do not see these scores.
     """
-    with look_at_competition(directory, wait) as competition, ProgressDisplay() as progress:
+    with look_at_competition(directory, wait) as opened, ProgressDisplay() as progress:
+        competition = opened.in_phase(phase)
         display = competition.settings.display(public=True)
         replayed = competition.replay(split_specifications(mechanism), scope, progress=progress)
     for note in replayed.notes:
