@@ -54,9 +54,10 @@ class Runner:
     sandbox_name: str
     """With its parameters, as in the settings of the competition."""
     inputs: Mapping[str, Path]
-    """Folders of hidden inputs on this machine, by digest."""
+    """Folders of hidden inputs on this machine, by digest; without one it takes only trials."""
     sample: Mapping[str, Path]
-    """Folders of inputs that teams may see. Trials, whose log is sent, run on no others."""
+    """Folders of inputs that teams may see; without one it takes no trials. Trials, whose log is
+    sent, run on no others."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Once it is set, a run is given up, and :meth:`run` returns."""
     beat_seconds: float = 15.0
@@ -109,6 +110,7 @@ class Runner:
             "sandbox": self.sandbox_name,
             "versions": self._versions(),
             "inputs": sorted({*self.inputs, *self.sample}),
+            "kinds": [*([TRIAL] if self.sample else []), *(["hidden"] if self.inputs else [])],
         }
 
     def _versions(self) -> dict[str, str]:

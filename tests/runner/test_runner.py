@@ -80,6 +80,7 @@ def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> No
     assert (result["end"], result["seconds"], result["runner"]) == ("ok", 12.34, "machine-1")
     assert result.get("log") == ("a line" if kind == "trial" else None)
     assert set(server.offers[0]["inputs"]) == {*working.inputs, *working.sample}
+    assert server.offers[0]["kinds"] == ["trial", "hidden"]
     assert [path.name for path in (tmp_path / "runner").iterdir()] == ["lock", "work"]
 
 

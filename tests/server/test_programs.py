@@ -436,6 +436,8 @@ def test_a_runner_with_other_inputs_gets_no_work(server: ProgramServer) -> None:
         refused = runner.post("/runs/lease", json=offer | {"inputs": [offer["inputs"][missing]]})
         assert refused.status_code == 409
         assert "does not hold" in refused.text
+    trials = {"inputs": [offer["inputs"][0]], "kinds": ["trial"]}
+    assert runner.post("/runs/lease", json=offer | trials).json()["kind"] == "trial"
     other = runner.post("/runs/lease", json=offer | {"sandbox": "none"})
     assert (other.status_code, "need the sandbox scripted" in other.text) == (409, True)
     runner.document["token"] = f"{runner.document['token']}0"

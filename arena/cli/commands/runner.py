@@ -21,9 +21,9 @@ def runner(
         Path, typer.Option(help="The file that arena programs runner wrote for this machine.")
     ],
     inputs: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Option(help="A folder of hidden inputs; may be repeated."),
-    ],
+    ] = None,
     to: Annotated[str, typer.Option("--to", help="The address of the competition.")] = "",
     work: Annotated[
         Path | None,
@@ -39,7 +39,8 @@ def runner(
     """Run programs of a competition on this machine, one after the other.
 
     It requests programs from the server, so it needs no public address. It refuses programs whose
-    inputs or environment it does not have, and trials, whose log teams see, on hidden inputs.
+    inputs or environment it does not have, and trials, whose log teams see, on hidden inputs. With
+    --sample only it takes trials, with --inputs only hidden runs.
     SIGTERM ends it; another runner gets the current run.
     """
     from arena.cli.console import say_note
@@ -47,6 +48,8 @@ def runner(
     from arena.runner import Runner, RunnerKey
 
     logging.getLogger("arena.runner").setLevel(logging.INFO)
+    if not inputs and not sample:
+        raise UsageError("Give --inputs FOLDER for hidden runs, --sample FOLDER for trials.")
     if bool(to) == (work is not None):
         raise UsageError("Give either --to ADDRESS or --work FOLDER.")
     working = Runner(
@@ -54,7 +57,7 @@ def runner(
         key=RunnerKey.read(token_file),
         sandbox=PluginManager().sandboxes.resolve(sandbox),
         sandbox_name=sandbox,
-        inputs=Runner.digests(inputs),
+        inputs=Runner.digests(inputs or []),
         sample=Runner.digests(sample or []),
     )
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -206,13 +206,17 @@ class Runs(Records):
         )
         return int(row[0]) + 1
 
-    def lease(self, competition: str) -> Program | None:
+    def lease(
+        self, competition: str, *, trials: bool = True, hidden: bool = True
+    ) -> Program | None:
         """Let a runner take the next run: of a team at most one runs on the hidden inputs."""
+        taken = {ProgramState.TRIAL_WAITS: trials, ProgramState.RUN_WAITS: hidden}
         with self._change():
             running = self.in_state(competition, ProgramState.RUNS)
             teams = {program.team for program in running}
             for program in self._of("competition = ? AND state IN (?, ?)", competition, *WAITING):
-                if program.state is ProgramState.RUN_WAITS and program.team in teams:
+                in_turn = program.state is ProgramState.TRIAL_WAITS or program.team not in teams
+                if not in_turn or not taken[program.state]:
                     continue
                 runs = RUNNING[WAITING.index(program.state)]
                 until = self._now() + LEASE_SECONDS

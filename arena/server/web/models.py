@@ -408,12 +408,15 @@ class RequestState(BaseModel):
 
 
 class RunnerState(Sending):
-    """What a runner is, and which inputs it holds."""
+    """What a runner is, which runs it takes, and which inputs it holds."""
 
     runner: Name
     sandbox: Name
     versions: dict[Name, Name] = Field(max_length=20)
     inputs: list[Name] = Field(max_length=100, description="The digests of folders.")
+    kinds: list[Literal["trial", "hidden"]] = Field(
+        default=["trial", "hidden"], min_length=1, description="The kinds of runs that it takes."
+    )
 
 
 class Lease(BaseModel):

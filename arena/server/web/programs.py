@@ -12,7 +12,7 @@ import itertools
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response
@@ -28,6 +28,8 @@ from arena.server.web.problems import Problem
 
 _POLL_SECONDS, _LONGEST_POLL = 0.2, 20.0
 _LONGEST_LOG = 65_536
+_INPUTS: Mapping[str, str] = {"trial": "sample", "hidden": "inputs"}
+"""The kind of a run -> the name of its inputs in what is published on runs."""
 
 
 # -- teams -----------------------------------------------------------------------------------------
@@ -120,22 +122,28 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
         await run_in_threadpool(advance, call)
         if await call.request.is_disconnected():  # the run would have no runner
             return Response(status_code=204)
-        program = await run_in_threadpool(call.site.runs.lease, call.competition.name)
+        program = await run_in_threadpool(
+            call.site.runs.lease, call.competition.name, trials="trial" in sent.kinds,
+            hidden="hidden" in sent.kinds,
+        )  # fmt: skip
         if program is not None:
             break
         if time.monotonic() >= until:
             return Response(status_code=204)
         await asyncio.sleep(_POLL_SECONDS)
-    trial, runs = program.state is ProgramState.TRIAL_RUNS, _runs_of(call, program)
+    kind: Literal["trial", "hidden"] = (
+        "trial" if program.state is ProgramState.TRIAL_RUNS else "hidden"
+    )
+    runs = _runs_of(call, program)
     return models.Lease(
         run=program.program,
         lease=program.lease,
-        kind="trial" if trial else "hidden",
+        kind=kind,
         program=program.program,
         file=str(program.payload["file"]),
         sha256=str(program.payload["sha256"]),
         bytes=int(program.payload["bytes"]),
-        inputs=runs["sample" if trial else "inputs"],
+        inputs=runs[_INPUTS[kind]],
         environment=runs["environment"],
         limits=runs["limits"],
         max_bytes=runs["max_bytes"],
@@ -147,7 +155,8 @@ def _check_offer(call: Call, sent: models.RunnerState) -> None:
     facts = call.competition.facts.programs
     if facts is None:
         raise Problem(409, "This competition runs no programs.")
-    for runs, folder in itertools.product(facts["runs"].values(), ("sample", "inputs")):
+    needed = [folder for kind, folder in _INPUTS.items() if kind in sent.kinds]
+    for runs, folder in itertools.product(facts["runs"].values(), needed):
         if runs[folder] not in sent.inputs:
             raise Problem(
                 409,
