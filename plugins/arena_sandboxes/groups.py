@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import os
+import signal
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -95,7 +97,7 @@ class Group(ABC):
     def _kill(self, processes: set[int]) -> None:
         for pid in processes:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, 9)
+                os.kill(pid, signal.SIGKILL)
 
     @contextlib.contextmanager
     def made(self) -> Iterator[None]:
@@ -105,6 +107,7 @@ class Group(ABC):
                 _remove_left(folder.parent)
                 folder.mkdir()
                 stack.callback(_remove, folder)
+                stack.callback(os.close, _locked(folder))
             stack.callback(self._end)
             yield
 
@@ -114,12 +117,43 @@ class Group(ABC):
             self.forget()
 
 
+def _locked(group: Path) -> int:
+    """Return a descriptor that holds a lock on a group: while its runner lives, it has it.
+
+    Raises
+    ------
+    BlockingIOError
+        If it is locked already.
+    """
+    folder = os.open(group, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(folder)
+        raise
+    return folder
+
+
 def _remove_left(parent: Path) -> None:
-    """Remove the groups of runs whose runner was killed."""
+    """End and remove the groups of runs whose runner was killed.
+
+    A bubblewrap whose parent is killed while it starts waits forever, before it starts anything.
+    """
     for group in parent.glob("arena-run-*"):
-        if not Path(f"/proc/{group.name.split('-')[2]}").exists():
-            with contextlib.suppress(OSError):
-                group.rmdir()
+        if Path(f"/proc/{group.name.split('-')[2]}").exists():
+            continue
+        with contextlib.suppress(OSError):  # its runner is seen elsewhere only, or removes it
+            lock = _locked(group)
+            try:
+                pids = [int(pid) for pid in (group / "cgroup.procs").read_text().split()]
+                if 0 in pids:  # a process that cannot be named here
+                    continue
+                for pid in pids:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                _remove(group)
+            finally:
+                os.close(lock)
 
 
 def _remove(folder: Path) -> None:

@@ -34,6 +34,7 @@ import benchmark_paths  # noqa: F401
 
 from arena.client import Client, ServerError
 from arena.competition.competition import Competition
+from arena.plugin.manager import PluginManager
 from arena.testing.sandboxes import groups_of
 from machines import Machine, gone, machines
 from program_server import N_ROWS, write_competition
@@ -160,6 +161,8 @@ def campaign(folder: Path, *, kills: int, seed: int, teams: int, sandbox: str) -
             run = Campaign(server, made, clients, random.Random(seed), folder)  # noqa: S311
             run.run(kills)
             run.runners |= {machine.runner.pid for machine in made}
+    # A bubblewrap that was killed while it started may wait; the next run of the machine ends it.
+    PluginManager().sandboxes.resolve(sandbox).check()
     wrong = []
     if run.open:
         wrong.append(f"{len(run.open)} programs have not ended.")

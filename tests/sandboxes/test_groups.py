@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from arena.interfaces import Box
+from arena.testing.sandboxes import groups_of
 from arena_sandboxes import groups
 
 BOX = Box(seconds=1, memory_mb=64, disk_mb=8, cores=1.5, processes=10, output_bytes=1)
@@ -137,3 +140,19 @@ def test_without_control_groups_there_is_none(kernel: Callable[[str, str], None]
     assert groups._new_group() is None
     with groups.group_for(BOX) as group:
         assert group is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not groups.has_groups(), reason="this user can make no control groups")
+def test_the_next_run_ends_what_a_killed_runner_left() -> None:
+    """Between two system calls, bubblewrap does not end with its runner."""
+    group, no_process = groups._new_group(), 2**22 + 1
+    assert group is not None
+    with subprocess.Popen(["sleep", "100"]) as left:
+        for door in group.doors:
+            other = door.parent.with_name(f"arena-run-{no_process}-0")
+            other.mkdir()
+            (other / door.name).write_text(str(left.pid))
+        with groups.group_for(BOX):
+            assert left.wait(10) == -signal.SIGKILL
+    assert groups_of(no_process) == []
