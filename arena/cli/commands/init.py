@@ -306,9 +306,10 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         *protection_notes(board.settings, board.solution, competition.manager, now, board.phase),
         f"Describe it to participants in {folder / PAGES_NAME}, where each page becomes a tab of "
         f"arena serve; what is in {folder / 'files'} is offered for download.",
-        "To submit a file and show the public board:",
+        "To submit a file, show the public board, and host it for participants:",
         f"    arena submit {example} --team sample{_options_of(competition)} -C {where}",
         f"    arena leaderboard -C {where}",
+        f"    arena serve -C {where}",
     ]
     out = console()
     for line in lines:
