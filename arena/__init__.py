@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from arena.simulation.competition.simulate import simulate
     from arena.simulation.plan.pilot import plan
     from arena.simulation.plan.questions import plan_cases
+    from arena.simulation.plan.queue import plan_queue
     from arena.simulation.ranks.simulate import simulate_ranks
     from arena.types import SolutionColumns
     from arena.utils.progress import ProgressDisplay
@@ -49,6 +50,7 @@ __all__ = [
     "make_scorer",
     "plan",
     "plan_cases",
+    "plan_queue",
     "rank",
     "sample_maximum",
     "score",

@@ -20,7 +20,7 @@ FUNCTIONS = {
     "score": ("score",),
     "validate": ("validate",),
     "rank": ("rank",),
-    "plan": ("plan", "plan_cases"),
+    "plan": ("plan", "plan_cases", "plan_queue"),
     "simulate competition": ("simulate",),
     "simulate ranks": ("simulate_ranks",),
     "attack": ("attack",),

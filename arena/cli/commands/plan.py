@@ -73,7 +73,7 @@ def plan(
     from arena.report.plan import plan_report, questions_report, queue_report
     from arena.simulation.plan.pilot import plan_competition, plan_files
     from arena.simulation.plan.questions import plan_table
-    from arena.simulation.plan.queue import plan_queue
+    from arena.simulation.plan.queue import plan_of
 
     if not isinstance(request, CompetitionPlanRequest) and (directory or wait):
         raise UsageError(f"{request.job} does not use -C and --wait: omit them.")
@@ -84,7 +84,7 @@ def plan(
         show_report(output, questions.to_dict, lambda: questions_report(questions))
         return
     if isinstance(request, QueuePlanRequest):
-        queue = plan_queue(request)
+        queue = plan_of(request)
         show_report(output, queue.to_dict, lambda: queue_report(queue))
         return
     with ProgressDisplay() as progress, resumable(resume, progress):

@@ -87,13 +87,48 @@ class QueuePlan:
         return {"schema": "arena/plan-queue/1", **document, "sentences": self.sentences()}
 
 
-def plan_queue(request: QueuePlanRequest) -> QueuePlan:
-    """Return how long programs wait, by the number of machines.
+def plan_queue(
+    programs: float,
+    *,
+    minutes: float = 10.0,
+    machines: Sequence[int] = (1, 2, 4),
+    hours: float = 24.0,
+    seed: int = 0,
+) -> QueuePlan:
+    """Return how long programs of a code competition wait, by the number of machines.
 
-    >>> request = QueuePlanRequest(programs=100, minutes=10, machines=(1,))
-    >>> plan_queue(request).waits[0].at_once / 60
-    16.666666666666668
+    Parameters
+    ----------
+    programs
+        A day, on average.
+    minutes
+        Of a program's trial and hidden run together, on average.
+    machines
+        Numbers of machines to compare.
+    hours
+        Of the day in which programs come.
+    seed
+        Of the drawn days.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> plan_queue(100, minutes=12, machines=[1]).waits[0].at_once / 60
+    20.0
     """
+    return plan_of(
+        QueuePlanRequest(
+            programs=programs, minutes=minutes, machines=tuple(machines), hours=hours, seed=seed
+        )
+    )
+
+
+def plan_of(request: QueuePlanRequest) -> QueuePlan:
+    """Draw the waiting times of a request; see :func:`plan_queue`."""
     rng = np.random.default_rng(request.seed)
     days = max(_FEWEST_DAYS, ceil(_PROGRAMS / request.programs))
     counts = rng.poisson(request.programs, days)

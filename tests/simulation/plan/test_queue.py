@@ -9,7 +9,6 @@ import pytest
 
 from arena.errors import UsageError
 from arena.simulation.plan.queue import plan_queue
-from arena.simulation.requests import QueuePlanRequest
 from competition_folder import document
 from program import run_here
 
@@ -29,9 +28,7 @@ def test_the_waits_are_those_of_queues_with_formulas(machines: int, busy: float)
     minutes, load = 10.0, busy * machines
     programs = load * DAY / minutes
     found = [
-        plan_queue(
-            QueuePlanRequest(programs=programs, minutes=minutes, machines=(machines,), seed=seed)
-        ).waits[0]
+        plan_queue(programs, minutes=minutes, machines=[machines], seed=seed).waits[0]
         for seed in range(12)
     ]
     mean = erlang(load, machines) * minutes / (machines - load)
@@ -44,8 +41,7 @@ def test_the_waits_are_those_of_queues_with_formulas(machines: int, busy: float)
 
 
 def test_a_queue_by_hand() -> None:
-    request = QueuePlanRequest(programs=300, minutes=8, machines=(4, 1, 2), hours=8)
-    plan = plan_queue(request)
+    plan = plan_queue(300, minutes=8, machines=[4, 1, 2], hours=8)
     alone, two, four = plan.waits
     assert [alone.busy, two.busy] == pytest.approx([300 * 8 / DAY, 300 * 4 / DAY])
     assert (alone.mean_low, alone.at_once, four.at_once) == (None, 2_400, 600)
@@ -54,7 +50,7 @@ def test_a_queue_by_hand() -> None:
     assert two.most_low == pytest.approx(0.95 * 180 * 4, rel=0.05)
     assert (two.mean_low or 0) > (four.mean_low or 0)
     with pytest.raises(UsageError, match="--minutes must be above 0"):
-        QueuePlanRequest(programs=1, minutes=0)
+        plan_queue(1, minutes=0)
 
 
 @pytest.mark.slow
