@@ -34,8 +34,11 @@ OF_COMMANDS = {
     *("resume", "wait", "feedback_chart", "title", "organiser", "date", "logo"),
 }
 """What is printed and where, and what a program decides by itself."""
-OF_FUNCTIONS = {"manager", "progress", "row_sets", "columns", "settings", "board"}
-"""Objects of Python, and the rows of phases; the fields of the last three are compared instead."""
+OF_FUNCTIONS = {
+    *("manager", "progress", "row_sets", "pending_labels", "columns", "settings", "board")
+}
+"""Objects of Python, and what only a stored competition has: rows of phases, and labels that arrive
+later. The fields of the last three are compared instead."""
 SAME = {
     "board": "scores",
     "classifiers": "n_classifiers",

@@ -34,6 +34,7 @@ class QueueWaits:
     """The minutes that programs wait with a number of machines."""
 
     machines: int
+    """Each runs one program at a time."""
     busy: float
     """The share of a day in which a machine runs programs; from 1 on the queue grows every day."""
     mean_low: float | None
