@@ -122,6 +122,20 @@ def test_the_deadline_itself_is_in_time(late: int, refused: bool) -> None:
     assert quota(START + timedelta(hours=1, microseconds=late), "host").refusal(places) == found
 
 
+@pytest.mark.parametrize(
+    ("second", "is_late", "refused"),
+    [(0, False, False), (1, True, False), (60, True, False), (61, False, True)],
+)
+def test_a_file_is_late_from_the_deadline_to_the_last_moment(
+    second: int, is_late: bool, refused: bool
+) -> None:
+    dates = {"deadline": START, "late_until": START + timedelta(seconds=60)}
+    settings = Settings.model_validate({"metric": {"name": "rmse"}, "competition": dates})
+    found = Quota(settings, "a", START + timedelta(seconds=second), ("a",))
+    places: Any = Places()
+    assert (found.is_late, found.refusal(places) is not None) == (is_late, refused)
+
+
 def test_a_place_is_used_of_each_period_whatever_the_limits() -> None:
     places: Any = Places()
     east = timezone(timedelta(hours=14))
