@@ -123,7 +123,7 @@ TimeoutStopSec=30
 Delegate=yes
 InaccessiblePaths={folder} {data}
 ReadWritePaths=/var/lib/arena-runner
-NoNewPrivileges=true
+NoNewPrivileges={no_new_privileges}
 ProtectSystem=strict
 ProtectHome=true
 PrivateTmp=true
@@ -350,6 +350,9 @@ def unit_files(
         }
         if one.sandbox:
             fields["sandbox"] = shlex.quote(one.sandbox)
+            # newuidmap, which gives podman its subordinate users, runs as root.
+            is_podman = one.sandbox.startswith("podman")
+            fields["no_new_privileges"] = "false" if is_podman else "true"
             files[f"arena-runner-{one.name}.service"] = _RUNNER.format_map(fields)
     values["competitions"] = services
     common = {

@@ -43,6 +43,7 @@ from arena_sandboxes.linux import (
 from arena_sandboxes.supervisor import Supervisor
 
 _HOLD = """\
+umask 022
 read -r pid rest < /proc/self/stat
 cd "$1" || exit
 export CONTAINERS_CONF="$1/containers.conf" HOME="$1"
@@ -187,7 +188,8 @@ class Podman(LinuxSandbox):
         runtime.chmod(0o700)
         (folder / "containers.conf").write_text(_CONFIGURATION.format(folder=folder))
         (folder / "filter.json").write_text(container_profile())
-        _let_read(job)
+        _require_readable(job.inputs)
+        _let_read(job.program)
         # Only a user needs a namespace of users: root has all rights that podman needs.
         users = () if os.geteuid() == 0 else ("--user", "--map-root-user", "--map-auto")
         return (
@@ -266,6 +268,8 @@ def _view(
         link = folder / f"shown-{number}"  # the arguments of podman cannot name every path
         link.symlink_to(source.resolve())
         yield f"--volume={link}:/{place}:ro,nosuid,nodev"
+    _let_read(made)
+    _let_read(empty)
     yield from ("--rootfs", str(made))
 
 
@@ -280,23 +284,27 @@ def _shown(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _let_read(job: Job) -> None:
-    """Make the program readable for all users of this machine who can enter the folder above it.
+def _let_read(folder: Path) -> None:
+    """Make a file or folder readable for all users of this machine who can enter the one above."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
+
+
+def _require_readable(inputs: Path) -> None:
+    """Refuse inputs that only the runner can read: the program has another user.
 
     Raises
     ------
     SandboxError
-        If the inputs cannot be read by them: the program is not the runner's user.
+        If there are some.
     """
-    for path in (job.program, *job.program.rglob("*")):
-        if not path.is_symlink():
-            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
-    for path in (job.inputs, *job.inputs.rglob("*")):
+    for path in (inputs, *inputs.rglob("*")):
         mode = path.lstat().st_mode
         needed = 0o5 if stat.S_ISDIR(mode) else 0o4
         if not stat.S_ISLNK(mode) and mode & needed != needed:
             raise SandboxError(
-                f"{path} cannot be read by the user of the program: chmod -R o+rX {job.inputs}. "
+                f"{path} cannot be read by the user of the program: chmod -R o+rX {inputs}. "
                 f"A folder above it, which other users cannot enter, keeps it from them."
             )
 

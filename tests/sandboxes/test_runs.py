@@ -246,6 +246,19 @@ def test_only_podman_itself_can_say_that_it_could_not_run_a_program(tmp_path: Pa
 
 
 @pytest.mark.skipif(shutil.which("podman") is None, reason="there is no podman")
+def test_a_runner_whose_new_files_are_its_own_shows_them_to_the_program(tmp_path: Path) -> None:
+    """systemd starts it with UMask=0077."""
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "rows.csv").touch()
+    mask = os.umask(0o077)
+    try:
+        outcome = run(tmp_path, OUTPUT + "print(open('/etc/passwd').read())", sandbox=Podman())
+    finally:
+        os.umask(mask)
+    assert (outcome.end, outcome.log) == (End.OK, b"user:x:1000:1000::/tmp:/bin/sh\n\n")
+
+
+@pytest.mark.skipif(shutil.which("podman") is None, reason="there is no podman")
 def test_inputs_that_the_user_of_a_program_cannot_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "input").mkdir()
     (tmp_path / "input" / "a.csv").touch(mode=0o600)
