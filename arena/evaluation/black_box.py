@@ -176,30 +176,30 @@ def black_box_resample(
     if must_take_rows and failed == done:
         _log_failure(metric, why)
         raise DrawnRowsError(f"{metric.name} failed on the first {done:,} resamples.")
-    known = np.zeros(shape, dtype=np.bool_)
-    known[0, :done] = True
+    is_known = np.zeros(shape, dtype=np.bool_)
+    is_known[0, :done] = True
     kept, keys = None, []
     if seconds * (scores.size - done) >= _SECONDS_WORTH_KEEPING:
         kept = _Kept.of("resamples", metric, truth, weights)
     if kept is not None:
         keys = kept.keys(predictions, truth)
-        found, of_them_failed = kept.take_resamples(keys, scores, known)
+        n_kept, of_them_failed = kept.take_resamples(keys, scores, is_known)
         failed += of_them_failed
-        progress.advance(found)
-    missing = np.flatnonzero(~known.all(axis=1))
+        progress.advance(n_kept)
+    missing = np.flatnonzero(~is_known.all(axis=1))
     if len(missing) < len(scores):
         predictions = predictions.subset(missing)
     results = _remaining(
-        metric, truth, predictions, weights, known[missing], seconds, workers, progress
+        metric, truth, predictions, weights, is_known[missing], seconds, workers, progress
     )
     for result in results:
-        one = _of_process(metric, result)
-        position = missing[one.position]
-        scores[position, one.columns] = one.values
-        failed, why = failed + int(one.failing.sum()), why or one.why
+        part = _of_process(metric, result)
+        position = missing[part.position]
+        scores[position, part.columns] = part.values
+        failed, why = failed + int(part.failing.sum()), why or part.why
         if kept is not None:
-            kept.tasks.put(keys[position], [one.columns.start, *one.values, *one.failing])
-        progress.advance(len(one.values))
+            kept.tasks.put(keys[position], [part.columns.start, *part.values, *part.failing])
+        progress.advance(len(part.values))
     if failed:
         progress.say(f"{failed:,} of {scores.size:,} calls on resampled rows failed.")
         _log_failure(metric, why)
@@ -216,10 +216,10 @@ def _first_calls(
         columns = slice(done, min(stop, weights.shape[1]))
         if columns.stop > done:
             timed = _run(metric, _timed_task, [(scorer, weights[:, columns], 0, columns)], 1)
-            one, taken = _of_process(metric, next(timed))
+            part, taken = _of_process(metric, next(timed))
             seconds, done = min(seconds, taken), columns.stop
-            parts.append(one)
-            progress.advance(len(one.values))
+            parts.append(part)
+            progress.advance(len(part.values))
         if not all(part.failing.all() for part in parts):
             break
     return _joined(parts), seconds
@@ -239,17 +239,17 @@ def _remaining(
     truth: npt.NDArray[Any],
     predictions: PredictionBlocks,
     weights: WeightArray,
-    known: npt.NDArray[np.bool_],
+    is_known: npt.NDArray[np.bool_],
     seconds: float,
     workers: int,
     progress: Progress,
 ) -> Iterator[_Scored | Ended]:
     """Yield the scores that are not yet known, and say first how long it is going to take.
 
-    ``known`` is ``(m, B)``, and no submission is known as a whole; ``seconds`` is the time of a
+    ``is_known`` is ``(m, B)``, and no submission is known as a whole; ``seconds`` is the time of a
     call.
     """
-    left = seconds * int((~known).sum())
+    left = seconds * int((~is_known).sum())
     cluster = cluster_in_use() if left >= _SECONDS_WORTH_A_PROCESS else None
     if left < _SECONDS_WORTH_A_PROCESS:
         workers = 1
@@ -262,18 +262,20 @@ def _remaining(
             f"{f'{each:,.0f} s' if each < 120 else f'{each / 60:,.0f} min'} on {workers} "
             f"worker{'s' if workers > 1 else ''}{'' if cluster is None else f' ({cluster.name})'}."
         )
-    if not len(known):
+    if not len(is_known):
         return
     if cluster is None:
         most = max(1, _MOST_BYTES_OF_A_TASK // max(1, len(weights)))
         calls = _calls_of_a_task(_SECONDS_OF_A_TASK, seconds, most)
-        tasks = _tasks(metric, truth, predictions, weights, calls, known)
+        tasks = _tasks(metric, truth, predictions, weights, calls, is_known)
         yield from _run(metric, _score_task, tasks, workers)
         return
     calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, weights.shape[1])
     source, ones = sent(predictions, 1)
     parts = (
-        (given, start, columns) for start, given in ones for columns in _parts(known[start], calls)
+        (given, start, columns)
+        for start, given in ones
+        for columns in _parts(is_known[start], calls)
     )
     yield from cluster.run(_score_there, (metric, truth, weights, source), parts)
 
@@ -307,12 +309,12 @@ def _calls_of_a_task(wanted: float, seconds: float, most: int) -> int:
     return int(np.clip(wanted / max(seconds, 1e-9), 1, most))
 
 
-def _parts(known: npt.NDArray[np.bool_], calls: int) -> Iterator[slice]:
+def _parts(is_known: npt.NDArray[np.bool_], calls: int) -> Iterator[slice]:
     """Yield slices of at most so many columns, none of which is known."""
-    edges = np.flatnonzero(np.diff(known, prepend=True, append=True)).tolist()
+    edges = np.flatnonzero(np.diff(is_known, prepend=True, append=True)).tolist()
     for first, stop in zip(edges[::2], edges[1::2], strict=True):
-        for at in range(first, stop, calls):
-            yield slice(at, min(at + calls, stop))
+        for start in range(first, stop, calls):
+            yield slice(start, min(start + calls, stop))
 
 
 def _tasks(
@@ -321,13 +323,13 @@ def _tasks(
     predictions: PredictionBlocks,
     weights: WeightArray,
     calls: int,
-    known: npt.NDArray[np.bool_],
+    is_known: npt.NDArray[np.bool_],
 ) -> Iterator[tuple[Any, ...]]:
     """Yield tasks of at most so many calls, for the columns of each submission not yet known."""
     weights = np.asfortranarray(weights)  # a call reads a column
     for start, block in predictions.blocks(1):
         scorer = scorer_of(metric, truth, block[0])
-        for columns in _parts(known[start], calls):
+        for columns in _parts(is_known[start], calls):
             yield scorer, weights[:, columns], start, columns
 
 
@@ -401,7 +403,7 @@ def black_box_scores(
     if kept is not None and (cluster is not None or kept.tasks.found_any):
         keys = kept.keys(predictions, truth)
         missing = kept.take_scores(keys, scores)
-        keys = [keys[at] for at in missing]
+        keys = [keys[position] for position in missing]
         predictions = predictions.subset(missing)
     results: Iterable[float | ScoringError | Ended]
     if not len(missing):
@@ -413,16 +415,16 @@ def black_box_scores(
         results = _whole_scores(metric, truth, whole, min(workers, len(missing)))
     else:
         results = _whole_scores_on(cluster, metric, truth, predictions, workers)
-    for at, result in enumerate(results):
+    for position, result in enumerate(results):
         error = _failure(metric, result) if isinstance(result, Ended) else result
         if not isinstance(error, ScoringError):
-            scores[missing[at]] = error
+            scores[missing[position]] = error
             if kept is not None:
-                kept.tasks.put(keys[at], [error])
+                kept.tasks.put(keys[position], [error])
         elif failures is None:
             raise error.__cause__ or error
         else:
-            failures.append((int(missing[at]), error))
+            failures.append((int(missing[position]), error))
     return scores
 
 
@@ -457,27 +459,27 @@ class _Kept:
     def keys(self, predictions: PredictionBlocks, truth: npt.NDArray[Any]) -> list[str]:
         """Return the key of each submission."""
         blocks = predictions.blocks(block_size(truth.size))
-        return [self._key(one) for _, block in blocks for one in block]
+        return [self._key(prediction) for _, block in blocks for prediction in block]
 
     def noted(
         self, predictions: Iterable[npt.NDArray[Any]], keys: list[str]
     ) -> Iterator[npt.NDArray[Any]]:
         """Yield submissions, and append their keys."""
-        for one in predictions:
-            keys.append(self._key(one))
-            yield one
+        for prediction in predictions:
+            keys.append(self._key(prediction))
+            yield prediction
 
     def take_scores(self, keys: list[str], scores: FloatArray) -> IntArray:
         """Fill in the ``(m,)`` scores that are kept; return the positions of the others."""
-        found = np.zeros(len(keys), dtype=np.bool_)
-        for at, key in enumerate(keys):
+        is_kept = np.zeros(len(keys), dtype=np.bool_)
+        for position, key in enumerate(keys):
             for values in self.tasks.get(key):
-                scores[at], found[at] = values[0], True
-        self.tasks.say_found(int(found.sum()), len(found), "calls")
-        return np.flatnonzero(~found)
+                scores[position], is_kept[position] = values[0], True
+        self.tasks.say_found(int(is_kept.sum()), len(is_kept), "calls")
+        return np.flatnonzero(~is_kept)
 
     def take_resamples(
-        self, keys: list[str], scores: FloatArray, known: npt.NDArray[np.bool_]
+        self, keys: list[str], scores: FloatArray, is_known: npt.NDArray[np.bool_]
     ) -> tuple[int, int]:
         """Fill in the ``(m, B)`` scores that are kept and not yet known.
 
@@ -486,13 +488,13 @@ class _Kept:
         The number of these calls, and how many of them failed.
         """
         count = failed = 0
-        for at, key in enumerate(keys):
+        for position, key in enumerate(keys):
             for kept in self.tasks.get(key):
                 values, failing = np.split(kept[1:], 2)
                 columns = slice(int(kept[0]), int(kept[0]) + len(values))
-                new = ~known[at, columns]
-                scores[at, columns][new] = values[new]
-                known[at, columns] = True
+                new = ~is_known[position, columns]
+                scores[position, columns][new] = values[new]
+                is_known[position, columns] = True
                 count, failed = count + int(new.sum()), failed + int(failing[new].sum())
         self.tasks.say_found(count, scores.size, "calls")
         return count, failed
@@ -522,8 +524,8 @@ def _whole_scores_on(
     calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, most)
     source, blocks = sent(others, calls)
     tasks = ((given,) for _, given in blocks)
-    for found in cluster.run(_whole_scores_there, (metric, truth, source), tasks):
-        yield from found
+    for scores in cluster.run(_whole_scores_there, (metric, truth, source), tasks):
+        yield from scores
 
 
 def _whole_scores(
@@ -540,7 +542,8 @@ def _whole_scores(
         return
     everything = np.ones(len(truth), dtype=np.uint8)
     tasks = (
-        (metric.name, partial(scorer_of(metric, truth, one), everything)) for one in predictions
+        (metric.name, partial(scorer_of(metric, truth, prediction), everything))
+        for prediction in predictions
     )
     yield from _run_limited(metric, _whole_task, tasks, workers)
 
@@ -614,5 +617,5 @@ def _failure(metric: Metric, ended: Ended) -> ScoringError:
     message = f"{metric.name} failed on a submission: {ended}.{_advice(ended)}"
     if not ended.too_long:
         return ScoringError(message, *_FAILED)
-    shown = f"The metric took longer than {ended.seconds:g} s on this submission and was stopped."
-    return ScoringError(message, "too slow", shown)
+    told = f"The metric took longer than {ended.seconds:g} s on this submission and was stopped."
+    return ScoringError(message, "too slow", told)

@@ -204,13 +204,13 @@ class Advice:
     def answers(self) -> list[tuple[str, str]]:
         """Return questions and answers, in sentences."""
         base = self.questions.design
-        found = [("How many private rows?", self._rows())]
-        found.append(("Which share public?", self._choice("public_share", percent)))
-        found.append(("How many submissions a day?", self._choice("per_day", _plain)))
-        found.append(("Which mechanism?", self._mechanism()))
-        found.append(("Which metric?", self._metric()))
+        answers = [("How many private rows?", self._rows())]
+        answers.append(("Which share public?", self._choice("public_share", percent)))
+        answers.append(("How many submissions a day?", self._choice("per_day", _plain)))
+        answers.append(("Which mechanism?", self._mechanism()))
+        answers.append(("Which metric?", self._metric()))
         now = self._nearest("teams", base.teams)
-        found.append(
+        answers.append(
             (
                 "How many teams matter?",
                 f"With {now.design.teams:,} teams and {now.design.private_rows:,} private rows the "
@@ -219,7 +219,7 @@ class Advice:
                 f"{now.high['contenders']:,.0f}).",
             )
         )
-        return found
+        return answers
 
     def decisions(self) -> list[Decision]:
         """Return what the organiser can decide, for a competition of all teams."""
@@ -250,26 +250,28 @@ class Advice:
 
     def _mechanism_decisions(self) -> list[Decision]:
         """Return the recommended mechanism, or those that were attacked, with their bias."""
-        own = self.mechanics
-        if own.attacked:
+        mechanics = self.mechanics
+        if mechanics.attacked:
             return [
                 Decision(
-                    "mechanism" + (", the default" if attacked.mechanism == own.mechanism else ""),
+                    "mechanism"
+                    + (", the default" if attacked.mechanism == mechanics.mechanism else ""),
                     attacked.mechanism,
                     f"largest bias of the public score {_measured_bias(attacked)}; "
                     f"{_shown_gain(attacked)}",
                     f"arena attack: {attacked.submissions:,} submissions on "
                     f"{attacked.public_rows:,} rows",
                 )
-                for attacked in own.attacked
+                for attacked in mechanics.attacked
             ]
         effect = "limits what random submissions gain from the public score"
-        if own.attack_bias is not None:
+        if mechanics.attack_bias is not None:
             effect += (
-                f": about {own.attack_bias:.2g} for {own.submissions:,} of them if every score is "
-                "shown"
+                f": about {mechanics.attack_bias:.2g} for {mechanics.submissions:,} of them if "
+                "every score is shown"
             )
-        return [Decision("mechanism", own.mechanism, effect, "a formula; arena attack measures it")]
+        source = "a formula; arena attack measures it"
+        return [Decision("mechanism", mechanics.mechanism, effect, source)]
 
     def _nearest(self, name: str, value: float) -> DesignFigures:
         return min(self.sweep(name).designs, key=lambda design: abs(design.setting - value))
@@ -286,14 +288,15 @@ class Advice:
         )
         rows = [("first place", self.plan.best_wins_rows)]
         rows += [(target.target.label, target.needed) for target in self.plan.targets]
-        known = [(label, needed) for label, needed in rows if _is_known(needed)]
-        if known:
-            needs = "; ".join(f"{label}: {_need(needed)}" for label, needed in known)
+        known_needs = [(label, needed) for label, needed in rows if _is_known(needed)]
+        if known_needs:
+            needs = "; ".join(f"{label}: {_need(needed)}" for label, needed in known_needs)
             text += f"If only the pilot's own submissions competed, 90% would need, for {needs}."
         unknown = [label for label, needed in rows if not _is_known(needed)]
         if unknown:
             text += (
-                f"{' ' if known else ''}How many rows the pilot's own submissions would need, for "
+                f"{' ' if known_needs else ''}How many rows the pilot's own submissions would "
+                f"need, for "
                 f"{'; '.join(unknown)}, cannot be said from this pilot: more submissions, or more "
                 "rows of each, would."
             )
@@ -321,27 +324,28 @@ class Advice:
         return text
 
     def _mechanism(self) -> str:
-        own = self.mechanics
+        mechanics = self.mechanics
         text = ""
-        if own.submissions >= own.public_rows:
+        if mechanics.submissions >= mechanics.public_rows:
             text = (
-                f"On a board that shows every score, one team with {own.submissions:,} submissions "
-                f"can find out nearly every label of {own.public_rows:,} public rows: use more "
-                f"public rows or fewer submissions. "
+                f"On a board that shows every score, one team with {mechanics.submissions:,} "
+                f"submissions can find out nearly every label of {mechanics.public_rows:,} public "
+                f"rows: use more public rows or fewer submissions. "
             )
-        elif own.attack_bias is not None and not own.attacked:
+        elif mechanics.attack_bias is not None and not mechanics.attacked:
             text = (
-                f"On a board that shows every score, one team with {own.submissions:,} submissions "
-                f"of random labels can improve its score on {own.public_rows:,} public rows by "
-                f"about {own.attack_bias:.2g} by a plain vote over them, and by up to 1.8 times as "
-                f"much by a vote weighted with their scores. "
+                f"On a board that shows every score, one team with {mechanics.submissions:,} "
+                f"submissions of random labels can improve its score on "
+                f"{mechanics.public_rows:,} public rows by about {mechanics.attack_bias:.2g} by a "
+                f"plain vote over them, and by up to 1.8 times as much by a vote weighted with "
+                f"their scores. "
             )
-        text += f"For {self.metric} arena init chooses {own.mechanism}. "
-        if not own.attacked:
+        text += f"For {self.metric} arena init chooses {mechanics.mechanism}. "
+        if not mechanics.attacked:
             return (
                 f"{text}The standard error of the difference of two submissions of a team is about "
-                f"{own.minimum_step:.2g}. arena attack --json measures the bias of each mechanism, "
-                f"and --attack adds it to the plan."
+                f"{mechanics.minimum_step:.2g}. arena attack --json measures the bias of each "
+                f"mechanism, and --attack adds it to the plan."
             )
         return (
             text
@@ -349,7 +353,7 @@ class Advice:
             + "; ".join(
                 f"{attacked.mechanism}, largest bias {_measured_bias(attacked)}, "
                 f"{_shown_gain(attacked)}"
-                for attacked in own.attacked
+                for attacked in mechanics.attacked
             )
             + "."
         )
@@ -395,7 +399,7 @@ class Advice:
 
     def assumptions(self) -> list[str]:
         """Return the assumptions of the answers, in sentences."""
-        found = [
+        sentences = [
             "New rows are like the pilot's, and new teams are like the pilot's submissions: their "
             "true scores come from the distribution estimated from the pilot, under a normal or a "
             "nonparametric prior. Figures of drawn competitions are the mean of both.",
@@ -407,12 +411,12 @@ class Advice:
             f"rows, its submissions and the prior. They do not cover attackers, copies or drift.",
         ]
         if self.groups is not None:
-            found.append(
+            sentences.append(
                 f"Rows that belong together count as groups: the pilot's {self.plan.pilot_rows:,} "
                 f"rows are {self.groups:,} groups, and other numbers of rows are assumed to come "
                 f"in groups of the same size."
             )
-        return found
+        return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document ``arena/plan/1``."""
@@ -466,8 +470,9 @@ def _shown_gain(attacked: Attacked) -> str:
     return f"honest gains from {attacked.smallest_gain:.2g} are shown in nine of ten trials"
 
 
-def _tau(one: MetricSeparation) -> str:
-    return f"{one.tau:.2f}, interval {one.tau_low:.2f} to {one.tau_high:.2f}"
+def _tau(separation: MetricSeparation) -> str:
+    low, high = separation.tau_low, separation.tau_high
+    return f"{separation.tau:.2f}, interval {low:.2f} to {high:.2f}"
 
 
 def _among(contenders: float) -> str:
@@ -495,13 +500,13 @@ def _for_answers(needed: Sequence[NeededRows]) -> NeededRows:
 
 def _need(needed: Sequence[NeededRows]) -> str:
     """Return the rows for 90% with their interval."""
-    one = _for_answers(needed)
-    points = {"a normal": one.test_rows, "a nonparametric": one.nonparametric}
-    known = [
+    rows = _for_answers(needed)
+    points = {"a normal": rows.test_rows, "a nonparametric": rows.nonparametric}
+    estimates = [
         f"{value:,.0f} under {name} prior" for name, value in points.items() if value is not None
     ]
-    high = "no upper limit" if one.high is None else f"{one.high:,.0f}"
-    return f"{' and '.join(known)} (interval {one.low:,.0f} to {high})"
+    high = "no upper limit" if rows.high is None else f"{rows.high:,.0f}"
+    return f"{' and '.join(estimates)} (interval {rows.low:,.0f} to {high})"
 
 
 def advise_organiser(
@@ -557,7 +562,7 @@ def advise_organiser(
         sign * scores[distinct], errors, plan.pilot_rows, rng, bounds=bounds,
         degrees_of_freedom=plan.degrees_of_freedom,
     )  # fmt: skip
-    outside = max(one.outside for one in populations[0])
+    outside = max(population.outside for population in populations[0])
     if outside > _MOST_OUTSIDE:
         beyond = (
             f"Of the drawn true scores up to {percent(outside)} lie outside the range of {metric}, "
