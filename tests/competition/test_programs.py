@@ -352,6 +352,25 @@ def test_each_phase_has_inputs_and_limits_of_its_own(
     assert verify_bundle(*files, manager, NoProgress()) == ()
 
 
+def test_what_is_carried_into_a_phase_is_still_that_of_its_program(
+    tmp_path: Path, make: Make, clock: Clock
+) -> None:
+    begins = (clock.now + timedelta(days=1)).isoformat()
+    phases = {
+        "dev": {"end": begins, "public_rows": "Public"},
+        "final": {"start": begins, "after": "dev", "admit": "submitted", "carry": True},
+    }
+    with make(phase=phases) as competition:
+        competition.submit_program(write_program(tmp_path / "main.py", output=GOOD), "ants")
+        clock.now += timedelta(days=2)
+        competition.qualify("final", apply=True)
+        (row,) = competition.in_phase("final").leaderboard()
+        assert (row["submission"], row["seconds"]) == (2, 12.0)
+        assert str(competition.rerun_program(2)) == "Submission 2 of ants: the same file."
+        assert competition.in_phase("final").leaderboard()[0]["seconds_high"] == 12.0
+        assert competition.audit() == ()
+
+
 def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox, manager: PluginManager
 ) -> None:

@@ -97,6 +97,8 @@ def test_each_phase_has_its_inputs_and_limits(tmp_path: Path) -> None:
         for phase, offset in (("dev", timedelta()), ("final", timedelta(days=2))):
             server.offset = offset
             sent = server.send("ants", script(f"{GOOD}{' ' * offset.days}")).json()
+            page = server.client(accept="text/html").get(f"/{NAME}/submit").text
+            assert f"<dd>{5 if phase == 'final' else 600} s" in page
             runner = server.runner()
             runner.run()
             server.judge()
