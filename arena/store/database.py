@@ -117,9 +117,9 @@ class Database:
             self._connection = self._connect(journaled)
             try:
                 with self._explaining():  # while the connection is open
-                    self._prepare(create and not read_only, older)
-                    identity = self._identity()
-                    self.journal = Journal(journal_path(path), identity) if journaled else None
+                    self._identity = self._prepare(create and not read_only, older)
+                    file = journal_path(path)
+                    self.journal = Journal(file, self._identity) if journaled else None
                     if self.journal is not None:
                         self.journal.set_aside(read_only=read_only)
                     if checked:
@@ -397,10 +397,11 @@ class Database:
         connection.execute("SET TimeZone = 'UTC'")
         return connection
 
-    def _prepare(self, create: bool, older: bool) -> None:
+    def _prepare(self, create: bool, older: bool) -> str:
         """Create the tables in a new file; refuse a file with other objects or another version.
 
-        Nothing is read from a table before it is known that it is one.
+        Returns the identity of the database. Nothing is read from a table before it is known that
+        it is one.
         """
         self.version = SCHEMA_VERSION
         foreign = StoreFormatError(
@@ -409,8 +410,7 @@ class Database:
         with contextlib.closing(Catalog(self._connection)) as catalog:
             as_tested = catalog.fingerprint() == _FINGERPRINT
             if not as_tested and create and catalog.is_empty():
-                self._make_tables()
-                return
+                return self._make_tables()
             if not as_tested:
                 if not catalog.tables() >= {"meta", "submissions"}:
                     raise foreign
@@ -436,6 +436,7 @@ class Database:
             if self._objects is not None:
                 objects.place.prepare()
             self._keeper = objects
+        return meta["identity"]
 
     @property
     def keeper(self) -> Keeper:
@@ -452,7 +453,7 @@ class Database:
         from arena.store.object_places import place_at
         from arena.store.prediction_objects import PredictionObjects
 
-        return PredictionObjects(place_at(url, self.path.parent, identity or self._identity()))
+        return PredictionObjects(place_at(url, self.path.parent, identity or self._identity))
 
     def _check_version(self, written: str, older: bool) -> None:
         self.version = int(written) if written.isdecimal() else SCHEMA_VERSION + 1
@@ -469,7 +470,8 @@ class Database:
             message = f"by an older arena {versions}: run `arena upgrade`."
         raise StoreFormatError(f"The database '{self.path}' was written {message}")
 
-    def _make_tables(self) -> None:
+    def _make_tables(self) -> str:
+        """Return the identity of the new database."""
         meta = {
             "application": _APPLICATION,
             "schema_version": str(SCHEMA_VERSION),
@@ -485,10 +487,7 @@ class Database:
         # Written to the file: a database that loses its log must keep its identity. In a new file
         # no block is overwritten.
         self._connection.execute("CHECKPOINT")
-
-    def _identity(self) -> str:
-        query = "SELECT value FROM meta WHERE name = 'identity'"
-        return str(self._connection.execute(query).fetchall()[0][0])
+        return meta["identity"]
 
     def _check_journal(self) -> None:
         if self.journal is None:
