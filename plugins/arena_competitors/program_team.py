@@ -9,14 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from arena.errors import UsageError
-from arena.interfaces import (
-    Competitor,
-    Conduct,
-    DeclaresConduct,
-    Participation,
-    Player,
-    PlaysThroughTeams,
-)
+from arena.interfaces import Competitor, Conduct, DeclaresConduct, Participation, Player
 
 
 def _unknown(name: str) -> Competitor:
@@ -27,14 +20,15 @@ def _unknown(name: str) -> Competitor:
 class ProgramTeam:
     """Play like another competitor, but send programs, which a sandbox runs.
 
-    A rehearsal so covers what happens to a program: it is received, tried, run on the hidden inputs
+    So a rehearsal covers what happens to a program: it is received, tried, run on the hidden inputs
     and scored. Each program has the predictions of its team with it, so that its running time says
     nothing about that of a model.
 
     Parameters
     ----------
     of
-        The other competitor: a name (quoted if it contains a hyphen) with optional parameters.
+        The other competitor, but sybil: a name (quoted if it contains a hyphen) with optional
+        parameters.
     """
 
     of: str = "linear"
@@ -48,12 +42,6 @@ class ProgramTeam:
         """The conduct of the other competitor."""
         other = self.resolve(self.of)
         return other.conduct if isinstance(other, DeclaresConduct) else "honest"
-
-    @property
-    def teams(self) -> int:
-        """The number of teams of the other competitor."""
-        other = self.resolve(self.of)
-        return other.teams if isinstance(other, PlaysThroughTeams) else 1
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
         """Return a player; UsageError if the other competitor cannot play."""
