@@ -460,6 +460,26 @@ class CombinedBoardSection(ConfigSection):
         default=True,
         description="Whether each metric is computed on each task of [data] tasks: true or false.",
     )
+    series: str = Field(
+        "",
+        description="A series of rounds, whose scores it combines as it does those of tasks. Not "
+        "beside columns.",
+    )
+    missing: Literal["unranked", "baseline"] = Field(
+        "unranked",
+        description="With series: a team that missed a round is not ranked (unranked), or has the "
+        "predictions of the first baseline in it (baseline).",
+    )
+
+    @model_validator(mode="after")
+    def _of_a_series(self) -> Self:
+        if self.missing != "unranked" and not self.series:
+            raise ValueError("missing needs series, since only rounds can be missed")
+        if self.series and (self.columns or not self.tasks):
+            raise ValueError("columns and tasks are not possible beside series")
+        if self.series and self.rank_by == "worst" and self.weights:
+            raise ValueError("the worst of several rounds takes no weights")
+        return self
 
 
 class QuestionSection(ConfigSection):
@@ -579,6 +599,7 @@ class Settings(ConfigSection):
         }
         document = dict(self)
         document |= {key: {**dict(getattr(self, key)), **changed[key]} for key in changed}
+        document["board"] = {key: board for key, board in self.board.items() if not board.series}
         if "name" in phase.metric:
             document["metric"] = phase.metric
         return Settings.model_validate({**document, "phase": {}, "server": self.server})
@@ -718,6 +739,38 @@ class Settings(ConfigSection):
                     f"the phases {first} and {name} share their public rows, and must have the "
                     f"same metric and the same [public] mechanism and scope"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _with_seasons_of_rounds(self) -> Self:
+        for name, board in self.board.items():
+            if not board.series:
+                continue
+            place = f"[board.{name}] series"
+            # Before rounds are made of a section with each, it stands for them.
+            rounds = [
+                phase
+                for phase, section in self.phase.items()
+                if board.series == section.series or (board.series == phase and section.each)
+            ]
+            if not rounds:
+                raise ValueError(f"{place} names {board.series!r}, of which no phase is a round")
+            if board.missing == "baseline" and not self.competition.baselines:
+                raise ValueError(f'{place}: missing = "baseline" needs [competition] baseline')
+            of_rounds = [self.in_phase(phase) for phase in rounds]
+            if len({settings.metric.specification for settings in of_rounds}) > 1:
+                raise ValueError(f"{place}: the rounds of {board.series} have different metrics")
+            if any(
+                final.rule == "best_private" or (final.rule == "chosen" and final.count > 1)
+                for final in (settings.final for settings in of_rounds)
+            ):
+                raise ValueError(
+                    f"{place} needs one final file in each round: set [final] rule to last or "
+                    f"best_public, or count = 1"
+                )
+            made = not any(self.phase[phase].each for phase in rounds)
+            if made and (unknown := sorted(set(board.weights) - set(rounds))):
+                raise ValueError(f"{place}: there is no round {unknown[0]!r} to weight")
         return self
 
     def display(self, *, public: bool) -> BoardDisplay:

@@ -27,7 +27,7 @@ _ANALYSIS = "board "
 def combined_metrics(
     settings: Settings, solution: Solution, manager: PluginManager
 ) -> dict[str, CombinedMetric]:
-    """Return the metric of each combined board of the settings.
+    """Return the metric of each combined board of the settings, without season boards.
 
     Raises
     ------
@@ -35,13 +35,25 @@ def combined_metrics(
         If there is nothing to combine, no submission serves all metrics of a board, their
         directions differ, or a weight is for something that does not exist.
     """
-    metrics = {}
-    for name, board in settings.board.items():
-        try:
-            metrics[name] = _combined_metric(board, settings, solution, manager)
-        except UsageError as error:
-            raise UsageError(f"[board.{name}]: {error}") from error
-    return metrics
+    return {
+        name: combined_metric_of(name, board, settings, solution, manager)
+        for name, board in settings.board.items()
+        if not board.series
+    }
+
+
+def combined_metric_of(
+    name: str,
+    board: CombinedBoardSection,
+    settings: Settings,
+    solution: Solution,
+    manager: PluginManager,
+) -> CombinedMetric:
+    """Return the metric of a combined board; raises UsageError as :func:`combined_metrics`."""
+    try:
+        return _combined_metric(board, settings, solution, manager)
+    except UsageError as error:
+        raise UsageError(f"[board.{name}]: {error}") from error
 
 
 def _combined_metric(
@@ -77,10 +89,11 @@ def combined_findings(
             secondary={},
             provider=run.manager.metrics.plugin_of(first),
         )
-        yield _finding(name, rank(combined))
+        yield finding_of(name, rank(combined))
 
 
-def _finding(name: str, board: ScoreResult) -> Finding:
+def finding_of(name: str, board: ScoreResult) -> Finding:
+    """Return a combined board as a finding of the private board."""
     columns = ["rank", "team", "score", "rank_low", "rank_high", "possible_winner"]
     columns += [key for row in board.standings[:1] for key in row if key not in STANDING_COLUMNS]
     verdicts = [
@@ -93,6 +106,15 @@ def _finding(name: str, board: ScoreResult) -> Finding:
         tuple(tuple(row[column] for column in columns) for row in board.standings),
     )
     return Finding(_ANALYSIS + name, said, board.board_document(), tables=(table,))
+
+
+def round_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return round -> team -> submission of the season boards in the document of a private board.
+
+    Empty without a season board.
+    """
+    boards = combined_boards(document).values()
+    return next((board["rounds"] for board in boards if "rounds" in board), {})
 
 
 def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

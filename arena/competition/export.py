@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from arena.competition.combined_boards import round_files
 from arena.errors import InputError
 from arena.evaluation.predictions import block_size
 from arena.scoring.result import unranked_rows
@@ -129,7 +130,13 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
     _write_json(folder / "finals.json", bundle.finals)
     (folder / "README.txt").write_text(_README, encoding="utf-8")
     finals = [number for numbers in bundle.finals.values() for number in numbers]
-    written = sorted([*finals, *(row["submission"] for row in unranked_rows(bundle.result))])
+    written = sorted(
+        {
+            *finals,
+            *(row["submission"] for row in unranked_rows(bundle.result)),
+            *(number for own in round_files(bundle.result).values() for number in own.values()),
+        }
+    )
     solution = bundle.solution
     final = _FinalWriter.of(solution)
     size = block_size(solution.n_rows * len(solution.columns))

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arena.competition.combined_boards import round_files
 from arena.competition.final_selection import board_ranks, choose_finals
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
@@ -35,6 +36,9 @@ from arena.utils.bracket_rows import COLUMNS_IN_BRACKETS, with_brackets
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable
+
+if TYPE_CHECKING:
+    from arena.competition.season import Season
 
 FINAL_RESULT = "final_result"
 """The name in the store of the private board as it was last finalized."""
@@ -206,8 +210,44 @@ def _evaluate(
         return with_roster(board_run, board, counted.unranked, counted.roster)
 
     result = with_combined_boards(run, state.settings, rank)
+    if files := _round_files(state):
+        result = with_season_boards(run, result, state.settings, _season(state, files))
     asked: Metric = state.manager.metrics.resolve(run.specification)
     return replace(result, notes=(*notes_of(asked), *result.notes, *counted.notes))
+
+
+def _round_files(state: CompetitionState) -> dict[str, dict[str, int]]:
+    """Return round -> team -> final submission of the season so far; empty without season board."""
+    settings, phase = state.with_phases, state.phase or ""
+    if not settings.board:
+        return {}
+    from arena.competition.season import rounds_until, season_boards  # few competitions have one
+
+    if not season_boards(settings, phase):
+        return {}
+    rounds = {name: _counted(state.in_phase(name)) for name in rounds_until(settings, phase)}
+    return {
+        name: {
+            **{team: numbers[0] for team, numbers in counted.finals.items()},
+            **{record.team: record.submission for record in counted.unranked},
+        }
+        for name, counted in rounds.items()
+    }
+
+
+def _season(state: CompetitionState, files: Mapping[str, Mapping[str, int]]) -> Season:
+    from arena.competition.season import Season
+
+    numbers = {number for of_round in files.values() for number in of_round.values()}
+    records = state.of_all_phases.ledger.records(numbers=numbers)
+    return Season(
+        settings=state.with_phases,
+        phase=state.phase or "",
+        solution=state.stored_solution,
+        files=files,
+        records={record.submission: record for record in records},
+        roster=state.roster,
+    )
 
 
 def _run(
@@ -367,9 +407,13 @@ def _outdated(
     finals = _listed(counted.finals)
     board = final_document(state) if document is None else document
     same_files = sorted(kept.payload["finals"].values()) == sorted(finals.values())
+    in_rounds = round_files(board)
+    same_season = not in_rounds or _current_names(state, in_rounds) == _round_files(state)
     same_brackets = _brackets_of(board, state.ledger.teams()) == counted.roster.brackets
     unranked = [row["submission"] for row in unranked_rows(board)]
-    if same_brackets and unranked == [record.submission for record in counted.unranked]:
+    same_unranked = unranked == [record.submission for record in counted.unranked]
+    same_files &= same_season
+    if same_brackets and same_unranked and same_season:
         if kept.payload["finals"] == finals:
             return None
         if same_files:
@@ -385,12 +429,31 @@ def _outdated(
     return f"a change of the {what}", mark
 
 
+def _current_names(
+    state: CompetitionState, files: Mapping[str, Mapping[str, int]]
+) -> dict[str, dict[str, int]]:
+    teams = state.ledger.teams()
+    return {
+        name: {teams.current(team): number for team, number in of_round.items()}
+        for name, of_round in files.items()
+    }
+
+
 def _adds_labels_of(state: CompetitionState, event: Event) -> bool:
-    """Return whether labels of the rows of the phase arrived; without phases, of any row."""
+    """Return whether labels of the rows of the phase arrived; without phases, of any row.
+
+    The rows of a round with a season board are those of the season so far.
+    """
     if event.kind != LABELS_ADDED or not state.phase:
         return event.kind == LABELS_ADDED
-    phase = state.with_phases.phase[state.phase]
-    return not (phase.public_usages | phase.private_usages).isdisjoint(event.payload["labels"])
+    from arena.competition.season import rounds_until, season_boards
+
+    settings = state.with_phases
+    of_season = season_boards(settings, state.phase)
+    names = rounds_until(settings, state.phase) if of_season else (state.phase,)
+    phases = [settings.phase[name] for name in names]
+    usages = frozenset().union(*(phase.public_usages | phase.private_usages for phase in phases))
+    return not usages.isdisjoint(event.payload["labels"])
 
 
 def _brackets_of(document: Mapping[str, Any], names: Teams) -> dict[str, tuple[str, ...]]:
@@ -523,6 +586,26 @@ def with_combined_boards(
     from arena.competition.combined_boards import combined_findings  # few competitions have one
 
     return replace(result, findings=(*result.findings, *combined_findings(run, settings, rank)))
+
+
+def with_season_boards(
+    run: BoardRun, result: ScoreResult, settings: Settings, season: Season
+) -> ScoreResult:
+    """Return the board of a round with the season boards; ``settings`` are those of the round."""
+    from arena.competition.season import season_findings
+
+    def rank(
+        season_run: BoardRun,
+        finals: Mapping[str, Sequence[int]],
+        records: Sequence[SubmissionRecord],
+        roster: Roster,
+    ) -> ScoreResult:
+        board = evaluate_finals(season_run, finals, records, settings)
+        unranked = [record for record in records if record.team not in finals]
+        return with_roster(season_run, board, unranked, roster)
+
+    findings = season_findings(run, season, rank)
+    return replace(result, findings=(*result.findings, *findings))
 
 
 def with_roster(

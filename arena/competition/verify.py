@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from arena.competition.answers import ANSWER_EVENTS, Answers
-from arena.competition.combined_boards import combined_boards
+from arena.competition.combined_boards import combined_boards, round_files
 from arena.competition.create import read_settings_solution
 from arena.competition.export import table_cell, table_text
 from arena.competition.finalize import (
@@ -33,12 +33,14 @@ from arena.competition.finalize import (
     final_board_settings,
     with_combined_boards,
     with_roster,
+    with_season_boards,
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.phases import solution_in
 from arena.competition.programs import FIGURE_COLUMNS, RERUN, figures_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
+from arena.competition.season import Season
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import metric_code
 from arena.competition.teams import Teams
@@ -109,8 +111,13 @@ class Claims:
     @property
     def written(self) -> dict[str, list[int]]:
         """The submissions with predictions in the export, by team."""
-        unranked = {row["team"]: [row["submission"]] for row in unranked_rows(self.result)}
-        return {**self.finals, **unranked}
+        finals = ((team, number) for team, own in self.finals.items() for number in own)
+        unranked = ((row["team"], row["submission"]) for row in unranked_rows(self.result))
+        rounds = (file for own in round_files(self.result).values() for file in own.items())
+        written: dict[str, list[int]] = {}
+        for team, number in dict.fromkeys((*finals, *unranked, *rounds)):
+            written.setdefault(team, []).append(number)
+        return written
 
     def roster(self, *, finalized: bool) -> Roster:
         """Return the baselines and brackets after all events, or when the board was finalized."""
@@ -153,6 +160,7 @@ def read_claims(folder: Path) -> Claims:
     result, finals = (_read(folder / name, parse_json) for name in ("result.json", "finals.json"))
     _require(_is_result(result), folder / "result.json")
     _require(_is_finals(finals), folder / "finals.json")
+    _require(round_files(result).keys() <= settings.phase.keys(), folder / "result.json")
     events = _read(folder / "events.jsonl", _events)
     key = _read(folder / "key.txt", lambda text: text.strip().encode("ascii"))
     return Claims(folder, settings, result, finals, events, key)
@@ -220,7 +228,15 @@ def _are_findings(value: Any) -> bool:
         isinstance(finding, dict)
         and isinstance(finding.get("analysis"), str)
         and isinstance(finding.get("document"), dict)
+        and _are_rounds(finding["document"].get("rounds", {}))
         for finding in value
+    )
+
+
+def _are_rounds(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(of_round, dict) and all(type(number) is int for number in of_round.values())
+        for of_round in value.values()
     )
 
 
@@ -260,17 +276,23 @@ def verify_bundle(
     settings = claims.settings.in_phase(phase)
     read = read_settings_solution(solution_path, claims.settings, manager)
     problems = list(_other_solution(claims, read))
-    solution = _with_usage(claims, read, problems)
-    if phase:
-        solution = solution_in(solution, [claims.settings.phase[phase]])
+    with_usage = _with_usage(claims, read, problems)
+    solution = solution_in(with_usage, [claims.settings.phase[phase]] if phase else [])
     problems += _contradictions(claims)
     problems += _other_metric(claims, manager)
     name = settings.metric.specification
     metric = scoring_metric(manager.metrics.resolve(name), solution.outline())
     with Store.open() as store:
         store.put_solution(solution)
-        records, renumbered, changed = _take_finals(store, claims, solution, metric)
-        roster = claims.roster(finalized=True).among({record.team for record in records})
+        records, changed = _take_finals(store, claims, solution, metric)
+        marked = [records[row["submission"]] for row in unranked_rows(claims.result)]
+        ranked = {
+            team: [records[number].submission for number in own]
+            for team, own in claims.finals.items()
+        }
+        teams = {*ranked, *(record.team for record in marked)}
+        every_team = claims.roster(finalized=True)
+        roster = every_team.among(teams)
         problems += changed
         run = BoardRun(
             specification=name,
@@ -287,17 +309,39 @@ def verify_bundle(
             secondary=secondary_metrics(settings, solution, manager),
             brackets=roster.boards,
         )
-        unranked = {row["team"] for row in unranked_rows(claims.result)}
-        marked = [record for record in records if record.team in unranked]
-        ranked = {team: own for team, own in renumbered.items() if team in claims.finals}
 
         def rank(board_run: BoardRun) -> ScoreResult:
-            return with_roster(
-                board_run, evaluate_finals(board_run, ranked, records, settings), marked, roster
-            )
+            board = evaluate_finals(board_run, ranked, [*records.values()], settings)
+            return with_roster(board_run, board, marked, roster)
 
-        recomputed = with_combined_boards(run, settings, rank).to_dict()
+        result = with_combined_boards(run, settings, rank)
+        if files := round_files(claims.result):
+            season = _claimed_season(claims, with_usage, files, records, every_team)
+            result = with_season_boards(run, result, settings, season)
+        recomputed = result.to_dict()
     return (*problems, *_differences(claims.result, recomputed), *_of_combined(claims, recomputed))
+
+
+def _claimed_season(
+    claims: Claims,
+    solution: Solution,
+    files: Mapping[str, Mapping[str, int]],
+    records: Mapping[int, SubmissionRecord],
+    roster: Roster,
+) -> Season:
+    """Return the season of an export, by the numbers of the submissions in its store."""
+    renumbered = {
+        name: {team: records[number].submission for team, number in of_round.items()}
+        for name, of_round in files.items()
+    }
+    return Season(
+        settings=claims.settings,
+        phase=claims.phase,
+        solution=solution,
+        files=renumbered,
+        records={record.submission: record for record in records.values()},
+        roster=roster,
+    )
 
 
 def _of_combined(claims: Claims, recomputed: Mapping[str, Any]) -> Iterator[str]:
@@ -307,6 +351,8 @@ def _of_combined(claims: Claims, recomputed: Mapping[str, Any]) -> Iterator[str]
         _require(_is_result(claimed.get(name)), claims.folder / "result.json")
         for difference in _differences(claimed[name], again):
             yield f"Board {printable(name)}: {difference}"
+    for name in claimed.keys() - combined_boards(recomputed).keys():
+        yield f"Board {printable(name)} does not follow from the settings."
 
 
 def _had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
@@ -478,7 +524,7 @@ def _name_sources(rows: Mapping[int, dict[str, Any]], payload: Mapping[str, Any]
 
 def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
     """Compare the lists of submissions, the public board and the finals with the record."""
-    phase = claims.phase
+    phase, every = claims.phase, recorded
     recorded = {number: row for number, row in recorded.items() if row["phase"] == phase}
     events = [
         event.payload
@@ -518,6 +564,7 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
             which = f"submission {shorten(name, 12)}"
             yield f"submissions.csv has {which}, which events.jsonl does not record."
     yield from _of_public_board(claims, recorded, sent)
+    yield from _of_rounds(claims, every)
     for team, numbers in claims.finals.items():
         for number in numbers:
             row = recorded.get(number, {})
@@ -525,6 +572,18 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
                 yield (
                     f"finals.json: submission {number} of the team {printable(team)} does not "
                     "count according to events.jsonl."
+                )
+
+
+def _of_rounds(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a sentence on each file of a season that does not count in its round."""
+    for name, of_round in round_files(claims.result).items():
+        for team, number in of_round.items():
+            row = recorded.get(number, {})
+            if (row.get("team"), row.get("status"), row.get("phase")) != (team, "accepted", name):
+                yield (
+                    f"result.json: submission {number} of the team {printable(team)} does not "
+                    f"count in the round {shorten(name, 60)} according to events.jsonl."
                 )
 
 
@@ -641,18 +700,17 @@ def _other_metric(claims: Claims, manager: PluginManager) -> Iterator[str]:
 
 def _take_finals(
     store: Store, claims: Claims, solution: Solution, metric: Metric
-) -> tuple[list[SubmissionRecord], dict[str, list[int]], list[str]]:
+) -> tuple[dict[int, SubmissionRecord], list[str]]:
     """Store the finals in the order of their numbers, so that ties are broken as before.
 
     Returns
     -------
-    Their records, their new numbers by team, and a sentence on each whose predictions differ from
-    the record.
+    Their records, with new numbers, by their numbers in the export, and a sentence on each whose
+    predictions differ from the record.
     """
     allowed = traits_of(metric).prediction_range
     teams = {submission: team for team, own in claims.written.items() for submission in own}
-    records: list[SubmissionRecord] = []
-    renumbered: dict[str, list[int]] = {}
+    records: dict[int, SubmissionRecord] = {}
     changed = []
     for submission in sorted(teams):
         path = claims.folder / "finals" / f"{submission}.csv"
@@ -665,13 +723,10 @@ def _take_finals(
                 f"finals/{submission}.csv does not contain the predictions of submission "
                 f"{submission} that events.jsonl records."
             )
-        team = teams[submission]
-        record = store.add_submission(
-            team, path.name, read.sha256, read.values, key=str(submission)
+        records[submission] = store.add_submission(
+            teams[submission], path.name, read.sha256, read.values, key=str(submission)
         )
-        records.append(record)
-        renumbered.setdefault(team, []).append(record.submission)
-    return records, renumbered, changed
+    return records, changed
 
 
 def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,178 @@
+"""Season boards: one score over the rounds of a series."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.finalize import FINAL_CAUSES
+from arena.competition.rebuild import CAUSES, LABELS_ADDED
+from arena.competition.verify import verify_bundle
+from arena.config import Settings
+from arena.errors import UsageError
+from arena.utils.parallel import NoProgress
+from labelled_competition import MANAGER
+from program import write_csv
+from small_competition import Clock
+
+DAYS = ("2026-03-08", "2026-03-15", "2026-03-22")
+ROUNDS = [f"week-{day}" for day in DAYS]
+SIZES = (2, 4, 6)
+"""The number of rows of each round."""
+ROWS = [(f"{day}/{row}", day) for day, size in zip(DAYS, SIZES, strict=True) for row in range(size)]
+ERRORS: Mapping[str, tuple[float | None, ...]] = {
+    "base": (3.0, 3.0, 3.0),
+    "steady": (2.0, 2.0, 2.0),
+    "easy": (1.0, None, None),  # leaves out the rounds in which it would be bad
+    "strong": (1.0, 2.0, 1.0),
+}
+"""The error of each file on every row of each round; None: none was sent."""
+
+
+def create(folder: Path, board: Mapping[str, Any]) -> Competition:
+    """Make a season in which the files of ERRORS were sent, and labels arrived in two rounds."""
+    clock = Clock(datetime(2026, 3, 1, tzinfo=UTC))
+    write_csv(folder / "solution.csv", ["id", "due", "y"], [(*row, "") for row in ROWS])
+    settings = Settings.of(
+        metric="mae",
+        pending_labels=True,
+        baseline="base",
+        intervals=False,
+        phase={"week": {"each": "due"}},
+        board={"season": {"series": "week", **board}},
+    )
+    competition = Competition.create(
+        folder / "c", folder / "solution.csv", settings, seed=1, manager=MANAGER, clock=clock
+    )
+    for team, errors in ERRORS.items():
+        sent = {day: error for day, error in zip(DAYS, errors, strict=True) if error is not None}
+        rows = [(name, str(sent[day])) for name, day in ROWS if day in sent]
+        answer = competition.submit(
+            dict(zip(["id", "y"], zip(*rows, strict=True), strict=True)), team
+        )
+        assert len(answer.rounds) == len(sent) - 1
+    clock.now = datetime(2026, 4, 1, tzinfo=UTC)
+    for day in DAYS[:2]:
+        competition.add_labels(outcomes(day))
+    return competition
+
+
+def outcomes(day: str) -> dict[str, list[str]]:
+    """Every outcome is 0, so that the score of a file is its forecast."""
+    names = [name for name, due in ROWS if due == day]
+    return {"id": names, "y": ["0"] * len(names)}
+
+
+def season(competition: Competition, number: int) -> dict[str, float]:
+    board = competition.in_phase(ROUNDS[number])
+    board.finalize()
+    return {
+        row["team"]: row["score"]
+        for row in board.private_leaderboard(board="season")
+        if row["rank"] is not None
+    }
+
+
+CASES: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
+    # easy: 1, and twice the 3 of the baseline; its own mean of 1 would be the best
+    "mean of rounds": ({"missing": "baseline"}, {"strong": 4 / 3, "steady": 2.0, "easy": 7 / 3}),
+    "mean of rows": (
+        {"missing": "baseline", "rank_by": "rows"},
+        {"strong": (2 * 1 + 4 * 2 + 6 * 1) / 12, "steady": 2.0, "easy": (2 * 1 + 10 * 3) / 12},
+    ),
+    "weighted": (
+        {"missing": "baseline", "weights": {"week-2026-03-15": 2}},
+        {"strong": (1 + 2 * 2 + 1) / 4, "steady": 2.0, "easy": (1 + 3 * 3) / 4},
+    ),
+    "unranked": ({}, {"strong": 4 / 3, "steady": 2.0}),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_leaving_out_hard_rounds_does_not_pay(tmp_path: Path, name: str) -> None:
+    board, expected = CASES[name]
+    with create(tmp_path, board) as competition:
+        competition.add_labels(outcomes(DAYS[2]))
+        scores = season(competition, 2)
+        assert scores == pytest.approx(expected)
+        assert list(scores) == list(expected)
+
+
+@pytest.mark.slow
+def test_a_season_until_a_round_follows_the_facts_of_its_rounds(tmp_path: Path) -> None:
+    with create(tmp_path, {"missing": "baseline"}) as competition:
+        second = competition.in_phase(ROUNDS[1])
+        assert season(competition, 1) == {"strong": 1.5, "easy": 2.0, "steady": 2.0}
+        second.publish()
+        published = second.published_private_leaderboard()
+        assert published is not None
+        (best, *_) = published["boards"]["season"]["leaderboard"]
+        assert [best[f"mae of {name}"] for name in ROUNDS[:2]] == [1.0, 2.0]
+        competition.add_labels(outcomes(DAYS[2]))  # of a later round
+        assert second.results()[0]["mark"] is None
+        (first_of_strong,) = (
+            row["submission"] for row in competition.submissions("strong")
+            if row["phase"] == ROUNDS[0]
+        )  # fmt: skip
+        competition.disqualify(first_of_strong, "a leak")
+        assert second.results()[0]["mark"]["cause"] == FINAL_CAUSES["disqualification"]
+        assert second.outdated() == (
+            "The private board is older than a change of the submissions that count: run arena "
+            "finalize again."
+        )
+        assert season(competition, 1) == {"easy": 2.0, "steady": 2.0, "strong": 2.5}
+        competition.rename_team("easy", "lazy")
+        assert season(competition, 1) == {"lazy": 2.0, "steady": 2.0, "strong": 2.5}
+        assert competition.audit() == ()
+        second.export(tmp_path / "export")
+    zeros = [(*row, "0") for row in ROWS]
+    write_csv(tmp_path / "all.csv", ["id", "due", "y"], zeros)
+    export = (tmp_path / "export", tmp_path / "all.csv", MANAGER, NoProgress())
+    assert verify_bundle(*export) == ()
+    result = json.loads((tmp_path / "export" / "result.json").read_text())
+    (found,) = (one["document"] for one in result["findings"] if "rounds" in one["document"])
+    found["standings"][0]["score"] += 1
+    found["rounds"][ROUNDS[0]]["lazy"] = found["rounds"][ROUNDS[0]]["steady"]
+    (tmp_path / "export" / "result.json").write_text(json.dumps(result))
+    said = " ".join(verify_bundle(*export))
+    assert "of the team lazy does not count in the round week-2026-03-08" in said
+    assert "Board season does not follow from the settings." in said
+
+
+@pytest.mark.slow
+def test_labels_of_an_earlier_round_mark_a_season(tmp_path: Path) -> None:
+    with create(tmp_path, {}) as competition:
+        competition.add_labels({key: cells[1:] for key, cells in outcomes(DAYS[2]).items()})
+        third = competition.in_phase(ROUNDS[2])
+        assert season(competition, 2).keys() == {"strong", "steady"}
+        (board,) = (one for one in third.final_result()["findings"] if "rounds" in one["document"])
+        assert board["document"]["n_pending"] == 1
+        assert board["verdict"].endswith("3 rounds. 1 team missed a round and are not ranked.")
+        third.publish()
+        competition.add_labels(outcomes(DAYS[2]))
+        assert third.results()[0]["mark"]["cause"] == CAUSES[LABELS_ADDED]
+
+
+REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "no series": ({"series": "month"}, {}, "'month', of which no phase is a round"),
+    "columns": ({"columns": ["mae"]}, {}, "columns and tasks are not possible beside series"),
+    "no baseline": ({"missing": "baseline"}, {"baseline": None}, "needs .competition. baseline"),
+    "several files": ({}, {"final_rule": "best_private"}, "needs one final file in each round"),
+    "no such round": ({"weights": {"week-2026-03-09": 2}}, {}, "no round 'week-2026-03-09'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_contradictions_are_refused_by_name(name: str) -> None:
+    board, keys, said = REFUSED[name]
+    rounds = {key: {"private_rows": key, "series": "week"} for key in ROUNDS}
+    given = {"baseline": "base", "phase": rounds, **keys}
+    with pytest.raises(UsageError, match=said):
+        Settings.of(metric="mae", board={"season": {"series": "week", **board}}, **given)
