@@ -208,7 +208,7 @@ def take_every(browser: Any, folder: Path, root: Path) -> None:
                         page.goto(f"http://127.0.0.1:{port}/{NAME}{path}")
                         name = path.strip("/").replace("/", "-") or "board"
                         page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-                        primary = page.locator("main .button:visible").count()
+                        primary = page.locator(".button:visible").count()
                         print(f"{path:40} {width:5} {overflow(page):4} {primary:3}")
 
 
