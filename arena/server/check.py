@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from arena.config import SAMPLE_NAME, ProgramsSection, Settings
+from arena.config import SAMPLE_NAME, Settings
 from arena.errors import SandboxError
 from arena.plugin.manager import PluginManager
 from arena.programs.checked import last_check
@@ -36,7 +36,9 @@ def problems(folder: Path, settings: Settings, url: str) -> list[str]:
 def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
     yield from _of_settings(settings, url)
     yield from _of_provider(settings.server)
-    yield from _of_programs(settings.programs)
+    if settings.programs.sandbox:
+        yield from _of_inputs(folder, settings)
+        yield from _of_sandbox(settings.programs.sandbox)
     server, limits = settings.server, settings.limits
     if not (folder / server.rules).is_file():
         yield f"There are no rules: write {folder / server.rules}."
@@ -107,24 +109,30 @@ def _of_provider(server: ServerSection) -> Iterator[str]:
         yield f"The provider {server.oidc_issuer} cannot be used: {reason}. Check oidc_issuer."
 
 
-def _of_programs(programs: ProgramsSection) -> Iterator[str]:
+def _of_inputs(folder: Path, settings: Settings) -> Iterator[str]:
+    """Yield the folders of inputs that are missing, of any phase."""
+    sections = settings.programs_of_phases.values()
+    for name in sorted({name for one in sections for name in (one.inputs, one.sample)}):
+        if not (folder / name).is_dir():
+            yield f"There is no folder {folder / name} with inputs of programs: create it."
+
+
+def _of_sandbox(specification: str) -> Iterator[str]:
     """Yield what the machine does not hold of a program; another one may be its runner."""
-    if not programs.sandbox:
-        return
-    sandbox = PluginManager().sandboxes.resolve(programs.sandbox)
+    sandbox = PluginManager().sandboxes.resolve(specification)
     try:
-        check = last_check(programs.sandbox, sandbox.versions())
+        check = last_check(specification, sandbox.versions())
     except SandboxError as error:
         yield str(error)
         return
     if check is None:
         yield (
-            f"The sandbox {programs.sandbox} was not checked on this machine with its versions: "
-            f"run arena programs check --sandbox {programs.sandbox}."
+            f"The sandbox {specification} was not checked on this machine with its versions: "
+            f"run arena programs check --sandbox {specification}."
         )
     elif check["not_held"]:
         yield (
-            f"The sandbox {programs.sandbox} does not hold every program on this machine: "
+            f"The sandbox {specification} does not hold every program on this machine: "
             f"{', '.join(check['not_held'])}. arena programs check says what to do."
         )
 

@@ -126,7 +126,7 @@ def test_a_check_names_a_missing_sandbox_beside_the_rest(
     settings = read_settings(folder / CONFIG_NAME)
     programs = ProgramsSection(sandbox="bwrap")
     sentences = " ".join(problems(folder, settings.model_copy(update={"programs": programs}), ""))
-    for missing in ("no bubblewrap on this machine", "backup"):
+    for missing in ("no bubblewrap on this machine", "backup", "no folder", "sample_inputs"):
         assert missing in sentences
 
 
