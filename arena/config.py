@@ -157,7 +157,7 @@ class DataSection(ConfigSection):
     no_header: tuple[str, ...] = Field(
         (),
         description="The names of all columns of a solution without a header line. Submissions may "
-        "then lack it too.",
+        "then lack it too. With a single name, each line is a text, and its number is the id.",
     )
     submission_columns: tuple[str, ...] = Field(
         (), description="The columns of a submission, if they differ from the target columns."

@@ -225,7 +225,8 @@ class SolutionColumns:
     no_header: tuple[str, ...] = ()
     """The names of all columns of a CSV file without a header line; empty: it has one.
 
-    Submissions may then lack it too, with the id and the columns of a submission in this order."""
+    Submissions may then lack it too, with the id and the columns of a submission in this order.
+    With a single name, each line is a text of this column, and its number is the id."""
     pending_labels: bool = False
     """Whether empty targets are labels that arrive later: see :attr:`Solution.pending`."""
     submission: tuple[str, ...] = ()

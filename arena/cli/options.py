@@ -239,7 +239,8 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
                 "--no-header",
                 metavar="NAMES",
                 help="The names of the columns of a solution without a header line, separated by "
-                "commas, such as id,label. Submissions may then lack it too.",
+                "commas, such as id,label. Submissions may then lack it too. One name: each line "
+                "is a text.",
             ),
         ],
         None,

@@ -28,7 +28,6 @@ import numpy.typing as npt
 from arena.errors import ArenaError, MetricError, ScoringError
 from arena.evaluation.predictions import SENT_BYTES, block_size, cell_bytes, received, sent
 from arena.interfaces import (
-    CountsCases,
     Metric,
     NeedsRowContext,
     PredictionBlocks,
@@ -215,7 +214,7 @@ def _first_calls(
     for stop in (_TIMED, _FAILURES_THAT_DECIDE):
         columns = slice(done, min(stop, weights.shape[1]))
         if columns.stop > done:
-            timed = _run(metric, _timed_task, [(scorer, weights[:, columns], 0, columns)], 1)
+            timed = run_calls(metric, _timed_task, [(scorer, weights[:, columns], 0, columns)], 1)
             part, taken = _of_process(metric, next(timed))
             seconds, done = min(seconds, taken), columns.stop
             parts.append(part)
@@ -268,7 +267,7 @@ def _remaining(
         most = max(1, _MOST_BYTES_OF_A_TASK // max(1, len(weights)))
         calls = _calls_of_a_task(_SECONDS_OF_A_TASK, seconds, most)
         tasks = _tasks(metric, truth, predictions, weights, calls, is_known)
-        yield from _run(metric, _score_task, tasks, workers)
+        yield from run_calls(metric, _score_task, tasks, workers)
         return
     calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, weights.shape[1])
     source, ones = sent(predictions, 1)
@@ -286,9 +285,10 @@ def _log_failure(metric: Metric, why: str) -> None:
         logging.getLogger("arena").debug("%s on resampled rows: %s", metric.name, why)
 
 
-def _run(
+def run_calls(
     metric: Metric, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers: int
 ) -> Iterator[Any]:
+    """Yield the results of tasks in worker processes, within the limits that a metric declares."""
     if traits_of(metric).time_limit is None:
         return run_tasks(function, tasks, workers=workers, processes=True)
     return _run_limited(metric, function, tasks, workers)
@@ -297,7 +297,7 @@ def _run(
 def _of_process(metric: Metric, result: Any) -> Any:
     """Return the result of a task, or raise if its process ended first."""
     if isinstance(result, Ended):
-        raise MetricError(f"{metric.name} failed on resampled rows: {result}.{_advice(result)}")
+        raise MetricError(f"{metric.name} failed on resampled rows: {result}.{time_advice(result)}")
     return result
 
 
@@ -366,7 +366,8 @@ def _run_limited(
     )
 
 
-def _advice(ended: Ended) -> str:
+def time_advice(ended: Ended) -> str:
+    """Return a sentence on the time limit, if a call exceeded it."""
     return " You can increase its time_limit." if ended.too_long else ""
 
 
@@ -557,37 +558,6 @@ def _whole_scores_there(
     return list(_whole_scores(metric, truth, received(source, given), 1))
 
 
-def case_counts(
-    metric: CountsCases,
-    truth: npt.NDArray[Any],
-    predictions: PredictionBlocks,
-    *,
-    workers: int,
-) -> list[FloatArray]:
-    """Return the ``(n_cases, s)`` counts of each submission, within the limits of the metric.
-
-    Raises
-    ------
-    MetricError
-        If a call exceeds the time limit of the metric, or its process dies.
-    ScoringError
-        If the metric fails on a submission.
-    """
-    counters = (
-        (metric.counter(*read_only((truth, block[0]))),) for _, block in predictions.blocks(1)
-    )
-    counts = []
-    for result in _run(metric, _counted, counters, workers):
-        if isinstance(result, Ended):
-            raise MetricError(f"{metric.name} failed on a submission: {result}.{_advice(result)}")
-        counts.append(result)
-    return counts
-
-
-def _counted(counter: Callable[[], FloatArray]) -> FloatArray:
-    return counter()
-
-
 def _whole_task(name: str, call: Callable[[], float]) -> float | ScoringError:
     try:
         return float(call())
@@ -614,7 +584,7 @@ def failed_on_submission(name: str, error: BaseException) -> ScoringError:
 
 
 def _failure(metric: Metric, ended: Ended) -> ScoringError:
-    message = f"{metric.name} failed on a submission: {ended}.{_advice(ended)}"
+    message = f"{metric.name} failed on a submission: {ended}.{time_advice(ended)}"
     if not ended.too_long:
         return ScoringError(message, *_FAILED)
     told = f"The metric took longer than {ended.seconds:g} s on this submission and was stopped."

@@ -14,6 +14,16 @@ from arena.utils.lazy import pc
 SEPARATOR = "|"
 
 
+def parts_of(name: str, names: Collection[str]) -> tuple[str, ...]:
+    """Return the columns that a name lists, or the name if it is one of them or one is missing.
+
+    >>> parts_of("lp, sid", ("lp", "sid", "text")), parts_of("lp,x", ("lp", "sid"))
+    (('lp', 'sid'), ('lp,x',))
+    """
+    parts = tuple(part.strip() for part in name.split(","))
+    return (name,) if name in names or not set(parts) <= set(names) else parts
+
+
 def with_joined(table: RawTable, name: str, kept: Collection[str] = ()) -> RawTable:
     """Return a table in which the columns that a name lists are one column of that name.
 
@@ -27,8 +37,8 @@ def with_joined(table: RawTable, name: str, kept: Collection[str] = ()) -> RawTa
     >>> table.names, table.columns[0].to_pylist()
     (('lp,sid', 'text'), ['de|1', 'fr|2'])
     """
-    parts = [part.strip() for part in name.split(",")]
-    if len(parts) < 2 or name in table.names or not set(parts) <= set(table.names):
+    parts = parts_of(name, table.names)
+    if parts == (name,):
         return table
     cells = [to_text(table.columns[table.names.index(part)]) for part in parts]
     joined = pc.binary_join_element_wise(*cells, pa.scalar(SEPARATOR))

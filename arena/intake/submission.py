@@ -40,6 +40,7 @@ from arena.intake.joined_columns import with_joined
 from arena.intake.json_file import is_json, read_json
 from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
 from arena.intake.table import Bounds
+from arena.intake.text_lines import read_lines
 from arena.interfaces.faults import FaultList, Refused, clean, show, show_all
 from arena.types import Fault, FloatArray, IntArray, PredictionKind, RawTable
 from arena.utils.file_digest import file_sha256
@@ -148,8 +149,8 @@ def read_table(
     """Return the table of a CSV, Parquet, JSON or JSON Lines file in memory.
 
     The format is recognised by content; the name helps only with damaged files. ``header`` are the
-    names of the columns of a CSV file without a header line; ``records`` and ``flat`` are those of
-    :func:`~arena.intake.json_file.read_json`.
+    names of the columns of a CSV file without a header line; with a single name each line is a
+    text. ``records`` and ``flat`` are those of :func:`~arena.intake.json_file.read_json`.
 
     Raises
     ------
@@ -161,6 +162,8 @@ def read_table(
     if is_json(data):
         text = to_utf8(data, faults)
         return read_json(text, bounds, faults, expected=expected, records=records, flat=flat)
+    if len(header) == 1:
+        return read_lines(to_utf8(data, faults), header[0], bounds, faults)
     return read_csv(to_utf8(data, faults), expected, bounds, faults, header=header)
 
 

@@ -390,10 +390,10 @@ class PreparesSubmissions(Protocol):
 
 @runtime_checkable
 class CountsCases(Metric, Protocol):
-    """A black-box metric whose score is a function of sums over cases, such as true positives.
+    """A metric of sums over cases, such as true positives, that takes long to count them.
 
-    Each submission is counted once, and resamples are sums of its counts. The cases may be others
-    than the rows: those of a file that only the metric reads.
+    Each submission of a board is counted once, and resamples are sums of its counts. The cases may
+    be others than the rows: those of a file that only the metric reads.
     """
 
     def counter(
@@ -404,8 +404,8 @@ class CountsCases(Metric, Protocol):
         It raises :class:`~arena.errors.ScoringError` where ``score`` does.
         """
 
-    def of_counts(self) -> Metric:
-        """Return the metric of counts: its predictions are ``(m, n_cases, s)``."""
+    def combine(self, sums: FloatArray) -> FloatArray:
+        """Return the ``(…)`` scores of ``(…, s)`` sums of counts; NaN where undefined."""
 
 
 @runtime_checkable

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
 from arena.evaluation.best_score import CorrectedBest, corrected_best, intervals_of_teams
-from arena.evaluation.black_box import DrawnRowsError, case_counts
+from arena.evaluation.black_box import DrawnRowsError
 from arena.evaluation.bootstrap import draw_halves, draw_resamples
+from arena.evaluation.case_counts import MetricOfCounts, case_counts
 from arena.evaluation.combinations import (
     CombinedMetric,
     EachPart,
@@ -212,7 +213,7 @@ def _by_counts(
     if len(sizes) > 1:
         return metric, rows, predictions
     cases = replace(rows, truth=np.zeros(sizes.pop()), classes=None, soft_labels=None)
-    return metric.of_counts(), cases, ArrayPredictions(np.stack(counts))
+    return MetricOfCounts(metric), cases, ArrayPredictions(np.stack(counts))
 
 
 def _parts_of(

@@ -21,6 +21,7 @@ from arena.intake import (
     read_submission,
     read_whole_submission,
 )
+from arena.intake.joined_columns import parts_of
 from arena.interfaces import (
     Metric,
     faults_of_predictions,
@@ -162,9 +163,11 @@ def header_of(solution: Solution, no_header: Sequence[str]) -> tuple[str, ...]:
 
     ``no_header`` is that of :class:`~arena.types.SolutionColumns`.
     """
-    sent = (solution.id_column, *solution.columns)
+    if len(no_header) < 2:  # each line is a text
+        return tuple(no_header)
     order = {name: at for at, name in enumerate(no_header)}
-    return tuple(sorted(sent, key=lambda name: order.get(name, len(order)))) if order else ()
+    sent = (*parts_of(solution.id_column, no_header), *solution.columns)
+    return tuple(sorted(sent, key=lambda name: order.get(name, len(order))))
 
 
 def read_row_sets(

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -172,7 +173,19 @@ class _OfTexts(MetricOfSums):
         """Scores are not negative."""
         return MetricTraits(score_range=(0.0, np.inf))
 
+    def counter(
+        self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    ) -> Callable[[], FloatArray]:
+        """Return a function that returns the statistics of each text."""
+        return partial(_statistics_of, self, truth, prediction)
+
     example = staticmethod(_example)
+
+
+def _statistics_of(
+    metric: _OfTexts, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+) -> FloatArray:
+    return np.asarray(metric.case_statistics(truth, prediction[np.newaxis])[0])
 
 
 @dataclass(frozen=True)
@@ -285,6 +298,10 @@ class Bleu(_OfTexts):
         )
 
 
+_BETA = 2
+"""Of chrF: recall counts twice as much as precision."""
+
+
 @dataclass(frozen=True)
 class Chrf(_OfTexts):
     """The character n-gram F-score chrF of a corpus (Popović 2015) from 0 to 100, by sacrebleu.
@@ -332,10 +349,18 @@ class Chrf(_OfTexts):
         return statistics
 
     def combine(self, sums: FloatArray) -> FloatArray:
-        """Return sacrebleu's score of the sums."""
-        scorer, flat = self._scorer, sums.reshape(-1, sums.shape[-1])
-        scores = [scorer._compute_f_score(statistics.tolist()) for statistics in flat]
-        return np.array(scores).reshape(sums.shape[:-1])
+        """Return F2 of the mean precision and recall of the orders that occur, as sacrebleu's."""
+        counts = sums.reshape(*sums.shape[:-1], -1, 3)
+        of_answers, of_references, common = np.moveaxis(counts, -1, 0)
+        occurs = (of_answers > 0) & (of_references > 0)
+        n_orders = np.maximum(occurs.sum(axis=-1), 1)
+        precision, recall = (
+            np.where(occurs, common / total, 0.0).sum(axis=-1) / n_orders
+            for total in (of_answers, of_references)
+        )
+        matched = precision + recall > 0
+        f2 = (1 + _BETA**2) * precision * recall / (_BETA**2 * precision + recall)
+        return np.where(matched, 100.0 * f2, 0.0)
 
 
 def _imported(module: str, metric: str) -> Any:

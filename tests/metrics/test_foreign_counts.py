@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from arena.errors import ArenaError, MetricError
+from arena.evaluation.case_counts import MetricOfCounts
 from arena.intake.whole_file import cell_of_file
 from arena.interfaces import CountsCases, Metric
 from arena.plugin.manager import PluginManager
@@ -67,8 +68,7 @@ def test_resamples_are_scores_of_sums_of_counts(tmp_path: Path, form: str) -> No
     weights = RNG.poisson(1.0, (N_CASES, 5)).astype(np.uint8)
     counters = [metric.counter(given(TRUTH, form), given(sent, form)) for sent in SENT]
     counts = np.stack([pickle.loads(pickle.dumps(one))() for one in counters])  # noqa: S301 - ours
-    of_counts: Any = metric.of_counts()
-    resampled = of_counts.resample(np.zeros(N_CASES), counts, weights)
+    resampled = MetricOfCounts(metric).resample(np.zeros(N_CASES), counts, weights)
     np.testing.assert_allclose(resampled, f1_resampled(weights), rtol=1e-12)
     once = f1_resampled(np.ones((N_CASES, 1), np.uint8))[:, 0]
     scores = [metric.score(given(TRUTH, form), given(sent, form)) for sent in SENT]

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError
-from arena.interfaces import Metric, MetricOfSums
-from arena.types import FloatArray, PredictionKind
+from arena.types import FloatArray
 from arena_metrics.foreign.failures import failed
 from arena_metrics.foreign.kinds import Request
 from arena_metrics.foreign.loading import function_of
@@ -39,9 +38,10 @@ class CountedMetric(ForeignMetric):
         scorer = _CountingScorer(self.request, self.call_on(truth, prediction))
         return partial(scorer.counts, np.ones(len(truth), dtype=np.intp))
 
-    def of_counts(self) -> Metric:
-        """Return the metric of counts; it calls ``combine`` in this process."""
-        return _MetricOfCounts(self.request)
+    def combine(self, sums: FloatArray) -> FloatArray:
+        """Return what the function of the file returns, in this process."""
+        combine = function_of(self.request.kind, _combine_of(self.request))
+        return _as_scores(self.request, combine(sums), sums)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,38 +78,6 @@ class _CountingScorer(Scorer):
                 "case and a column for each count."
             )
         return counts
-
-
-@dataclass(frozen=True)
-class _MetricOfCounts(MetricOfSums):
-    """The score of the sums of counts, which are the predictions."""
-
-    request: Request
-
-    prediction = PredictionKind.VALUE
-
-    @property
-    def name(self) -> str:
-        """The name of the metric that counts."""
-        return self.request.name
-
-    @property
-    def greater_is_better(self) -> bool:
-        """The direction of the metric that counts."""
-        return self.request.greater_is_better
-
-    def case_statistics(
-        self,
-        truth: npt.NDArray[Any],  # noqa: ARG002 - the interface
-        predictions: npt.NDArray[Any],
-    ) -> FloatArray:
-        """Return the counts."""
-        return predictions
-
-    def combine(self, sums: FloatArray) -> FloatArray:
-        """Return what the function of the file returns."""
-        combine = function_of(self.request.kind, _combine_of(self.request))
-        return _as_scores(self.request, combine(sums), sums)
 
 
 def _combine_of(request: Request) -> Source:
