@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.competition.programs import SET_ASIDE, programs_in
 from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, UsageError
 from arena.evaluation.solution_metric import scoring_metric
@@ -23,6 +24,7 @@ from arena.interfaces import Metric, source_of
 from arena.phase_section import PhaseSection
 from arena.plugin.manager import PluginManager
 from arena.store import Store
+from arena.store.events import PROGRAM_RECEIVED
 from arena.types import Solution, Usage, usage_names
 from arena.utils.lazy import pa
 
@@ -167,6 +169,8 @@ def check_changed_phases(
 ) -> None:
     """Refuse a change of phases after which stored submissions would belong to none, or to others.
 
+    So would programs that wait for their run.
+
     Raises
     ------
     InputError
@@ -183,12 +187,13 @@ def check_changed_phases(
         )
     check_rows(store.solution(), after)
     check_metrics(after, store.solution(), manager)
-    for name in store.phases():
+    programs = programs_in(store.each_event(PROGRAM_RECEIVED, SET_ASIDE)).values()
+    for name in sorted({*store.phases(), *(program.phase for program in programs)}):
         if name not in after.phase:
             said = f"belong to the phase {name}" if name else "were sent before there were phases"
             raise InputError(
-                f"{CONFIG_NAME}: the stored submissions that {said} would belong to no phase: "
-                f"restore the sections [phase.…] as they were."
+                f"{CONFIG_NAME}: the submissions and programs that {said} would belong to no "
+                f"phase: restore the sections [phase.…] as they were."
             )
         old, new = before.phase[name], after.phase[name]
         if (old.public_usages, old.private_usages) != (new.public_usages, new.private_usages):

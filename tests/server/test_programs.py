@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from arena.errors import InputError
 from arena.server.records.runs import ProgramState
 from arena.server.web import api
 from arena.server.web.body import receive
@@ -108,6 +109,31 @@ def test_each_phase_has_its_inputs_and_limits(tmp_path: Path) -> None:
             assert server.competition.events("submission")[-1].payload["phase"] == phase
         assert [run["limits"]["seconds"] for run in hidden] == [600, 5]
         assert hidden[0]["inputs"] != hidden[1]["inputs"]
+    finally:
+        server.close()
+
+
+def test_a_phase_for_which_a_program_waits_is_not_renamed(tmp_path: Path) -> None:
+    ends = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    folder = write_competition(
+        tmp_path, phase={"dev": {"end": ends}, "final": {"private_rows": "Private"}}
+    )
+    server = ProgramServer(folder)
+    path = folder / "competition.toml"
+    try:
+        sent = server.send("ants", script(), phase="dev").json()["request"]
+        server.runner().run()
+        server.judge()
+        server.end_scorer()
+        text = path.read_text()
+        path.write_text(text.replace("phase.dev", "phase.other"))
+        with pytest.raises(InputError, match="belong to the phase dev would belong to no phase"):
+            server.start_scorer()
+        path.write_text(text)
+        server.start_scorer()
+        server.runner().run()
+        server.judge()
+        assert server.state("ants", sent)["status"] == "accepted"
     finally:
         server.close()
 
