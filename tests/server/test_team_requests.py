@@ -68,6 +68,10 @@ def test_teams_are_merged_by_their_captains(web: WebSite, people: dict[str, str]
     assert ada.put(f"{API}/team/requests", json=answer).json() == {"sent": None, "received": []}
     assert programs["cy"].post(f"{API}/submissions", content=b"id,y\n").status_code == 409
     organiser = web.browser(web.person("Org", organiser=True))
+    assert "with another one is being recorded" in ada.get(f"/{NAME}/team").text
+    assert (
+        "The merge of your team with another one: waiting" in ada.get(f"/{NAME}/submissions").text
+    )
     web.scorer.judge(web.site)
     (merge,) = organiser.get(f"{API}/admin/merges").json()["rows"]
     shown = [merge[key] for key in ("team", "into", "by", "by_organiser", "status")]

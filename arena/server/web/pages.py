@@ -465,7 +465,7 @@ async def _show_mine(
         others=[
             one
             for one in sent
-            if one.kind in {"select", "rename", "withdraw"} and one.status != "done"
+            if one.kind in {"rename", "select", "withdraw", "merge"} and one.status != "done"
         ][:3],
         selected=set(facts.selected),
         disqualified=facts.disqualified,
@@ -540,6 +540,7 @@ async def _show_team(
         members=call.site.accounts.members(team.team) if team else [],
         invites=call.site.accounts.invites(team=team.team, kind="team") if team else [],
         captain=membership.captain(call, team) if team else None,
+        is_merging=team is not None and team.team in call.merging,
         brackets=call.competition.brackets_of(actions.record_name(call, team)) if team else [],
         requests=api.team_requests(call),
         tokens=[one for one in tokens if one.scope != "signin"],
