@@ -191,3 +191,17 @@ def test_the_captain_is_told_once_by_mail_and_no_name_is_in_it(tmp_path: Path) -
     assert [mail.recipient for mail in mails] == ["ada@example.org", "eve@example.org"]
     assert not any("evil" in mail.body + mail.subject for mail in mails)
     web.close()
+
+
+@pytest.mark.slow
+def test_a_captain_takes_people_in_and_approves_nobody(tmp_path: Path) -> None:
+    web = WebSite(tmp_path, approve=True)
+    ada, guest = web.browser(web.person("ada", "Ants")), web.browser()
+    guest.post(f"/{NAME}/join", data={"name": "eve", "team": "Ants", "ask": "yes"})
+    eve = web.site.accounts.team_requests(NAME)[0].account
+    assert post(ada, "/team/answer", account=eve, **YES) == 303
+    assert teams(web) == {"Ants": ["ada", "eve"]}
+    assert web.site.accounts.account(eve, NAME).state == "waiting"
+    refused = web.program(web.token(eve)).post(f"{API}/submissions", content=b"id,y\n")
+    assert (refused.status_code, "not approved" in refused.text) == (403, True)
+    web.close()
