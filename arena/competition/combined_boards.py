@@ -114,7 +114,7 @@ def round_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     Empty without a season board.
     """
     boards = combined_boards(document).values()
-    return next((board["rounds"] for board in boards if "rounds" in board), {})
+    return next((board["round_files"] for board in boards if "round_files" in board), {})
 
 
 def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -165,7 +165,7 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
         yield replace(
             finding,
             verdict=f"{finding.verdict} {_about_missing(board, rounds, left_out)}",
-            document={**finding.document, "rounds": {key: dict(own) for key, own in
+            document={**finding.document, "round_files": {key: dict(own) for key, own in
                                                      season.files.items()}},
         )  # fmt: skip
 

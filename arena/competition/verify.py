@@ -228,7 +228,7 @@ def _are_findings(value: Any) -> bool:
         isinstance(finding, dict)
         and isinstance(finding.get("analysis"), str)
         and isinstance(finding.get("document"), dict)
-        and _are_rounds(finding["document"].get("rounds", {}))
+        and _are_rounds(finding["document"].get("round_files", {}))
         for finding in value
     )
 

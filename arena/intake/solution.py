@@ -329,7 +329,7 @@ def _read_rows(
 
     pending = np.zeros_like(ranked)
     if columns.pending_labels:
-        _check_can_be_pending(kind, columns, modality, faults)
+        _check_can_be_pending(kind, columns, faults)
         pending = ranked & ~has_value(chosen(roles.targets), ranked, kind).any(axis=1)
     labelled = ranked & ~pending
     targets = read_targets(chosen(roles.targets), labelled, reading, place, faults)
@@ -377,10 +377,10 @@ def _read_rows(
 
 
 def _check_can_be_pending(
-    kind: PredictionKind, columns: SolutionColumns, modality: Modality, faults: FaultList
+    kind: PredictionKind, columns: SolutionColumns, faults: FaultList
 ) -> None:
     """Add a fault where an empty cell may be a label, or labels may arrive that are unknown now."""
-    if kind is PredictionKind.TEXT or modality is not TABLE:
+    if kind is PredictionKind.TEXT:
         message = "An empty cell may be a label of this metric: leave out pending_labels in [data]."
     elif columns.soft_labels:
         message = "Labels cannot arrive later where there are soft labels."

@@ -55,6 +55,7 @@ ZEROS = {"id": IDS, "y": ["0"] * N_ROWS}
 ONES = {"id": IDS, "y": ["1"] * N_ROWS}
 
 
+@pytest.mark.slow
 def test_boards_follow_labels_that_arrive(tmp_path: Path) -> None:
     public, arrived = USAGE == "Public", np.arange(N_ROWS) < 30
     with create(tmp_path) as competition:
@@ -91,6 +92,7 @@ def test_boards_follow_labels_that_arrive(tmp_path: Path) -> None:
     assert said[0].startswith("This is not the solution")
 
 
+@pytest.mark.slow
 def test_a_competition_may_begin_without_any_label(tmp_path: Path) -> None:
     with create(tmp_path, known=False) as competition:
         sent = competition.submit(ZEROS, "A")
@@ -119,6 +121,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         assert competition.head() == head
 
 
+@pytest.mark.slow
 def test_labels_that_may_arrive_are_known_before(tmp_path: Path) -> None:
     rows = {"id": ["a", "b", "c"], "y": ["x", "z", ""]}
     with pytest.raises(InputError, match="name all of them in .data. classes"):

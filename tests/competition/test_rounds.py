@@ -62,6 +62,7 @@ def test_each_date_is_a_phase_that_ends_when_it_begins(tmp_path: Path) -> None:
         Competition.open(tmp_path / "c", manager=MANAGER, clock=clock)
 
 
+@pytest.mark.slow
 def test_a_file_counts_for_every_open_round_whose_rows_it_has(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -43,7 +43,7 @@ def create(folder: Path, board: Mapping[str, Any]) -> Competition:
         metric="mae",
         pending_labels=True,
         baseline="base",
-        intervals=False,
+        resamples=20,
         phase={"week": {"each": "due"}},
         board={"season": {"series": "week", **board}},
     )
@@ -137,9 +137,9 @@ def test_a_season_until_a_round_follows_the_facts_of_its_rounds(tmp_path: Path) 
     export = (tmp_path / "export", tmp_path / "all.csv", MANAGER, NoProgress())
     assert verify_bundle(*export) == ()
     result = json.loads((tmp_path / "export" / "result.json").read_text())
-    (found,) = (one["document"] for one in result["findings"] if "rounds" in one["document"])
+    (found,) = (one["document"] for one in result["findings"] if "round_files" in one["document"])
     found["standings"][0]["score"] += 1
-    found["rounds"][ROUNDS[0]]["lazy"] = found["rounds"][ROUNDS[0]]["steady"]
+    found["round_files"][ROUNDS[0]]["lazy"] = found["round_files"][ROUNDS[0]]["steady"]
     (tmp_path / "export" / "result.json").write_text(json.dumps(result))
     said = " ".join(verify_bundle(*export))
     assert "of the team lazy does not count in the round week-2026-03-08" in said
@@ -152,7 +152,9 @@ def test_labels_of_an_earlier_round_mark_a_season(tmp_path: Path) -> None:
         competition.add_labels({key: cells[1:] for key, cells in outcomes(DAYS[2]).items()})
         third = competition.in_phase(ROUNDS[2])
         assert season(competition, 2).keys() == {"strong", "steady"}
-        (board,) = (one for one in third.final_result()["findings"] if "rounds" in one["document"])
+        (board,) = (
+            one for one in third.final_result()["findings"] if "round_files" in one["document"]
+        )
         assert board["document"]["n_pending"] == 1
         assert board["verdict"].endswith("3 rounds. 1 team missed a round and are not ranked.")
         third.publish()
