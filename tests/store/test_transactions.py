@@ -213,6 +213,7 @@ def test_what_is_kept_until_a_commit_follows_every_store_of_the_file(
 
     with Store.open(database) as other:
         assert read() == read() == (None, 1, 0)
+        assert store.events("created") is store.events("created")
         with other.transaction() as transaction:
             transaction.put_meta("seed", "1")
             transaction.put_solution(replace(solution, sha256="another"), number=2)
