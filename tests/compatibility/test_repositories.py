@@ -173,5 +173,177 @@ def test_an_algorithm_that_lacks_values_is_set_apart(take: Take) -> None:
     assert [one.file for one in board.rejected] == ["S-BOSS"]
 
 
+@pytest.mark.repository("SalesforceAIResearch/gift-eval")
+def test_a_folder_for_each_model(take: Take) -> None:
+    names = ("naive", "chronos_bolt_base", "Moirai2", "MoiraiAgent")
+    paths = [take(f"results/{name}/all_results.csv") for name in names]
+    value = "eval_metrics/MASE[0.5]"
+    columns = CaseColumns(algorithm="model", case="dataset", value=value)
+    board = rank_of(paths, greater_is_better=False, columns=columns)
+    tables = pd.concat(map(pd.read_csv, paths))
+    assert _scores(board) == pytest.approx(tables.groupby("model")[value].mean().to_dict())
+
+
+@pytest.mark.repository("autogluon/fev")
+def test_columns_of_settings_beside_the_errors(take: Take) -> None:
+    names = ("tirex", "auto_ets", "seasonal_naive")
+    paths = [take(f"benchmarks/chronos_zeroshot/results/{name}.csv") for name in names]
+    columns = CaseColumns(case="task_name", value="test_error")
+    board = rank_of(paths, greater_is_better=False, columns=columns)
+    tables = pd.concat(map(pd.read_csv, paths))
+    official = tables.groupby("model_name")["test_error"].mean().to_dict()
+    assert _scores(board) == pytest.approx(official)
+
+
+@pytest.mark.repository("amazon-science/chronos-forecasting")
+def test_geometric_means_relative_to_a_baseline(take: Take) -> None:
+    folder = "scripts/evaluation/results"
+    names = ("chronos-t5-base", "chronos-t5-mini", "chronos-bolt-base")
+    paths = [take(f"{folder}/{name}-zero-shot.csv") for name in (*names, "seasonal-naive")]
+    columns = CaseColumns(algorithm="model", case="dataset", task="dataset", value="MASE")
+    board = rank_of(
+        paths,
+        greater_is_better=False,
+        columns=columns,
+        combine="geometric",
+        baseline="seasonal-naive",
+    )
+    official = {"seasonal-naive": 1.0}
+    for name in names:
+        table = pd.read_csv(take(f"{folder}/{name}-agg-rel-scores.csv"), index_col=[0, 1])
+        official[f"amazon/{name}"] = table.loc[("zero-shot", "MASE"), "value"]
+    assert _scores(board) == pytest.approx(official)
+
+
+@pytest.mark.repository("tatsu-lab/alpaca_eval")
+def test_preferences_of_a_judge(take: Take) -> None:
+    names = ("FuseChat-Gemma-2-9B-Instruct", "FuseChat-Llama-3.2-1B-Instruct")
+    judge = "weighted_alpaca_eval_gpt4_turbo"
+    paths = [take(f"results/{name}/{judge}/annotations.json") for name in names]
+    columns = CaseColumns(algorithm="generator_2", case="instruction", value="preference")
+    found = _scores(rank_of(paths, columns=columns))
+    folder = "src/alpaca_eval/leaderboards/data_AlpacaEval_2"
+    official = pd.read_csv(take(f"{folder}/{judge}_leaderboard.csv"), index_col=0)["win_rate"]
+    assert {name: 100 * (score - 1) for name, score in found.items()} == pytest.approx(
+        official[list(names)].to_dict()
+    )
+
+
+@pytest.mark.repository("wiesenfa/challengeR")
+def test_several_tasks_of_a_challenge(take: Take) -> None:
+    path = take("inst/extdata/data_matrix.csv")
+    official = pd.read_csv(path).groupby("alg_name")["value"].mean().to_dict()
+    assert _scores(rank_of(path, columns=CaseColumns(task="task"))) == pytest.approx(official)
+
+
+@pytest.mark.repository("angus924/hydra")
+def test_a_column_for_each_variant(take: Take) -> None:
+    path = take("results/results_ucr112_variants.csv")
+    official = pd.read_csv(path, index_col=0).mean().to_dict()
+    assert _scores(rank_of(path)) == pytest.approx(official)
+
+
+@pytest.mark.repository("angus924/minirocket")
+def test_one_algorithm_named_after_its_file(take: Take) -> None:
+    path = take("results/results_ucr109_mean.csv")
+    columns = CaseColumns(algorithm_from="name", value="accuracy")
+    (found,) = _scores(rank_of(path, columns=columns)).values()
+    assert found == pytest.approx(pd.read_csv(path)["accuracy"].mean())
+
+
+@pytest.mark.repository("usnistgov/trec_eval")
+def test_the_example_of_trec_eval(take: Take) -> None:
+    board = arena.score(take("test/qrels.test"), take("test/results.test"), metric="trec_map")
+    lines = map(str.split, take("test/out.test").read_text().splitlines())
+    official = next(float(line[2]) for line in lines if line[0] == "map")
+    assert list(_scores(board).values()) == pytest.approx([official], abs=5e-5)
+
+
+@pytest.mark.repository("wmt-conference/wmt22-news-systems")
+def test_a_translation_in_each_line(take: Take) -> None:
+    pytest.importorskip("sacrebleu")
+    names = ("AMU", "GTCOM", "Online-Y")
+    form = "txt/system-outputs/generaltest2022.cs-uk.hyp.{}.uk"
+    board = arena.score(
+        take("txt/references/generaltest2022.cs-uk.ref.A.uk"),
+        [take(form.format(name)) for name in names],
+        metric="chrf",
+        no_header=["text"],
+        resamples=20,
+    )
+    table = pd.read_csv(take("scores/automatic-scores.tsv"), sep="\t")
+    table = table[(table["pair"] == "cs-uk") & (table["metric"] == "chrf-all")]
+    official = table.set_index("system")["score"]
+    found = {team.rpartition(".")[2]: score for team, score in _scores(board).items()}
+    assert found == pytest.approx(official[list(names)].to_dict())
+
+
+@pytest.mark.repository("microsoft/CodeXGLUE")
+def test_predictions_without_a_header(take: Take) -> None:
+    folder = "Code-Code/Defect-detection/evaluator"
+    board = arena.score(
+        take(f"{folder}/test.jsonl"),
+        take(f"{folder}/predictions.txt"),
+        metric="accuracy",
+        id="idx",
+        target="target",
+        no_header=["idx", "target"],
+        resamples=20,
+    )
+    assert list(_scores(board).values()) == pytest.approx([0.6])  # as its evaluator.py
+
+
+@pytest.mark.repository("microsoft/CodeXGLUE")
+def test_pairs_as_ids_without_a_header(take: Take) -> None:
+    folder = "Code-Code/Clone-detection-BigCloneBench/evaluator"
+    board = arena.score(
+        take(f"{folder}/answers.txt"),
+        take(f"{folder}/predictions.txt"),
+        metric="f1(average=macro)",
+        id="first,second",
+        no_header=["first", "second", "label"],
+        resamples=20,
+    )
+    assert list(_scores(board).values()) == pytest.approx([1 / 3])  # as its evaluator.py
+
+
+@pytest.mark.repository("TheDatumOrg/TSB-AD")
+def test_columns_of_facts_are_cut_off(take: Take) -> None:
+    path = take("benchmark_exp/benchmark_eval_results/uni_mergedTable_VUS-PR.csv")
+    lines = [line.split(",")[:33] for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{','.join(line)}\n" for line in lines))
+    official = pd.read_csv(path, index_col=0).mean().to_dict()
+    found = _scores(rank_of(path))
+    assert len(found) == 32
+    assert found == pytest.approx(official)
+
+
+@pytest.mark.repository("coseal/aslib_data")
+def test_running_times_of_solvers(take: Take) -> None:
+    path = take("BNSL-2016/algorithm_runs.arff")
+    names = ("instance_id", "repetition", "algorithm", "runtime", "runstatus")
+    lines = [line for line in path.read_text().splitlines() if line[:1] not in {"", "@", "%"}]
+    path.write_text("\n".join(lines) + "\n")
+    columns = CaseColumns(case="instance_id", value="runtime", no_header=names)
+    table = pd.read_csv(path, names=list(names))
+    official = table.groupby("algorithm")["runtime"].mean().to_dict()
+    board = rank_of(path, greater_is_better=False, columns=columns)
+    assert _scores(board) == pytest.approx(official)
+
+
+@pytest.mark.repository("samplchallenges/SAMPL6")
+def test_absolute_errors_of_molecules(take: Take) -> None:
+    folder = "physical_properties/logP/analysis_with_reassigned_categories/analysis_outputs"
+    path = take(f"{folder}/logP_submission_collection.csv")
+    table = pd.read_csv(path)
+    table["error"] = table[r"$\Delta$logP error (calc - exp)"].abs()
+    columns = CaseColumns(algorithm="receipt_id", case="Molecule ID", value="error")
+    board = rank_of(table, greater_is_better=False, columns=columns)
+    statistics = pd.read_csv(take(f"{folder}/StatisticsTables/statistics.csv"), index_col=0)
+    found = _scores(board)
+    assert len(found) > 80
+    assert found == pytest.approx(statistics["MAE"][list(found)].to_dict())
+
+
 def rank_of(table: Any, *, greater_is_better: bool = True, **settings: Any) -> Any:
     return arena.rank(table, greater_is_better=greater_is_better, resamples=20, **settings)
