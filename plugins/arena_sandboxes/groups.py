@@ -96,7 +96,8 @@ class Group(ABC):
 
     def _kill(self, processes: set[int]) -> None:
         for pid in processes:
-            with contextlib.suppress(ProcessLookupError):
+            # Those of another user, which podman runs, end with the first one of their namespace.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
 
     @contextlib.contextmanager

@@ -274,13 +274,17 @@ def _view(
 
 
 def _shown(root: Path) -> Iterator[Path]:
-    """Yield what a program sees of a system; of ``/etc`` each entry, because podman adds some."""
-    for path in shown_of(root):
-        if path.name != "etc" or path.is_symlink():
-            yield path
-    is_image = root != Path("/")
-    for path in sorted((root / "etc").glob("*")):
-        if path.name not in _OF_PODMAN and (is_image or path.name in OF_ETC):
+    """Yield what a program sees of a system; of ``/etc`` each entry, because podman adds some.
+
+    Names with a colon are left out: the arguments of podman cannot name them.
+    """
+    etc = root / "etc"
+    yield from (path for path in shown_of(root) if path.name != "etc" and ":" not in path.name)
+    if etc.is_symlink():  # of an image: it could lead to that of the machine
+        return
+    for path in sorted(etc.glob("*")):
+        is_shown = path.name in OF_ETC if root == Path("/") else path.name not in _OF_PODMAN
+        if is_shown and ":" not in path.name:
             yield path
 
 

@@ -157,7 +157,7 @@ def campaign(folder: Path, *, kills: int, seed: int, teams: int, sandbox: str) -
     with running(race) as server:
         tokens = tokens_of(server.layout, race.name, [f"team {i}" for i in range(teams)])
         clients = [Client(f"{server.url}/{race.name}", token, attempts=2) for token in tokens]
-        with machines(race, server.port, "one", "two") as made:
+        with machines(race, server.port, "one", "two", sandbox=sandbox) as made:
             run = Campaign(server, made, clients, random.Random(seed), folder)  # noqa: S311
             run.run(kills)
             run.runners |= {machine.runner.pid for machine in made}

@@ -186,6 +186,10 @@ def image(path: Path) -> Path:
             member = tarfile.TarInfo(name)
             member.type, member.mode, member.size = kind, mode, 8 * (kind == tarfile.REGTYPE)
             archive.addfile(member, io.BytesIO(b"weights\n"))
+        for name, target in (("etc", "/etc"), ("opt/a:b", "/etc/passwd")):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, target
+            archive.addfile(member)
     return path
 
 
@@ -196,8 +200,8 @@ def test_an_image_is_seen_instead_of_the_system(sandbox: Sandbox, tmp_path: Path
     assert not (root / "dev" / "sda").exists()
     assert stat.S_IMODE((root / "opt" / "model.txt").stat().st_mode) == 0o755
     program = (
-        "read what < /opt/model.txt; echo $what /usr/* /home/* $TRICK; echo id > "
-        "/output/predictions.csv"
+        "read what < /opt/model.txt; echo $what /usr/* /home/* $TRICK; "
+        "[ -e /etc/passwd ] && echo seen; echo id > /output/predictions.csv"
     )
     outcome = run(
         tmp_path,

@@ -65,6 +65,7 @@ class Machine:
     """Of the server."""
     network: subprocess.Popen[str]
     """Its process that lives in the namespace, and connects it to the server."""
+    sandbox: str
     runner: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,6 +77,7 @@ class Machine:
         command = [
             *("nsenter", f"--net=/proc/{self.network.pid}/ns/net"),
             *(sys.executable, "-m", "arena", "runner", "--token-file", str(token)),
+            *("--sandbox", self.sandbox),
             *("--to", f"http://127.0.0.1:{self.port}/{self.race.name}"),
             *("--inputs", str(self.race / "programs" / "inputs")),
             *("--sample", str(self.race / "files" / "sample_inputs")),
@@ -104,7 +106,7 @@ class Machine:
 
 
 @contextlib.contextmanager
-def machines(race: Path, port: int, *names: str) -> Iterator[list[Machine]]:
+def machines(race: Path, port: int, *names: str, sandbox: str = "bwrap") -> Iterator[list[Machine]]:
     """Start machines with runners of a served competition; in the end each ends by SIGTERM.
 
     Needs root, for namespaces of networks.
@@ -115,7 +117,8 @@ def machines(race: Path, port: int, *names: str) -> Iterator[list[Machine]]:
         made = []
         for name in names:
             network = stack.enter_context(_relay(("unshare", "--net"), str(port), str(door)))
-            machine = Machine(name, race.parent / f"machine-{name}", race, port, network)
+            folder = race.parent / f"machine-{name}"
+            machine = Machine(name, folder, race, port, network, sandbox)
             stack.callback(machine.kill)
             made.append(machine)
         yield made
