@@ -15,6 +15,7 @@ SMALLEST = {
     "bench_intake": "--scale 0.01",
     "bench_metrics": "--rows 400 --resamples 12",
     "bench_objects": "--scale 0.01",
+    "bench_organiser": "--scale 0.02 --repeats 1",
     "bench_pointwise_ranks": "--scale 0.01 --rows 1000",
     "bench_rank_intervals": "--scale 0.01",
     "bench_release": "--scale 0.01 --repeats 1 --metric accuracy",

@@ -34,6 +34,7 @@ PARTS: Mapping[str, str] = {
     "opaque": "bench_foreign.py",
     "engines": "bench_engines.py",
     "report": "bench_report.py",
+    "organiser": "bench_organiser.py",
     "commands": "bench_commands.py --submissions 1000,10000,100000 --teams 5000",
     "teams": "bench_finalize.py --teams 2500,10000 --rows 10000",
     "rows": "bench_finalize.py --teams 20 --rows 1000000,10000000",
@@ -112,6 +113,14 @@ def aims_of_start(figures: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the aims of small commands."""
     for command, limit in (("submit", 0.45), ("leaderboard", 0.35)):
         yield Row(f"`{command}`, the whole program, few submissions", limit, "s", figures[command])
+
+
+def aims_of_organiser(figures: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the aims of the programs that an organiser waits for."""
+    for program in figures["programs"]:
+        yield Row(
+            f"{program['what']}, the whole program", program["aim"], "s", {"": program["seconds"]}
+        )
 
 
 def aims_of_csv(figures: Mapping[str, Any]) -> Iterator[Row]:
@@ -242,6 +251,7 @@ def aims_of_growth(figures: Mapping[str, Any]) -> Iterator[Row]:
 AIMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Row]]] = {
     "growth": aims_of_growth,
     "start": aims_of_start,
+    "organiser": aims_of_organiser,
     "commands": aims_of_commands,
     "teams": lambda figures: aims_of_boards(figures, 60, 3),
     "rows": lambda figures: aims_of_boards(figures, 300, 6),
