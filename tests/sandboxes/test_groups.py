@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.errors import SandboxError
 from arena.interfaces import Box
 from arena.testing.sandboxes import groups_of
 from arena_sandboxes import groups
@@ -140,6 +141,19 @@ def test_without_control_groups_there_is_none(kernel: Callable[[str, str], None]
     assert groups._new_group() is None
     with groups.group_for(BOX) as group:
         assert group is None
+
+
+def test_processes_that_do_not_end_are_a_fault_of_the_machine(
+    tmp_path: Path, kernel: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/\n")
+    level(tmp_path / "v2", handed_down="cpu memory pids")
+    group = groups._new_group()
+    assert group is not None
+    write(group.folders["pids"], cgroup__procs=f"{2**22 + 1}\n")
+    monkeypatch.setattr(groups, "SECONDS_TO_END", 0.01)
+    with pytest.raises(SandboxError, match="1 processes of a program could not be ended"):
+        group.kill()
 
 
 @pytest.mark.slow
