@@ -251,6 +251,7 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         if not left:
             raise InputError(f"{name} has no column with the values of an algorithm.")
         values = np.concatenate(_numbers(cells, names, table.decimal_comma, place, faults))
+        notes += _of_other_sizes(left, values.reshape(len(left), -1))
         algorithms = np.repeat(np.array(left, dtype=object), table.n_rows)
         times, metric = len(left), columns.value or "value"
     texts = {
@@ -300,6 +301,27 @@ def _nested_value(names: Sequence[str], name: str) -> str | None:
             "one with --value."
         )
     return next(iter(values)) if len(values) == 1 else None
+
+
+def _of_other_sizes(names: Sequence[str], values: FloatArray) -> tuple[str, ...]:
+    """Return a note on the columns that leave the range from 0 to 1, if most columns do not.
+
+    >>> _of_other_sizes(["unet", "forest", "n_pixels"], np.array([[0.9], [0.8], [4096.0]]))
+    ("Column 'n_pixels' leaves the range from 0 to 1, unlike most columns: remove from the table \
+what is no algorithm.",)
+    """
+    with np.errstate(invalid="ignore"):
+        outside = np.any((values < 0) | (values > 1), axis=1)
+    if not outside.any() or 2 * outside.sum() >= len(names):
+        return ()
+    others = [names[column] for column in np.flatnonzero(outside).tolist()]
+    columns = (
+        f"Column {show_all(others)} leaves" if len(others) == 1 else f"{show_all(others)} leave"
+    )
+    return (
+        f"{columns} the range from 0 to 1, unlike most columns: remove from the table what is no "
+        "algorithm.",
+    )
 
 
 def _numbered(*columns: Any) -> Any:

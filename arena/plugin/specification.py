@@ -13,7 +13,9 @@ from arena.errors import UsageError
 
 _CALL = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
 _FAMILY = re.compile(r"[^():]+:(?=[^()])")
-_WORDS = {"true": True, "false": False, "none": None}
+_WORDS = {"true": True, "false": False}
+_RESERVED = {*_WORDS, "none"}
+"""Texts that are quoted in a specification; ``none`` alone is a text, and ``None`` is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Specification:
 
 
 def _written(value: Any) -> str:
-    if isinstance(value, str) and value.isidentifier() and value.lower() not in _WORDS:
+    if isinstance(value, str) and value.isidentifier() and value.lower() not in _RESERVED:
         return value
     return repr(value)
 

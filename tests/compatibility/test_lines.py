@@ -25,7 +25,7 @@ def test_each_line_is_a_text_with_any_characters(tmp_path: Path) -> None:
     board = arena.score(
         tmp_path / "reference.txt",
         files,
-        metric="exact_match(normalise='none')",
+        metric="exact_match(normalise=none)",
         no_header=["text"],
         intervals=False,
         workers=1,
