@@ -62,6 +62,11 @@ _ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
         lambda ids: pc.replace_substring_regex(ids, r'^="(.*)"$', r"\1"),
     ),
     (
+        "it has an invisible character: write the id as the sample submission",
+        "ids have invisible characters: write them as the sample submission",
+        lambda ids: pc.replace_substring_regex(ids, r"\p{Cf}", ""),
+    ),
+    (
         "only one of both has an offset from UTC: write times as the sample submission",
         "times have an offset from UTC here or in the solution only: write them as the sample "
         "submission",

@@ -23,6 +23,12 @@ DAMAGE = {
     "formula": (["001", "012", "103"], ['="001"', '="012"', '="103"'], "unknown id", "formulas"),
     "missing": (["NA", "DE", "FR"], ["", "DE", "FR"], "empty id", "keep_default_na=False"),
     "another file": (["a", "b", "c"], ["x", "y", "z"], "unknown id", "is it the right file?"),
+    "invisible": (
+        ["a", "b", "c"],
+        ["a\u200b", "\ufeffb", "\u202ec"],
+        "unknown id",
+        "invisible characters",
+    ),
     "decimals": (["1", "2", "3"], ["1.0", "2.0", "3.0"], "unknown id", "decimal numbers"),
 }
 
