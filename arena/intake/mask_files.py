@@ -98,7 +98,7 @@ def holds_masks(path: Path) -> bool:
         if not path.is_file() or not zipfile.is_zipfile(path):
             return False
         with zipfile.ZipFile(path) as archive:
-            return any(is_mask_file(one.filename) for one in archive.infolist())
+            return any(is_mask_file(member.filename) for member in archive.infolist())
     except Exception:  # noqa: BLE001 - the reader of other files reports what is wrong
         return False
 
@@ -151,9 +151,9 @@ def read_masks(
     seen: dict[str, str] = {}
     files = _in_folder if path.is_dir() else _in_archive
     for name, read in files(path, max_bytes, digest, faults):
-        shown = PurePosixPath(name).name
-        suffix = next((one for one in _SUFFIXES[::-1] if shown.lower().endswith(one)), None)
-        if is_truth and shown.lower().endswith(".csv"):
+        file_name = PurePosixPath(name).name
+        suffix = next((end for end in _SUFFIXES[::-1] if file_name.lower().endswith(end)), None)
+        if is_truth and file_name.lower().endswith(".csv"):
             with _named(name, None, faults):
                 tables.append((name, read()))
             continue
@@ -162,7 +162,7 @@ def read_masks(
             message = f"{show(name)} is not a mask file ({kinds}): leave it out."
             faults.add("not a mask file", message)
             continue
-        case = asked.case_of(shown[: -len(suffix)].encode("utf-8", "replace").decode())
+        case = asked.case_of(file_name[: -len(suffix)].encode("utf-8", "replace").decode())
         if case in seen:
             message = (
                 f"{show(seen[case])} and {show(name)} are both the mask of one case: send one."
@@ -211,17 +211,18 @@ def _named(name: str, case: str | None, faults: FaultList) -> Iterator[None]:
         faults.add("damaged mask" if case is not None else "damaged table", message, id=case)
 
 
-def mask_columns(found: MaskTable) -> dict[str, list[int] | list[float]]:
+def mask_columns(masks: MaskTable) -> dict[str, list[int] | list[float]]:
     """Return the columns with the sizes of the masks, and with their spacings unless all are 1."""
-    n_axes = max(map(len, found.shapes), default=0)
-    padded = [(*shape, 1)[:n_axes] for shape in found.shapes]
+    n_axes = max(map(len, masks.shapes), default=0)
+    padded = [(*shape, 1)[:n_axes] for shape in masks.shapes]
     columns: dict[str, list[int] | list[float]] = {
-        name: [shape[at] for shape in padded] for at, name in enumerate(SHAPE_COLUMNS[:n_axes])
+        name: [shape[axis] for shape in padded] for axis, name in enumerate(SHAPE_COLUMNS[:n_axes])
     }
-    if any(one != 1.0 for spacing in found.spacings for one in spacing):
-        steps = [(*spacing, 1.0)[:n_axes] for spacing in found.spacings]
+    if any(step != 1.0 for spacing in masks.spacings for step in spacing):
+        steps = [(*spacing, 1.0)[:n_axes] for spacing in masks.spacings]
         columns |= {
-            name: [step[at] for step in steps] for at, name in enumerate(SPACING_COLUMNS[:n_axes])
+            name: [spacing[axis] for spacing in steps]
+            for axis, name in enumerate(SPACING_COLUMNS[:n_axes])
         }
     return columns
 
@@ -236,8 +237,8 @@ def shapes_of(extra: Mapping[str, FloatArray]) -> npt.NDArray[np.int64] | None:
     none = np.zeros(len(extra[SHAPE_COLUMNS[0]]))
     shapes = np.column_stack([extra.get(name, none) for name in SHAPE_COLUMNS])
     valid = (shapes >= 1) & (shapes <= _MOST_BYTES) & (shapes == np.rint(shapes))
-    known = np.where(valid & valid[:, :2].all(axis=1, keepdims=True), shapes, 0.0)
-    return known.astype(np.int64)
+    expecteds = np.where(valid & valid[:, :2].all(axis=1, keepdims=True), shapes, 0.0)
+    return expecteds.astype(np.int64)
 
 
 def pixels_beyond(masks: npt.NDArray[Any], shapes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -250,12 +251,12 @@ def pixels_beyond(masks: npt.NDArray[Any], shapes: npt.NDArray[np.int64]) -> npt
     [False, True, False, False]
     """
     sizes = np.maximum(shapes, 1).prod(axis=1)
-    found = np.zeros(len(masks), dtype=np.bool_)
-    for at in np.flatnonzero(shapes[:, 0]).tolist():
-        last = masks[at].rsplit(maxsplit=2)[-2:]
-        if len(last) == 2 and all(one.isdecimal() and len(one) < 16 for one in last):
-            found[at] = int(last[0]) + int(last[1]) - 1 > sizes[at]
-    return found
+    beyond = np.zeros(len(masks), dtype=np.bool_)
+    for row in np.flatnonzero(shapes[:, 0]).tolist():
+        last_run = masks[row].rsplit(maxsplit=2)[-2:]
+        if len(last_run) == 2 and all(part.isdecimal() and len(part) < 16 for part in last_run):
+            beyond[row] = int(last_run[0]) + int(last_run[1]) - 1 > sizes[row]
+    return beyond
 
 
 def masks_beyond(masks: npt.NDArray[Any], shapes: npt.NDArray[np.int64]) -> Iterator[CellFault]:
@@ -325,7 +326,7 @@ class _Asked:
         names = ids.to_pylist() if len(ids) else []
         labels_of: dict[str, list[int]] = {}
         shape_of: dict[str, tuple[int, ...]] = {}
-        for at, name in enumerate(names):
+        for row, name in enumerate(names):
             case, separator, label = name.rpartition(LABEL_SEPARATOR)
             # No other spelling of the number: the id of a mask is made of case and label again.
             labelled = bool(
@@ -333,13 +334,13 @@ class _Asked:
             )
             if labelled:
                 labels_of.setdefault(case, []).append(int(label))
-            if shapes is not None and shapes[at, 0] > 0:
-                known = tuple(size for size in shapes[at].tolist() if size > 0)
-                for one in (name, case) if labelled else (name,):
-                    shape_of.setdefault(one, known)
-        found = {case: tuple(sorted(values)) for case, values in labels_of.items()}
-        composed = {unicodedata.normalize("NFC", one): one for one in (*labels_of, *names)}
-        return cls(frozenset(names), found, shape_of, tuple(labels), every, composed)
+            if shapes is not None and shapes[row, 0] > 0:
+                shape = tuple(size for size in shapes[row].tolist() if size > 0)
+                for case_name in (name, case) if labelled else (name,):
+                    shape_of.setdefault(case_name, shape)
+        sorted_labels = {case: tuple(sorted(values)) for case, values in labels_of.items()}
+        composed = {unicodedata.normalize("NFC", name): name for name in (*labels_of, *names)}
+        return cls(frozenset(names), sorted_labels, shape_of, tuple(labels), every, composed)
 
     def case_of(self, name: str) -> str:
         """Return the case that a file is named after.
@@ -430,7 +431,7 @@ def _in_folder(
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         linked = [name for name in folders if Path(parent, name).is_symlink()]
-        for name in sorted([*(one for one in names if not one.startswith(".")), *linked]):
+        for name in sorted([*(file for file in names if not file.startswith(".")), *linked]):
             path = Path(parent, name)
             below = path.relative_to(folder).as_posix()
             status = path.lstat()
@@ -472,12 +473,12 @@ def _in_archive(
         while piece := file.read(_CHUNK):
             digest.update(piece)
         with zipfile.ZipFile(file) as archive:
-            members = [one for one in archive.infolist() if not _is_of_a_system(one)]
+            members = [member for member in archive.infolist() if not _is_of_a_system(member)]
             if len(members) > _MOST_FILES:
                 faults.refuse(
                     "file too large", f"The archive contains {plural(len(members), 'file')}."
                 )
-            for member in sorted(members, key=lambda one: one.filename):
+            for member in sorted(members, key=lambda member: member.filename):
                 parts = PurePosixPath(member.filename.replace("\\", "/")).parts
                 if not parts or parts[0] == "/" or ".." in parts or ":" in parts[0]:
                     message = (
@@ -535,7 +536,7 @@ def _limited(opened: Callable[[], Any], name: str, faults: FaultList) -> bytes:
 def _decode(
     data: bytes,
     suffix: str,
-    known: tuple[int, ...] | None,
+    expected: tuple[int, ...] | None,
     name: str,
     case: str,
     faults: FaultList,
@@ -555,10 +556,10 @@ def _decode(
                 f"{show(name)} has the shape {_shape(sizes)}: send an image or a volume.",
                 id=case,
             )
-        if known is not None and sizes != known:
+        if expected is not None and sizes != expected:
             faults.refuse(
                 "wrong shape",
-                f"{show(name)} has the shape {_shape(sizes)}, but the case has {_shape(known)}: "
+                f"{show(name)} has the shape {_shape(sizes)}, but the case has {_shape(expected)}: "
                 "send the mask at the size of the case.",
                 id=case,
             )
@@ -606,7 +607,7 @@ def _decode_png(
     if depth in (2, 4) and kind == _PNG_GREY:
         pixels = pixels // np.uint8(255 // (2**depth - 1))  # Pillow stretches them to 8 bits
     if palette and any(palette[:3]):
-        black = [at // 3 for at in range(0, len(palette), 3) if not any(palette[at : at + 3])]
+        black = [red // 3 for red in range(0, len(palette), 3) if not any(palette[red : red + 3])]
         if np.isin(pixels, black).any():
             faults.refuse(
                 "coloured mask",
@@ -672,8 +673,8 @@ def _decode_nifti(
     pixels: npt.NDArray[Any] = np.asanyarray(volume.dataobj)
     # Stored as float32, whose further digits mean nothing.
     steps = [float(f"{abs(float(step)):.6g}") for step in volume.header.get_zooms()[: len(sizes)]]
-    known = tuple(step if np.isfinite(step) and step > 0 else 1.0 for step in steps)
-    return pixels.reshape(sizes, order="F"), known
+    spacing = tuple(step if np.isfinite(step) and step > 0 else 1.0 for step in steps)
+    return pixels.reshape(sizes, order="F"), spacing
 
 
 def _import(module: str, what: str, package: str, faults: FaultList) -> Any:

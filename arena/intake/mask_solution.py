@@ -44,16 +44,16 @@ def read_mask_solution(
         If it cannot be read at all; the fault has been added.
     """
     id_name = columns.id or _ID
-    found = read_masks(path, (id_name, MASK_COLUMN), faults, max_bytes=max_bytes, is_truth=True)
+    masks = read_masks(path, (id_name, MASK_COLUMN), faults, max_bytes=max_bytes, is_truth=True)
     named: dict[str, Any] = {
-        id_name: found.table.columns[0],
-        MASK_COLUMN: found.table.columns[1],
-        **{name: pa.array(values) for name, values in mask_columns(found).items()},
+        id_name: masks.table.columns[0],
+        MASK_COLUMN: masks.table.columns[1],
+        **{name: pa.array(values) for name, values in mask_columns(masks).items()},
     }
-    if any(found.labels):
-        named[CASE_COLUMN] = pa.array(found.cases, pa.string())
-        named[LABEL_COLUMN] = pa.array(map(str, found.labels), pa.string())
-    others = _of_cases(found, columns.id, faults)
+    if any(masks.labels):
+        named[CASE_COLUMN] = pa.array(masks.cases, pa.string())
+        named[LABEL_COLUMN] = pa.array(map(str, masks.labels), pa.string())
+    others = _of_cases(masks, columns.id, faults)
     table = RawTable(
         (*named, *(name for name, _ in others)),
         (*named.values(), *(values for _, values in others)),
@@ -61,31 +61,31 @@ def read_mask_solution(
     )
     if not columns.targets:
         columns = replace(columns, targets=(MASK_COLUMN,))
-    if any(found.labels) and columns.cluster is None:
+    if any(masks.labels) and columns.cluster is None:
         columns = replace(columns, cluster=CASE_COLUMN)
-    return ReadFile(table, found.sha256, replace(columns, id=id_name))
+    return ReadFile(table, masks.sha256, replace(columns, id=id_name))
 
 
 def _of_cases(
-    found: MaskTable, id_name: str | None, faults: FaultList
+    masks: MaskTable, id_name: str | None, faults: FaultList
 ) -> Sequence[tuple[str, Any]]:
     """Return the columns of the CSV file beside the masks, one value for each mask."""
-    if not found.tables:
+    if not masks.tables:
         return ()
-    if len(found.tables) > 1:
-        names = ", ".join(show(name) for name, _ in found.tables)
+    if len(masks.tables) > 1:
+        names = ", ".join(show(name) for name, _ in masks.tables)
         faults.refuse("several tables", f"There are several CSV files: {names}. Keep one of them.")
-    name, data = found.tables[0]
+    name, data = masks.tables[0]
     table = read_table(data, (), SOLUTION_BOUNDS, faults, name=name)
     listed = list(table.names)
-    key = next((one for one in (id_name, _ID) if one in listed), listed[0])
+    key = next((column for column in (id_name, _ID) if column in listed), listed[0])
     ids = to_text(table.columns[listed.index(key)]).to_pylist()
     rows: dict[str, int] = {}
     for row, case in enumerate(ids):
         if case in rows:
             faults.add("duplicate id", f"{show(name)} has this case twice: keep one row.", id=case)
         rows.setdefault(case, row)
-    cases = set(found.cases)
+    cases = set(masks.cases)
     for case in sorted(cases - set(rows)):
         faults.add("missing id", f"{show(name)} has no row for this case: add one.", id=case)
     for case in sorted(set(rows) - cases):
@@ -99,9 +99,9 @@ def _of_cases(
         )
     if faults:
         return ()
-    order = pa.array([rows[case] for case in found.cases])
+    order = pa.array([rows[case] for case in masks.cases])
     return [
-        (one, to_text(column).take(order))
-        for one, column in zip(listed, table.columns, strict=True)
-        if one != key
+        (column, to_text(cells).take(order))
+        for column, cells in zip(listed, table.columns, strict=True)
+        if column != key
     ]
