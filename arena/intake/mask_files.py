@@ -237,8 +237,8 @@ def shapes_of(extra: Mapping[str, FloatArray]) -> npt.NDArray[np.int64] | None:
     none = np.zeros(len(extra[SHAPE_COLUMNS[0]]))
     shapes = np.column_stack([extra.get(name, none) for name in SHAPE_COLUMNS])
     valid = (shapes >= 1) & (shapes <= _MOST_BYTES) & (shapes == np.rint(shapes))
-    expecteds = np.where(valid & valid[:, :2].all(axis=1, keepdims=True), shapes, 0.0)
-    return expecteds.astype(np.int64)
+    known_shapes = np.where(valid & valid[:, :2].all(axis=1, keepdims=True), shapes, 0.0)
+    return known_shapes.astype(np.int64)
 
 
 def pixels_beyond(masks: npt.NDArray[Any], shapes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
