@@ -103,7 +103,7 @@ def test_plugins_are_listed(arena_here: Any) -> None:
     assert {"name": "score", "origin": "arena-leaderboard 0.1.0"} in document["commands"]
     shown = arena_here("plugins").stdout
     for name, provides in (
-        ("arena_mechanisms", "6 mechanisms"),
+        ("arena_mechanisms", "7 mechanisms"),
         ("arena_ranking", "1 ranker, 4 analyses"),
         ("arena_sandboxes", "2 sandboxes"),
         ("arena_sota", "1 analysis, 1 paper"),

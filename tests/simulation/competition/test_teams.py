@@ -151,7 +151,7 @@ def test_every_competitor_of_ours_says_how_it_plays():
     assert told["copycat"] == "copies"
     honest = {name for name, conduct in told.items() if conduct == "honest"}
     families = {"linear", "neighbours", "forest", "network"}
-    assert honest == {"lightgbm-climber", "lightgbm-seeds", *families}
+    assert honest == {"lightgbm-climber", "lightgbm-seeds", "program", *families}
     assert {one.name for one in all_competitors()} - set(told) == {"lightgbm", "random-search"}
 
 
