@@ -160,8 +160,8 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
     ------
     ValueError
         If rows that decide one phase are public in one or decide who is admitted to it, two phases
-        share some of their public rows but not all, or a phase comes after itself or after one that
-        does not exist.
+        share some of their public rows but not all, two rounds of a series share rows, or a phase
+        comes after itself or after one that does not exist.
     """
     _check_order(phases)
     for deciding, private in phases.items():
@@ -177,6 +177,13 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
             raise ValueError(
                 f"the phases {first} and {second} share some of their public rows: let them share "
                 f"all of them, or none"
+            )
+        rows, others = (one.public_usages | one.private_usages for one in (phase, other))
+        common = sorted(rows & others)
+        if common and phase.series == other.series != "":
+            raise ValueError(
+                f"the rounds {first} and {second} of the series {phase.series} share rows marked "
+                f"as {common[0]}: give each round rows of its own"
             )
 
 

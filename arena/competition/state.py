@@ -38,7 +38,7 @@ from arena.public_board.mechanism import clip_of, find_mechanism
 from arena.scoring.splits import rows_of
 from arena.store import Event, Store
 from arena.store.events import INEXACT
-from arena.types import PredictionKind, Solution, Usage, usage_names
+from arena.types import PredictionKind, Solution, Usage
 from arena.utils.pending_labels import PendingLabels
 from arena.utils.strict_json import parse_json
 
@@ -254,7 +254,7 @@ class CompetitionState:
 
         A file of a phase has the rows of the phase, and of those into which files are carried. It
         may have those of all phases, or all rows of the solution; a file of a round also those of
-        any other rounds of the series.
+        any other rounds of the series, and those of no round.
         """
         if not self.phase:
             yield from self._examine(files, self.solution, workers)
@@ -284,37 +284,38 @@ class CompetitionState:
     def read_rounds(
         self, file: SubmissionFile, series: str
     ) -> tuple[ReadSubmission, tuple[str, ...]]:
-        """Read a file, and return it with the rounds of a series of which it has the rows."""
+        """Read a file, and return it with the rounds of a series of which it has the rows.
+
+        The rows of a round stand together, and so do those of no round: a fault tells neither
+        which rows of a round are public nor which rows are Ignored.
+        """
         from arena.scoring.submissions import header_of, read_row_sets
 
-        phases = self.with_phases.phase
-        rounds = {name: phase for name, phase in phases.items() if phase.series == series}
-        stored = self.stored_solution
-        rows = all_rows_in(stored, [*rounds.values()]).usage != np.uint8(Usage.IGNORED)
+        stored, phases = self.stored_solution, self.with_phases.phase
+        rounds = [name for name, phase in phases.items() if phase.series == series]
+        round_of_row = np.zeros(stored.n_rows, dtype=np.uint8)
+        for number, name in enumerate(rounds, start=1):
+            usage = all_rows_in(stored, [phases[name]]).usage
+            round_of_row[usage != np.uint8(Usage.IGNORED)] = number
         read, sets = read_row_sets(
             file,
-            with_rows(stored, rows),
+            replace(stored, usage=round_of_row),
             self.metric,
             self.manager,
             **self._limits_of_a_file,
             header=header_of(stored, self.settings.data.no_header),
         )
-        names = usage_names(stored.row_sets)
-        usages = {names[code] for code in sets}
-        return read, tuple(
-            name
-            for name, phase in rounds.items()
-            if not usages.isdisjoint(phase.public_usages | phase.private_usages)
-        )
+        return read, tuple(name for number, name in enumerate(rounds, start=1) if number in sets)
 
     def _examine_round(self, file: SubmissionFile) -> ReadSubmission:
         """Read a file that has rows of this round, and perhaps of others of its series."""
-        name, phases = self.phase or "", self.with_phases.phase
-        read, rounds = self.read_rounds(file, phases[name].series)
+        phase = self.with_phases.phase[self.phase or ""]
+        read, _rounds = self.read_rounds(file, phase.series)
         if read.values is None:
             return read
-        split = all_rows_in(self.stored_solution, [phases[other] for other in {name, *rounds}])
-        rows = split.usage != np.uint8(Usage.IGNORED)
+        rows = all_rows_in(self.stored_solution, [phase]).usage != np.uint8(Usage.IGNORED)
+        is_text = read.values.dtype == object
+        rows |= True if is_text else ~np.isnan(read.values).all(axis=1)
         ((_, read),) = self._examine([file], with_rows(self.solution, rows), 1)
         if read.values is None:
             return read

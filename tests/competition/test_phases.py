@@ -255,6 +255,11 @@ REFUSED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
         "the phases one and two share some of their public rows",
     ),
     (
+        {name: {"series": "week", "private_rows": ["x", name]} for name in ("one", "two")},
+        {},
+        "the rounds one and two of the series week share rows marked as x",
+    ),
+    (
         {"one": {}, "two": {"public": {"mechanism": "kaggle"}}},
         {},
         "the phases one and two share their public rows, and must have the same metric",

@@ -110,6 +110,30 @@ def test_a_file_counts_for_every_open_round_whose_rows_it_has(
     assert verify_bundle(tmp_path / "export", tmp_path / "all.csv", MANAGER, NoProgress()) == ()
 
 
+@pytest.mark.slow
+def test_a_fault_names_the_rows_of_a_round_together(tmp_path: Path) -> None:
+    """It tells neither which rows are public nor which are Ignored, and the sample is accepted."""
+    rounds = {"one": ("a", "b"), "two": ("c", "d")}
+    usage = {f"{value}{row}": value for value in ("a", "b", "c", "d", "Ignored") for row in "01"}
+    phase = {
+        name: {"series": "week", "public_rows": public, "private_rows": private}
+        for name, (public, private) in rounds.items()
+    }
+    rows = {"id": [*usage], "Usage": [*usage.values()], "y": ["1"] * len(usage)}
+    with Competition.create(
+        tmp_path / "c", rows, settings(phase=phase), seed=1, manager=MANAGER
+    ) as competition:
+        for row, value in usage.items():
+            together = next((both for both in rounds.values() if value in both), (value,))
+            answer = competition.submit({"id": [row], "y": ["1"]}, row, phase="one")
+            missing = {fault.id for fault in answer.faults if fault.kind == "missing id"}
+            assert missing == {name for name, other in usage.items() if other in together} - {row}
+        everything = competition.submit({"id": [*usage], "y": ["1"] * len(usage)}, "all")
+        assert [(one.phase, one.status) for one in (everything, *everything.rounds)] == [
+            (name, "accepted") for name in rounds
+        ]
+
+
 REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "an end of its own": (
         {}, {"each": "due", "end": "2026-03-08"}, "end is not possible beside each"
