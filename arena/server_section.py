@@ -184,7 +184,9 @@ class ServerSection(ConfigSection):
         [True, True, False, False]
         """
         domain = email.rpartition("@")[2].casefold()
-        return not self.oidc_domains or domain in {one.casefold() for one in self.oidc_domains}
+        return not self.oidc_domains or domain in {
+            oidc_domain.casefold() for oidc_domain in self.oidc_domains
+        }
 
     @model_validator(mode="after")
     def _with_a_provider(self) -> Self:
@@ -194,7 +196,7 @@ class ServerSection(ConfigSection):
             raise ValueError("oidc_issuer needs oidc_client_id")
         if self.oidc_only and not self.oidc_issuer:
             raise ValueError("oidc_only needs oidc_issuer")
-        if not all(_DOMAIN.fullmatch(one) for one in self.oidc_domains):
+        if not all(_DOMAIN.fullmatch(oidc_domain) for oidc_domain in self.oidc_domains):
             raise ValueError('oidc_domains must be domains such as "example.org"')
         return self
 

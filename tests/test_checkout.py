@@ -49,7 +49,7 @@ def test_no_test_gives_a_child_another_path() -> None:
 
 
 def test_the_plugins_of_the_checkout_are_installed() -> None:
-    assert {one.name for one in entry_points(group="arena")} >= set(NAMES)
+    assert {entry_point.name for entry_point in entry_points(group="arena")} >= set(NAMES)
 
 
 def test_the_source_distribution_has_every_document_that_tests_read() -> None:

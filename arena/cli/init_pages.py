@@ -28,7 +28,7 @@ def write_pages(competition: Competition) -> list[str]:
     Pages that exist are left as they are.
     """
     solution = competition.solution
-    targets = ", ".join(f"**{printable(one.name)}**" for one in solution.targets)
+    targets = ", ".join(f"**{printable(target.name)}**" for target in solution.targets)
     overview = _OVERVIEW.format(
         targets=targets,
         n_rows=f"{solution.n_rows:,}",

@@ -126,8 +126,10 @@ def finish_checks(conformance: Conformance | None, *, as_json: bool) -> None:
         return
     if not as_json:
         out = console()
-        for one in conformance.checks:
-            line = f"{one.outcome:9} {one.name}" + (f": {one.message}" if one.message else "")
+        for check in conformance.checks:
+            line = f"{check.outcome:9} {check.name}" + (
+                f": {check.message}" if check.message else ""
+            )
             out.print(printable(line), soft_wrap=True)
         failed, of_all = len(conformance.failed), f"{len(conformance.checks)} checks"
         out.print(f"{failed} of {of_all} failed." if failed else f"None of {of_all} failed.")

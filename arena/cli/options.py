@@ -530,7 +530,7 @@ def filled(
         if with_context:
             context = inspect.Parameter("context", _KEYWORD, annotation=typer.Context)
             parameters.append(context)
-        parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
+        parameters.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
         parameters = [one.replace(kind=_KEYWORD) for one in parameters]
         wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}

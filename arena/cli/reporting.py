@@ -188,7 +188,7 @@ def show_report(
         If something cannot be drawn or written.
     """
     made = report() if output.needs_report else None
-    if output.charts and made is not None and not any(one.charts for one in made.sections):
+    if output.charts and made is not None and not any(section.charts for section in made.sections):
         raise UsageError("This result has no charts: omit --charts.")
     if output.as_json:
         print_document(document())

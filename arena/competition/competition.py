@@ -433,7 +433,7 @@ class Competition(CompetitionView):
         """
         from arena.competition.queued_requests import cursor_of, process_requests
 
-        if [one.seq for one in requests if one.seq <= self.cursor] or not requests:
+        if [request.seq for request in requests if request.seq <= self.cursor] or not requests:
             raise UsageError(f"Requests up to {self.cursor} were processed before.")
         try:
             answers = process_requests(

@@ -69,9 +69,9 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
     path = state.folder / CONFIG_NAME
     content = path.read_text(encoding="utf-8")
     written, said = _with_changes(state, content, changes)
-    wanted = settings_of_document(tomllib.loads(written), path)
+    settings = settings_of_document(tomllib.loads(written), path)
     try:
-        _check(state, wanted)
+        _check(state, settings)
     except (ArenaError, ValueError) as error:  # its text could quote a label
         raise UsageError("These settings do not suit the competition. Nothing changed.") from error
     files = {_place(state, name): _text(text) for name, text in texts.items()}

@@ -123,12 +123,12 @@ def create_competition(
     with contextlib.ExitStack() as opened:
         store = opened.enter_context(Store.open(folder / DATABASE_NAME))
         _store_solution(store, solution, settings, manager, seed, actor, now)
-        asked: Metric = manager.metrics.resolve(settings.metric.specification)
-        if modality_of(asked).has_rows:
+        metric: Metric = manager.metrics.resolve(settings.metric.specification)
+        if modality_of(metric).has_rows:
             _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
-        note = sample_note(solution, asked)
+        note = sample_note(solution, metric)
         (folder / SAMPLE_NOTE_NAME).write_text(note, encoding="utf-8")
-        text = settings_as_toml(settings, {"metric": notes_of(asked)})
+        text = settings_as_toml(settings, {"metric": notes_of(metric)})
         # It can name a file of code, so only the owner may write it, under any umask.
         atomic_write(folder / CONFIG_NAME, text.encode())
         opened.pop_all()

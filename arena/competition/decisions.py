@@ -214,7 +214,7 @@ def _reinstatement(
         return "reinstatement", {"team": team, "reason": reason.strip()}
     if submission not in state.ledger.disqualified():
         raise UsageError(f"Submission {submission} is not disqualified.")
-    (own,) = (one.team for one in state.ledger.records() if one.submission == submission)
+    (own,) = (record.team for record in state.ledger.records() if record.submission == submission)
     if own in state.ledger.disqualified_teams():
         raise UsageError(
             f"Submission {submission} belongs to the team {own!r}, which is disqualified: "

@@ -313,7 +313,7 @@ def _store_epoch(
     epoch = current_epoch(store, before) + 1
     transaction.add_releases(
         epoch,
-        [(number, one.instance, one.release) for number, one in releases.items()],
+        [(number, release.instance, release.release) for number, release in releases.items()],
         time=now,
     )
     transaction.put_meta("epoch", str(epoch))
@@ -322,7 +322,7 @@ def _store_epoch(
         "epoch": after.public.epoch,
         "mechanism": [before.public.mechanism, after.public.mechanism],
         "scope": [before.public.scope, after.public.scope],
-        "released": [[number, one.release.score] for number, one in releases.items()],
+        "released": [[number, release.release.score] for number, release in releases.items()],
         "sources": sources_of(releases),
     }
     transaction.append_event("epoch", actor, payload, time=now)

@@ -68,7 +68,7 @@ def choose_finals(
     {'a': (1, 2), 'b': (3,)}
     """
     by_team: dict[str, list[Candidate]] = {}
-    for candidate in sorted(candidates, key=lambda one: one.submission):
+    for candidate in sorted(candidates, key=lambda candidate: candidate.submission):
         by_team.setdefault(candidate.team, []).append(candidate)
 
     def best_public(team: str) -> tuple[int, ...]:

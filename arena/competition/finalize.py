@@ -212,8 +212,8 @@ def _evaluate(
     result = with_combined_boards(run, state.settings, rank)
     if files := _round_files(state):
         result = with_season_boards(run, result, state.settings, _season(state, files))
-    asked: Metric = state.manager.metrics.resolve(run.specification)
-    return replace(result, notes=(*notes_of(asked), *result.notes, *counted.notes))
+    metric: Metric = state.manager.metrics.resolve(run.specification)
+    return replace(result, notes=(*notes_of(metric), *result.notes, *counted.notes))
 
 
 def _round_files(state: CompetitionState) -> dict[str, dict[str, int]]:
@@ -572,7 +572,9 @@ def evaluate_finals(
     counting = {submission for own in finals.values() for submission in own}
     several = any(len(own) > 1 for own in finals.values())
     notes = [_RULE_NOTES[settings.final.rule]] if several else []
-    result = run.result([one for one in records if one.submission in counting], notes=notes)
+    result = run.result(
+        [record for record in records if record.submission in counting], notes=notes
+    )
     return _break_ties(result, settings, run.secondary)
 
 
@@ -691,7 +693,9 @@ def for_everybody(
     return {
         **{key: document[key] for key in _PUBLIC_KEYS},
         **{key: document[key] for key in _PUBLIC_KEYS_OF_SOME if document.get("n_pending")},
-        "verdicts": [one["verdict"] for one in document["findings"] if one["analysis"] == "ranks"],
+        "verdicts": [
+            finding["verdict"] for finding in document["findings"] if finding["analysis"] == "ranks"
+        ],
         **({"brackets": list(document["brackets"])} if "brackets" in document else {}),
         "best_score_corrected": corrected
         and {key: corrected[key] for key in ("estimate", "low", "high")},

@@ -35,8 +35,11 @@ def to_keep(result: ScoreResult, manager: PluginManager) -> str | None:
         "software": _software(manager),
         "inputs": result.inputs,
         "findings": [
-            {"tables": list(map(asdict, one.tables)), "charts": list(map(asdict, one.charts))}
-            for one in result.findings
+            {
+                "tables": list(map(asdict, finding.tables)),
+                "charts": list(map(asdict, finding.charts)),
+            }
+            for finding in result.findings
         ],
         "sections": list(map(asdict, result.sections)),
     }
@@ -96,24 +99,32 @@ def restored(
         plugins=state.manager,
         display=state.settings.display(public=False),
         sections=tuple(
-            Section(**{**one, "tables": _tables(one["tables"]), "charts": _charts(one["charts"])})
-            for one in kept["sections"]
+            Section(
+                **{
+                    **section,
+                    "tables": _tables(section["tables"]),
+                    "charts": _charts(section["charts"]),
+                }
+            )
+            for section in kept["sections"]
         ),
     )
 
 
 def _tables(documents: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
     return tuple(
-        Table(one["title"], tuple(one["columns"]), tuple(map(tuple, one["rows"])))
-        for one in documents
+        Table(document["title"], tuple(document["columns"]), tuple(map(tuple, document["rows"])))
+        for document in documents
     )
 
 
 def _charts(documents: Sequence[Mapping[str, Any]]) -> tuple[Chart, ...]:
-    return tuple(Chart(**one) for one in documents)
+    return tuple(Chart(**document) for document in documents)
 
 
 def _software(manager: PluginManager) -> list[list[str]]:
     """Return the versions of arena and its plugins."""
-    plugins = [[one.name, one.version] for one in manager.plugins if not one.failed_to_load]
+    plugins = [
+        [plugin.name, plugin.version] for plugin in manager.plugins if not plugin.failed_to_load
+    ]
     return [["arena", installed_version()], *plugins]

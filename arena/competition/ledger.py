@@ -63,12 +63,12 @@ def disqualified_in(events: Sequence[Event], teams: Mapping[int, str]) -> dict[i
 
 def withdrawn_in(events: Iterable[Event]) -> frozenset[int]:
     """Return the submissions that their teams withdrew by these events."""
-    return frozenset(one.payload["submission"] for one in events if one.kind == WITHDRAWAL)
+    return frozenset(event.payload["submission"] for event in events if event.kind == WITHDRAWAL)
 
 
 def _decided(events: Iterable[Event]) -> list[Event]:
     """Return the events that disqualify or undo it."""
-    return [one for one in events if one.kind in _DECISIONS]
+    return [event for event in events if event.kind in _DECISIONS]
 
 
 def _disqualified_by(key: str, events: Iterable[Event]) -> dict[Any, str]:
@@ -160,7 +160,7 @@ class Ledger:
         decided = self._events(*_DECISIONS, *TEAM_CHANGES)
         teams: dict[int, str] = {}
         if any(event.kind in _DECISIONS and "team" in event.payload for event in decided):
-            teams = {one.submission: one.team for one in self.records()}
+            teams = {record.submission: record.team for record in self.records()}
         return disqualified_in(decided, teams)
 
     def late(self) -> frozenset[int]:
@@ -211,7 +211,7 @@ class Ledger:
             )
             for one in found
         ]
-        return [one for one in candidates if one.team not in disqualified]
+        return [candidate for candidate in candidates if candidate.team not in disqualified]
 
     def counting(self) -> list[SubmissionRecord]:
         """Return the submissions that count: accepted, not disqualified, withdrawn or late."""

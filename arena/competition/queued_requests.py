@@ -273,15 +273,15 @@ def _refuse(state: CompetitionState, request: QueuedRequest, message: str) -> Re
 def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
     """Yield the first submissions whose files exist and are not too large together."""
     held = 0
-    for at, one in enumerate(requests):
-        if one.kind != "submit" or "run" in one.payload:
+    for at, request in enumerate(requests):
+        if request.kind != "submit" or "run" in request.payload:
             return
-        if one.path is None or not one.path.exists():
+        if request.path is None or not request.path.exists():
             return
-        held += one.path.stat().st_size
+        held += request.path.stat().st_size
         if at and held > _GROUP_BYTES:
             return
-        yield one
+        yield request
 
 
 def _read(
@@ -550,7 +550,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
         rescored.solution.sha256,
         *(settings.metric.specification for settings in in_each_phase(rescored.settings)),
         rescored.code,
-        *(astuple(one) for one in changes),
+        *(astuple(change) for change in changes),
     ]
     key = str(state.seed).encode()
     code = hmac.new(key, json.dumps(about).encode(), hashlib.sha256).hexdigest()[:12]
@@ -559,9 +559,9 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
         answer = " ".join(
             (
                 *progress.messages,
-                f"Of {plural(len(changes), 'team')}, "
-                f"{sum(one.changed for one in changes):,} would change their rank on the private "
-                f"board, and {sum(one.rescored for one in changes):,} their score.",
+                f"Of {plural(len(changes), 'team')}, {sum(change.changed for change in changes):,} "
+                f"would change their rank on the private board, and "
+                f"{sum(change.rescored for change in changes):,} their score.",
                 consequences_text(rescored.consequences.fields),
                 f"Nothing was changed. To apply it, enter the code {code}.",
             )

@@ -295,9 +295,9 @@ def rebuilding(facts: BoardFacts, teams: Iterable[str] | None = None) -> Rebuild
 def sources_of(releases: Mapping[int, InstanceRelease]) -> list[list[int]]:
     """Return ``[submission, source]`` of each submission that was shown another one's score."""
     return [
-        [number, one.release.source]
-        for number, one in releases.items()
-        if one.release.source is not None
+        [number, release.release.source]
+        for number, release in releases.items()
+        if release.release.source is not None
     ]
 
 

@@ -170,7 +170,7 @@ def _release(
     teams = state.ledger.teams()
     history = [SubmissionRef(ref.submission, teams.stored(ref.team)) for ref in history]
     # As when they were submitted: a mechanism that bounds the values of rows scores them itself.
-    scores = {one.submission: one.public for one in state.store.scores(state.revision)}
+    scores = {score.submission: score.public for score in state.store.scores(state.revision)}
     for ref, released in release_again(releasers, history, state.store, state.solution, scores):
         for own, one in zip(releases, released, strict=True):
             if one is not None:
@@ -183,7 +183,10 @@ def _board(
     state: CompetitionState, public: PublicSection, releases: Mapping[int, Release]
 ) -> ReplayedBoard:
     standings = public_board(
-        [_as_released(one, releases.get(one.submission)) for one in state.ledger.candidates()],
+        [
+            _as_released(candidate, releases.get(candidate.submission))
+            for candidate in state.ledger.candidates()
+        ],
         greater_is_better=state.metric.greater_is_better,
         ties=state.settings.final.ties,
         roster=state.roster,

@@ -96,14 +96,14 @@ def _results_of(
     """Return the published versions of the board of a phase, of those of all phases."""
     events = state.events(PUBLISHED, RETRACTED)
     digests = {
-        one.payload.get("version", 1): one.payload["sha256"]
-        for one in events
-        if one.kind == PUBLISHED
+        event.payload.get("version", 1): event.payload["sha256"]
+        for event in events
+        if event.kind == PUBLISHED
     }
     retracted = {
-        one.payload["version"]: {"time": one.time, "reason": one.payload["reason"]}
-        for one in events
-        if one.kind == RETRACTED
+        event.payload["version"]: {"time": event.time, "reason": event.payload["reason"]}
+        for event in events
+        if event.kind == RETRACTED
     }
     of_board = [result for result in stored if result.version in digests]
     replaced = {before.version: after.published for before, after in pairwise(of_board)}
@@ -348,5 +348,5 @@ def published_scores(state: CompetitionState) -> tuple[str, ...]:
     if not metric.publish_secondary:
         return ()
     single = metric_of_each_target(state.metric)
-    targets = (target_column(single, one.name) for one in state.solution.targets)
+    targets = (target_column(single, target.name) for target in state.solution.targets)
     return (*metric.secondary, *targets)

@@ -521,7 +521,9 @@ def metric_code(specification: str, manager: PluginManager) -> str | None:
 
 def clock_set_back(store: Store, now: datetime) -> list[str]:
     """Return a note if the clock is before the last event of the record."""
-    last = next((datetime.fromisoformat(one.time) for one in store.last_events(1)), now)
+    last = next(
+        (datetime.fromisoformat(last_event.time) for last_event in store.last_events(1)), now
+    )
     if last - now <= INEXACT:
         return []
     return [

@@ -364,8 +364,10 @@ class CombinedMetric(BaseMetric):
         parts = []
         for code, name in zip(present, names, strict=True):
             rows = np.flatnonzero(context.tasks == code)
-            own = part_of_context(context, rows, name)
-            parts += [self._part(column, own, _as_slice(rows), name) for column in self.columns]
+            row_context = part_of_context(context, rows, name)
+            parts += [
+                self._part(column, row_context, _as_slice(rows), name) for column in self.columns
+            ]
         codes = np.searchsorted(present, context.tasks)
         return replace(self, parts=tuple(_normalised(parts)), tasks=codes)
 

@@ -212,7 +212,7 @@ class _Compared:
             near = (distances <= limit) | (excess >= _least_copied(self.codes.shape[1]))
             shares = np.where(shares > MOST_NEAR, 1 - same, shares)  # so many are better counted
         columns_of = (distances[near], first[near], second[near], shares[near])
-        yield from zip(*(one.tolist() for one in columns_of), strict=True)
+        yield from zip(*(column.tolist() for column in columns_of), strict=True)
 
     def from_hashes(self, differing: FloatArray) -> FloatArray:
         """Return the share of cells that differ, from the share of hashes that differ."""

@@ -66,16 +66,16 @@ def find_submissions(paths: Sequence[Path]) -> tuple[SubmissionFile, ...]:
     >>> [file.team for file in find_submissions([folder])]
     ['a', 'b-1']
     """
-    found: list[SubmissionFile] = []
+    submission_files: list[SubmissionFile] = []
     for path in paths:
         if not os.path.lexists(path):
             message = f"There is no file or folder {show(str(path))}: check the path."
             raise InputError(message)
-        found.extend(
+        submission_files.extend(
             _in_folder(path) if path.is_dir() else [_submission(path, PurePath(path.name))]
         )
-    found.sort(key=lambda file: (file.name, str(file.path)))
-    return tuple(found)
+    submission_files.sort(key=lambda file: (file.name, str(file.path)))
+    return tuple(submission_files)
 
 
 def named_file(path: Path, team: str) -> SubmissionFile:

@@ -241,15 +241,15 @@ def _parsed(text: str, line: int | None, faults: FaultList) -> Any:
 def _integer(text: str) -> _Integer:
     if len(text) > _MOST_DIGITS:
         raise ValueError(f"a number has {len(text):,} digits, and at most {_MOST_DIGITS:,} can be")
-    made = _Integer(text)
-    made.text = text
-    return made
+    integer = _Integer(text)
+    integer.text = text
+    return integer
 
 
 def _real(text: str) -> _Real:
-    made = _Real(text)
-    made.text = text
-    return made
+    real = _Real(text)
+    real.text = text
+    return real
 
 
 def _text(value: Any) -> str:

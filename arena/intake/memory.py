@@ -134,7 +134,7 @@ def submission_files(submissions: Any, solution: Solution) -> tuple[SubmissionFi
         files = [submission_file(data, str(team), solution) for team, data in submissions.items()]
         return tuple(sorted(files, key=lambda file: file.name))
     if isinstance(submissions, Sequence) and all(isinstance(s, str | Path) for s in submissions):
-        return find_submissions([Path(one) for one in submissions])
+        return find_submissions([Path(submission) for submission in submissions])
     raise UsageError(
         f"The submissions are {describe_data(submissions)}: give a path, a list of paths, or a "
         "dictionary of team -> submission."

@@ -385,7 +385,7 @@ def _columns_of_one(target: Target, reading: TargetReading, faults: FaultList) -
         message = f"The metric needs two labels, but the column has {len(classes):,}."
         faults.add("too many classes", message, column=target.name)
     numbers = merge_equal_numbers(classes) or {}
-    fractions = [label for label, one in numbers.items() if one != one.to_integral_value()]
+    fractions = [label for label, number in numbers.items() if number != number.to_integral_value()]
     if len(classes) > _MOST_FRACTIONS and fractions:
         message = (
             f"The column has {len(classes):,} different numbers, such as {show(fractions[0])}, and "

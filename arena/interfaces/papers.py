@@ -57,8 +57,8 @@ class Reproduction:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON; charts by name."""
         return {
-            "figures": [asdict(one) for one in self.figures],
-            "charts": [one.name for one in self.charts],
+            "figures": [asdict(figure) for figure in self.figures],
+            "charts": [chart.name for chart in self.charts],
             "missing": list(self.missing),
         }
 

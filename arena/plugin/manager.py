@@ -208,7 +208,9 @@ class PluginManager:
         One that fails is left out, or its result is ``failed(plugin)``.
         """
         caller: pluggy.HookCaller = getattr(self._pluggy.hook, hook)
-        for implementation in sorted(caller.get_hookimpls(), key=lambda one: one.plugin_name):
+        for implementation in sorted(
+            caller.get_hookimpls(), key=lambda hookimpl: hookimpl.plugin_name
+        ):
             wanted = {name: read_only(arguments[name]) for name in implementation.argnames}
             try:
                 result = finish(implementation.function(**wanted))
@@ -392,7 +394,7 @@ class PluginManager:
     def rules(self) -> tuple[str, ...]:
         """The names of the plugins that check submissions."""
         callers = self._pluggy.hook.check_submission.get_hookimpls()
-        return tuple(sorted(one.plugin_name for one in callers))
+        return tuple(sorted(caller.plugin_name for caller in callers))
 
     @property
     def failures(self) -> tuple[Failure, ...]:

@@ -258,7 +258,7 @@ class Registry(Generic[_Item]):
             raise UnknownNameError(f"{error} Did you mean the prefix {guess}?") from error
 
     def _unknown(self, name: str, suggest: Callable[[_Item], bool] = lambda _: True) -> str:
-        failed = [str(one) for one in self._failures if one.plugin not in self._plugins]
+        failed = [str(failure) for failure in self._failures if failure.plugin not in self._plugins]
         reasons = "".join(
             f" It may be provided by a plugin that could not be used: {one}."
             for one in dict.fromkeys(failed)

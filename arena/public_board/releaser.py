@@ -391,5 +391,8 @@ def release_again(
             )
             yield (
                 ref,
-                [one.release(scored, log) for one, log in zip(releasers, logs, strict=True)],
+                [
+                    releaser.release(scored, log)
+                    for releaser, log in zip(releasers, logs, strict=True)
+                ],
             )

@@ -32,8 +32,10 @@ def board_sections(result: ScoreResult) -> list[Section]:
 
 
 def _chart(result: ScoreResult, name: str, title: str, description: str) -> tuple[Chart, ...]:
-    drawn = standings_chart(name, result.standings, result.best_score_corrected, result.display)
-    return () if drawn is None else (Chart(name, title, description, drawn),)
+    specification = standings_chart(
+        name, result.standings, result.best_score_corrected, result.display
+    )
+    return () if specification is None else (Chart(name, title, description, specification),)
 
 
 def _only_the_first(standings: _Standings, words: Vocabulary) -> str:
@@ -54,7 +56,9 @@ def _ranks(result: ScoreResult) -> Iterator[Section]:
     )
     if not charts:
         return
-    found = next((one.document for one in result.findings if "not_offered" in one.document), {})
+    found = next(
+        (finding.document for finding in result.findings if "not_offered" in finding.document), {}
+    )
     if found.get("not_offered"):
         text = f"Rank intervals are withheld. {found['not_offered']}"
         yield Section("How certain each rank is", text)
@@ -165,9 +169,9 @@ def _winners(result: ScoreResult) -> tuple[Table, ...]:
             f"first at {_level(result)}",
             ("place", "team", "score", "true score"),
             tuple(
-                (one["place"], one["team"], score(one["score"]),
-                 span(one["low"], one["high"], score))
-                for one in winners
+                (winner["place"], winner["team"], score(winner["score"]),
+                 span(winner["low"], winner["high"], score))
+                for winner in winners
             ),
         ),
     )  # fmt: skip

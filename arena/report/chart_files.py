@@ -101,7 +101,7 @@ def _names_across(specification: Mapping[str, Any]) -> int:
     encodings = [
         part.get("encoding", {}) for part in (specification, *specification.get("layer", ()))
     ]
-    across = [one.get("x") or {} for one in encodings]
+    across = [encoding.get("x") or {} for encoding in encodings]
     domains = [
         one.get("scale", {}).get("domain", ()) for one in across if one.get("type") == "nominal"
     ]

@@ -131,7 +131,9 @@ def ranked_columns(m: int) -> tuple[StandingColumn, ...]:
     >>> [one.title for one in ranked_columns(1)]
     ['rank', '{words.team}', 'score', 'score interval', 'public score']
     """
-    return tuple(one for one in RANKED_COLUMNS if m > 1 or not one.compares)
+    return tuple(
+        ranked_column for ranked_column in RANKED_COLUMNS if m > 1 or not ranked_column.compares
+    )
 
 
 PUBLIC_COLUMNS = (

@@ -94,11 +94,11 @@ def public_competition_report(
     if bracket is not None:
         title = f"{public.title}: {bracket}" if public.title else bracket
         public = replace(public, title=title, standings=rows_of_bracket(public.standings, bracket))
-    made = public_report(public, competition.manager, sections=sections)
+    report = public_report(public, competition.manager, sections=sections)
     teams = [row["team"] for row in public.standings]
-    (board,) = made.boards
+    (board,) = report.boards
     board = with_last_entries(board, teams, last_entries(competition))
-    return replace(made, boards=(board,), sections=(*made.sections, how_to_submit(competition)))
+    return replace(report, boards=(board,), sections=(*report.sections, how_to_submit(competition)))
 
 
 def _public_board(competition: CompetitionView) -> PublicBoard:

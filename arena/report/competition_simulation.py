@@ -214,17 +214,17 @@ def _facts(simulation: PreparedSimulation) -> tuple[tuple[str, str], ...]:
 def _comparison_table(outcomes: Sequence[CompetitionOutcome]) -> Table:
     rows = tuple(
         (
-            one.mechanism,
-            one.best_won,
-            one.loss,
-            one.leaderboard_error,
-            one.leaderboard_error_mean,
-            one.agreement["public_private"],
-            one.agreement["private_true"],
-            one.submissions,
-            f"{sum(flag.deserved for flag in one.flags):,} of {len(one.flags):,}",
+            outcome.mechanism,
+            outcome.best_won,
+            outcome.loss,
+            outcome.leaderboard_error,
+            outcome.leaderboard_error_mean,
+            outcome.agreement["public_private"],
+            outcome.agreement["private_true"],
+            outcome.submissions,
+            f"{sum(flag.deserved for flag in outcome.flags):,} of {len(outcome.flags):,}",
         )
-        for one in outcomes
+        for outcome in outcomes
     )
     columns = (
         "mechanism", "best won", "cost", "largest leaderboard error", "mean over days",

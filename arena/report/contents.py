@@ -79,14 +79,14 @@ def board_report(
         verdicts=_verdicts(result),
         boards=(private_board(result), *below),
         sections=(
-            *(one for one in sections if not one.technical),
+            *(section for section in sections if not section.technical),
             *(_section(finding) for finding in result.findings if finding.tables or finding.charts),
         ),
         rejections=tuple(as_rejections(result.rejected) if rejections is None else rejections),
         technical=(
             *technical_sections(result, manager),
             *(one for one in (similar, history) if one is not None),
-            *(one for one in sections if one.technical),
+            *(section for section in sections if section.technical),
         ),
         summary=board_summary(result),
         words=result.words,

@@ -55,9 +55,9 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
     ]
     verdicts = [finding.verdict for finding in result.findings if finding.analysis == "ranks"]
     board = private_board(result)
-    published = {one.title for one in RANKED_COLUMNS} - _LEFT_OUT
+    published = {ranked_column.title for ranked_column in RANKED_COLUMNS} - _LEFT_OUT
     published |= {other_title(key) for key in competition.published_scores}
-    kept = tuple(one for one in board.columns if one.title in published)
+    kept = tuple(column for column in board.columns if column.title in published)
     teams = [row["team"] for row in result.standings]
     entries = last_entries(competition)
     return Report(

@@ -197,7 +197,7 @@ def _needed_cells(label: str, one: NeededRows) -> tuple[Any, ...]:
 
 def _rows_section(plan: Plan, metric: str) -> Section:
     needed = [("first place", plan.best_wins_rows)]
-    needed += [(one.target.label, one.needed) for one in plan.targets]
+    needed += [(target.target.label, target.needed) for target in plan.targets]
     table = Table(
         "Private rows needed",
         ("for", "probability", "normal prior", "nonparametric prior", "interval"),
@@ -220,14 +220,14 @@ def _rows_section(plan: Plan, metric: str) -> Section:
     )  # fmt: skip
     shares = Table(
         "On other numbers of private rows (probability that each goes to the truly best)",
-        ("private rows", "first place", *(one.target.label for one in plan.targets)),
+        ("private rows", "first place", *(target.target.label for target in plan.targets)),
         tuple(
             (
                 f"{row.test_rows:,}",
                 _cell(row.best_wins, row.best_wins_nonparametric, *row.intervals["best_wins"]),
                 *(
                     _cell(own.normal, own.nonparametric, own.low, own.high)
-                    for own in (one.shares[at] for one in plan.targets)
+                    for own in (target.shares[at] for target in plan.targets)
                 ),
             )
             for at, row in enumerate(plan.rows)
@@ -275,16 +275,23 @@ def _about_sweeps(advice: Advice) -> Section:
 
 def _sweep_section(sweep: Sweep) -> Section:
     show: Show = percent if sweep.name == "public_share" else "{:,.10g}".format
-    settings = [show(one.setting) for one in sweep.designs]
+    settings = [show(design.setting) for design in sweep.designs]
     rows = tuple(
         (
             setting,
-            f"{one.design.private_rows:,}",
-            f"{one.design.public_rows:,}",
-            *(_figure(name, one.point[name], one.low[name], one.high[name]) for name in _SHOWN),
-            "best" if one is sweep.best else "shown worse" if one.shown_worse else "not shown",
+            f"{design.design.private_rows:,}",
+            f"{design.design.public_rows:,}",
+            *(
+                _figure(name, design.point[name], design.low[name], design.high[name])
+                for name in _SHOWN
+            ),
+            "best"
+            if design is sweep.best
+            else "shown worse"
+            if design.shown_worse
+            else "not shown",
         )
-        for setting, one in zip(settings, sweep.designs, strict=True)
+        for setting, design in zip(settings, sweep.designs, strict=True)
     )
     table = Table(
         f"By {SWEEPS[sweep.name]} (intervals in brackets)",
@@ -309,7 +316,10 @@ def _sweep_section(sweep: Sweep) -> Section:
 
 def _varies(sweep: Sweep, name: str) -> bool:
     """Return whether a figure, or an end of its interval, differs between the designs."""
-    return len({(one.point[name], one.low[name], one.high[name]) for one in sweep.designs}) > 1
+    return (
+        len({(design.point[name], design.low[name], design.high[name]) for design in sweep.designs})
+        > 1
+    )
 
 
 def _figure(name: str, point: float, low: float, high: float) -> str:
@@ -326,14 +336,14 @@ def _figure(name: str, point: float, low: float, high: float) -> str:
 def _sweep_chart(sweep: Sweep, name: str, label: str) -> Chart:
     values = [
         {
-            "setting": one.setting,
-            "value": one.point[name],
-            "low": one.low[name],
-            "high": one.high[name],
+            "setting": design.setting,
+            "value": design.point[name],
+            "low": design.low[name],
+            "high": design.high[name],
         }
-        for one in sweep.designs
+        for design in sweep.designs
     ]
-    settings = [one.setting for one in sweep.designs]
+    settings = [design.setting for design in sweep.designs]
     share = sweep.name == "public_share"
     x = quantitative(
         "setting",
@@ -367,15 +377,15 @@ def _metrics_section(advice: Advice) -> Section:
         ("metric", "tau of two halves", "from", "to", "less than the best", "p", "difference"),
         tuple(
             (
-                one.metric,
-                one.tau,
-                one.tau_low,
-                one.tau_high,
-                one.difference,
-                one.p,
-                "best" if at == 0 else "shown" if one.shown_worse else "not shown",
+                metric.metric,
+                metric.tau,
+                metric.tau_low,
+                metric.tau_high,
+                metric.difference,
+                metric.p,
+                "best" if at == 0 else "shown" if metric.shown_worse else "not shown",
             )
-            for at, one in enumerate(advice.metrics)
+            for at, metric in enumerate(advice.metrics)
         ),
     )
     text = (

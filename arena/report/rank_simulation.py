@@ -94,13 +94,13 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
                 wins,
                 needed,
             ),
-            tuple(one for one in charts if one.name == "win-frequency"),
+            tuple(chart for chart in charts if chart.name == "win-frequency"),
         ),
         Section(
             "True ranks and competition ranks",
             "The true rank is the rank on the population, the competition rank the rank on a test.",
             (),
-            tuple(one for one in charts if one.name.startswith(("scores-", "ranks-"))),
+            tuple(chart for chart in charts if chart.name.startswith(("scores-", "ranks-"))),
         ),
         Section(
             "Rank intervals of a single test",
@@ -108,7 +108,7 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
             "rank range only describes the resamples; with many close scores it often misses true "
             "ranks.",
             (covered,) if covered.rows else (),
-            tuple(one for one in charts if one.name.startswith("board-")),
+            tuple(chart for chart in charts if chart.name.startswith("board-")),
         ),
     )
 
@@ -138,4 +138,6 @@ def _board(result: RankSimulation) -> Board:
 
 def _column(title: str, values: list[int]) -> Column:
     meaning = "" if title == "true rank" else "the rank in a test is this or better"
-    return Column(title, meaning, tuple(f"{one:,}" for one in values), tuple(map(float, values)))
+    return Column(
+        title, meaning, tuple(f"{value:,}" for value in values), tuple(map(float, values))
+    )

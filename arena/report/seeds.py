@@ -29,12 +29,12 @@ def seeds_report(simulation: PreparedSimulation, found: MechanismComparison) -> 
     seeds = [story.seed for story in found.stories]
     runs = Table(
         "Each simulation",
-        ("seed", "mechanism", *(one.label for one in MEASURES), "ranking"),
+        ("seed", "mechanism", *(measure.label for measure in MEASURES), "ranking"),
         tuple(
             (
                 str(story.seed),
                 name,
-                *(one.of(outcome) for one in MEASURES),
+                *(measure.of(outcome) for measure in MEASURES),
                 outcome["degenerate"] or "has a meaning",
             )
             for story in found.stories
@@ -61,32 +61,49 @@ def seeds_report(simulation: PreparedSimulation, found: MechanismComparison) -> 
 def seeds_sections(found: MechanismComparison, metric: str) -> list[Section]:
     """Return the sections on a comparison over seeds, for this report or another."""
     level = level_text(found.level)
-    labels = {one.name: one.label for one in MEASURES}
+    labels = {measure.name: measure.label for measure in MEASURES}
     summaries = Table(
         f"Over the seeds ({level} intervals of the mean)",
         ("outcome", "mechanism", "mean", "low", "high", "sd over seeds", "least", "most", "seeds"),
         tuple(
-            (labels[one.measure], one.mechanism, one.mean, one.low, one.high, one.sd, one.least,
-             one.most, one.seeds)
+            (
+                labels[summary.measure],
+                summary.mechanism,
+                summary.mean,
+                summary.low,
+                summary.high,
+                summary.sd,
+                summary.least,
+                summary.most,
+                summary.seeds,
+            )
             for name in labels
-            for one in found.summaries
-            if one.measure == name
+            for summary in found.summaries
+            if summary.measure == name
         ),
-    )  # fmt: skip
+    )
     charts = [errors_by_day_chart(found, metric)] if found.days else []
-    known = {one.measure for one in found.summaries} & set(_DRAWN)
-    charts += [seeds_chart(found, one) for one in MEASURES if one.name in known]
+    known = {summary.measure for summary in found.summaries} & set(_DRAWN)
+    charts += [seeds_chart(found, measure) for measure in MEASURES if measure.name in known]
     sections = [Section("Outcomes over the seeds", _MEANING, (summaries,), tuple(charts))]
     if found.differences:
         differences = Table(
             "Paired differences",
             ("outcome", "mechanism", "less", "mean", "low", "high", "p", "difference"),
             tuple(
-                (labels[one.measure], one.second, one.first, one.mean, one.low, one.high, one.p,
-                 "shown" if one.shown else "not shown")
-                for one in found.differences
+                (
+                    labels[difference.measure],
+                    difference.second,
+                    difference.first,
+                    difference.mean,
+                    difference.low,
+                    difference.high,
+                    difference.p,
+                    "shown" if difference.shown else "not shown",
+                )
+                for difference in found.differences
             ),
-        )  # fmt: skip
+        )
         text = (
             f"The same seed gives the same rows, teams and random numbers under each mechanism, so "
             f"the differences are paired by seed. The test is a paired t test, for yes or no an "

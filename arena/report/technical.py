@@ -60,7 +60,8 @@ def software_section(manager: PluginManager) -> Section:
         "Plugins",
         ("plugin", "version", "from", "loaded"),
         tuple(
-            (one.name, one.version, one.origin, not one.failed_to_load) for one in manager.plugins
+            (plugin.name, plugin.version, plugin.origin, not plugin.failed_to_load)
+            for plugin in manager.plugins
         ),
     )
     failures = "\n\n".join(str(failure) for failure in manager.failures)

@@ -34,17 +34,17 @@ def as_markdown(result: ScoreResult) -> str:
     if not columns:
         return f"No {result.words.submission} could be ranked.\n"
     cells = [
-        [one.title, *(_MARKDOWN.sub(r"\\\1", printable(cell)) for cell in one.cells)]
-        for one in columns
+        [column.title, *(_MARKDOWN.sub(r"\\\1", printable(cell)) for cell in column.cells)]
+        for column in columns
     ]
     widths = [max(map(len, own)) for own in cells]
     rule = [
-        "-" * width if _is_left(one) else "-" * (width - 1) + ":"
-        for one, width in zip(columns, widths, strict=True)
+        "-" * width if _is_left(column) else "-" * (width - 1) + ":"
+        for column, width in zip(columns, widths, strict=True)
     ]
     padded = [
-        [cell.ljust(width) if _is_left(one) else cell.rjust(width) for cell in own]
-        for one, own, width in zip(columns, cells, widths, strict=True)
+        [cell.ljust(width) if _is_left(column) else cell.rjust(width) for cell in own]
+        for column, own, width in zip(columns, cells, widths, strict=True)
     ]
     lines = [list(line) for line in zip(*padded, strict=True)]
     return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], rule, *lines[1:]])
@@ -58,11 +58,11 @@ def as_latex(result: ScoreResult) -> str:
         return f"% No {result.words.submission} could be ranked.\n"
     lines = [
         f"% {_plain(board.caption)}",
-        rf"\begin{{tabular}}{{{''.join('l' if _is_left(one) else 'r' for one in columns)}}}",
+        rf"\begin{{tabular}}{{{''.join('l' if _is_left(column) else 'r' for column in columns)}}}",
         r"\toprule",
-        _latex_line([one.title for one in columns]),
+        _latex_line([column.title for column in columns]),
         r"\midrule",
-        *(_latex_line([_range(one, at) for one in columns]) for at in range(board.n_rows)),
+        *(_latex_line([_range(column, at) for column in columns]) for at in range(board.n_rows)),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -75,9 +75,9 @@ def as_html(result: ScoreResult) -> str:
     columns = _chosen(board, result.words)
     if not columns:
         return f"<p>No {result.words.submission} could be ranked.</p>"
-    head = "".join(f'<th style="{_side(one)}">{_html(one.title)}</th>' for one in columns)
+    head = "".join(f'<th style="{_side(column)}">{_html(column.title)}</th>' for column in columns)
     rows = "".join(
-        f"<tr>{''.join(_html_cell(one, at) for one in columns)}</tr>"
+        f"<tr>{''.join(_html_cell(column, at) for column in columns)}</tr>"
         for at in range(min(board.n_rows, _HTML_ROWS))
     )
     hidden = board.n_rows - _HTML_ROWS

@@ -101,7 +101,7 @@ def combine(parts: Sequence[CaseScores]) -> CaseScores:
         ("greater_is_better", "directions"),
         ("value_range", "ranges"),
     ):
-        stated = {getattr(one, name) for one in parts}
+        stated = {getattr(part, name) for part in parts}
         if len(stated) > 1:
             listed = ", ".join(sorted(map(str, stated)))
             raise InputError(
@@ -110,7 +110,7 @@ def combine(parts: Sequence[CaseScores]) -> CaseScores:
             )
     columns: dict[str, Any] = {}
     for name in ("algorithms", "cases", "tasks", "clusters", "moments", "repeats"):
-        given = [getattr(one, name) for one in parts]
+        given = [getattr(part, name) for part in parts]
         if any(one is None for one in given):
             if any(one is not None for one in given):
                 raise InputError(f"Only some of the files have {name}: add them to all, or none.")
@@ -124,9 +124,9 @@ def combine(parts: Sequence[CaseScores]) -> CaseScores:
     return replace(
         first,
         **columns,
-        values=np.concatenate([one.values for one in parts]),
-        notes=tuple(dict.fromkeys(note for one in parts for note in one.notes)),
-        kind=first.kind if all(one.kind == first.kind for one in parts) else "cases",
+        values=np.concatenate([part.values for part in parts]),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        kind=first.kind if all(part.kind == first.kind for part in parts) else "cases",
     )
 
 

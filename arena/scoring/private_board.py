@@ -501,7 +501,7 @@ def _rank_sets(
         If the ranker fails, or its sets do not fit the study.
     """
     rankers = manager.rankers
-    if not len(rankers) and not any(one.failed_to_load for one in manager.plugins):
+    if not len(rankers) and not any(plugin.failed_to_load for plugin in manager.plugins):
         return None
     chosen = rankers.resolve(ranker)
     progress.start("Ranking", 1)

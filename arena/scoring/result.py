@@ -155,8 +155,12 @@ class ScoreResult:
             "best_score_corrected": self.best_score_corrected,
             "rejected": [rejected_document(file) for file in self.rejected],
             "findings": [
-                {"analysis": one.analysis, "verdict": one.verdict, "document": one.document}
-                for one in self.findings
+                {
+                    "analysis": finding.analysis,
+                    "verdict": finding.verdict,
+                    "document": finding.document,
+                }
+                for finding in self.findings
             ],
             "baseline": self.baseline,
             **({"unranked": list(self.unranked)} if self.unranked else {}),

@@ -281,7 +281,7 @@ def _similar(
 ) -> tuple[SimilarSubmissions, ...]:
     if len(records) < 2:
         return ()
-    numbers, teams = zip(*((one.submission, one.team) for one in records), strict=True)
+    numbers, teams = zip(*((record.submission, record.team) for record in records), strict=True)
     return similar_submissions(store.predictions(numbers), numbers, teams, solution.kind)
 
 

@@ -88,9 +88,9 @@ def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -
 
         return read_whole_solution(path, MAX_SOLUTION_BYTES)
     solution = _read_as(metric, path, columns)
-    found = first_of_each_kind(_faults_of_truth(metric, solution))
-    if found:
-        lines = "\n".join(f"  {line}" for line in fault_lines(found))
+    faults = first_of_each_kind(_faults_of_truth(metric, solution))
+    if faults:
+        lines = "\n".join(f"  {line}" for line in fault_lines(faults))
         raise InputError(f"{metric.name} cannot use this solution:\n{lines}")
     return solution
 

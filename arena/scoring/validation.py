@@ -43,8 +43,10 @@ def validate(
     manager = manager or PluginManager()
     resolved = manager.metrics.resolve(metric)
     named: dict[str, Any] = {"id": id, "target": target, "usage": usage, "positive": positive}
-    said = given_columns(**{name: value for name, value in named.items() if value is not None})
-    columns = columns or said
+    solution_columns = given_columns(
+        **{name: value for name, value in named.items() if value is not None}
+    )
+    columns = columns or solution_columns
     truth = read_truth(solution_source(solution), resolved, columns)
     files = submission_files(submissions, truth)
     accepted, rejected = [], []

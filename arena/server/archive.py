@@ -92,12 +92,12 @@ def _pages(
         pages.append(("rules", "Rules", rules))
     tabs = [(name, title) for name, title, _text in pages]
     tabs[1:1] = [("result", "Final result"), ("board", "Public board")]
-    names = {one.name for one in shared.images}
+    names = {image.name for image in shared.images}
     common: dict[str, Any] = {
         "facts": facts,
         "limits": facts.server,
         "tabs": tabs,
-        "logo": next((one for one in LOGOS if one in names), None),
+        "logo": next((logo for logo in LOGOS if logo in names), None),
         "footer": None if footer is None else markdown(footer, below=2, addresses=_ADDRESSES),
         "share": share_of_rows(facts.public_rows, facts.rows),
         "files": shared.files,
@@ -126,8 +126,8 @@ def _citation(facts: CompetitionFacts) -> str:
         f"title: {json.dumps(facts.title or facts.name, ensure_ascii=False)}",
         "authors:",
         *(
-            f"  - name: {json.dumps(one, ensure_ascii=False)}"
-            for one in facts.server.organisers or ("The organisers",)
+            f"  - name: {json.dumps(organiser, ensure_ascii=False)}"
+            for organiser in facts.server.organisers or ("The organisers",)
         ),
     ]
     if facts.server.url:

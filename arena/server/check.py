@@ -112,7 +112,7 @@ def _of_provider(server: ServerSection) -> Iterator[str]:
 def _of_inputs(folder: Path, settings: Settings) -> Iterator[str]:
     """Yield the folders of inputs that are missing, of any phase."""
     sections = settings.programs_of_phases.values()
-    for name in sorted({name for one in sections for name in (one.inputs, one.sample)}):
+    for name in sorted({name for section in sections for name in (section.inputs, section.sample)}):
         if not (folder / name).is_dir():
             yield f"There is no folder {folder / name} with inputs of programs: create it."
 

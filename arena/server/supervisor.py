@@ -263,37 +263,37 @@ class Supervisor:
     def _planned(self, stack: contextlib.ExitStack) -> Iterator[_Child]:
         root = str(self.layout.root)
         if self.with_scorers:
-            for one in self.competitions:
+            for competition in self.competitions:
                 arguments: dict[str, Any] = {
-                    "folder": str(one.folder.absolute()),
-                    "name": one.name,
+                    "folder": str(competition.folder.absolute()),
+                    "name": competition.name,
                     "root": root,
                     "checker": self.checker_user is not None,
                 }
                 owner = None
                 if self.web_user is not None:
-                    owner = _owner_of(one.folder)
+                    owner = _owner_of(competition.folder)
                 if self.checker_user is not None:
-                    path = self.layout.checker(one.name)
+                    path = self.layout.checker(competition.name)
                     socket_of = stack.enter_context(
                         listen(path, None if owner is None else owner.uid)
                     )
                     yield _Child(
                         "checker",
-                        one.name,
+                        competition.name,
                         {"socket": socket_of.fileno()},
                         descriptors=(socket_of.fileno(),),
                         user=self.checker_user,
                     )
                 yield _Child(
                     "scorer",
-                    one.name,
+                    competition.name,
                     arguments,
                     user=owner,
                     group=None if self.web_user is None else self.web_user.gid,
                 )
         if self.socket is not None:
-            names = [one.name for one in self.competitions]
+            names = [competition.name for competition in self.competitions]
             listening = self.socket.fileno()
             for served in self.competitions:
                 if served.sandbox:

@@ -331,29 +331,32 @@ def unit_files(
         "megabytes": -(-max_bytes // 10**6) + 1,
         "safe": _SAFE,
         "first": competitions[0].folder,
-        "names": ",".join(one.name for one in competitions),
-        "folders": " ".join(str(one.folder) for one in competitions),
-        "runners": _RUNNER_SETUP if any(one.sandbox for one in competitions) else "",
+        "names": ",".join(competition.name for competition in competitions),
+        "folders": " ".join(str(competition.folder) for competition in competitions),
+        "runners": _RUNNER_SETUP
+        if any(competition.sandbox for competition in competitions)
+        else "",
         "enabled": " ".join(
-            f"arena-checker-{one.name}.socket arena-scorer-{one.name}" for one in competitions
+            f"arena-checker-{competition.name}.socket arena-scorer-{competition.name}"
+            for competition in competitions
         ),
     }
     files: dict[str, str] = {}
     services = ""
-    for one in competitions:
-        fields = values | {"folder": one.folder, "name": one.name}
+    for competition in competitions:
+        fields = values | {"folder": competition.folder, "name": competition.name}
         services += _COMPOSE_COMPETITION.format_map(fields)
         files |= {
-            f"arena-scorer-{one.name}.service": _SCORER.format_map(fields),
-            f"arena-checker-{one.name}.socket": _CHECKER_SOCKET.format_map(fields),
-            f"arena-checker-{one.name}.service": _CHECKER.format_map(fields),
+            f"arena-scorer-{competition.name}.service": _SCORER.format_map(fields),
+            f"arena-checker-{competition.name}.socket": _CHECKER_SOCKET.format_map(fields),
+            f"arena-checker-{competition.name}.service": _CHECKER.format_map(fields),
         }
-        if one.sandbox:
-            fields["sandbox"] = shlex.quote(one.sandbox)
+        if competition.sandbox:
+            fields["sandbox"] = shlex.quote(competition.sandbox)
             # newuidmap, which gives podman its subordinate users, runs as root.
-            is_podman = one.sandbox.startswith("podman")
+            is_podman = competition.sandbox.startswith("podman")
             fields["no_new_privileges"] = "false" if is_podman else "true"
-            files[f"arena-runner-{one.name}.service"] = _RUNNER.format_map(fields)
+            files[f"arena-runner-{competition.name}.service"] = _RUNNER.format_map(fields)
     values["competitions"] = services
     common = {
         "setup.sh": _SETUP,

@@ -180,9 +180,11 @@ def select_standings(
         Only of submissions that were received until then, which reads all releases; None: of all.
     """
     standings = _best_releases(cursor, epoch, phase, greater_is_better=greater_is_better)
-    kept = [one for one in standings if until is None and one.submission not in excluded]
+    kept = [
+        standing for standing in standings if until is None and standing.submission not in excluded
+    ]
     counted = {one.team for one in kept}
-    again = [one.team for one in standings if one.team not in counted]
+    again = [standing.team for standing in standings if standing.team not in counted]
     if again:
         rows = cursor.execute(
             f"""

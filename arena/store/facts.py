@@ -71,7 +71,11 @@ class Facts:
         self.meta |= others.meta
         self.solutions |= others.solutions
         self.submissions |= others.submissions
-        self.predictions |= {one: None for one in others.predictions if one not in self.predictions}
+        self.predictions |= {
+            prediction: None
+            for prediction in others.predictions
+            if prediction not in self.predictions
+        }
         self.releases |= others.releases
         self.results |= others.results
         for revision, numbers in others.scores.items():
@@ -96,7 +100,9 @@ class Facts:
         }
         digests: dict[str, Any] = {
             "meta": {name: meta_digest(cursor, key, name) for name in self.meta},
-            "solutions": {str(one): solution_facts(cursor, key, one) for one in self.solutions},
+            "solutions": {
+                str(solution): solution_facts(cursor, key, solution) for solution in self.solutions
+            },
             **{
                 name: [numbers_text(numbers), _digest_of_rows(cursor, key, name, numbers)]
                 for name, numbers in rows.items()

@@ -104,9 +104,9 @@ def holders_differ(cursor: duckdb.DuckDBPyConnection) -> bool:
     query = f"SELECT epoch, position, {_COLUMNS} FROM holders ORDER BY ALL"  # noqa: S608
     stored = cursor.execute(query).fetchall()
     expected = [
-        (epoch, position, one.team, one.state, one.mark, one.submission)
+        (epoch, position, rank.team, rank.state, rank.mark, rank.submission)
         for epoch, ranks in _followed(cursor)
-        for position, one in enumerate(ranks)
+        for position, rank in enumerate(ranks)
     ]
     return stored != expected
 
@@ -129,7 +129,7 @@ def _stored(cursor: duckdb.DuckDBPyConnection, epoch: int) -> list[Holder]:
 
 
 def _insert(cursor: duckdb.DuckDBPyConnection, epoch: int, start: int, ranks: list[Holder]) -> None:
-    columns = {name: [getattr(one, name) for one in ranks] for name in _COLUMNS.split(", ")}
+    columns = {name: [getattr(rank, name) for rank in ranks] for name in _COLUMNS.split(", ")}
     positions = range(start, start + len(ranks))
     table = pa.table({"epoch": [epoch] * len(ranks), "position": positions, **columns})
     cursor.register("incoming_holders", table)

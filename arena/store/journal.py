@@ -131,8 +131,8 @@ class Journal:
         """
         names = JournalEntry.__slots__
         lines = [
-            _checked({name: _shortened(name, getattr(one, name)) for name in names})
-            for one in records
+            _checked({name: _shortened(name, getattr(record, name)) for name in names})
+            for record in records
         ]
         lines += [_checked({"event": event.sequence, "hash": event.hash}) for event in events[-1:]]
         if lines:
@@ -349,7 +349,7 @@ def _is_event(fields: Mapping[str, Any]) -> bool:
 
 def _is_submission(fields: Mapping[str, Any]) -> bool:
     texts = (value for name, value in fields.items() if name != "submission")
-    return _is_number(fields["submission"]) and all(isinstance(one, str) for one in texts)
+    return _is_number(fields["submission"]) and all(isinstance(text, str) for text in texts)
 
 
 def _is_scoring(fields: Any) -> bool:

@@ -248,7 +248,7 @@ def upsert_scores(
     cursor: duckdb.DuckDBPyConnection, revision: int, scores: Sequence[ScoreRecord]
 ) -> None:
     """Store scores of different submissions, replacing their scores in the revision."""
-    columns = [[getattr(one, name) for one in scores] for name in ScoreRecord.__slots__]
+    columns = [[getattr(score, name) for score in scores] for name in ScoreRecord.__slots__]
     query = "SELECT 1 FROM scores WHERE revision = ? AND submission IN (SELECT unnest(?)) LIMIT 1"
     stored = cursor.execute(query, [revision, columns[0]]).fetchall()
     # Of new rows DuckDB need not look for the old ones, which takes longer.

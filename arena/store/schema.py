@@ -171,5 +171,5 @@ def _made_by(statements: str) -> tuple[dict[str, str], ...]:
     """Return the definitions, by name, that each query of ``_MADE`` gives for new tables."""
     with duckdb.connect() as empty:
         empty.execute(statements)
-        made = Catalog(empty)
-        return tuple(dict(made._rows(query)) for query in _MADE.values())
+        catalog = Catalog(empty)
+        return tuple(dict(catalog._rows(query)) for query in _MADE.values())

@@ -223,10 +223,10 @@ class Store:
         if number in self._solutions:
             return self._solutions[number].outline()
         with self._database.reading() as cursor:
-            found = select_outline(cursor, number)
-        if found is None:
+            solution_outline = select_outline(cursor, number)
+        if solution_outline is None:
             raise no_solution(self.path)
-        return found
+        return solution_outline
 
     def latest_solution(self) -> int:
         """Return the number of the latest solution; 0 if there is none."""
@@ -299,8 +299,11 @@ class Store:
         if any(event.payload.get("attempt") == scoring.attempt for event in ended):
             return None
         when = datetime.fromisoformat(scoring.received)
-        for one in self.submissions(scoring.team):
-            if (one.sha256, datetime.fromisoformat(one.received)) == (scoring.sha256, when):
+        for submission in self.submissions(scoring.team):
+            if (submission.sha256, datetime.fromisoformat(submission.received)) == (
+                scoring.sha256,
+                when,
+            ):
                 return None
         return scoring
 
@@ -401,7 +404,7 @@ class Store:
         """
         with self._database.reading() as cursor:
             digests = select_prediction_digests(cursor)
-        return first_positions(digests.get(one, one) for one in submissions)
+        return first_positions(digests.get(submission, submission) for submission in submissions)
 
     def reading_once(self) -> contextlib.AbstractContextManager[None]:
         """Return a context in which predictions are read that are not read again soon.

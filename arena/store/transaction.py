@@ -232,7 +232,7 @@ class Transaction:
         """Store the scores of many submissions at once, as for a rescore."""
         upsert_scores(self._cursor, revision, scores)
         own = self._facts.scores.setdefault(revision, set())
-        own.update(one.submission for one in scores)
+        own.update(score.submission for score in scores)
 
     def add_result(self, document: Mapping[str, Any], time: datetime | None = None) -> int:
         """Append a private board that is published, and return its version."""

@@ -82,8 +82,8 @@ def competitor_problem(
     """
     metric = ShareRight() if metric is None else metric
     n_rows = n_rows if truth is None else len(truth)
-    drawn = problem_for(metric, n_rows, 1)
-    truth = drawn.truth if truth is None else truth
+    metric_problem = problem_for(metric, n_rows, 1)
+    truth = metric_problem.truth if truth is None else truth
     public = np.sort(np.random.default_rng(1).permutation(n_rows)[: n_rows // 2])
     numeric = metric.prediction is PredictionKind.VALUE
     problem = CompetitorProblem(
@@ -93,14 +93,14 @@ def competitor_problem(
             n_public=len(public),
             n_classes=None if numeric else 2,
             submissions=submissions,
-            baseline=drawn.predictions[0],
+            baseline=metric_problem.predictions[0],
             training=training,
             test=test,
         ),
         truth,
         public,
     )
-    shown = problem.score(drawn.predictions[0])
+    shown = problem.score(metric_problem.predictions[0])
     return replace(problem, participation=replace(problem.participation, baseline_score=shown))
 
 

@@ -50,8 +50,8 @@ class Tabular:
         import pandas as pd
 
         values = self._values()
-        frame = pd.DataFrame({name: one for name, one in values.items() if np.ndim(one) == 1})
-        frame.attrs = {name: one for name, one in values.items() if np.ndim(one) == 0}
+        frame = pd.DataFrame({name: value for name, value in values.items() if np.ndim(value) == 1})
+        frame.attrs = {name: value for name, value in values.items() if np.ndim(value) == 0}
         return frame
 
     def _values(self) -> dict[str, Any]:

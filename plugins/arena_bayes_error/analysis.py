@@ -32,12 +32,14 @@ class BayesError:
 
     def run(self, study: Study, rng: np.random.Generator) -> Finding:
         """Return the finding; ``details`` is a :class:`~arena_bayes_error.study.BoardFloor`."""
-        found = floor_of_study(study, rng)
-        if found is None:
+        board_floor = floor_of_study(study, rng)
+        if board_floor is None:
             raise UsageError("The solution has no soft labels: name their columns in soft_labels.")
-        tables = () if found.errors is None else (_table(study, found.errors),)
-        document = _rounded(as_json(_document(study, found)))
-        return Finding(self.name, _verdict(study, found), document, tables=tables, details=found)
+        tables = () if board_floor.errors is None else (_table(study, board_floor.errors),)
+        document = _rounded(as_json(_document(study, board_floor)))
+        return Finding(
+            self.name, _verdict(study, board_floor), document, tables=tables, details=board_floor
+        )
 
 
 def _verdict(study: Study, found: BoardFloor) -> str:

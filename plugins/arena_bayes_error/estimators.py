@@ -90,7 +90,7 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
         hint = "A soft label is the probability of the positive class."
         check_unit(array, "soft label", hint, name)
         top = 0.5
-    found = mean_of_rows(
+    estimate = mean_of_rows(
         lambda rows: row_floor(array[rows]),
         len(array),
         top,
@@ -99,7 +99,11 @@ def from_soft_labels(labels: npt.ArrayLike, **options: Unpack[Options]) -> Bayes
         bias_bound=UNBIASED,
         **options,
     )
-    return found if found.estimate else replace(found, assumptions=(*found.assumptions, _CERTAIN))
+    return (
+        estimate
+        if estimate.estimate
+        else replace(estimate, assumptions=(*estimate.assumptions, _CERTAIN))
+    )
 
 
 def row_floor(labels: npt.NDArray[Any]) -> FloatArray:
@@ -219,18 +223,18 @@ def from_hard_labels(
     array = two_valued(labels, "hard labels")
     positive = _signs_of(signs, len(array))
     given = ("Each label was drawn with the true probabilities of its row.",)
-    found = _signed(array, positive, "hard", given, options)
+    estimate = _signed(array, positive, "hard", given, options)
     wrong = int((array != positive).sum())
     if wrong == 0:
         note = (
             "No label differs from its sign label: if the sign labels are the observed labels, "
             "this estimate is meaningless."
         )
-        found = replace(found, assumptions=(*found.assumptions, note))
-    if found.n_clusters is not None:
-        return found
-    interval = binomtest(wrong, len(array)).proportion_ci(found.level, method="wilson")
-    return replace(found, wilson_interval=(float(interval.low), float(interval.high)))
+        estimate = replace(estimate, assumptions=(*estimate.assumptions, note))
+    if estimate.n_clusters is not None:
+        return estimate
+    interval = binomtest(wrong, len(array)).proportion_ci(estimate.level, method="wilson")
+    return replace(estimate, wilson_interval=(float(interval.low), float(interval.high)))
 
 
 def _signs_of(signs: npt.ArrayLike, n: int) -> npt.NDArray[np.bool_]:
@@ -247,7 +251,7 @@ def _signed(
     assumptions: tuple[str, ...],
     options: Options,
 ) -> BayesErrorEstimate:
-    found = mean_of_rows(
+    estimate = mean_of_rows(
         lambda rows: np.abs(positive[rows] - np.asarray(labels[rows], dtype=np.float64)),
         len(labels),
         1.0,
@@ -256,9 +260,9 @@ def _signed(
         bias_bound=UNBIASED,
         **options,
     )
-    if found.estimate <= 0.5:
-        return found
-    return replace(found, assumptions=(*found.assumptions, CONTRADICTED))
+    if estimate.estimate <= 0.5:
+        return estimate
+    return replace(estimate, assumptions=(*estimate.assumptions, CONTRADICTED))
 
 
 def refuse_single_labels() -> InputError:

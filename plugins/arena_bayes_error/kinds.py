@@ -139,12 +139,12 @@ def _soft(request: FloorRequest) -> Parsed:
 
 
 def _estimate_soft(parsed: Parsed, settings: FloorSettings) -> LabelAnswer:
-    found = from_soft_labels(*parsed.values, **settings)
+    estimate = from_soft_labels(*parsed.values, **settings)
     clusters = settings.get("clusters")
     floors = tuple(
         best_score(metric, parsed.values[0], clusters=clusters) for metric in parsed.metrics
     )
-    return LabelAnswer("soft", found, parsed.positive, metric_floors=floors)
+    return LabelAnswer("soft", estimate, parsed.positive, metric_floors=floors)
 
 
 def _uncertainty(request: FloorRequest) -> Parsed:

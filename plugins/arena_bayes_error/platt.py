@@ -87,7 +87,7 @@ def from_scores(
     fit = fit_platt(array, positive, **options)
     options = options.copy()
     rng = options.setdefault("rng", np.random.default_rng(0))
-    found = mean_of_rows(
+    estimate = mean_of_rows(
         lambda rows: row_floor(fit.probabilities[rows]),
         len(array),
         0.5,
@@ -103,7 +103,7 @@ def from_scores(
     )
     codes = group_codes(options.get("clusters"), len(array))
     floors = _refitted(array, positive, options.get("resamples", 1_000), rng, codes)
-    return replace(found, refit_interval=percentile_interval(floors, found.level)), fit
+    return replace(estimate, refit_interval=percentile_interval(floors, estimate.level)), fit
 
 
 def fit_platt(

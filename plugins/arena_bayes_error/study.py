@@ -198,7 +198,7 @@ def _headroom(
                 del chosen_on
 
     draws = Draws.of(m, score_under, parts(), packed=at_once < resamples)
-    found = corrected_best_on(
+    corrected_best = corrected_best_on(
         errors_of_means(above, (0.0, 1.0), study.clusters),
         resampled,
         draws,
@@ -206,4 +206,4 @@ def _headroom(
         level=study.level,
     )
     # No row is below the floor; values below 0 are rounding errors.
-    return replace(found, estimate=float(np.maximum(found.estimate, 0.0)) + 0.0)
+    return replace(corrected_best, estimate=float(np.maximum(corrected_best.estimate, 0.0)) + 0.0)

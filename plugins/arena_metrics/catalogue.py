@@ -103,4 +103,4 @@ def all_metrics() -> tuple[Metric | MetricFamily, ...]:
     >>> [metric.name for metric in all_metrics() if hasattr(metric, "name")][:3]
     ['accuracy', 'balanced_accuracy', 'f1']
     """
-    return tuple(one.load() for one in METRICS)
+    return tuple(metric.load() for metric in METRICS)

@@ -57,7 +57,9 @@ class _Columns:
             for form in forms:
                 if set(form) <= set(plain):
                     box = tuple(plain.index(name) for name in form)
-                    label = next((plain.index(one) for one in _CLASSES if one in plain), None)
+                    label = next(
+                        (plain.index(class_) for class_ in _CLASSES if class_ in plain), None
+                    )
                     score = next((plain.index(one) for one in _SCORES if one in plain), None)
                     if with_score and score is None:
                         break
@@ -301,13 +303,13 @@ class _Matched:
 
     def __call__(self, weight: npt.NDArray[Any]) -> float:
         values = []
-        for one in self.classes:
-            total = int((one.boxes * weight).sum())
+        for class_ in self.classes:
+            total = int((class_.boxes * weight).sum())
             if not total:
                 continue
             found, tried = (
-                np.cumsum(np.repeat(which, weight[one.image], axis=1), axis=1)
-                for which in (one.correct, one.counted)
+                np.cumsum(np.repeat(which, weight[class_.image], axis=1), axis=1)
+                for which in (class_.correct, class_.counted)
             )
             recall = found / total
             precision = found / np.maximum(tried, 1)
@@ -362,7 +364,9 @@ def _match(boxes: _Boxes, sent: _Boxes, n: int, thresholds: FloatArray) -> list[
         run.evaluate()
     found = []
     for start in range(0, len(run.evalImgs), n):
-        images = [(at, one) for at, one in enumerate(run.evalImgs[start : start + n]) if one]
+        images = [
+            (at, evalImg) for at, evalImg in enumerate(run.evalImgs[start : start + n]) if evalImg
+        ]
         scores = np.concatenate([one["dtScores"] for _, one in images] or [np.zeros(0)])
         order = np.argsort(-scores, kind="mergesort")
         sizes = [len(one["dtScores"]) for _, one in images]

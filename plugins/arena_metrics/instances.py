@@ -171,7 +171,10 @@ class _InstanceMetric(MetricOfSums):
         truth, predictions = truth.reshape(n, -1), predictions.reshape(m, n, -1)
         columns = self._columns or _Columns.of(self.name, [""] * truth.shape[1])
         true = [_Objects.of(cells, columns) for cells in truth.tolist()]
-        sent = [[_Objects.of(cells, columns) for cells in one] for one in predictions.tolist()]
+        sent = [
+            [_Objects.of(cells, columns) for cells in prediction]
+            for prediction in predictions.tolist()
+        ]
         labels = {label for one in (true, *sent) for objects in one for label in objects.labels}
         codes = {label: code for code, label in enumerate(sorted(labels) or [""])}
         counts = np.zeros((m, n, len(codes), _COUNTS))

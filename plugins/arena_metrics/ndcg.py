@@ -147,7 +147,9 @@ class NdcgAtK:
         relevance = np.asarray(truth, dtype=np.float64)
         gains = relevance if self.gain == "linear" else np.exp2(relevance) - 1.0
         ideal = groups.discounted(gains, gains, self.k)
-        found = np.stack([groups.discounted(gains, one, self.k) for one in predictions])
+        found = np.stack(
+            [groups.discounted(gains, prediction, self.k) for prediction in predictions]
+        )
         return np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
 
 

@@ -101,12 +101,12 @@ class RocAuc:
         parts = self._one_against_rest(truth, predictions)
         if len(parts) == 1:
             ((positive, scores),) = parts
-            return as_matrix([_area_and_influence(positive, one)[1] for one in scores])
+            return as_matrix([_area_and_influence(positive, score)[1] for score in scores])
         shares = self._shares(np.array([positive.mean() for positive, _ in parts]))
         values = np.zeros((len(predictions), len(truth)))
         for (positive, scores), share in zip(parts, shares, strict=True):
-            for j, one in enumerate(scores):
-                area, influence = _area_and_influence(positive, one)
+            for j, score in enumerate(scores):
+                area, influence = _area_and_influence(positive, score)
                 influence *= share
                 values[j] += influence
                 if self.average == "weighted":

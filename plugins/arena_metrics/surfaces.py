@@ -69,7 +69,7 @@ def _decoded(cell: str, shape: tuple[int, ...]) -> Mask:
     """Return the mask of a run-length encoding, whose first axis varies fastest."""
     flat = np.zeros(int(np.prod(shape)), dtype=np.bool_)
     numbers = [int(one) for one in cell.split()] if cell.strip() != "-1" else []
-    if len(numbers) % 2 or any(one < 1 for one in numbers):
+    if len(numbers) % 2 or any(number < 1 for number in numbers):
         raise MetricError("A mask is not a run-length encoding: write 'start length …'.")
     for start, length in zip(numbers[::2], numbers[1::2], strict=True):
         if start + length - 1 > len(flat):
@@ -87,13 +87,13 @@ class _Images:
 
     @classmethod
     def of(cls, name: str, extra: Mapping[str, FloatArray]) -> _Images:
-        missing = [one for one in SHAPE_COLUMNS[:2] if one not in extra]
+        missing = [shape_column for shape_column in SHAPE_COLUMNS[:2] if shape_column not in extra]
         if missing:
             raise MetricError(
                 f"{name} needs the size of each image: the solution has no column {missing[0]}. "
                 f"arena masks writes it, and a folder of mask files has it."
             )
-        axes = [at for at, one in enumerate(SHAPE_COLUMNS) if one in extra]
+        axes = [at for at, shape_column in enumerate(SHAPE_COLUMNS) if shape_column in extra]
         sizes = np.column_stack([extra[SHAPE_COLUMNS[at]] for at in axes])
         ones = np.ones(len(sizes))
         steps = np.column_stack([extra.get(SPACING_COLUMNS[at], ones) for at in axes])

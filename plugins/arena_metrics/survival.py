@@ -136,7 +136,7 @@ class ConcordanceIndex:
     ) -> FloatArray:
         """Return ``(m, n)`` influence values; NaN without comparable pairs."""
         pairs = _Pairs(truth, self._events(len(truth)))
-        return np.stack([pairs.influence(self._risks(one)) for one in predictions])
+        return np.stack([pairs.influence(self._risks(prediction)) for prediction in predictions])
 
     def _risks(self, prediction: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return prediction if self.predicts == "risk" else -prediction

@@ -215,8 +215,10 @@ def _auc_maximum(
     if len(values) not in (1, size):
         raise UsageError(f"There are {len(values):,} AUCs for {size:,} classifiers.")
     values = np.broadcast_to(values, size).copy()
-    drawn = auc_maximum(values, positives, negatives, rng, rho=rho**2, repetitions=repetitions)
-    return drawn, size
+    drawn_maximum = auc_maximum(
+        values, positives, negatives, rng, rho=rho**2, repetitions=repetitions
+    )
+    return drawn_maximum, size
 
 
 def _theta(theta: float | None, uniform: tuple[float, float] | None, file: Path | None) -> Any:
@@ -357,7 +359,7 @@ def _of_board(
     from arena_sota.board_file import exact_scores, read_scores
     from arena_sota.estimate import estimate_sota
 
-    shown = read_scores(board, **source)
+    shown_scores = read_scores(board, **source)
     needed = ("rows",) if metric == "accuracy" else ("positives", "negatives")
     missing = [f"--{name}" for name in needed if sizes[name] is None]
     if missing:
@@ -368,23 +370,25 @@ def _of_board(
     if min(numbers) < 1:
         raise UsageError("The numbers of rows must be at least 1.")
     if metric == "accuracy":
-        scores, notes = exact_scores(shown, numbers[0], "rows")
+        scores, notes = exact_scores(shown_scores, numbers[0], "rows")
         used = 0.6 if rho is None else rho
-        found = estimate_sota(scores, numbers[0], int(sizes["classes"] or 2), rho0=used, **choices)
+        sota_estimate = estimate_sota(
+            scores, numbers[0], int(sizes["classes"] or 2), rho0=used, **choices
+        )
     else:
         if choices["method"] == "crop":
             raise UsageError("For roc_auc only --method shrink is available.")
         pairs = numbers[0] * numbers[1]
-        scores, notes = exact_scores(shown, 2 * pairs, "half pairs of rows")
+        scores, notes = exact_scores(shown_scores, 2 * pairs, "half pairs of rows")
         used = 0.0 if rho is None else rho
         kept = {name: choices[name] for name in ("target", "level")}
         with stage("Simulating boards"):
-            found = estimate_auc_sota(
+            sota_estimate = estimate_auc_sota(
                 scores, numbers[0], numbers[1], rng, rho=used**2, repetitions=repetitions, **kept
             )
-    for note in (*shown.notes, *notes):
+    for note in (*shown_scores.notes, *notes):
         say_note(note)
-    return found, used
+    return sota_estimate, used
 
 
 def _of_competition(
@@ -404,12 +408,15 @@ def _of_competition(
         stage("Correcting the best score"),
         open_studies(folder, every=count == "all", wait=wait) as (study,),
     ):
-        found = best_of_study(study, rng, rho0=rho, **choices)
-        if found is None:
+        board_maximum = best_of_study(study, rng, rho0=rho, **choices)
+        if board_maximum is None:
             raise refuse_without_model(study.metric.name)
         best = corrected_best(study, rng)
         corrected = {"estimate": best.estimate, "low": best.low, "high": best.high}
-        return {**board_document(found, study), "corrected_best": corrected}, found.estimate
+        return {
+            **board_document(board_maximum, study),
+            "corrected_best": corrected,
+        }, board_maximum.estimate
 
 
 def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
@@ -505,9 +512,9 @@ def posterior(
     check_level(level)
     if prior is not None and not 0 <= prior[0] < prior[1] <= 1:
         raise UsageError("--prior takes two accuracies A and B with 0 <= A < B <= 1.")
-    shown = read_scores(board, score_column, where, percent=percent)
-    scores, notes = exact_scores(shown, rows, "rows")
-    for note in (*shown.notes, *notes):
+    shown_scores = read_scores(board, score_column, where, percent=percent)
+    scores, notes = exact_scores(shown_scores, rows, "rows")
+    for note in (*shown_scores.notes, *notes):
         say_note(note)
     within = prior or (1 / classes, 1.0)
     found = best_posterior(

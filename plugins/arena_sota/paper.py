@@ -339,18 +339,18 @@ def _real_boards(boards: Path, seed: int, repetitions: int) -> Iterator[Reproduc
         ("mlcontest.csv", "private_score", 27, 2, {}),
     ):
         scores, _ = exact_scores(_column(boards / name, title, **where), rows, "rows")
-        found = estimate_sota(scores, rows, classes)
-        note = f"the best score is {found.observed_maximum:.4f}; {rows} rows assumed"
-        yield Reproduced(name, "best true accuracy", None, found.sota, None, note)
+        sota_estimate = estimate_sota(scores, rows, classes)
+        note = f"the best score is {sota_estimate.observed_maximum:.4f}; {rows} rows assumed"
+        yield Reproduced(name, "best true accuracy", None, sota_estimate.sota, None, note)
     shown = _column(boards / "mlsp-2014-mri.csv", "private_score")
-    found = estimate_auc_sota(
+    sota_estimate = estimate_auc_sota(
         shown.values, 39, 80, np.random.default_rng(seed), repetitions=repetitions
     )
     note = (
-        f"the best score is {found.observed_maximum:.4f}; simulation error "
-        f"{found.simulation_error:.2g}; 39 positive and 80 negative rows assumed"
+        f"the best score is {sota_estimate.observed_maximum:.4f}; simulation error "
+        f"{sota_estimate.simulation_error:.2g}; 39 positive and 80 negative rows assumed"
     )
-    yield Reproduced("mlsp-2014-mri.csv", "best true AUC", None, found.sota, None, note)
+    yield Reproduced("mlsp-2014-mri.csv", "best true AUC", None, sota_estimate.sota, None, note)
 
 
 def _column(path: Path, name: str, **where: str) -> ShownScores:

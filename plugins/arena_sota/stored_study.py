@@ -81,7 +81,7 @@ def _study(state: CompetitionState, records: Sequence[SubmissionRecord], split: 
     ids = [record.submission for record in records]
     metric = bind(state.metric, state.solution, mask)
     predictions = state.store.predictions(ids, rows=mask)
-    drawn = draw_resamples(
+    resamples = draw_resamples(
         len(rows.truth),
         state.settings.analysis.resamples,
         analysis_seed(state.seed),
@@ -94,7 +94,7 @@ def _study(state: CompetitionState, records: Sequence[SubmissionRecord], split: 
         submissions=np.array(ids, dtype=np.intp),
         predictions=predictions,
         scores=full_scores(metric, rows.truth, predictions),
-        resampled=score_under_weights(metric, rows.truth, predictions, drawn.weights),
+        resampled=score_under_weights(metric, rows.truth, predictions, resamples.weights),
         level=state.settings.analysis.level,
         clusters=rows.clusters,
         classes=rows.classes,

@@ -329,13 +329,13 @@ def test_labels_that_are_different_numbers_are_never_merged(tmp_path: Path, text
     labels = ["9007199254740992", "1e400"]
     path = tmp_path / "solution.csv"
     path.write_text("id,y\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)))
-    found: Solution = read_solution(path, kind=PredictionKind.LABEL)
-    assert found.targets[0].classes == tuple(labels)
+    solution: Solution = read_solution(path, kind=PredictionKind.LABEL)
+    assert solution.targets[0].classes == tuple(labels)
     (tmp_path / "team.csv").write_text(f"id,y\n0,{text}\n1,10e399\n")
-    read = read_submission(tmp_path / "team.csv", found)
+    read = read_submission(tmp_path / "team.csv", solution)
     assert [(fault.kind, fault.row) for fault in read.faults] == [("unknown label", 2)]
     (tmp_path / "team.csv").write_text("id,y\n0,9007199254740992.0\n1,10e399\n")
-    read = read_submission(tmp_path / "team.csv", found)
+    read = read_submission(tmp_path / "team.csv", solution)
     assert read.values is not None
     assert read.values.tolist() == [[0], [1]]
 
@@ -346,8 +346,8 @@ def test_the_process_that_read_good_labels_reads_the_next_file(tmp_path: Path) -
 
     path = tmp_path / "solution.csv"
     path.write_text("id,y\n" + "".join(f"{i},{'cat' if i % 2 else 'dog'}\n" for i in range(20)))
-    found: Solution = read_solution(path, kind=PredictionKind.LABEL)
-    read_submission(path, found)
+    solution: Solution = read_solution(path, kind=PredictionKind.LABEL)
+    read_submission(path, solution)
     kept = {worker.process.pid for worker in workers._idle}
-    assert read_submission(path, found).values is not None
+    assert read_submission(path, solution).values is not None
     assert {worker.process.pid for worker in workers._idle} == kept

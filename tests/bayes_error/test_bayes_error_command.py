@@ -83,7 +83,7 @@ def test_kinds(folder):
     )
     assert swapped["estimate"] == pytest.approx(1 - printed["estimate"])
     assert "The signs contradict the labels" in swapped["assumptions"][-1]
-    assert not any("contradict" in one for one in printed["assumptions"])
+    assert not any("contradict" in assumption for assumption in printed["assumptions"])
     scores = ("--kind", "scores", "--column", "c", "--label", "label", "--resamples", 50)
     printed = ask(folder, "all.csv", *scores)
     assert printed["scaling"]["slope"] > 0
@@ -123,7 +123,7 @@ def test_groups_and_other_metrics(folder):
     assert (plain["n_clusters"], printed["n_clusters"]) == (None, 20)
     assert plain["estimate"] == pytest.approx(printed["estimate"])
     assert plain["interval"] != printed["interval"]
-    floors = {one["metric"]: one for one in printed["metric_floors"]}
+    floors = {metric_floor["metric"]: metric_floor for metric_floor in printed["metric_floors"]}
     c = frame["c"]
     assert floors["brier"]["value"] == pytest.approx((c * (1 - c)).mean())
     assert floors["roc_auc"]["standard_error"] is None

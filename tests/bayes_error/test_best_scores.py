@@ -44,10 +44,10 @@ def test_the_best_predictor_is_rarely_flagged():
 @pytest.mark.parametrize("clusters", [None, [0, 0, 1, 1, 2]])
 def test_more_errors_than_rows_that_can_go_wrong_are_not_implausible(clusters):
     floors = np.array([0.0, 0.3, 0.0, 0.5, 0.0])
-    found = check_against_floor([5, 3, 2], floors, clusters=clusters)
-    assert found.p_values == pytest.approx([1.0, 1.0, 1.0])
-    assert (found.p_values <= 1).all()
-    assert not found.flagged.any()
+    floor_check = check_against_floor([5, 3, 2], floors, clusters=clusters)
+    assert floor_check.p_values == pytest.approx([1.0, 1.0, 1.0])
+    assert (floor_check.p_values <= 1).all()
+    assert not floor_check.flagged.any()
 
 
 def test_false_alarms_of_a_whole_board():
@@ -96,25 +96,25 @@ def test_the_bound_for_groups_is_none_below_the_probability(floors, seed):
 @pytest.mark.parametrize("n", [100, 300, 1_000])
 def test_no_probability_is_above_one(n):
     """Rounded, the probabilities of all numbers of errors can sum to more."""
-    found = check_against_floor(np.arange(n + 1), np.full(n, 0.2))
-    assert found.p_values.max() <= 1
-    assert found.p_values[-1] == pytest.approx(1.0)
-    assert (np.diff(found.p_values) >= 0).all()
+    floor_check = check_against_floor(np.arange(n + 1), np.full(n, 0.2))
+    assert floor_check.p_values.max() <= 1
+    assert floor_check.p_values[-1] == pytest.approx(1.0)
+    assert (np.diff(floor_check.p_values) >= 0).all()
 
 
 def test_a_probability_of_exactly_alpha_is_flagged():
-    found = check_against_floor([0], np.array([0.5]), alpha=0.5)
-    assert found.p_values.tolist() == [0.5]
-    assert found.flagged.tolist() == [True]
+    floor_check = check_against_floor([0], np.array([0.5]), alpha=0.5)
+    assert floor_check.p_values.tolist() == [0.5]
+    assert floor_check.flagged.tolist() == [True]
 
 
 def test_who_knows_the_labels_is_flagged():
     floors = np.full(500, 0.1)
-    found = check_against_floor([0, 30, 50, 500], floors)
-    assert found.flagged.tolist() == [True, True, False, False]
-    assert found.adjusted[0] <= found.adjusted[1]
+    floor_check = check_against_floor([0, 30, 50, 500], floors)
+    assert floor_check.flagged.tolist() == [True, True, False, False]
+    assert floor_check.adjusted[0] <= floor_check.adjusted[1]
     assert not check_against_floor([0], np.zeros(10)).flagged.any()
-    assert found.to_frame().shape == (4, 4)
+    assert floor_check.to_frame().shape == (4, 4)
     for alpha in (0.0, 1.0):
         with pytest.raises(UsageError, match="alpha"):
             check_against_floor([0], floors, alpha)
@@ -125,8 +125,8 @@ def test_who_knows_the_labels_is_flagged():
 def test_more_errors_than_uncertain_rows_are_possible():
     """A submission may err on rows whose label is certain; the best predictor never does."""
     floors = np.array([0.5, 0.5, 0.0, 0.0, 0.0])
-    found = check_against_floor([0, 1, 2, 3, 5], floors)
-    assert found.p_values == pytest.approx([0.25, 0.75, 1, 1, 1])
+    floor_check = check_against_floor([0, 1, 2, 3, 5], floors)
+    assert floor_check.p_values == pytest.approx([0.25, 0.75, 1, 1, 1])
     assert check_against_floor([4], np.zeros(5)).p_values.tolist() == [1.0]
 
 
@@ -138,8 +138,8 @@ def test_no_number_of_errors_is_negative_and_there_may_be_none():
 
 
 def test_a_label_at_even_odds_is_the_likelier_one_if_positive():
-    found = check_labels(np.array([1, 0, 1, 0]), np.array([0.5, 0.5, 0.4, 0.6]))
-    assert (found.differing, found.expected) == (3, pytest.approx(1.8))
+    label_check = check_labels(np.array([1, 0, 1, 0]), np.array([0.5, 0.5, 0.4, 0.6]))
+    assert (label_check.differing, label_check.expected) == (3, pytest.approx(1.8))
 
 
 def test_the_bound_for_groups_is_chernoffs_best():
@@ -168,11 +168,11 @@ def test_the_bound_for_groups_is_chernoffs_best():
 
 def test_probabilities_of_groups_are_at_most_1():
     floors = np.array([0.3, 0.2, 0.0, 0.4, 0.1])
-    found = check_against_floor(np.arange(6), floors, clusters=[0, 0, 1, 1, 2])
-    assert (found.p_values <= 1).all()
-    assert found.p_values[-1] == 1
-    assert (np.diff(found.p_values) >= 0).all()
-    assert (found.adjusted <= 1).all()
+    floor_check = check_against_floor(np.arange(6), floors, clusters=[0, 0, 1, 1, 2])
+    assert (floor_check.p_values <= 1).all()
+    assert floor_check.p_values[-1] == 1
+    assert (np.diff(floor_check.p_values) >= 0).all()
+    assert (floor_check.adjusted <= 1).all()
 
 
 @pytest.mark.slow
@@ -297,14 +297,21 @@ def test_cover_hart_encloses_the_truth(neighbours):
     rng = np.random.default_rng(0)
     y = rng.random(3_000) < 0.5
     x = rng.normal(y * 2.0, 1.0)[:, None]
-    found = cover_hart(x, y, neighbours=neighbours)
-    assert found.lower_end < stats.norm.cdf(-1) < found.upper_end
-    assert found.upper - found.lower < 0.15
+    cover_hart_bounds = cover_hart(x, y, neighbours=neighbours)
+    assert cover_hart_bounds.lower_end < stats.norm.cdf(-1) < cover_hart_bounds.upper_end
+    assert cover_hart_bounds.upper - cover_hart_bounds.lower < 0.15
 
 
 def test_no_bound_exceeds_the_error_of_a_guess():
-    found = cover_hart(np.arange(10.0)[:, None], np.arange(10) % 2)  # each has other neighbours
-    assert (found.error, found.upper, found.upper_end, found.lower) == (1, 0.5, 0.5, 0.5)
+    cover_hart_bounds = cover_hart(
+        np.arange(10.0)[:, None], np.arange(10) % 2
+    )  # each has other neighbours
+    assert (
+        cover_hart_bounds.error,
+        cover_hart_bounds.upper,
+        cover_hart_bounds.upper_end,
+        cover_hart_bounds.lower,
+    ) == (1, 0.5, 0.5, 0.5)
     unit = np.column_stack(
         [np.repeat([0.0, 1.0], 50), 1_000 * np.random.default_rng(0).random(100)]
     )

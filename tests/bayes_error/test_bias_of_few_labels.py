@@ -81,9 +81,9 @@ def test_the_dirichlet_correction_is_the_better_one(truth: str, m: int, repetiti
     for _ in range(repetitions):
         p = TRUTHS[truth](rng)
         counts = rng.multinomial(m, p).astype(float)
-        found = from_counts(counts, resamples=2, rng=rng)
+        estimate = from_counts(counts, resamples=2, rng=rng)
         floor = float((1 - p.max(axis=1)).mean())
-        reached = (found.estimate, jackknife(counts), found.corrected)
+        reached = (estimate.estimate, jackknife(counts), estimate.corrected)
         errors.append([one - floor for one in reached])
     plain, other, ours = np.sqrt(np.square(errors).mean(axis=0))
     if m <= 5:

@@ -44,16 +44,16 @@ needs_data = pytest.mark.skipif(not DATA.exists(), reason="the real annotations 
 @HYPOTHESIS
 @given(PROBABILITIES, st.floats(0.5, 0.999), st.floats(0.001, 0.5))
 def test_soft_labels_are_the_plain_mean_with_t_interval_and_hoeffding(c, level, delta):
-    found = from_soft_labels(c, level=level, delta=delta, resamples=2)
+    estimate = from_soft_labels(c, level=level, delta=delta, resamples=2)
     loss = np.minimum(c, 1 - c)
-    assert found.estimate == pytest.approx(loss.mean(), abs=1e-12)
-    assert found.standard_error == pytest.approx(loss.std(ddof=1) / len(c) ** 0.5, abs=1e-12)
-    half = stats.t.ppf((1 + level) / 2, len(c) - 1) * found.standard_error
+    assert estimate.estimate == pytest.approx(loss.mean(), abs=1e-12)
+    assert estimate.standard_error == pytest.approx(loss.std(ddof=1) / len(c) ** 0.5, abs=1e-12)
+    half = stats.t.ppf((1 + level) / 2, len(c) - 1) * estimate.standard_error
     wanted = (max(loss.mean() - half, 0), min(loss.mean() + half, 1))
-    assert found.interval == pytest.approx(wanted, abs=1e-9)
-    assert found.bound == pytest.approx(np.sqrt(np.log(2 / delta) / (8 * len(c))))
-    assert found.bias_bound == (0, 0)
-    assert found.n == len(c)
+    assert estimate.interval == pytest.approx(wanted, abs=1e-9)
+    assert estimate.bound == pytest.approx(np.sqrt(np.log(2 / delta) / (8 * len(c))))
+    assert estimate.bias_bound == (0, 0)
+    assert estimate.n == len(c)
 
 
 @HYPOTHESIS
@@ -73,22 +73,22 @@ def test_equivalent_inputs_agree(c):
 @HYPOTHESIS
 @given(PROBABILITIES, st.floats(0.01, 0.99))
 def test_positive_confidence_is_equation_8(r, prior):
-    found = from_positive_confidence(r, prior, resamples=2)
+    estimate = from_positive_confidence(r, prior, resamples=2)
     with np.errstate(divide="ignore", over="ignore"):
         wanted = prior * (1 - np.maximum(0, 2 - 1 / r).mean())
-    assert found.estimate == pytest.approx(wanted, abs=1e-12)
-    assert found.bound == pytest.approx(prior * np.sqrt(np.log(2 / 0.05) / (2 * len(r))))
+    assert estimate.estimate == pytest.approx(wanted, abs=1e-12)
+    assert estimate.bound == pytest.approx(prior * np.sqrt(np.log(2 / 0.05) / (2 * len(r))))
 
 
 def test_blocks_do_not_change_a_long_mean():
     c = np.random.default_rng(0).beta(0.2, 1.0, 100_003)
-    found = from_soft_labels(c)
+    estimate = from_soft_labels(c)
     loss = np.minimum(c, 1 - c)
-    assert found.estimate == pytest.approx(loss.mean(), rel=1e-12)
-    assert found.standard_error == pytest.approx(stats.sem(loss), rel=1e-10)
-    assert found.bootstrap_interval == pytest.approx(found.interval, abs=1.6e-4)
+    assert estimate.estimate == pytest.approx(loss.mean(), rel=1e-12)
+    assert estimate.standard_error == pytest.approx(stats.sem(loss), rel=1e-10)
+    assert estimate.bootstrap_interval == pytest.approx(estimate.interval, abs=1.6e-4)
     assert from_soft_labels(c.astype(np.float32)).estimate == pytest.approx(
-        found.estimate, abs=1e-7
+        estimate.estimate, abs=1e-7
     )
 
 
@@ -97,8 +97,8 @@ def test_bootstrap_is_that_of_the_rows():
     loss = np.minimum(c, 1 - c)
     rng = np.random.default_rng(2)
     wanted = np.quantile(rng.choice(loss, (20_000, 200)).mean(axis=1), [0.025, 0.975])
-    found = from_soft_labels(c, resamples=20_000, rng=np.random.default_rng(3))
-    assert found.bootstrap_interval == pytest.approx(tuple(wanted), abs=1.2e-3)
+    estimate = from_soft_labels(c, resamples=20_000, rng=np.random.default_rng(3))
+    assert estimate.bootstrap_interval == pytest.approx(tuple(wanted), abs=1.2e-3)
 
 
 @pytest.mark.parametrize("kind", UNBIASED)
@@ -122,11 +122,11 @@ def test_proportions_of_hard_labels_are_too_low_within_the_bound(m, boards):
     for _ in range(boards):
         r, _ = SETUPS["B"].draw(1_000, rng)
         labels = rng.random((1_000, m)) < r[:, None]
-        found = from_several_hard_labels(labels.astype(float), resamples=2, rng=rng)
+        estimate = from_several_hard_labels(labels.astype(float), resamples=2, rng=rng)
         floor = np.minimum(r, 1 - r).mean()
-        errors.append(found.estimate - floor)
-        corrected.append(found.corrected - floor)
-        assert found.bias_bound == pytest.approx((-0.5 / m**0.5, 0))
+        errors.append(estimate.estimate - floor)
+        corrected.append(estimate.corrected - floor)
+        assert estimate.bias_bound == pytest.approx((-0.5 / m**0.5, 0))
     assert np.mean(errors) + 4 * stats.sem(errors) < 0
     assert np.mean(errors) > -0.5 / m**0.5
     assert abs(np.mean(corrected)) < 0.7 * abs(np.mean(errors))
@@ -179,10 +179,10 @@ def test_hard_labels_with_signs_have_wilsons_interval():
     signs = np.ones(1000)
     labels = np.ones(1000)
     labels[:7] = 0
-    found = from_hard_labels(labels, signs)
-    assert found.estimate == 0.007
+    estimate = from_hard_labels(labels, signs)
+    assert estimate.estimate == 0.007
     wilson = stats.binomtest(7, 1000).proportion_ci(method="wilson")
-    assert found.wilson_interval == pytest.approx((wilson.low, wilson.high))
+    assert estimate.wilson_interval == pytest.approx((wilson.low, wilson.high))
     assert "No label differs" in from_hard_labels(signs, signs).assumptions[-1]
 
 
@@ -206,9 +206,9 @@ def test_platt_scaling_reaches_the_optimum():
 @needs_data
 def test_fashion_mnist_h():
     counts = np.loadtxt(DATA / "fmh_counts.csv", delimiter=",")
-    found = from_counts(counts, [0, 2, 3, 4, 6])
-    half = (found.interval[1] - found.interval[0]) / 2
-    assert (round(100 * found.estimate, 3), round(100 * half, 3)) == (3.478, 0.079)
+    estimate = from_counts(counts, [0, 2, 3, 4, 6])
+    half = (estimate.interval[1] - estimate.interval[0]) / 2
+    assert (round(100 * estimate.estimate, 3), round(100 * half, 3)) == (3.478, 0.079)
 
 
 @needs_data
@@ -343,10 +343,10 @@ def test_the_bound_is_hoeffdings_for_the_range_of_a_row(find, top):
 
 
 def test_results_are_documents_frames_and_charts():
-    found = from_soft_labels(np.random.default_rng(0).random(50))
-    assert found.to_dict()["bias_bound"] == [0.0, 0.0]
-    assert found.to_frame()["interval"].tolist() == ["bounded", "t", "bootstrap", "Hoeffding"]
-    assert chart(found).to_dict()["layer"]
+    estimate = from_soft_labels(np.random.default_rng(0).random(50))
+    assert estimate.to_dict()["bias_bound"] == [0.0, 0.0]
+    assert estimate.to_frame()["interval"].tolist() == ["bounded", "t", "bootstrap", "Hoeffding"]
+    assert chart(estimate).to_dict()["layer"]
 
 
 @pytest.mark.parametrize(
@@ -428,9 +428,9 @@ def test_the_reported_interval_is_that_of_a_proportion_and_hardly_longer_with_ma
 
 
 def test_labels_that_all_agree_leave_an_error_possible():
-    found = from_counts(np.tile([3, 0], (50, 1)))
+    estimate = from_counts(np.tile([3, 0], (50, 1)))
     # A row of error 1/2 shows none with the probability 1/4.
-    low, high = found.reported_interval
+    low, high = estimate.reported_interval
     assert low == 0
     exact = 0.5 * (1 - 0.025 ** (1 / (50 * 0.75)))
     assert exact <= high <= 1.02 * exact

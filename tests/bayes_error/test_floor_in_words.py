@@ -50,7 +50,11 @@ def test_labels_that_are_surer_than_the_annotators_may_be_all_that_a_flag_says()
     finding, (told, _), _ = found(surer=True, leak=False)
     assert finding.document["labels"]["differing"] == 0
     assert finding.document["labels"]["p_so_few"] < 1e-6
-    flagged = [one["team"] for one in finding.document["submissions"] if one["flagged"]]
+    flagged = [
+        submission["team"]
+        for submission in finding.document["submissions"]
+        if submission["flagged"]
+    ]
     assert "team 1" in flagged
     assert "which alone may explain why a team has so few errors" in told.text
 
@@ -72,7 +76,9 @@ def test_the_points_of_the_picture_differ_by_shape_and_the_flagged_stand_first()
         assert layer["encoding"]["shape"]["scale"]["range"][:2] == ["circle", "diamond"]
         assert layer["encoding"]["x"]["axis"]["format"] == ".2~%"
         assert layer["encoding"]["x"]["scale"] == {"zero": True}
-    labels = next(one for one in points if one["data"]["values"][0]["what"].endswith("the labels"))
+    labels = next(
+        point for point in points if point["data"]["values"][0]["what"].endswith("the labels")
+    )
     assert [row["team"] for row in labels["data"]["values"]] == ["team 2", "team 1", "team 0"]
 
 
@@ -85,8 +91,8 @@ def test_groups_are_counted_and_said():
     assert finding.document["floor"]["standard_error"] != alone["floor"]["standard_error"]
     assert "groups of rows, not the rows" in method.text
     assert "any dependence within groups" in method.text
-    leak = [one["probability"] for one in finding.document["submissions"]]
-    plain = [one["probability"] for one in alone["submissions"]]
+    leak = [submission["probability"] for submission in finding.document["submissions"]]
+    plain = [submission["probability"] for submission in alone["submissions"]]
     assert all(a >= b for a, b in zip(leak, plain, strict=True))
 
 

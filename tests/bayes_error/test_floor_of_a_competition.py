@@ -61,7 +61,7 @@ def test_score_and_its_report_tell_the_floor_and_flag_the_leak(tmp_path):
     floors = np.minimum(soft, 1 - soft)[private]
     assert document["floor"]["estimate"] == pytest.approx(floors.mean(), abs=1e-9)
     assert document["metric_floor"]["value"] == pytest.approx(1 - floors.mean(), abs=1e-9)
-    by_team = {one["team"]: one for one in document["submissions"]}
+    by_team = {submission["team"]: submission for submission in document["submissions"]}
     for team, predicted in teams.items():
         wrong = (predicted != truth)[private].mean()
         expected = np.where(predicted == 1, 1 - soft, soft)[private].mean()

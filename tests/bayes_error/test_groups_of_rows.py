@@ -33,12 +33,12 @@ def test_the_standard_error_is_the_robust_one_of_a_regression_on_a_constant():
     loss = np.minimum(c, 1 - c)
     groups = {"groups": codes, "use_correction": False}
     fit = OLS(loss, np.ones(len(loss))).fit(cov_type="cluster", cov_kwds=groups)
-    found = from_soft_labels(c, clusters=codes)
-    assert found.standard_error == pytest.approx(fit.bse[0] * (30 / 29) ** 0.5)
-    half = stats.t.ppf(0.975, 29) * found.standard_error
-    assert found.interval == pytest.approx((loss.mean() - half, loss.mean() + half))
-    assert (found.n, found.n_clusters) == (len(c), 30)
-    assert found.assumptions[0].startswith("The groups of rows, not the rows, are drawn")
+    estimate = from_soft_labels(c, clusters=codes)
+    assert estimate.standard_error == pytest.approx(fit.bse[0] * (30 / 29) ** 0.5)
+    half = stats.t.ppf(0.975, 29) * estimate.standard_error
+    assert estimate.interval == pytest.approx((loss.mean() - half, loss.mean() + half))
+    assert (estimate.n, estimate.n_clusters) == (len(c), 30)
+    assert estimate.assumptions[0].startswith("The groups of rows, not the rows, are drawn")
     brier = c * (1 - c)
     fit = OLS(brier, np.ones(len(loss))).fit(cov_type="cluster", cov_kwds=groups)
     error = best_score("brier", c, clusters=codes).standard_error
@@ -55,8 +55,8 @@ def test_the_bootstrap_draws_whole_groups():
         rows = np.concatenate([np.flatnonzero(codes == g) for g in rng.integers(0, 25, 25)])
         means.append(loss[rows].mean())
     wanted = tuple(np.quantile(means, [0.025, 0.975]))
-    found = from_soft_labels(c, clusters=codes, resamples=20_000)
-    assert found.bootstrap_interval == pytest.approx(wanted, abs=4e-3)
+    estimate = from_soft_labels(c, clusters=codes, resamples=20_000)
+    assert estimate.bootstrap_interval == pytest.approx(wanted, abs=4e-3)
 
 
 def test_a_group_for_each_row_changes_nothing():
@@ -72,8 +72,8 @@ def test_a_group_for_each_row_changes_nothing():
 @pytest.mark.slow
 def test_many_groups_are_drawn_in_bins():
     c, codes = grouped(5_000, np.random.default_rng(4))
-    found = from_soft_labels(c, clusters=codes, resamples=4_000)
-    assert found.bootstrap_interval == pytest.approx(found.interval, abs=2e-4)
+    estimate = from_soft_labels(c, clusters=codes, resamples=4_000)
+    assert estimate.bootstrap_interval == pytest.approx(estimate.interval, abs=2e-4)
     same = from_soft_labels(np.full(10_000, 0.25), clusters=np.arange(10_000) // 2)
     assert same.bootstrap_interval == pytest.approx((0.25, 0.25))
 

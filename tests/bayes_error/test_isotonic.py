@@ -21,10 +21,10 @@ def test_the_estimate_is_the_error_of_the_regression():
     scores, labels = sample(300, np.random.default_rng(0))
     scores = scores.round(1)  # with equal scores
     fit = IsotonicRegression(y_min=0, y_max=1).fit_transform(scores, labels)
-    found = from_ordered_scores(scores, labels, resamples=2)
-    assert found.estimate == pytest.approx(np.minimum(fit, 1 - fit).mean())
-    low, high = found.reported_interval
-    assert low < found.estimate < high
+    estimate = from_ordered_scores(scores, labels, resamples=2)
+    assert estimate.estimate == pytest.approx(np.minimum(fit, 1 - fit).mean())
+    low, high = estimate.reported_interval
+    assert low < estimate.estimate < high
     with pytest.raises(InputError, match="needs both labels"):
         from_ordered_scores(scores, np.ones(300))
 

@@ -58,9 +58,9 @@ def test_more_labels_give_narrower_bounds_around_the_truth():
 
 def test_the_model_can_be_wrong_and_the_bounds_are_not():
     counts, truth = two_points(20_000, 3, np.random.default_rng(2))
-    found = from_counts(counts)
-    assert not found.corrected_interval[0] <= truth <= found.corrected_interval[1]
-    assert found.moment_interval[0] <= truth <= found.moment_interval[1]
+    estimate = from_counts(counts)
+    assert not estimate.corrected_interval[0] <= truth <= estimate.corrected_interval[1]
+    assert estimate.moment_interval[0] <= truth <= estimate.moment_interval[1]
 
 
 @pytest.mark.few(1)
@@ -98,10 +98,10 @@ def test_groups_make_the_interval_wider():
 @pytest.mark.slow
 def test_labels_that_agree_too_regularly_are_reported():
     rng = np.random.default_rng(5)
-    found = from_counts(np.tile([2.0, 2.0], (100, 1)))
-    assert DEPENDENT in found.assumptions
-    assert found.moment_interval is None
-    assert found.moment_bounds is None
+    estimate = from_counts(np.tile([2.0, 2.0], (100, 1)))
+    assert DEPENDENT in estimate.assumptions
+    assert estimate.moment_interval is None
+    assert estimate.moment_bounds is None
     several = np.tile([1.0, 1.0, 1.0], (100, 1))
     assert DEPENDENT in from_counts(several, resamples=20).assumptions
     independent = rng.multinomial(3, [0.5, 0.3, 0.2], 100).astype(float)
@@ -135,8 +135,8 @@ def test_the_corrected_interval_covers_where_the_model_is_right(labels):
     covered = 0
     for _ in range(200):
         ones = rng.binomial(labels, rng.beta(1, 1, 300))
-        found = from_counts(counts_of(ones, labels), resamples=200, rng=rng)
-        covered += found.corrected_interval[0] <= 0.25 <= found.corrected_interval[1]
+        estimate = from_counts(counts_of(ones, labels), resamples=200, rng=rng)
+        covered += estimate.corrected_interval[0] <= 0.25 <= estimate.corrected_interval[1]
     assert covered >= 181
 
 

@@ -37,11 +37,11 @@ def test_what_is_unbiased_reaches_the_truth_and_what_is_not_stays_below() -> Non
     rows, charts, curves = paper.simulated(PaperOptions(), NoProgress(), sizes=(256,))
     assert len(curves) == 4 * (4 + 3 + 3) == len(rows)
     assert [chart.name for chart in charts] == ["figure-1", "figure-2", "figure-3"]
-    for one in curves:
-        if one.estimator == paper.NAIVE:
-            assert one.distance < 4
-        elif one.estimator not in paper.BASELINES:
-            assert abs(one.distance) < 4, one
+    for curve in curves:
+        if curve.estimator == paper.NAIVE:
+            assert curve.distance < 4
+        elif curve.estimator not in paper.BASELINES:
+            assert abs(curve.distance) < 4, curve
     compared = [row for row in rows if row.agrees is not None]
     assert len(compared) == 4 * (2 + 2 + 2)
     assert all(row.agrees for row in compared)

@@ -27,7 +27,7 @@ def main() -> None:
     seconds = []
     for _ in range(RUNS):
         start = time.process_time()
-        found = from_soft_labels(labels)
+        estimate = from_soft_labels(labels)
         seconds.append(time.process_time() - start)
     tracemalloc.start()
     from_soft_labels(labels)
@@ -38,8 +38,8 @@ def main() -> None:
         "labels": n,
         "seconds": round(min(seconds), 4),
         "memory_per_label_memory": round(held, 4),
-        "estimate": found.estimate,
-        "interval": found.interval,
+        "estimate": estimate.estimate,
+        "interval": estimate.interval,
     }
     print(json.dumps(result))
 

@@ -300,8 +300,10 @@ def main() -> None:
     def ratio(command: str, scope: str) -> float:
         short, long = lengths[0], lengths[-1]
         return max(
-            round(found[long, one, scope][command] / found[short, one, scope][command], 2)
-            for one in mechanisms
+            round(
+                found[long, mechanism, scope][command] / found[short, mechanism, scope][command], 2
+            )
+            for mechanism in mechanisms
         )
 
     ratios = {

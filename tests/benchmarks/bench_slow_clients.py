@@ -86,8 +86,8 @@ def measure(server: Server, token: str, clients: int, most_seconds: float) -> di
         threading.Thread(target=keep_reading, args=(server, 5.0, start + 20.0, tally, seed))
         for seed in range(_READERS)
     ]
-    for one in readers:
-        one.start()
+    for reader in readers:
+        reader.start()
     most = left = connections(server) - before
     # At first it may have accepted none of them yet.
     while (left > 0 or not most > 0) and time.monotonic() < until:
@@ -99,8 +99,8 @@ def measure(server: Server, token: str, clients: int, most_seconds: float) -> di
         left = connections(server) - before
         most = max(most, left)
     closed = time.monotonic() - start
-    for one in readers:
-        one.join()
+    for reader in readers:
+        reader.join()
     for client in opened:
         client.close()
     return {

@@ -138,7 +138,9 @@ def state_of(folder: Path) -> State:
         raise HalfThereError(f"the audit says: {called.stdout} {called.stderr}")
     # The tables agree with the events, else the audit says so.
     events = json.loads(called.stdout)["events"]
-    return tuple((one["kind"], json.dumps({**one["payload"], "facts": None})) for one in events)
+    return tuple(
+        (event["kind"], json.dumps({**event["payload"], "facts": None})) for event in events
+    )
 
 
 def without_interrupted(state: State, command: Command) -> State:

@@ -142,13 +142,13 @@ def wrong_with(folder: Path, manager: PluginManager, acknowledged: set[int]) -> 
             yield "releases do not belong to the submissions"
         if len({(row["team"], row["file"]) for row in rows}) < len(rows):
             yield "a file was taken twice"
-        events = [one.payload for one in competition.events() if one.kind == "submission"]
-        if [one["submission"] for one in events] != numbers:
+        events = [event.payload for event in competition.events() if event.kind == "submission"]
+        if [event["submission"] for event in events] != numbers:
             yield "events do not belong to the submissions"
         broken = competition.verify_events()
         yield from [broken] if broken else []
     with Store.open(folder / "arena.duckdb", create=False) as store:
-        if [one.submission for one in store.scores(1)] != numbers:
+        if [score.submission for score in store.scores(1)] != numbers:
             yield "scores do not belong to the submissions"
         for start, block in store.predictions(numbers).blocks(16) if numbers else ():
             for row, values in zip(rows[start:], block, strict=False):
@@ -162,7 +162,7 @@ def acknowledged_by(folder: Path, out: Path) -> set[int]:
     entries = [json.loads(line) for line in lines if line.endswith(b"}")]
     printed = out.read_text().splitlines() if out.exists() else []
     told = [line.split()[1] for line in printed if line.startswith("Submission ")]
-    return {one["submission"] for one in entries if "submission" in one} | set(map(int, told))
+    return {entry["submission"] for entry in entries if "submission" in entry} | set(map(int, told))
 
 
 def prepare(folder: Path, manager: PluginManager, place: str | None) -> Path:
@@ -204,7 +204,7 @@ def run(kills: int, start: Start, seed: int, folder: Path, place: str | None) ->
         found = [*([missed] if missed else ()), *wrong_with(competition, manager, told)]
         wrong += [f"kill {kill}: {what}" for what in found]
     n_files = write_more(folder, n_files)
-    left = n_files - sum(int(Path(one).stem) < n_files for one in _files(competition, manager))
+    left = n_files - sum(int(Path(file).stem) < n_files for file in _files(competition, manager))
     for _ in range(2):
         subprocess.run(
             [ARENA, *import_files],
@@ -215,7 +215,7 @@ def run(kills: int, start: Start, seed: int, folder: Path, place: str | None) ->
         )
         told = acknowledged_by(competition, out)
         wrong += [f"in the end: {what}" for what in wrong_with(competition, manager, told)]
-        taken = [one for one in _files(competition, manager) if int(Path(one).stem) < n_files]
+        taken = [file for file in _files(competition, manager) if int(Path(file).stem) < n_files]
         if len(taken) != n_files:
             wrong.append(f"the import took {len(taken)} of {n_files} files")
     with Store.open(competition / "arena.duckdb", create=False) as store:

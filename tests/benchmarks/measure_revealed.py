@@ -60,8 +60,10 @@ def table(n_rows: int) -> str:
             text = name
             if clip is not None and isinstance(manager.mechanisms.resolve(name), ClipsScores):
                 text = name if "(" in name else with_parameters(name, clip=list(clip))
-            found = revealed_by_one(metric, text, solution, manager)
-            cells.append("" if found is None else f"{found.shown_rows:g} ({found.bits:.1f})")
+            revealed = revealed_by_one(metric, text, solution, manager)
+            cells.append(
+                "" if revealed is None else f"{revealed.shown_rows:g} ({revealed.bits:.1f})"
+            )
         parameters = default.removeprefix("ladder-free").strip("()") or "none"
         lines.append(f"| `{entry.name}` | {' | '.join(cells)} | {parameters} |")
         print(lines[-1], flush=True)
@@ -85,10 +87,10 @@ def of_several_teams(name: str, n_rows: int) -> str:
     )
     cells = []
     for scope, teams in SEVERAL:
-        found = rows_revealed(
+        revealed = rows_revealed(
             metric, mechanism, solution.truth, n_classes, targets=1, teams=teams, scope=scope
         )
-        cells.append(f"{found.shown_rows:g} ({found.bits:.1f})")
+        cells.append(f"{revealed.shown_rows:g} ({revealed.bits:.1f})")
     return f"| `{name}` | {' | '.join(cells)} |"
 
 

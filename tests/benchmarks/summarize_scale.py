@@ -174,7 +174,7 @@ def aims_of_opaque(figures: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the aims of metrics that can only be called as a whole."""
     size = f"{figures['submissions']:,} x {figures['rows']:,}, {figures['resamples']:,} resamples"
     what = f"A metric called as a whole, {size}: a call over one of a bare loop"
-    yield Row(what, 1.2, "times", {name: one["ratio"] for name, one in figures["cases"].items()})
+    yield Row(what, 1.2, "times", {name: case["ratio"] for name, case in figures["cases"].items()})
     calls = {f"`{name}`": count for name, count in figures["calls_a_submission"].items()}
     yield Row("Calls of such a metric with `--no-intervals`", 1, "a submission", calls)
 
@@ -293,10 +293,13 @@ def table_of_aims(rows: Sequence[Row]) -> str:
 def table_of_commands(figures: Mapping[str, Any]) -> str:
     """Return the costs of the organiser's commands on each history."""
     histories = figures["histories"]
-    heads = [f"{one['submissions']:,} submissions of {one['teams']:,} teams" for one in histories]
+    heads = [
+        f"{history['submissions']:,} submissions of {history['teams']:,} teams"
+        for history in histories
+    ]
     rows = []
     for name, exponent in figures["exponents"].items():
-        costs = [(one["costs"][name], one["start"]) for one in histories]
+        costs = [(history["costs"][name], history["start"]) for history in histories]
         cells = [
             f"{above_start(cost, start):.1f} s, {cost['memory_gb']:.2f} GB" for cost, start in costs
         ]
@@ -431,7 +434,7 @@ def main() -> None:
             failed.append(name)
             print(error, file=sys.stderr)
             continue
-        kept = {one: kept[one] for one in PARTS if one in kept}
+        kept = {part: kept[part] for part in PARTS if part in kept}
         kept_path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
         options.out.write_text(page(kept), encoding="utf-8")
     if failed:

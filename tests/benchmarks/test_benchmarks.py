@@ -89,8 +89,8 @@ def test_a_small_run_of_each_part_is_summed_up(tmp_path: Path) -> None:
     page = tmp_path / "scale.md"
     parts = [name for name in summarize_scale.PARTS if name != "engines" or HAS_CLUSTERS]
     run("summarize_scale", "--small", "--out", str(page), "--only", ",".join(parts))
-    kept = json.loads(page.with_suffix(".json").read_text("utf-8"))
-    assert list(kept) == parts
+    document = json.loads(page.with_suffix(".json").read_text("utf-8"))
+    assert list(document) == parts
     text = page.read_text("utf-8")
     assert "Not measured." not in text
     assert ("Not measured yet: `engines`." in text) is not HAS_CLUSTERS
@@ -98,8 +98,8 @@ def test_a_small_run_of_each_part_is_summed_up(tmp_path: Path) -> None:
     rows = [
         row
         for name, aims in summarize_scale.AIMS.items()
-        if name in kept
-        for row in aims(kept[name]["figures"])
+        if name in document
+        for row in aims(document[name]["figures"])
     ]
     assert len(rows) >= len(parts)
     for row in rows:

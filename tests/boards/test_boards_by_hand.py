@@ -531,8 +531,8 @@ def test_a_served_competition_has_the_boards_worked_out_by_hand(
     ranks = {row.team: row.rank for row in case.public}
     # What is published beside the private board is what the public board has shown.
     published = [row._replace(public_rank=ranks[row.team]) for row in case.private]
-    shown = Boards(public, private["leaderboard"], private["best_score_corrected"])
-    assert differences(replace(case, private=published), shown) == {}
+    boards = Boards(public, private["leaderboard"], private["best_score_corrected"])
+    assert differences(replace(case, private=published), boards) == {}
     assert differences(case, finalize(case, tmp_path)) == {}
     verify(case, tmp_path)
 

@@ -108,9 +108,9 @@ def test_a_command_and_its_functions_have_the_same_choices(name: str) -> None:
     functions = [getattr(arena, one) for one in FUNCTIONS[name]]
     parameters = set().union(*map(expanded, functions))
     options = {one.name for one in command(name).params} - (OF_COMMANDS - parameters) - {"help"}
-    options = {one if one in parameters else SAME.get(one, one) for one in options}
+    options = {option if option in parameters else SAME.get(option, option) for option in options}
     paths = {"directory": "folder", "competition": "folder", "solution": "pilot"}
-    options = {paths[one] if paths.get(one) in parameters else one for one in options}
+    options = {paths[option] if paths.get(option) in parameters else option for option in options}
     if {"pilot", "folder"} & parameters:
         options -= {"competition"}
     if "greater_is_better" in parameters or "metric" in parameters:
@@ -137,7 +137,9 @@ def test_a_command_and_its_functions_have_the_same_defaults(name: str) -> None:
 def test_no_public_function_is_forgotten() -> None:
     others = {"from_estimators", "hookimpl", "make_scorer"}  # they make no result of their own
     public = {one for one in arena.__all__ if inspect.isroutine(getattr(arena, one))}
-    assert {one for functions in FUNCTIONS.values() for one in functions} == public - others
+    assert {
+        function for functions in FUNCTIONS.values() for function in functions
+    } == public - others
 
 
 @pytest.mark.parametrize(

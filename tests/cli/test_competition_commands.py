@@ -156,8 +156,8 @@ def test_an_import_takes_a_folder_and_goes_on(here: Path, arena_there: Any) -> N
     assert arena_there("submit", "../files/b.csv", "-t", "b").returncode == 0
     write_file(here / "files" / "b" / "more.csv", 9)
     first = document(arena_there("import", "../files", "--json"), "import")
-    assert [one["team"] for one in first["answers"]] == ["a", "b", "b", "c", "d"]
-    assert [one["status"] for one in first["answers"]] == ["accepted"] * 4 + ["rejected"]
+    assert [answer["team"] for answer in first["answers"]] == ["a", "b", "b", "c", "d"]
+    assert [answer["status"] for answer in first["answers"]] == ["accepted"] * 4 + ["rejected"]
     assert document(arena_there("import", "../files", "--json"), "import") == first
     listed = document(arena_there("submissions", "--json"), "submissions")["submissions"]
     assert len(listed) == 5
@@ -230,7 +230,9 @@ def test_the_public_leaderboard(here: Path, arena_there: Any) -> None:
     change(here / "c", "# baseline =", 'baseline = "b"')
     assert document(arena_there("leaderboard", "--json"), "leaderboard")["standings"] == []
     answers = document(arena_there("import", "../files", "--json"), "import")["answers"]
-    released = {one["team"]: one["released"] for one in answers if one["status"] == "accepted"}
+    released = {
+        answer["team"]: answer["released"] for answer in answers if answer["status"] == "accepted"
+    }
     board = document(arena_there("leaderboard", "--json"), "leaderboard")
     assert (board["split"], board["metric"], board["title"]) == ("public", "roc_auc", "[red]Trial")
     assert {row["team"]: row["score"] for row in board["standings"]} == released
@@ -273,13 +275,13 @@ def test_a_narrow_terminal_gets_the_important_columns() -> None:
     table = Table("Board", ("wide", "rank", "team", "empty"), rows, importance=(3, 1, 2, 1))
     out = Console(file=io.StringIO(), width=24)
     print_table(table, out, most=4)
-    shown = out.file.getvalue()  # type: ignore[attr-defined]
-    assert shown.startswith("Board")
-    assert "1000" not in shown
-    assert "… and 5 more" in shown
-    flat = " ".join(shown.split())
+    text = out.file.getvalue()  # type: ignore[attr-defined]
+    assert text.startswith("Board")
+    assert "1000" not in text
+    assert "… and 5 more" in text
+    flat = " ".join(text.split())
     assert "Too wide for this terminal: wide; --json prints all." in flat
-    assert "empty" not in shown
+    assert "empty" not in text
 
 
 def test_the_lines_of_a_long_table_are_those_of_rich(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ def test_decisions_are_said_and_listed(folder: Path) -> None:
 
     events = json.loads(said("audit", "--json"))["events"]
     decided = {"disqualification", "reinstatement", "selection"}
-    assert [one["kind"] for one in events if one["kind"] in decided] == [
+    assert [event["kind"] for event in events if event["kind"] in decided] == [
         *["disqualification"] * 2, "reinstatement", "disqualification",
         "reinstatement", "selection", "selection",
     ]  # fmt: skip

@@ -126,7 +126,7 @@ def swapped(name: str) -> Callable[[Path], None]:
     return lines_of(
         name,
         lambda lines: [
-            f"{row},{other.get(usage, usage)}" for row, usage in (one.split(",") for one in lines)
+            f"{row},{other.get(usage, usage)}" for row, usage in (line.split(",") for line in lines)
         ],
     )
 
@@ -286,10 +286,10 @@ def test_another_solution_is_told_and_none_of_its_labels(there: Path) -> None:
 
 
 def test_an_export_says_for_whom_it_is(there: Path) -> None:
-    said = (there / "out" / "README.txt").read_text()
-    assert "for the organiser" in said
-    assert "Do not give it to participants" in said
-    listed = {line.split()[0] for line in said.splitlines() if line[:1].islower() and "  " in line}
+    text = (there / "out" / "README.txt").read_text()
+    assert "for the organiser" in text
+    assert "Do not give it to participants" in text
+    listed = {line.split()[0] for line in text.splitlines() if line[:1].islower() and "  " in line}
     assert listed == {"finals/ID.csv"} | {
         path.name for path in (there / "out").iterdir() if path.name not in ("README.txt", "finals")
     }

@@ -30,7 +30,11 @@ def test_items_are_listed_described_and_checked(tmp_path: Path, kind: str) -> No
     assert checked.returncode == 0, checked.stderr
     found = json.loads(checked.stdout)
     assert [one["name"] for one in found[kind]] == [name]
-    assert {one["outcome"] for one in found["check"]["checks"]} <= {"ok", "lacking", "not tried"}
+    assert {check["outcome"] for check in found["check"]["checks"]} <= {
+        "ok",
+        "lacking",
+        "not tried",
+    }
     said = run_here(kind, name, "--check", cwd=tmp_path)
     assert "checks failed." in said.stdout
     nameless = run_here(kind, "--check", cwd=tmp_path)

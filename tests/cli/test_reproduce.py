@@ -63,9 +63,9 @@ def test_charts_are_drawn_as_svg_and_png(tmp_path: Any) -> None:
     shown = run_here("reproduce", "tables", "--charts", "c", cwd=tmp_path)
     assert "The charts (1) are in c." in shown.stdout
     assert {path.name for path in (tmp_path / "c").iterdir()} == {"figure-1.svg", "figure-1.png"}
-    drawn = (tmp_path / "c" / "figure-1.svg").read_text(encoding="utf-8")
-    assert ">A bar</text>" in drawn
-    assert ">it is of height 1.</text>" in drawn
+    text = (tmp_path / "c" / "figure-1.svg").read_text(encoding="utf-8")
+    assert ">A bar</text>" in text
+    assert ">it is of height 1.</text>" in text
 
 
 def test_the_document(tmp_path: Any) -> None:

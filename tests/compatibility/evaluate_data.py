@@ -119,4 +119,4 @@ def case_for(name: str) -> Case | None:
 
 def as_cells(values: list[Any]) -> list[Any]:
     """Return the cells of a table: lists and objects are JSON."""
-    return [json.dumps(one) if isinstance(one, (list, dict)) else one for one in values]
+    return [json.dumps(value) if isinstance(value, (list, dict)) else value for value in values]

@@ -88,7 +88,7 @@ def digits(rng: Rng, n: int) -> Cells:
 
 
 def top_five(rng: Rng, n: int) -> Cells:
-    truth = [f"w{one}" for one in rng.integers(0, 7, n)]
+    truth = [f"w{integer}" for integer in rng.integers(0, 7, n)]
     return truth, [" ".join(rng.permutation([f"w{at}" for at in range(7)])[:5]) for _ in truth]
 
 
@@ -157,10 +157,10 @@ def one_hot(rng: Rng, id: str, classes: Sequence[str]) -> Pair:
 
 
 def votes(rng: Rng, id: str, classes: Sequence[str]) -> Pair:
-    made = one_hot(rng, id, classes)
-    answers = made.answers.copy()
+    pair = one_hot(rng, id, classes)
+    answers = pair.answers.copy()
     answers[list(classes)] = rng.integers(1, 9, (len(answers), len(classes)))
-    submission = made.submission.copy()
+    submission = pair.submission.copy()
     submission[list(classes)] = np.tile([0.1, 0.1, 0.2, 0.2, 0.3, 0.1], (len(answers), 1))
     return Pair(id, answers, submission)
 

@@ -40,7 +40,7 @@ def compare(competition: Path, work: Path) -> Outcome:
         return Outcome(name, "not run", _line(error))
     columns = SolutionColumns(
         id=pair.id,
-        targets=tuple(one for one in pair.answers if one != pair.id),
+        targets=tuple(answer for answer in pair.answers if answer != pair.id),
         submission=tuple(one for one in pair.submission if one != pair.id),
     )
     several = any(frame[pair.id].duplicated().any() for frame in (pair.answers, pair.submission))
@@ -77,13 +77,13 @@ def main() -> None:
         for competition in competitions:
             outcomes.append(compare(competition, Path(folder)))
             print("{1:9}  {0}  {2}".format(*outcomes[-1]), flush=True)
-    counts = pd.Series([one.status for one in outcomes]).value_counts().to_dict()
+    counts = pd.Series([outcome.status for outcome in outcomes]).value_counts().to_dict()
     totals = ", ".join(f"{count} {status}" for status, count in counts.items())
     print(f"{len(outcomes)} metrics: {totals}")
     if given.markdown:
-        rows = [one for one in outcomes if one.status != "equal"]
+        rows = [outcome for outcome in outcomes if outcome.status != "equal"]
         lines = ["| metric | result | why |", "|---|---|---|"]
-        lines += [f"| `{one.name}` | {one.status} | {one.why} |" for one in rows]
+        lines += [f"| `{row.name}` | {row.status} | {row.why} |" for row in rows]
         given.markdown.write_text("\n".join([totals, "", *lines]) + os.linesep)
 
 

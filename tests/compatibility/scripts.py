@@ -64,7 +64,7 @@ def kaggle(path: Path) -> Iterator[Outcome]:
         return
     finally:
         sys.path.remove(str(path.parent))
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     function = module.score
 
     def compared(
@@ -77,7 +77,7 @@ def kaggle(path: Path) -> Iterator[Outcome]:
             direct = error
         if not rest:  # arena passes parameters by name
             sample = Sample(row, solution, submission, given)
-            found.append(_through_arena(name, path, sample, direct))
+            outcomes.append(_through_arena(name, path, sample, direct))
         if isinstance(direct, Exception):
             raise direct
         return direct
@@ -88,7 +88,9 @@ def kaggle(path: Path) -> Iterator[Outcome]:
         with contextlib.redirect_stdout(io.StringIO()):
             runner.run(test, out=lambda _: None)
     why = "no doctest, and it refuses invented data"
-    for sample in samples_for(code) if not any(one.status != "not run" for one in found) else ():
+    for sample in (
+        samples_for(code) if not any(outcome.status != "not run" for outcome in outcomes) else ()
+    ):
         frames = sample.solution.copy(), sample.submission.copy()
         try:
             with contextlib.redirect_stdout(io.StringIO()):
@@ -97,9 +99,9 @@ def kaggle(path: Path) -> Iterator[Outcome]:
         except Exception as error:  # noqa: BLE001 - a metric may raise anything
             why = f"{why} ({_line(error)})"[:300]
             continue
-        found.append(_through_arena(name, path, sample, direct))
+        outcomes.append(_through_arena(name, path, sample, direct))
         break
-    yield from found or [Outcome(name, "not run", why)]
+    yield from outcomes or [Outcome(name, "not run", why)]
 
 
 def _through_arena(name: str, path: Path, sample: Sample, direct: Any) -> Outcome:
@@ -159,11 +161,11 @@ def evalai(folder: Path) -> Iterator[Outcome]:
             )
             for _ in range(2)
         ]  # fmt: skip
-        if any(one.returncode for one in runs):
-            why = next(one.stderr.strip() for one in runs if one.returncode)
+        if any(run.returncode for run in runs):
+            why = next(run.stderr.strip() for run in runs if run.returncode)
             yield Outcome(name, "not run", why.splitlines()[-1][:160] if why else "it failed")
             continue
-        first, second = (json.loads(one.stdout.splitlines()[-1]) for one in runs)
+        first, second = (json.loads(run.stdout.splitlines()[-1]) for run in runs)
         for before, after in zip(first, second, strict=True):
             for split, values in before.items():
                 for key, direct in values.items():

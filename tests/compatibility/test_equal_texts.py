@@ -104,5 +104,7 @@ def test_accents_of_two_files_of_cases_are_one(tmp_path: Path) -> None:
         paths.append(tmp_path / f"{form}.csv")
         frame.to_csv(paths[-1], index=False)
     board = rank(paths, greater_is_better=True, resamples=20)
-    assert [one["team"] for one in board.standings] == [unicodedata.normalize("NFC", "modèle")]
+    assert [standing["team"] for standing in board.standings] == [
+        unicodedata.normalize("NFC", "modèle")
+    ]
     assert np.isclose(board.standings[0]["score"], 0.375)

@@ -22,11 +22,11 @@ RECORDS = [
     for case, value in zip("xy", values, strict=True)
 ]
 BY_NAME = {"a": {"x": 1.0, "y": 0.5}, "b": {"x": 0.75, "y": 0.25}}
-COLUMNS = {key: [one[key] for one in RECORDS] for key in ("algorithm", "case", "value")}
-NESTED = [{"model": one["algorithm"], "case": one["case"], "scores": {"ari": one["value"]}}
-          for one in RECORDS]  # fmt: skip
+COLUMNS = {key: [record[key] for record in RECORDS] for key in ("algorithm", "case", "value")}
+NESTED = [{"model": record["algorithm"], "case": record["case"], "scores": {"ari": record["value"]}}
+          for record in RECORDS]  # fmt: skip
 THREE = "classifierName,dataset_name,accuracy\n" + "".join(
-    f"{one['algorithm']},{one['case']},{one['value']}\n" for one in RECORDS
+    f"{record['algorithm']},{record['case']},{record['value']}\n" for record in RECORDS
 )
 
 TABLES: dict[str, tuple[Any, CaseColumns]] = {
@@ -46,7 +46,7 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
         {
             "columns": list(COLUMNS),
             "index": [0, 1, 2, 3],
-            "data": [list(one.values()) for one in RECORDS],
+            "data": [list(record.values()) for record in RECORDS],
         },
         CaseColumns(),
     ),
@@ -79,7 +79,7 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
 
 
 def _scores(board: Any) -> dict[str, float]:
-    return {one["team"]: one["score"] for one in board.standings}
+    return {standing["team"]: standing["score"] for standing in board.standings}
 
 
 def _write(path: Path, content: Any) -> Path:
@@ -111,8 +111,8 @@ def test_a_file_for_each_algorithm(tmp_path: Path, source: str) -> None:
 def test_answers_that_pass_are_counted_without_bias(k: int) -> None:
     rng = np.random.default_rng(0)
     right = rng.random((2, 6, 7)) < 0.3
-    rows = [(name, f"c{case}", bool(one)) for name, cases in zip("ab", right, strict=True)
-            for case, answers in enumerate(cases) for one in answers]  # fmt: skip
+    rows = [(name, f"c{case}", bool(answer)) for name, cases in zip("ab", right, strict=True)
+            for case, answers in enumerate(cases) for answer in answers]  # fmt: skip
     table = dict(zip(("algorithm", "case", "value"), zip(*rows, strict=True), strict=True))
     board = rank(table, columns=CaseColumns(repeat="auto"), greater_is_better=True,
                  aggregate=f"pass@{k}", resamples=20)  # fmt: skip
@@ -142,10 +142,10 @@ DOCUMENTS: dict[str, Any] = {
     "rows by id": {id: {"y": label} for id, label in ANSWERS.items()},
     "columns": {"id": list(ANSWERS), "y": list(ANSWERS.values())},
     "records": [{"id": id, "y": label} for id, label in ANSWERS.items()],
-    "lines": "".join(json.dumps({"id": id, "y": one}) + "\n" for id, one in ANSWERS.items()),
+    "lines": "".join(json.dumps({"id": id, "y": answer}) + "\n" for id, answer in ANSWERS.items()),
     "columns by row": {"id": {"0": "q1", "1": "q2"}, "y": {"0": "cat", "1": "dog"}},
     "pretty": json.dumps(
-        {"answers": [{"id": id, "y": one} for id, one in ANSWERS.items()]}, indent=2
+        {"answers": [{"id": id, "y": answer} for id, answer in ANSWERS.items()]}, indent=2
     ),
 }
 

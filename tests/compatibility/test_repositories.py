@@ -47,7 +47,7 @@ def take(request: pytest.FixtureRequest, tmp_path: Path) -> Take:
 
 def _scores(board: Any) -> dict[str, float]:
     assert not board.rejected, [one.faults[:2] for one in board.rejected]
-    return {one["team"]: one["score"] for one in board.standings}
+    return {standing["team"]: standing["score"] for standing in board.standings}
 
 
 @pytest.mark.repository("hfawaz/cd-diagram")
@@ -113,7 +113,7 @@ def test_runs_of_trec(take: Take, name: str, metric: str, measure: str) -> None:
             evaluation.parse_qrel(gold), {measure.replace("recall_5", "recall.5")}
         )
         values = evaluator.evaluate(evaluation.parse_run(sent))
-    official = sum(one[measure] for one in values.values()) / len(values)
+    official = sum(value[measure] for value in values.values()) / len(values)
     assert list(_scores(board).values()) == pytest.approx([official])
 
 
@@ -126,7 +126,7 @@ def test_answers_without_a_header(take: Take, task: str) -> None:
     )
     keys = [json.loads(line) for line in gold.read_text().splitlines()]
     answers = dict(line.split(",") for line in sent.read_text().splitlines())
-    official = sum(answers[one["id"]] == one["answerKey"] for one in keys) / len(keys)
+    official = sum(answers[key["id"]] == key["answerKey"] for key in keys) / len(keys)
     assert list(_scores(board).values()) == pytest.approx([official])
 
 
@@ -168,7 +168,7 @@ def test_an_algorithm_that_lacks_values_is_set_apart(take: Take) -> None:
     path = take("results/all_resamples_average.csv")
     board = rank_of(path)
     means = pd.read_csv(path, index_col=0).mean().drop("S-BOSS")
-    found = {one["team"]: one["score"] for one in board.standings}
+    found = {standing["team"]: standing["score"] for standing in board.standings}
     assert found == pytest.approx(means.to_dict())
     assert [one.file for one in board.rejected] == ["S-BOSS"]
 

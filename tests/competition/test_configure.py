@@ -120,9 +120,9 @@ def test_a_phase_is_extended_in_its_own_section(tmp_path: Path) -> None:
             "phase.final.end": ["2027-01-01T00:00:00+00:00", "2027-02-01T00:00:00+00:00"],
         })  # fmt: skip
         assert (moved[0], "phase.dev.end" in moved[1]) == ("done", True), moved
-        wanted = read_settings(tmp_path / "c" / CONFIG_NAME)
-        assert wanted.in_phase("dev").competition.deadline == datetime(2026, 12, 8, tzinfo=UTC)
-        assert wanted.in_phase("final").competition.deadline == datetime(2027, 2, 1, tzinfo=UTC)
+        settings = read_settings(tmp_path / "c" / CONFIG_NAME)
+        assert settings.in_phase("dev").competition.deadline == datetime(2026, 12, 8, tzinfo=UTC)
+        assert settings.in_phase("final").competition.deadline == datetime(2027, 2, 1, tzinfo=UTC)
         for key, times in (
             ("phase.dev.end", [LATER, DEADLINE]),
             ("phase.none.end", [None, LATER]),

@@ -28,7 +28,7 @@ def test_a_selection_after_the_deadline_is_marked_as_late(
         with pytest.raises(UsageError, match="use --late. Nothing was changed"):
             competition.select("one", [second.submission])
         competition.select("one", [second.submission], late=True)
-        chosen = [one.payload for one in competition.events() if one.kind == "selection"]
+        chosen = [event.payload for event in competition.events() if event.kind == "selection"]
     assert [one.get("late") for one in chosen] == [None, True]
 
 
@@ -76,9 +76,9 @@ def test_a_team_is_disqualified_and_reinstated_on_record(
         competition.reinstate(submission=sent[0].submission, reason="a mistake")
         assert competition.disqualified() == {}
         kinds = [
-            one.kind
-            for one in competition.events()
-            if one.kind not in {"submission", "board rebuilt"}
+            event.kind
+            for event in competition.events()
+            if event.kind not in {"submission", "board rebuilt"}
         ]
         assert kinds == ["created", *["disqualification"] * 2, *["reinstatement"] * 2]
         for change in (

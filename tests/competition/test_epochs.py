@@ -17,7 +17,10 @@ from program import write_csv
 
 def releases(folder: Path, epoch: int) -> list[tuple[int, str, float]]:
     with Store.open(folder / "c" / "arena.duckdb") as store:
-        return [(one.submission, one.instance, one.release.score) for one in store.releases(epoch)]
+        return [
+            (release.submission, release.instance, release.release.score)
+            for release in store.releases(epoch)
+        ]
 
 
 # -- settings ----------------------------------------------------------------------------------

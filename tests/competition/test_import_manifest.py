@@ -44,7 +44,7 @@ def test_submissions_keep_their_times_and_teams(
     limits = {"total": 1, "per_day": 1}
     with made(tmp_path, solution, clock, limits=limits) as competition:
         answers = list(competition.import_folder(folder, manifest=manifest))
-        assert [(one.team, one.status) for one in answers] == [
+        assert [(answer.team, answer.status) for answer in answers] == [
             ("Zoe", "accepted"), ("Zoe", "accepted"), ("a", "accepted")
         ]  # fmt: skip
         stored = competition.submissions()

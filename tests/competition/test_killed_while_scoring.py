@@ -78,7 +78,7 @@ def test_an_interrupt_after_the_commit_is_not_counted_twice(
         monkeypatch.setattr(Transaction, "acknowledge", interrupted)
         with pytest.raises(KeyboardInterrupt):
             competition.submit(file_of(folder, 1.0), "a")
-        assert [one["status"] for one in competition.submissions()] == ["accepted"]
+        assert [submission["status"] for submission in competition.submissions()] == ["accepted"]
         assert [event.kind for event in competition.events()] == ["created", "submission"]
     assert used(folder) == [1, 1]
 

@@ -108,7 +108,7 @@ def create(tmp_path: Path, plugin: Plugin, clock: Clock, **sections: Any) -> Com
 def send(competition: Competition, tmp_path: Path, mood: float, number: int = 0) -> Submitted:
     path = tmp_path / f"{mood}-{number}.csv"
     values = [mood, *(float(number + i) for i in range(1, N_ROWS))]
-    write_csv(path, ["id", "y"], [(f"r{i}", repr(one)) for i, one in enumerate(values)])
+    write_csv(path, ["id", "y"], [(f"r{i}", repr(value)) for i, value in enumerate(values)])
     return competition.submit(path, "a")
 
 
@@ -133,8 +133,8 @@ def test_after_the_end_every_file_has_the_same_answer_and_none_is_scored(
         plugin.metric.calls.clear()
         answers = [send(competition, tmp_path, mood, 1) for mood in range(6)]
         answers.append(competition.submit(bad_file(tmp_path), "a"))
-        assert {one.status for one in answers} == {"refused"}
-        assert len({one.faults for one in answers}) == 1
+        assert {answer.status for answer in answers} == {"refused"}
+        assert len({answer.faults for answer in answers}) == 1
         assert plugin.metric.calls == []
         assert send(competition, tmp_path, FINE) == first  # the same file is the same submission
 
@@ -146,7 +146,7 @@ def test_every_file_that_reached_the_metric_uses_a_submission(
     moods = [NAN, RAISES, SLOW, REFUSES, INFINITE, FINE]
     with create(tmp_path, plugin, clock, limits={"total": len(moods)}) as competition:
         answers = [send(competition, tmp_path, mood) for mood in moods]
-        assert [one.status for one in answers] == ["rejected"] * 5 + ["accepted"]
+        assert [answer.status for answer in answers] == ["rejected"] * 5 + ["accepted"]
         assert competition.submit(bad_file(tmp_path), "a").faults[0].kind == "limit"
         assert send(competition, tmp_path, FINE, 1).status == "refused"
 
@@ -159,8 +159,8 @@ def test_a_team_cannot_tell_why_there_is_no_score_and_the_organiser_can(
         ((fault,),) = faults
         assert fault.kind == "could not be scored"
         assert send(competition, tmp_path, REFUSES).faults[0].message == WORDS
-        said = [one.message for one in caplog.records if one.levelname == "WARNING"]
-        told = [one.payload.get("for_organiser") for one in competition.events()[1:]]
+        said = [record.message for record in caplog.records if record.levelname == "WARNING"]
+        told = [event.payload.get("for_organiser") for event in competition.events()[1:]]
     for text in (said, told):
         assert "moody has no finite value." in text[0]
         assert "moody failed on a submission: ValueError at test_limits_come_first.py" in text[1]
@@ -295,7 +295,7 @@ def test_a_new_name_that_looks_like_another_one_is_said_once(
             rows = [(f"r{i}", repr(float(number * i))) for i in range(N_ROWS)]
             write_csv(path, ["id", "y"], rows)
             assert competition.submit(path, team).status == "accepted"
-    said = [one.message for one in caplog.records if one.levelname == "WARNING"]
+    said = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert len(said) == 1
     assert "A" in said[0]
 
@@ -311,7 +311,7 @@ def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
         assert (again, again.known) == (first, True)
         competition.rename_team("a", "b")
         assert send(competition, tmp_path, FINE).team == "b"
-        sent = [one.payload for one in competition.events() if one.kind == "submission"]
+        sent = [event.payload for event in competition.events() if event.kind == "submission"]
     assert [one["team"] for one in sent] == ["a", "b"]
     assert [one.get("stored_as") for one in sent] == [None, "a"]
     assert not any("for_organiser" in one for one in sent)
@@ -334,9 +334,13 @@ def test_no_label_is_found_by_searching_where_a_score_overflows(
         for power in (308.0, 307.5, 307.0, 0.0):
             path = tmp_path / f"{power}.csv"
             cells = [f"{10.0**power!r}", *["1.0"] * (N_ROWS - 1)]
-            write_csv(path, ["id", "y"], [(f"r{i}", one) for i, one in enumerate(cells)])
+            write_csv(path, ["id", "y"], [(f"r{i}", cell) for i, cell in enumerate(cells)])
             answers.append(competition.submit(path, "a"))
-    counted = [one for one in answers if one.status == "accepted" or one.faults[0].kind != "limit"]
+    counted = [
+        answer
+        for answer in answers
+        if answer.status == "accepted" or answer.faults[0].kind != "limit"
+    ]
     scored = [
         one for one in counted if one.status == "accepted" or one.faults[0].kind[:5] == "could"
     ]

@@ -48,14 +48,14 @@ def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism:
         assert competition.mark(private=True) is None
         shown = competition.leaderboard()
         repeated = {
-            one.submission: one.release.source
-            for one in competition._state.store.releases(1)
-            if one.release.source is not None
+            release.submission: release.release.source
+            for release in competition._state.store.releases(1)
+            if release.release.source is not None
         }
         assert repeated == SOURCES[mechanism]
         if mechanism in {"kaggle", "ladder-free"}:  # a changed score gets noise of its own
             (again,) = competition.replay([competition.settings.public.mechanism]).replayed
-            assert {(one["team"], one["score"]) for one in again.standings} == {
+            assert {(standing["team"], standing["score"]) for standing in again.standings} == {
                 (one["team"], one["score"]) for one in shown
             }
         assert competition.quota_used("A") == 3

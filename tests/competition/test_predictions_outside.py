@@ -76,7 +76,9 @@ def measured(engine: Engine, sizes: list[int]) -> Engine:
     assert cluster is not None
 
     def submit(function: Any, *arguments: Any) -> Any:
-        sizes.append(sum(one.nbytes if hasattr(one, "nbytes") else 1 for one in arguments[4:]))
+        sizes.append(
+            sum(argument.nbytes if hasattr(argument, "nbytes") else 1 for argument in arguments[4:])
+        )
         return cluster.submit(function, *arguments)
 
     own = Cluster(cluster.share, submit, cluster.result, cluster.lost, cluster.gone)

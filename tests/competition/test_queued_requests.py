@@ -54,7 +54,7 @@ def decision(seq: int, kind: str, sender: str = "", **payload: Any) -> QueuedReq
 def process_all(
     competition: Competition, requests: Sequence[QueuedRequest]
 ) -> Iterator[RequestAnswer]:
-    while requests := [one for one in requests if one.seq > competition.cursor]:
+    while requests := [request for request in requests if request.seq > competition.cursor]:
         yield from competition.process(requests, seconds=60.0)
 
 
@@ -79,20 +79,20 @@ def test_a_group_gives_what_single_submissions_give(
         backwards = competition._state.store.last_events(block=3)
         assert tuple(reversed(list(backwards))) == competition.events()
         answered = answers_in(competition.events())
-        for one in answers:
-            again, told = answered[one.request].submitted, one.submitted
+        for answer in answers:
+            again, told = answered[answer.request].submitted, answer.submitted
             assert again is not None
             assert told is not None
             assert (again.submission, again.released) == (told.submission, told.released)
-            assert again.receipt == told.receipt == competition._state.store.receipt(one.seq)
+            assert again.receipt == told.receipt == competition._state.store.receipt(answer.seq)
         record = competition.records()[0]
         assert (record.file, record.received) == ("sent.csv", START.isoformat())
         assert {event.actor for event in competition.events()[1:]} == {"member 7"}
     (tmp_path / "single").mkdir()
     with made(tmp_path / "single", solution, clock, public=public) as competition:
-        for one in requests:
-            assert one.path is not None
-            competition.submit(one.path, one.team)
+        for request in requests:
+            assert request.path is not None
+            competition.submit(request.path, request.team)
         assert competition.leaderboard() == grouped
 
 
@@ -131,7 +131,7 @@ def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
             competition.process(requests)
         (refused,) = competition.process([submit(tmp_path, 9)])
         assert refused.status == "refused"
-        assert [one.status for one in answers_in(competition.events()).values()] == [
+        assert [answer.status for answer in answers_in(competition.events()).values()] == [
             "accepted",
             "set_aside",
             "accepted",
@@ -177,10 +177,10 @@ def test_a_deadline_and_a_day_follow_what_was_received(
     sections = {"competition": {"deadline": deadline}, "limits": {"per_day": 1}}
     with made(tmp_path, solution, clock, **sections) as competition:
         (*answers,) = process_all(competition, [*requests, late, in_time])
-        faults = [one.submitted.faults for one in answers if one.submitted is not None]
+        faults = [answer.submitted.faults for answer in answers if answer.submitted is not None]
         kinds = [[fault.kind for fault in own] for own in faults]
         assert kinds == [[], ["limit"], [], ["limit"], ["deadline"]]
-        assert [one.status for one in answers[-2:]] == ["refused", "done"]
+        assert [answer.status for answer in answers[-2:]] == ["refused", "done"]
         assert "--late" not in answers[-2].message
         assert [row["submission"] for row in competition.submissions() if row["selected"]] == [3]
         # These requests can be forged, their times included, but they wait for the deadline.
@@ -215,7 +215,7 @@ def test_a_file_that_ends_its_reader_twice_is_set_aside(
     monkeypatch.setattr(CompetitionState, "examine", crashing)
     with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
         (*answers,) = process_all(competition, requests)
-        assert [one.status for one in answers] == ["accepted", "set_aside", "accepted"]
+        assert [answer.status for answer in answers] == ["accepted", "set_aside", "accepted"]
         assert events_of(competition) == [1, 2, 3]
         (event,) = [one for one in competition.events() if one.kind == queued_requests.SET_ASIDE]
         assert "crashed twice" in event.payload["for_organiser"]
@@ -237,7 +237,7 @@ def test_an_upload_that_was_changed_after_it_was_received_is_set_aside(
     changed.write_bytes(changed.read_bytes().replace(b"r7,0.", b"r7,0.9"))
     with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
         answers = list(process_all(competition, requests))
-        assert [one.status for one in answers] == ["accepted", "set_aside", "accepted"]
+        assert [answer.status for answer in answers] == ["accepted", "set_aside", "accepted"]
         assert events_of(competition) == [1, 2, 3]
         (event,) = [one for one in competition.events() if one.kind == queued_requests.SET_ASIDE]
         assert "changed or damaged after it was received" in event.payload["for_organiser"]
@@ -250,7 +250,7 @@ def test_without_a_deadline_nothing_is_published(
     requests = [submit(tmp_path, 1, "a"), decision(2, "finalize"), decision(3, "publish")]
     with made(tmp_path, solution, clock) as competition:
         (*answers,) = process_all(competition, requests)
-        assert [one.status for one in answers] == ["accepted", "done", "refused"]
+        assert [answer.status for answer in answers] == ["accepted", "done", "refused"]
         assert "There is no deadline" in answers[-1].message
         assert competition.published_private_leaderboard() is None
 
@@ -265,11 +265,13 @@ def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, solution: Path, cloc
     ]
     with made(tmp_path, solution, clock) as competition:
         (*answers,) = process_all(competition, requests)
-        assert {one.status for one in answers} == {"accepted", "done"}
+        assert {answer.status for answer in answers} == {"accepted", "done"}
         assert events_of(competition) == [1, 2, 3, 4]
         assert [row["team"] for row in competition.leaderboard()] == ["d"]
         told = answers_in(competition.events())
-        assert [told[one.request].message for one in answers] == [one.message for one in answers]
+        assert [told[answer.request].message for answer in answers] == [
+            answer.message for answer in answers
+        ]
 
 
 def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, solution: Path, clock: Clock) -> None:
@@ -283,7 +285,12 @@ def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, solution: Path, clo
     ]
     with made(tmp_path, solution, clock) as competition:
         (*answers,) = process_all(competition, requests)
-        assert [one.status for one in answers] == ["done", *["accepted"] * 3, "refused", "refused"]
+        assert [answer.status for answer in answers] == [
+            "done",
+            *["accepted"] * 3,
+            "refused",
+            "refused",
+        ]
         assert {row["team"] for row in competition.leaderboard()} == {"b", "c"}
         assert competition.quota_used("b") == 2
         assert events_of(competition) == list(range(1, 7))
@@ -307,9 +314,9 @@ def test_answers_that_the_web_process_reads_quote_no_label(
         raised.append(MetricError("a secret label"))
         monkeypatch.setattr(finalize, "finalize", fail)
         answers += process_all(competition, [decision(4, "finalize")])
-        for one, command in zip(answers, ("rescore", "rescore", "finalize"), strict=True):
-            assert (one.status, f"run arena {command}" in one.message) == ("refused", True)
-            assert "secret" not in one.message
+        for answer, command in zip(answers, ("rescore", "rescore", "finalize"), strict=True):
+            assert (answer.status, f"run arena {command}" in answer.message) == ("refused", True)
+            assert "secret" not in answer.message
         assert "secret" not in str([event.payload for event in competition.events()])
 
 
@@ -365,7 +372,7 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
         code = renewed.message.removesuffix(".").rpartition(" ")[2]
         (applied,) = process_all(competition, [decision(9, "rescore", preview=code)])
         assert applied.status == "done"
-        assert [one.kind for one in competition.events()][-2:] == ["rescored", "board rebuilt"]
+        assert [event.kind for event in competition.events()][-2:] == ["rescored", "board rebuilt"]
         assert events_of(competition) == list(range(1, 10))
         told = answers_in(competition.events())
         assert [told[one.request].message for one in (preview, applied)] == [
@@ -402,15 +409,15 @@ def test_decisions_and_their_refusals_leave_one_event_each(
     with made(tmp_path, solution, clock, **sections) as competition:
         (*answers,) = process_all(competition, requests)
         assert events_of(competition) == list(range(1, 17))
-        refused = {one.seq: one.message for one in answers if one.status == "refused"}
+        refused = {answer.seq: answer.message for answer in answers if answer.status == "refused"}
         assert list(refused) == [3, 8, 9, 15, 16]
         assert "There is nothing to rescore" in refused[15]
         assert refused[16] == "There is no submission 99."
         assert refused[9] == "The request is incomplete."
         assert answers[11].team == "c"
         assert answers[13].status == "set_aside"
-        for one in answers:
-            known = answers_in(competition.events())[one.request]
-            assert (known.status, known.message) == (one.status, one.message)
+        for answer in answers:
+            known = answers_in(competition.events())[answer.request]
+            assert (known.status, known.message) == (answer.status, answer.message)
         (published,) = competition.events(PUBLISHED)
         assert published.payload["sha256"] == document_digest(competition.final_result())

@@ -143,7 +143,7 @@ def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str
         send(competition, tmp_path, ("B", 50), ("C", 55), ("A", 90), ("A", 61), ("C", 80))
         CHANGES[cause](competition, tmp_path)
     with reopen(tmp_path) as competition:
-        causes = [one.payload["cause"] for one in competition.events() if one.kind == REBUILT]
+        causes = [event.payload["cause"] for event in competition.events() if event.kind == REBUILT]
         replayed = competition.replay([competition.settings.public.mechanism])
         board = {row["team"]: row["score"] for row in competition.leaderboard()}
         again = {row["team"]: row["score"] for row in replayed.replayed[0].standings}

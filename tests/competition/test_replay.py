@@ -56,7 +56,9 @@ def test_a_replay_is_what_the_mechanism_would_have_released(
         board = competition.leaderboard()
     with reopen(played) as competition:
         replayed = competition.replay(["full", "ladder-free"], scope)  # type: ignore[arg-type]
-    assert [one["replayed"][1] for one in replayed.to_dict()["submissions"]] == released
+    assert [
+        submission["replayed"][1] for submission in replayed.to_dict()["submissions"]
+    ] == released
     assert replayed.replayed[1].standings == board
 
 

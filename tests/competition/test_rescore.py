@@ -176,7 +176,7 @@ def test_a_preview_breaks_ties_by_the_secondary_metric_as_the_final_board_does(
         changes = competition.rescore(workers=1)
     assert [(row["rank"], row["team"]) for row in standings] == board
     for ranks in ("rank_before", "rank_after"):
-        assert [(getattr(one, ranks), one.team) for one in changes] == board
+        assert [(getattr(change, ranks), change.team) for change in changes] == board
 
 
 def test_an_upgraded_competition_is_verified_with_its_last_labels(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_file_counts_for_every_open_round_whose_rows_it_has(
     with create(tmp_path, clock) as competition:
         first = competition.submit(forecasts([0, 1], 1.0), "A")
         answers = (first, *first.rounds)
-        assert [(one.phase, one.status) for one in answers] == [
+        assert [(answer.phase, answer.status) for answer in answers] == [
             (name, "accepted") for name in ROUNDS[:2]
         ]
         again = competition.submit(forecasts([0, 1], 1.0), "A")

@@ -137,7 +137,11 @@ def test_a_season_until_a_round_follows_the_facts_of_its_rounds(tmp_path: Path) 
     export = (tmp_path / "export", tmp_path / "all.csv", MANAGER, NoProgress())
     assert verify_bundle(*export) == ()
     result = json.loads((tmp_path / "export" / "result.json").read_text())
-    (found,) = (one["document"] for one in result["findings"] if "round_files" in one["document"])
+    (found,) = (
+        finding["document"]
+        for finding in result["findings"]
+        if "round_files" in finding["document"]
+    )
     found["standings"][0]["score"] += 1
     found["round_files"][ROUNDS[0]]["lazy"] = found["round_files"][ROUNDS[0]]["steady"]
     (tmp_path / "export" / "result.json").write_text(json.dumps(result))
@@ -153,7 +157,9 @@ def test_labels_of_an_earlier_round_mark_a_season(tmp_path: Path) -> None:
         third = competition.in_phase(ROUNDS[2])
         assert season(competition, 2).keys() == {"strong", "steady"}
         (board,) = (
-            one for one in third.final_result()["findings"] if "round_files" in one["document"]
+            finding
+            for finding in third.final_result()["findings"]
+            if "round_files" in finding["document"]
         )
         assert board["document"]["n_pending"] == 1
         assert board["verdict"].endswith("3 rounds. 1 team missed a round and are not ranked.")

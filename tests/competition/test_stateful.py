@@ -234,9 +234,11 @@ class CompetitionMachine(RuleBasedStateMachine):
 
     def _check_payloads(self) -> None:
         """Every submission stands in the record as its team was told."""
-        payloads = [one.payload for one in self.competition.events() if one.kind == "submission"]
-        told = [(one["submission"], one["team"], one["status"], one["released"])
-                for one in payloads]  # fmt: skip
+        payloads = [
+            event.payload for event in self.competition.events() if event.kind == "submission"
+        ]
+        told = [(payload["submission"], payload["team"], payload["status"], payload["released"])
+                for payload in payloads]  # fmt: skip
         sent = self.model.sent
         assert told == about(
             [(one.number, one.team, one.status, self.model.released(one)) for one in sent]

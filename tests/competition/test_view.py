@@ -45,7 +45,7 @@ def folder(finalized: Path, tmp_path: Path) -> Path:
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
     files = sorted(one for one in (folder / "c").rglob("*") if one.is_file())
-    return {one.name: (one.read_bytes(), one.stat().st_mtime_ns) for one in files}
+    return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_an_export_with_withdrawn_and_repeated_scores_is_verified(tmp_path: Path
     text = (tmp_path / "export" / "submissions.csv").read_text()
     (tmp_path / "export" / "submissions.csv").write_text(text.replace("withdrawn", "accepted"))
     problems = verify_bundle(tmp_path / "export", solution, MANAGER, NoProgress())
-    assert any("submission 2: status is accepted" in one for one in problems)
+    assert any("submission 2: status is accepted" in problem for problem in problems)
 
 
 def test_what_cannot_be_withdrawn(tmp_path: Path) -> None:

@@ -34,11 +34,11 @@ def test_the_document(tmp_path: Path) -> None:
     names = "boosting, block-flip(rows=8)"
     printed = attack(tmp_path, "--attack", names, "--mechanism", "kaggle, ladder-free", *SMALL)
     assert (printed["rows"], printed["total_rows"], printed["random_labels"]) == (200, 600, True)
-    seen = {(one["attack"], one["mechanism"]) for one in printed["curves"]}
+    seen = {(curve["attack"], curve["mechanism"]) for curve in printed["curves"]}
     assert len(seen) == 4
-    for one in printed["curves"]:
-        assert one["bias"] == pytest.approx(one["released"] - one["released_fresh"])
-    assert [one["submissions"] for one in printed["curves"]][:30] == list(range(1, 31))
+    for curve in printed["curves"]:
+        assert curve["bias"] == pytest.approx(curve["released"] - curve["released_fresh"])
+    assert [curve["submissions"] for curve in printed["curves"]][:30] == list(range(1, 31))
     assert printed["budget"] is printed["within_budget"] is None
     assert "--budget" in printed["advice"]
 
@@ -102,7 +102,7 @@ def test_the_advice_takes_what_hides_least_within_the_budget(tmp_path: Path) -> 
         tmp_path, "--mechanism", names, "--rows", 1000, "--submissions", 100, "--repeats", 3,
         "--budget", 0.05, code=1,
     )  # fmt: skip
-    verdicts = {one["mechanism"]: one for one in printed["verdicts"]}
+    verdicts = {verdict["mechanism"]: verdict for verdict in printed["verdicts"]}
     assert not verdicts["kaggle"]["within_budget"]
     assert verdicts["ladder(eta=0.04)"]["within_budget"]
     assert (
@@ -135,9 +135,9 @@ def test_people_get_tables_and_a_picture(tmp_path: Path) -> None:
     assert "smallest honest gain shown" in words
     assert "bias at the end" in words
     assert "largest bias" in words
-    drawn = (tmp_path / "curves.svg").read_text(encoding="utf-8")
-    assert drawn.count("<path") > 6
-    assert "boosting" in drawn
+    text = (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    assert text.count("<path") > 6
+    assert "boosting" in text
     assert "smallest honest gain" in (tmp_path / "feedback.svg").read_text(encoding="utf-8")
 
 
@@ -171,7 +171,7 @@ def test_what_is_refused(
 
 def test_an_attack_that_does_not_suit_the_metric_is_left_out_with_a_note(tmp_path: Path) -> None:
     printed = attack(tmp_path, *SMALL, "--attack", "auc-oracle, random-search")
-    assert {one["attack"] for one in printed["curves"]} == {"random-search"}
+    assert {curve["attack"] for curve in printed["curves"]} == {"random-search"}
     (note,) = [one for one in printed["notes"] if "auc-oracle" in one]
     assert note.startswith("auc-oracle is left out: ")
     called = run_here("attack", "--attack", "auc-oracle, log-loss-oracle", cwd=tmp_path)
@@ -183,11 +183,11 @@ def test_a_metric_without_bounds_is_attacked_without_a_ladder(tmp_path: Path) ->
     printed = attack(
         tmp_path, "--rows", 200, "--submissions", 5, "--repeats", 2, "--metric", "rmse"
     )
-    assert {one["mechanism"] for one in printed["curves"]} == {"kaggle"}
+    assert {curve["mechanism"] for curve in printed["curves"]} == {"kaggle"}
     assert printed["notes"][0].startswith("ladder-free is left out: rmse has no bounded range")
     asked: Any = {"metric": "rmse", "rows": 60, "submissions": 2, "repeats": 2}
     named = arena.attack("random-search", "full", **asked).to_dict()
-    assert {one["mechanism"] for one in named["curves"]} == {"full"}
+    assert {curve["mechanism"] for curve in named["curves"]} == {"full"}
     assert not [note for note in named["notes"] if "no bounded range" in note]
 
 
@@ -219,7 +219,7 @@ def test_a_competition_is_attacked_with_its_own_labels_and_mechanism(competition
     before = document(run_here("audit", "-C", "c", "--json", cwd=competition), "audit")
     printed = attack(competition, "-C", "c", "--submissions", 40, "--attack", "pair-probe")
     assert (printed["rows"], printed["total_rows"], printed["random_labels"]) == (100, 300, False)
-    assert {one["mechanism"] for one in printed["curves"]} == {"ladder-free"}
+    assert {curve["mechanism"] for curve in printed["curves"]} == {"ladder-free"}
     assert printed["curves"][-1]["labels_mistaken"] == 0
     after = document(run_here("audit", "-C", "c", "--json", cwd=competition), "audit")
     assert after == before

@@ -173,14 +173,14 @@ def test_many_classes_protect() -> None:
 
 @pytest.mark.slow
 def test_a_sweep_finds_the_best_block() -> None:
-    found = run_attack("block-flip", "kaggle", rows=300, submissions=60, repeats=3)
+    curve = run_attack("block-flip", "kaggle", rows=300, submissions=60, repeats=3)
     alone = {
         rows: run_attack(f"block-flip(rows={rows})", "kaggle", rows=300, submissions=60, repeats=3)
         for rows in (1, 4, 16, 64)
     }
     best = max(alone, key=lambda rows: alone[rows].last_bias)
-    assert found.setting == f"block-flip(rows={best})"
-    assert found.last_bias == alone[best].last_bias
+    assert curve.setting == f"block-flip(rows={best})"
+    assert curve.last_bias == alone[best].last_bias
 
 
 def test_block_flip_climbs_and_random_search_hardly_does() -> None:

@@ -42,12 +42,12 @@ class Count:
     def of(cls, outcomes: Iterable[Outcome]) -> Count:
         """Count outcomes, one per board."""
         outcomes = list(outcomes)
-        offered = [one for one in outcomes if one.offered]
+        offered = [outcome for outcome in outcomes if outcome.offered]
         return cls(
             len(outcomes),
             len(offered),
             sum(one.covered for one in offered),
-            sum(one.covered for one in outcomes if not one.offered),
+            sum(outcome.covered for outcome in outcomes if not outcome.offered),
             float(sum(one.width for one in offered)),
             sum(one.covered**2 for one in offered),
         )

@@ -13,7 +13,7 @@ from coverage_procedures import PROCEDURES
 __all__ = ["pages", "table"]
 
 COMMAND = "python tests/coverage/run.py --boards 1000 --low-boards 10000 --out docs"
-OWN = [one.name for one in PROCEDURES if not one.beside]
+OWN = [procedure.name for procedure in PROCEDURES if not procedure.beside]
 
 _INDEX = """# Measured coverage
 
@@ -182,7 +182,11 @@ def beside(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
     ]
     for cell, own in counts.items():
         for claim in OWN:
-            names = [one.name for one in PROCEDURES if one.beside == claim and one.name in own]
+            names = [
+                procedure.name
+                for procedure in PROCEDURES
+                if procedure.beside == claim and procedure.name in own
+            ]
             if not names or claim not in own:
                 continue
             arena = own[claim]

@@ -19,7 +19,7 @@ from coverage_tables import beside, pages, table
 BOARDS = {"slow": 80, "campaign": 200}
 BY_CHANCE = 1e-5
 """The probability with which a procedure at the bar fails here by chance. A cell has six."""
-OWN = [one for one in PROCEDURES if not one.beside]
+OWN = [procedure for procedure in PROCEDURES if not procedure.beside]
 BY_NAME = {cell.name: cell for cell in CELLS}
 REGULAR = (
     "accuracy, n=1,000, equal",
@@ -47,8 +47,8 @@ def fewest(offered: int, level: float) -> int:
 def check(cell: Cell, boards: int) -> None:
     counts = count_cell(cell, boards, procedures=OWN)
     print(table({cell: counts}))
-    for name, one in counts.items():
-        assert one.covered >= fewest(one.offered, cell.level), name
+    for name, count in counts.items():
+        assert count.covered >= fewest(count.offered, cell.level), name
 
 
 @pytest.mark.slow
@@ -70,10 +70,12 @@ def test_the_table_names_every_cell_once() -> None:
 def test_a_few_boards_of_a_cell_are_counted() -> None:
     cell = BY_NAME["mse, n=10, m=2"]
     counts = count_cell(cell, 3, resamples=20)
-    assert [one.boards for one in counts.values()] == [3] * len(counts)
-    assert len(counts) == sum(one.suits(cell) for one in PROCEDURES)
+    assert [count.boards for count in counts.values()] == [3] * len(counts)
+    assert len(counts) == sum(procedure.suits(cell) for procedure in PROCEDURES)
     assert table({cell: counts}).count("\n") == 3
-    compared = {one.beside for one in PROCEDURES if one.beside and one.suits(cell)}
+    compared = {
+        procedure.beside for procedure in PROCEDURES if procedure.beside and procedure.suits(cell)
+    }
     assert beside({cell: counts}).count("\n") == 2 + len(compared)
 
 
@@ -98,8 +100,8 @@ def test_counts_add_up_to_those_of_all_boards() -> None:
 
 
 def test_the_share_is_of_the_boards_on_which_it_was_offered() -> None:
-    one = Count(boards=10, offered=8, covered=6, covered_withheld=2, width=16.0)
-    assert (one.share, one.mean_width) == (0.75, 2.0)
+    count = Count(boards=10, offered=8, covered=6, covered_withheld=2, width=16.0)
+    assert (count.share, count.mean_width) == (0.75, 2.0)
 
 
 def test_an_interrupted_campaign_continues(tmp_path, monkeypatch) -> None:
@@ -124,7 +126,7 @@ def test_an_interrupted_campaign_continues(tmp_path, monkeypatch) -> None:
 def test_what_is_low_after_all_boards_is_counted_further(tmp_path, monkeypatch) -> None:
     kept = tmp_path / "counts.json"
     store, cell = Store(0, 20), "mse, n=10, m=2"
-    store.add(cell, {one.name: Count(4, 4, 4, 0, 4.0, 4) for one in PROCEDURES})
+    store.add(cell, {procedure.name: Count(4, 4, 4, 0, 4.0, 4) for procedure in PROCEDURES})
     store.counts[cell]["own score"] = Count(4, 4, 0, 0, 4.0, 0)
     store.write(kept)
     given = ["--cell", cell, "--resamples", "20", "--store", str(kept), "--boards", "4"]

@@ -59,9 +59,11 @@ def test_a_board_of_pairs() -> None:
     values = _values()
     table = {"case": range(60), **{f"a{j}": row for j, row in enumerate(values)}}
     board = rank(table, greater_is_better=False, missing="pairwise", resamples=50)
-    scores = {one["team"]: one["score"] for one in board.standings}
+    scores = {standing["team"]: standing["score"] for standing in board.standings}
     assert scores == pytest.approx({f"a{j}": one for j, one in enumerate(_defined(values, True))})
-    shares = next(one.document for one in board.findings if "fewest_shared" in one.document)
+    shares = next(
+        finding.document for finding in board.findings if "fewest_shared" in finding.document
+    )
     assert shares["share"] == pytest.approx(np.isfinite(values).mean(axis=1).tolist())
     table["a3"] = np.where(np.arange(60) < 31, np.nan, values[3])
     board = rank(table, greater_is_better=False, missing="pairwise", resamples=50)
@@ -97,9 +99,9 @@ def _misses(hidden: str, n_cases: int, n_boards: int) -> int:
         found = rank(table, greater_is_better=False, missing="pairwise", resamples=200,
                      seed=board, workers=1)  # fmt: skip
         misses += any(
-            one["rank_low"] is not None
-            and not one["rank_low"] <= true_ranks[one["team"]] <= one["rank_high"]
-            for one in found.standings
+            standing["rank_low"] is not None
+            and not standing["rank_low"] <= true_ranks[standing["team"]] <= standing["rank_high"]
+            for standing in found.standings
         )
     return misses
 

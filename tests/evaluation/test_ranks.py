@@ -26,7 +26,7 @@ def test_a_rank_is_one_more_than_the_number_of_better_scores(
     values: list[int], greater_is_better: bool
 ) -> None:
     sign = 1 if greater_is_better else -1
-    expected = [1 + sum(sign * other > sign * one for other in values) for one in values]
+    expected = [1 + sum(sign * other > sign * value for other in values) for value in values]
     ranks = minimum_ranks(np.array(values), greater_is_better=greater_is_better)
     assert ranks.tolist() == expected
     order = best_first(np.array(values), greater_is_better=greater_is_better)

@@ -560,16 +560,16 @@ def test_resamples_say_the_same_where_there_are_no_values(study_of):
     residuals = np.random.default_rng(0).normal(size=(15, 200))
     study = study_of(METRICS.resolve("mse"), np.zeros(200), residuals, resamples=4000)
     exact = score_errors(study)
-    found = errors_from_resamples(study.scores, study.resampled, 200, score_range=LOSS)
-    np.testing.assert_allclose(found.standard_errors, exact.standard_errors, rtol=0.1)
+    statistics = errors_from_resamples(study.scores, study.resampled, 200, score_range=LOSS)
+    np.testing.assert_allclose(statistics.standard_errors, exact.standard_errors, rtol=0.1)
     none = errors_from_resamples(study.scores, np.full((15, 3), np.nan), 200)
     assert np.isnan(own_intervals(none, 0.95)).all()
 
 
 def test_two_resamples_are_enough_and_one_is_not():
     scores, resampled = np.array([0.5, 0.7]), np.array([[0.4, 0.6, np.nan], [0.6, 0.8, 0.7]])
-    known = errors_from_resamples(scores, resampled, 40)
-    np.testing.assert_allclose(known.spread, np.sqrt(0.02 * 40 / 39))
+    statistics = errors_from_resamples(scores, resampled, 40)
+    np.testing.assert_allclose(statistics.spread, np.sqrt(0.02 * 40 / 39))
     unknown = errors_from_resamples(scores, resampled[:, 1:], 40)
     assert np.isnan(unknown.spread).all()
     # One unit less is none or one: the factor is U / (U - 1) from two units on.
@@ -581,15 +581,15 @@ def test_two_resamples_are_enough_and_one_is_not():
 def test_the_kurtosis_of_resamples_is_that_of_the_rows_over_their_number():
     rows, count = 50, 3_000
     drawn = 2 + 0.1 * np.random.default_rng(0).standard_gamma(4.0, (1, count))
-    found = errors_from_resamples(np.array([2.0]), drawn, rows, score_range=LOSS)
+    statistics = errors_from_resamples(np.array([2.0]), drawn, rows, score_range=LOSS)
     excess = stats.kurtosis(drawn[0]) - 3 * np.sqrt(24 / count)
-    assert found.degrees_of_freedom[0] == pytest.approx(2 * rows / (2 + rows * excess))
+    assert statistics.degrees_of_freedom[0] == pytest.approx(2 * rows / (2 + rows * excess))
     normal = 2 + 0.1 * np.random.default_rng(0).standard_normal((1, count))
     assert errors_from_resamples(np.array([2.0]), normal, rows).degrees_of_freedom[0] == 49
 
 
 def test_resamples_that_do_not_move_a_score_leave_it_without_an_error():
     resampled = np.stack([np.full(400, 0.4), np.random.default_rng(0).random(400)])
-    found = errors_from_resamples(np.array([0.4, 0.5]), resampled, 50)
-    assert np.isfinite(found.spread).tolist() == [False, True]
-    assert "No row changes" in found.why_none(0)
+    statistics = errors_from_resamples(np.array([0.4, 0.5]), resampled, 50)
+    assert np.isfinite(statistics.spread).tolist() == [False, True]
+    assert "No row changes" in statistics.why_none(0)

@@ -78,15 +78,15 @@ def test_a_row_is_drawn_at_most_as_often_as_a_byte_counts(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         bootstrap._Sampler, "counts", lambda *_: np.array([0, next(counts)], dtype=np.int64)
     )
-    drawn = draw_resamples(2, 1, seed=0)
-    assert (drawn.weights.tolist(), drawn.redrawn) == ([[0], [255]], 2)
+    resamples = draw_resamples(2, 1, seed=0)
+    assert (resamples.weights.tolist(), resamples.redrawn) == ([[0], [255]], 2)
 
 
 def test_resamples_without_a_class_are_redrawn_and_counted() -> None:
     classes = np.array([0] * 28 + [1] * 2)
-    drawn = draw_resamples(30, 300, seed=0, required=classes)
-    assert (drawn.weights[classes == 1].sum(axis=0) > 0).all()
-    assert 15 < drawn.redrawn < 80  # (1 - 2/30)^30 = 12.6% of the drawings
+    resamples = draw_resamples(30, 300, seed=0, required=classes)
+    assert (resamples.weights[classes == 1].sum(axis=0) > 0).all()
+    assert 15 < resamples.redrawn < 80  # (1 - 2/30)^30 = 12.6% of the drawings
 
 
 def test_a_class_that_cannot_be_drawn_is_an_error() -> None:
@@ -195,7 +195,7 @@ def test_a_metric_that_refuses_the_drawn_rows_is_undefined_there() -> None:
 @pytest.mark.parametrize("metric", [BlackBoxRmse(), PointwiseRmse(), ResampledRmse()])
 def test_full_scores_are_the_metrics_own(board: tuple[Any, Any], metric: Any) -> None:
     truth, predictions = board
-    expected = [metric.score(truth, one) for one in predictions]
+    expected = [metric.score(truth, prediction) for prediction in predictions]
     scores = full_scores(metric, truth, ArrayPredictions(predictions))
     np.testing.assert_allclose(scores, expected, rtol=1e-11)
 
@@ -222,7 +222,8 @@ def test_several_targets_count_by_their_mean(board: tuple[Any, Any], metric: Any
     predicted = np.stack([predictions, predictions * 0.5], axis=2)
     mean = mean_over_targets(metric, 2)
     expected = [
-        (metric.score(truth, one) + metric.score(truth**2, one * 0.5)) / 2 for one in predictions
+        (metric.score(truth, prediction) + metric.score(truth**2, prediction * 0.5)) / 2
+        for prediction in predictions
     ]
     np.testing.assert_allclose(
         full_scores(mean, both, ArrayPredictions(predicted)), expected, rtol=1e-11

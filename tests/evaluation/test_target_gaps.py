@@ -182,5 +182,5 @@ def test_a_competition_keeps_the_gaps(tmp_path: Path) -> None:
         competition.submit(full, "t")
     with arena.Competition.open(tmp_path / "c") as competition:
         board = competition.finalize()
-        assert [one["score"] for one in board.standings] == [0.0]
+        assert [standing["score"] for standing in board.standings] == [0.0]
         assert "that have a value" in " ".join(board.notes)

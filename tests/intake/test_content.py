@@ -179,7 +179,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, binary: Solution) 
     path, form = tmp_path / "team.csv", SubmissionForm.of(binary)
     contents = [PLAIN.replace(b",0.5", f",0.{digit}5".encode()) for digit in (2, 7)]
     values = {hashlib.sha256(one).hexdigest(): parsed(path, one, form) for one in contents}
-    assert len({one.tobytes() for one in values.values()}) == 2
+    assert len({value.tobytes() for value in values.values()}) == 2
     stop = threading.Event()
 
     def write() -> None:

@@ -282,10 +282,10 @@ def test_a_hostile_file_is_a_fault_in_a_sentence(tmp_path: Path, name: str) -> N
     }
     read = send(tmp_path, files)
     assert read.values is None
-    found = only(read, kind)
-    assert found.message.endswith((".", "…"))
-    assert Path(path).name.split("\\")[-1] in found.message
-    assert not re.search("0x[0-9a-f]{6}|Traceback", found.message), found.message
+    fault = only(read, kind)
+    assert fault.message.endswith((".", "…"))
+    assert Path(path).name.split("\\")[-1] in fault.message
+    assert not re.search("0x[0-9a-f]{6}|Traceback", fault.message), fault.message
 
 
 def _png_of(pixels: Any, depth: int, kind: int, palette: bytes = b"") -> bytes:
@@ -547,8 +547,8 @@ def test_a_folder_of_masks_is_one_submission(tmp_path: Path) -> None:
     for name in ("ann/x/a.png", "ann/b.nii.gz", "ann/.hidden", "bob/a.csv", "bob/plot.png"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = find_submissions([tmp_path])
-    assert [(file.team, file.name) for file in found] == [
+    submission_files = find_submissions([tmp_path])
+    assert [(file.team, file.name) for file in submission_files] == [
         ("ann", "ann"), ("bob", "bob/a.csv"), ("bob", "bob/plot.png"),
     ]  # fmt: skip
 

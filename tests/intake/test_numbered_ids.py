@@ -26,7 +26,7 @@ forms = st.sampled_from(["{}", "{:04}", "{:08}"])
 @given(prefixes, forms, st.integers(1, 60), st.integers(0, 2000), st.randoms(), st.data())
 def test_positions_are_those_of_a_hash_table(prefix, form, n, start, random, data):
     numbers = random.sample(range(start, start + 3 * n), n)
-    expected = pa.array([prefix + form.format(one) for one in numbers])
+    expected = pa.array([prefix + form.format(number) for number in numbers])
     same = st.sampled_from(expected.to_pylist())
     other = st.one_of(
         st.integers(0, 10_000).map(lambda i: prefix + form.format(i)),

@@ -58,8 +58,8 @@ def test_the_ladder_is_that_of_figure_1() -> None:
             shown = round(score / 0.1) * 0.1
         expected.append(shown)
     releases = run_mechanism(Ladder(eta=0.1), scores)
-    assert [one.score for one in releases] == pytest.approx(expected)
-    assert [one.improved for one in releases] == [True, False, False, True, False, True]
+    assert [release.score for release in releases] == pytest.approx(expected)
+    assert [release.improved for release in releases] == [True, False, False, True, False, True]
 
 
 def test_the_parameter_free_ladder_is_that_of_figure_2() -> None:
@@ -107,12 +107,14 @@ def test_an_exact_tie_is_not_released_for_any_range(width: float) -> None:
 @given(scores=losses)
 @quiet
 def test_a_ladder_does_not_depend_on_the_unit(width: float, scores: list[float]) -> None:
-    own = run_mechanism(Ladder(eta=0.05), scores)
+    releases = run_mechanism(Ladder(eta=0.05), scores)
     scaled = run_mechanism(
-        Ladder(eta=0.05), [width * one for one in scores], score_range=(0.0, width)
+        Ladder(eta=0.05), [width * score for score in scores], score_range=(0.0, width)
     )
-    assert [one.improved for one in scaled] == [one.improved for one in own]
-    assert [one.score for one in scaled] == pytest.approx([width * one.score for one in own])
+    assert [one.improved for one in scaled] == [release.improved for release in releases]
+    assert [one.score for one in scaled] == pytest.approx(
+        [width * release.score for release in releases]
+    )
 
 
 def test_an_exact_tie_is_never_released() -> None:
@@ -177,8 +179,8 @@ def test_options_make_the_step_larger() -> None:
 def test_a_start_from_the_baseline_shows_the_baseline_until_it_is_beaten() -> None:
     baseline = {"baseline": 0.52, "baseline_submission": 9}
     releases = run_mechanism(Ladder(eta=0.05, start="baseline"), [0.60, 0.48, 0.46], **baseline)
-    assert [one.score for one in releases] == [0.5, 0.5, 0.45]
-    assert [one.improved for one in releases] == [False, False, True]
+    assert [release.score for release in releases] == [0.5, 0.5, 0.45]
+    assert [release.improved for release in releases] == [False, False, True]
     asked: list[int] = []
     error = {"standard_error_of_difference": lambda other: asked.append(other) or 0.01}
     free = run_mechanism(LadderFree(start="baseline"), [0.60, 0.50, 0.47], **baseline, **error)
@@ -197,7 +199,7 @@ def test_the_step_is_a_share_of_the_metrics_range() -> None:
     ]
     assert run_mechanism(LadderFree(), [5.234], **wide)[0].score == pytest.approx(5.2)
     gains = run_mechanism(LadderFree(minimum_step=0.1), [5.0, 4.1, 3.9], **wide)
-    assert [one.improved for one in gains] == [True, False, True]
+    assert [gain.improved for gain in gains] == [True, False, True]
     assert default_eta(4_000, 400) == 0.069
     assert default_eta(1, 1) == 0.68
 
@@ -244,7 +246,7 @@ def test_a_baseline_of_which_only_the_score_is_known_cannot_be_paired() -> None:
 @quiet
 def test_released_scores_never_get_worse(mechanism: Mechanism, scores: list[float]) -> None:
     releases = run_all(mechanism, scores)
-    shown = [one.score for one in releases]
+    shown = [release.score for release in releases]
     assert shown == sorted(shown, reverse=True)
     for before, after in itertools.pairwise(releases):
         assert after.improved == (after.score < before.score)
@@ -284,7 +286,7 @@ def test_what_is_shown_is_conceivable(mechanism: Mechanism, scores: list[float])
 def test_thresholdout_answers_again_only_far_from_the_last_answer() -> None:
     n = {"n_rows": 10_000}
     releases = run_mechanism(Thresholdout(), [0.5, 0.501, 0.499, 0.3, 0.301], **n)
-    shown = [one.score for one in releases]
+    shown = [release.score for release in releases]
     assert shown[0] == shown[1] == shown[2] != 0.5
     assert shown[0] == pytest.approx(0.5, abs=0.03)
     assert shown[3] == shown[4] == pytest.approx(0.3, abs=0.03)
@@ -309,8 +311,8 @@ def test_thresholdout_repeats_an_unchanged_score_as_often_as_it_says() -> None:
 def test_thresholdout_ends_with_its_budget() -> None:
     scores = [0.9, 0.7, 0.5, 0.3, 0.1]
     releases = run_mechanism(Thresholdout(threshold=0.1, budget=2), scores)
-    assert [one.improved for one in releases] == [True, True, False, False, False]
-    assert len({one.score for one in releases}) == 2
+    assert [release.improved for release in releases] == [True, True, False, False, False]
+    assert len({release.score for release in releases}) == 2
 
 
 def test_the_noise_of_a_step_lets_a_submission_without_a_gain_pass_as_rarely_as_it_says() -> None:

@@ -133,7 +133,11 @@ def _check(metric: Metric, n_classes: int, seed: int, most: int) -> None:
     bounds = traits_of(metric).truth_range
     drawn = _codes(rng, N_ROWS, n_classes) if n_classes else _numbers(rng, N_ROWS, bounds)
     candidates = _some(rng, drawn, 2 * most)
-    truths = [one for one in candidates if is_defined_on(metric, one, metric.prediction, n_classes)]
+    truths = [
+        candidate
+        for candidate in candidates
+        if is_defined_on(metric, candidate, metric.prediction, n_classes)
+    ]
     assert len(truths) >= 3
     for prediction in _some(rng, _predictions(metric, n_classes, rng), most):
         answers = [_defined(metric, truth, prediction) for truth in truths]

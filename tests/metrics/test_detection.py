@@ -47,7 +47,7 @@ def by_coco(truth: Any, sent: Any, crowds: Any = None) -> float:
         made = COCO()
         made.dataset = {
             "images": [{"id": image} for image in range(len(cells))],
-            "categories": [{"id": one} for one in names.values()],
+            "categories": [{"id": name} for name in names.values()],
             "annotations": annotations,
         }
         made.createIndex()

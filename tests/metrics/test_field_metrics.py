@@ -254,7 +254,7 @@ def test_a_forecasting_hub_is_scored_in_both_forms(tmp_path: Path) -> None:
     board = arena.score(truth, {"wide": wide, "long": long}, metric=metric, id="location,day",
                         target="target", intervals=False)  # fmt: skip
     assert not board.rejected
-    assert len({one["score"] for one in board.standings}) == 1
+    assert len({standing["score"] for standing in board.standings}) == 1
     long["location"][0], long["day"][0] = "x", "1"
     faults = arena.score(truth, {"wide": wide, "long": long}, metric=metric, id="location,day",
                          target="target", intervals=False).rejected[0].faults  # fmt: skip

@@ -120,9 +120,11 @@ def test_a_draw_has_the_columns_and_dtypes_of_the_frames(n_more: int, ids: str) 
     }
     kinds |= {f"more {at}": text(SENT) for at in range(n_more)}
     of_submission = {key: kinds[key] for key in ("float", "int", "str", *list(kinds)[6:])}
-    known = RowContext("id", pa.array(names, pa.string()), tuple(kinds), tuple(of_submission))
+    row_context = RowContext("id", pa.array(names, pa.string()), tuple(kinds), tuple(of_submission))
     frames = Frames.of(
-        known, np.stack([*kinds.values()], axis=1), np.stack([*of_submission.values()], axis=1)
+        row_context,
+        np.stack([*kinds.values()], axis=1),
+        np.stack([*of_submission.values()], axis=1),
     )
     some = COUNTS.copy()
     some[-1] = 0

@@ -102,7 +102,9 @@ def test_a_metric_that_fails_shows_no_value(work: Path, caplog: pytest.LogCaptur
     arguments = ("score", "solution.csv", "files", "--metric", f"kaggle:{METRIC}")
     called = run_here(*arguments, "--resamples", 2, cwd=work)
     assert called.returncode == 0, called.stderr
-    said = "".join(f"{one.message}\n" for one in caplog.records if one.levelname != "DEBUG")
+    said = "".join(
+        f"{record.message}\n" for record in caplog.records if record.levelname != "DEBUG"
+    )
     assert f"big.csv: kaggle:{METRIC} failed with KeyError at {work / METRIC}, line 3" in said
     assert "secret" not in said + called.stderr + called.stdout
     verbose = run_program(*arguments, "--resamples", 2, "--verbose", cwd=work)

@@ -67,7 +67,7 @@ def test_resamples_are_scores_of_sums_of_counts(tmp_path: Path, form: str) -> No
     assert isinstance(metric, CountsCases)
     weights = RNG.poisson(1.0, (N_CASES, 5)).astype(np.uint8)
     counters = [metric.counter(given(TRUTH, form), given(sent, form)) for sent in SENT]
-    counts = np.stack([pickle.loads(pickle.dumps(one))() for one in counters])  # noqa: S301 - ours
+    counts = np.stack([pickle.loads(pickle.dumps(counter))() for counter in counters])  # noqa: S301 - ours
     resampled = MetricOfCounts(metric).resample(np.zeros(N_CASES), counts, weights)
     np.testing.assert_allclose(resampled, f1_resampled(weights), rtol=1e-12)
     once = f1_resampled(np.ones((N_CASES, 1), np.uint8))[:, 0]

@@ -82,8 +82,8 @@ def test_the_team_hears_in_time_of_what_the_private_rows_refuse(work: Path) -> N
 )
 def test_what_the_metric_refuses_takes_a_place(work: Path, row: str) -> None:
     answers = [json.loads(sent(work, 0.75, **{row: 2.0 + at}).stdout) for at in range(3)]
-    faults = [one["faults"][0] for one in answers]
-    assert [one["status"] for one in answers] == ["rejected", "rejected", "refused"]
+    faults = [answer["faults"][0] for answer in answers]
+    assert [answer["status"] for answer in answers] == ["rejected", "rejected", "refused"]
     assert [fault["kind"] for fault in faults] == [*["refused by the metric"] * 2, "limit"]
     assert "at most 1" not in faults[2]["message"]
 
@@ -104,7 +104,7 @@ def test_a_text_for_participants_that_depends_on_labels_is_for_the_organiser(
     assert answer["status"] == "rejected"
     (fault,) = answer["faults"]
     assert fault["kind"] == "could not be scored"
-    said = [one.message for one in caplog.records if one.levelname != "DEBUG"]
+    said = [record.message for record in caplog.records if record.levelname != "DEBUG"]
     assert "refuses a submission: " in said[0]
 
 
@@ -134,8 +134,8 @@ def test_a_text_that_is_not_raised_on_all_rows_is_for_the_organiser(work: Path) 
 @pytest.mark.slow
 def test_no_such_text_tells_of_private_labels(work: Path) -> None:
     answers = [json.loads(sent(work, value).stdout) for value in (13.0, 14.0)]
-    assert [one["status"] for one in answers] == ["accepted", "accepted"]
-    assert [one["faults"] for one in answers] == [[], []]
+    assert [answer["status"] for answer in answers] == ["accepted", "accepted"]
+    assert [answer["faults"] for answer in answers] == [[], []]
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_nothing_else_of_the_private_rows_is_told(
     assert answer["released"] == 0.5
     assert answer["faults"] == []
     # For the organiser, who can mend the metric before the end.
-    (said,) = (one.message for one in caplog.records if one.levelname != "DEBUG")
+    (said,) = (record.message for record in caplog.records if record.levelname != "DEBUG")
     what = "failed with KeyError at" if value < 0 else "has no finite value."
     assert said.startswith(f"{value}-0.csv of a, on the private rows: kaggle:metric.py {what}")
     assert "secret" not in said + called.stderr

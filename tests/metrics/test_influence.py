@@ -35,13 +35,13 @@ def test_influence_values_follow_the_jackknife(case: Any) -> None:
     truth, predictions = _problem(case, 400)
     values = influence_values(case.metric, truth, predictions)
     np.testing.assert_allclose(values.mean(axis=1), 0.0, atol=1e-9 * np.abs(values).max())
-    for one, prediction in zip(values, predictions, strict=True):
+    for value, prediction in zip(values, predictions, strict=True):
         jackknife = _jackknife(case.metric, truth, prediction)
         if case.metric.name == "mape":
-            assert _standard_error(one) == pytest.approx(_standard_error(jackknife), rel=1e-3)
+            assert _standard_error(value) == pytest.approx(_standard_error(jackknife), rel=1e-3)
             continue
-        assert np.corrcoef(one, jackknife)[0, 1] > 0.998
-        assert _standard_error(one) == pytest.approx(_standard_error(jackknife), rel=0.03)
+        assert np.corrcoef(value, jackknife)[0, 1] > 0.998
+        assert _standard_error(value) == pytest.approx(_standard_error(jackknife), rel=0.03)
 
 
 @pytest.mark.few(2)

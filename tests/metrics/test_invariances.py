@@ -42,7 +42,10 @@ def test_a_block_scores_as_its_submissions_do_alone(
     case: Any, problem: Any, resampled: Any
 ) -> None:
     truth, predictions, weights = problem
-    alone = [resampled(case.metric, truth, one[np.newaxis], weights)[0] for one in predictions]
+    alone = [
+        resampled(case.metric, truth, prediction[np.newaxis], weights)[0]
+        for prediction in predictions
+    ]
     np.testing.assert_allclose(
         resampled(case.metric, truth, predictions, weights), alone, rtol=1e-12
     )

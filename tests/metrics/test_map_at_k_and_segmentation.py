@@ -220,8 +220,8 @@ def test_resamples_are_scores_of_repeated_rows(metric: Any, problem: Any) -> Non
     found = resample_block(metric, truth, predictions, weights)
     for b in range(5):
         drawn = np.repeat(np.arange(60), weights[:, b])
-        repeated = [metric.score(truth[drawn], one[drawn]) for one in predictions]
-        weighted = [metric.score(truth, one, weights[:, b]) for one in predictions]
+        repeated = [metric.score(truth[drawn], prediction[drawn]) for prediction in predictions]
+        weighted = [metric.score(truth, prediction, weights[:, b]) for prediction in predictions]
         np.testing.assert_allclose(found[:, b], repeated, rtol=1e-12)
         np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
 
@@ -229,7 +229,7 @@ def test_resamples_are_scores_of_repeated_rows(metric: Any, problem: Any) -> Non
 def test_the_truth_is_the_best_prediction(metric: Any, problem: Any) -> None:
     truth, predictions, _ = problem
     best = metric.score(truth, truth)
-    assert all(metric.score(truth, one) < best for one in predictions)
+    assert all(metric.score(truth, prediction) < best for prediction in predictions)
     if metric.name != "map_at_k":
         assert best == 1.0
 

@@ -93,7 +93,9 @@ def test_influence_values_are_those_of_the_queries(problem: Any) -> None:
     metric = _bound(codes)
     values = metric.influence_values(truth, predictions)
     np.testing.assert_allclose(values.mean(axis=1), 0.0, atol=1e-12)
-    of_queries = np.array([_of_each_query(codes, truth, one, 10) for one in predictions])
+    of_queries = np.array(
+        [_of_each_query(codes, truth, prediction, 10) for prediction in predictions]
+    )
     difference = of_queries[0] - of_queries[1]
     rng = np.random.default_rng(0)
     error = standard_error(metric, truth, predictions[:2], rng, codes)

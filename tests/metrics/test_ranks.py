@@ -50,6 +50,6 @@ def test_a_hundred_thousand_rows_that_differ_in_their_last_bit() -> None:
 
 
 def test_what_was_made_of_other_values_is_not_given() -> None:
-    kept = CachedLast(is_constant)
+    cached_last = CachedLast(is_constant)
     ones, numbers = np.ones(3), np.arange(3.0)
-    assert [kept(ones), kept(numbers), kept(ones)] == [True, False, True]
+    assert [cached_last(ones), cached_last(numbers), cached_last(ones)] == [True, False, True]

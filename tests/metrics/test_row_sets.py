@@ -38,9 +38,9 @@ TRAITS = MetricTraits(joint_targets=True)
 
 def read(path: Path, text: str, **columns: Any) -> Solution:
     path.write_text(text)
-    given = SolutionColumns(**columns)
+    solution_columns = SolutionColumns(**columns)
     return read_solution(
-        path, kind=PredictionKind.TEXT, columns=given, traits=TRAITS, modality=ROW_SETS
+        path, kind=PredictionKind.TEXT, columns=solution_columns, traits=TRAITS, modality=ROW_SETS
     )
 
 

@@ -80,7 +80,7 @@ class CoverageMap:
             for path in modules_of(tree)
         }
         self.statements = {module: Statements.of(text) for module, text in self.sources.items()}
-        self.missing = [one for one in _test_files(tree) if not self._read(one)]
+        self.missing = [test_file for test_file in _test_files(tree) if not self._read(test_file)]
 
     def observe(self) -> None:
         """Run the tests of the files that the cache does not have, two at a time."""
@@ -188,12 +188,12 @@ class CoverageMap:
     def _read(self, file: str) -> bool:
         """Add what the cache has of a test file, and return whether it has it."""
         try:
-            kept = json.loads(gzip.decompress(self._place(file).read_bytes()))
+            document = json.loads(gzip.decompress(self._place(file).read_bytes()))
         except OSError:
             return False
-        names = list(kept["seconds"])
-        self.seconds.update(kept["seconds"])
-        for module, statements in kept["statements"].items():
+        names = list(document["seconds"])
+        self.seconds.update(document["seconds"])
+        for module, statements in document["statements"].items():
             for name, positions in statements.items():
                 self.tests[module][name].update(names[position] for position in positions)
         return True

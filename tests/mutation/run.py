@@ -134,13 +134,13 @@ def main() -> None:
         )
         tasks = [
             (
-                one,
+                mutant,
                 {
-                    run: one_map.chosen(one.module, one.line, given.seconds)
+                    run: one_map.chosen(mutant.module, mutant.line, given.seconds)
                     for run, one_map in maps.items()
                 },
             )
-            for one in mutants
+            for mutant in mutants
         ]
         for library in LIBRARIES:
             importlib.import_module(library)
@@ -202,7 +202,7 @@ def drawn_mutants(tree: Path, texts: list[str], count: int, seed: int) -> list[M
     mutants: list[Mutant] = []
     for package, modules in packages.items():
         if not count:
-            every = [one for module in modules for one in mutants_of(tree, module)]
+            every = [mutant for module in modules for mutant in mutants_of(tree, module)]
             mutants += [one for one in every if can_be_made(tree, one)]
             continue
         rng = random.Random(f"{seed} {package}")  # noqa: S311
@@ -222,7 +222,7 @@ def drawn_mutants(tree: Path, texts: list[str], count: int, seed: int) -> list[M
 def read_lives(path: Path) -> list[Mutant]:
     """Read what lived in an earlier run; its modules must be as they were."""
     outcomes = json.loads(path.read_text(encoding="utf-8"))
-    return [Mutant(**one["mutant"]) for one in outcomes if one["outcome"] == "lives"]
+    return [Mutant(**outcome["mutant"]) for outcome in outcomes if outcome["outcome"] == "lives"]
 
 
 @cache
@@ -421,9 +421,9 @@ def failing_tests(tests: set[str]) -> list[str]:
 def table(outcomes: list[Outcome], *, slow: bool) -> str:
     """Return how many changes of each package were noticed, as a table in Markdown."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in outcomes:
-        for package in (package_of(one.mutant.module), "all"):
-            counts[package][one.outcome] += 1
+    for outcome in outcomes:
+        for package in (package_of(outcome.mutant.module), "all"):
+            counts[package][outcome.outcome] += 1
     names = ["package", "sampled", "equivalent", "noticed by default tests"]
     rows = [names + ["noticed with slow tests"] * slow]
     rows.append(["---"] + ["---:"] * (len(rows[0]) - 1))

@@ -174,8 +174,10 @@ def test_an_analysis_cannot_rewrite_the_board() -> None:
             full_scores(MeanAbsolute(), example.truth, predictions),
             settings,
         )
-        found = analyse(study, settings, manager)
-        return dict(zip(found.study.teams, found.study.scores.tolist(), strict=True)), manager
+        private_board = analyse(study, settings, manager)
+        return dict(
+            zip(private_board.study.teams, private_board.study.scores.tolist(), strict=True)
+        ), manager
 
     attacked, manager = board(Rewriting())
     assert [failure.plugin for failure in manager.failures] == ["mine"]

@@ -126,7 +126,9 @@ def test_an_environment_and_a_trial_without_a_network(
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
 def test_a_check_prints_what_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = [one for one in PROGRAMS if one.name in {"hidden-files", "network", "segfault"}]
+    few = [
+        program for program in PROGRAMS if program.name in {"hidden-files", "network", "segfault"}
+    ]
     monkeypatch.setattr("arena.testing.check_sandbox", partial(check_sandbox, programs=few))
     done = run_here("programs", "check", "--json", cwd=tmp_path)
     printed = document(done, "programs-check", int(os.geteuid() == 0))  # root is not held
@@ -139,4 +141,4 @@ def test_a_check_prints_what_is_not_held(tmp_path: Path, monkeypatch: pytest.Mon
     assert "0 of 1 hostile programs were held." in done.stdout
     assert "Not held: " in done.stdout
     listed = document(run_here("programs", "sandboxes", "--json", cwd=tmp_path), "sandboxes")
-    assert "bwrap" in {one["name"] for one in listed["sandboxes"]}
+    assert "bwrap" in {sandbox["name"] for sandbox in listed["sandboxes"]}

@@ -51,7 +51,7 @@ def play(
             return mechanism.release(state, evaluation(number, counted), rng)  # noqa: B023
 
         log.add(number, team, instances.release(team, answer, log))
-    return [one.released for one in log.releases[-len(history) :]]
+    return [release.released for release in log.releases[-len(history) :]]
 
 
 def ranks() -> PerRank:
@@ -93,8 +93,8 @@ def test_a_board_by_rank_stays_in_order(
 
 def test_more_accounts_do_not_read_what_the_best_rank_would_not_release() -> None:
     losses = [0.50 - 0.001 * t for t in range(40)]
-    by_rank = play(ranks(), Ladder(eta=0.05), [(f"t{t}", one) for t, one in enumerate(losses)])
-    by_team = play(PerTeam(), Ladder(eta=0.05), [(f"t{t}", one) for t, one in enumerate(losses)])
+    by_rank = play(ranks(), Ladder(eta=0.05), [(f"t{t}", loss) for t, loss in enumerate(losses)])
+    by_team = play(PerTeam(), Ladder(eta=0.05), [(f"t{t}", loss) for t, loss in enumerate(losses)])
     assert {one.release.score for one in by_rank} == {0.5}
     assert {one.release.score for one in by_team} == {0.5, 0.45}
 

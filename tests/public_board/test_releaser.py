@@ -30,7 +30,7 @@ def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.Monk
 
         def read(submissions: Sequence[int]) -> npt.NDArray[Any]:
             reads.append(len(submissions))
-            return np.stack([stored[one] for one in submissions])
+            return np.stack([stored[submission] for submission in submissions])
 
         releaser = Releaser(
             mechanism=LadderFree(),
@@ -43,8 +43,8 @@ def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.Monk
         )
         released = None
         for one in range(first, last):
-            sent = ScoredSubmission(one, f"team {one}", stored[one][np.newaxis])
-            released = releaser.release(sent, log)
+            scored_submission = ScoredSubmission(one, f"team {one}", stored[one][np.newaxis])
+            released = releaser.release(scored_submission, log)
         return released, reads
 
     logs = [MemoryLog(), MemoryLog()]
@@ -71,7 +71,7 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
 
     def read(submissions: Sequence[int]) -> npt.NDArray[Any]:
         reads.extend(submissions)
-        return np.stack([stored[one] for one in submissions])
+        return np.stack([stored[submission] for submission in submissions])
 
     def play(log: MemoryLog, *, restarted: bool) -> list[Any]:
         def fresh() -> Releaser:
@@ -89,8 +89,8 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
         for one, values in stored.items():
             if restarted:
                 releaser = fresh()
-            sent = ScoredSubmission(one, f"team {one % 3}", values[np.newaxis])
-            released.append(releaser.release(sent, log))
+            scored_submission = ScoredSubmission(one, f"team {one % 3}", values[np.newaxis])
+            released.append(releaser.release(scored_submission, log))
         return released
 
     in_one_process = play(MemoryLog(), restarted=False)
@@ -117,8 +117,10 @@ def test_chance_is_new_for_each_submission_and_after_each_change_of_its_score() 
             seed=seed,
             instances=PerTeam(),
         )
-        sent = ScoredSubmission(submission, "a", np.ones((1, N_ROWS)), score_changes=changes)
-        released = releaser.release(sent, MemoryLog())
+        scored_submission = ScoredSubmission(
+            submission, "a", np.ones((1, N_ROWS)), score_changes=changes
+        )
+        released = releaser.release(scored_submission, MemoryLog())
         assert released is not None
         return released.release.score
 
@@ -147,7 +149,9 @@ def test_a_start_from_the_baseline_is_from_its_best_submission(
             plugin="mechanisms",
             metric=PointwiseRmse(),
             truth=truth,
-            read=lambda submissions: np.stack([np.full(N_ROWS, sent[one]) for one in submissions]),
+            read=lambda submissions: np.stack(
+                [np.full(N_ROWS, sent[submission]) for submission in submissions]
+            ),
             seed=1,
             instances=PerTeam(),
             baseline_team="base",

@@ -99,8 +99,8 @@ def test_a_mechanism_that_shows_nothing_reveals_nothing() -> None:
             return Release(0.0, False)
 
     labels = np.arange(200) % 2
-    found = rows_revealed(MANAGER.metrics.resolve("log_loss"), Silent(), labels, 2)
-    assert (found.rows, found.bits) == (0.0, 0.0)
+    revealed = rows_revealed(MANAGER.metrics.resolve("log_loss"), Silent(), labels, 2)
+    assert (revealed.rows, revealed.bits) == (0.0, 0.0)
 
 
 @pytest.mark.slow
@@ -111,9 +111,11 @@ def test_several_teams_of_one_person_average_noise(teams: int, scope: Scope, mos
     metric = MANAGER.metrics.resolve("log_loss")
     solution = _solution(metric)
     mechanism = MANAGER.mechanisms.resolve("ladder-free(clip=2.8, noise=2)")
-    found = rows_revealed(metric, mechanism, solution.truth, 2, targets=1, teams=teams, scope=scope)
-    assert (found.rows > 0.3) == (most > 0)
-    assert found.rows <= most
+    revealed = rows_revealed(
+        metric, mechanism, solution.truth, 2, targets=1, teams=teams, scope=scope
+    )
+    assert (revealed.rows > 0.3) == (most > 0)
+    assert revealed.rows <= most
 
 
 @pytest.mark.slow

@@ -25,9 +25,9 @@ RELEASED = [0.0, 0.0, 1.0, 1.0, 0.0, 0.3, 1.0]
 @pytest.fixture
 def manager(monkeypatch: pytest.MonkeyPatch) -> PluginManager:
     monkeypatch.syspath_prepend(ROOT / "examples" / "third_party_plugin")
-    found = PluginManager()
-    found.register(importlib.import_module("arena_example"), "example")
-    return found
+    plugin_manager = PluginManager()
+    plugin_manager.register(importlib.import_module("arena_example"), "example")
+    return plugin_manager
 
 
 def play(folder: Path, manager: PluginManager) -> list[float | None]:

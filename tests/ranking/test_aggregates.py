@@ -49,14 +49,18 @@ DEMSAR = np.array(
 
 
 def test_the_published_example_of_critical_differences() -> None:
-    found = compare_mean_ranks(DEMSAR, 0.95)
-    np.testing.assert_allclose(found.mean_ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
+    mean_ranks = compare_mean_ranks(DEMSAR, 0.95)
+    np.testing.assert_allclose(mean_ranks.mean_ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
     k, n = DEMSAR.shape
-    untied = 12 * n / (k * (k + 1)) * ((found.mean_ranks**2).sum() - k * (k + 1) ** 2 / 4)
+    untied = 12 * n / (k * (k + 1)) * ((mean_ranks.mean_ranks**2).sum() - k * (k + 1) ** 2 / 4)
     assert untied == pytest.approx(9.28, abs=0.005)  # as printed, without the correction for ties
-    assert (found.friedman, found.p_value) == pytest.approx(tuple(friedmanchisquare(*DEMSAR)))
-    assert found.critical_difference == pytest.approx(2.569 * np.sqrt(k * (k + 1) / (6 * n)), 1e-4)
-    assert round(found.critical_difference, 2) == 1.25
+    assert (mean_ranks.friedman, mean_ranks.p_value) == pytest.approx(
+        tuple(friedmanchisquare(*DEMSAR))
+    )
+    assert mean_ranks.critical_difference == pytest.approx(
+        2.569 * np.sqrt(k * (k + 1) / (6 * n)), 1e-4
+    )
+    assert round(mean_ranks.critical_difference, 2) == 1.25
     # At .10 the paper finds C4.5 to differ from both with m tuned, by 1.143 and 1.179 of 1.12.
     assert compare_mean_ranks(DEMSAR, 0.90).groups(nemenyi=True) == [[3, 1, 2], [2, 0]]
 
@@ -78,11 +82,11 @@ def test_exact_signed_rank_tests_count_tied_ranks() -> None:
 
 
 def test_groups_are_maximal_runs_in_which_no_pair_differs() -> None:
-    found = compare_mean_ranks(np.arange(5.0)[:, np.newaxis] + np.zeros(8), 0.95)
+    mean_ranks = compare_mean_ranks(np.arange(5.0)[:, np.newaxis] + np.zeros(8), 0.95)
     differ = np.ones((5, 5))
     for j, k in ((0, 1), (0, 2), (1, 2), (2, 3)):
         differ[4 - j, 4 - k] = differ[4 - k, 4 - j] = 0.01
-    shared = replace(found, adjusted=1.01 - differ)  # only these pairs do not differ
+    shared = replace(mean_ranks, adjusted=1.01 - differ)  # only these pairs do not differ
     assert shared.groups() == [[4, 3, 2], [2, 1]]
 
 

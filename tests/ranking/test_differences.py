@@ -134,8 +134,8 @@ def test_on_many_rows_it_is_a_lower_bound_and_near_for_a_few(seed):
     rng = np.random.default_rng(seed)
     values = np.tile(rng.random(5000), (20, 1))
     differing = np.arange(20)
-    for one, count in zip(values, differing, strict=True):
-        one[rng.choice(5000, count, replace=False)] += 1e-12
+    for value, count in zip(values, differing, strict=True):
+        value[rng.choice(5000, count, replace=False)] += 1e-12
     counts = count_differing(row_fingerprints(values))[0]
     assert (counts <= differing).all()
     assert counts[1] == 1

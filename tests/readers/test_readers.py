@@ -50,8 +50,8 @@ def scores_of(result: Any) -> dict[str, float]:
 def records(parts: list[CaseScores]) -> list[tuple[Any, ...]]:
     return [
         record
-        for one in parts
-        for record in zip(one.algorithms, one.tasks, one.cases, one.values, strict=True)
+        for part in parts
+        for record in zip(part.algorithms, part.tasks, part.cases, part.values, strict=True)
     ]
 
 
@@ -287,7 +287,7 @@ def test_output_of_trec_eval_is_ranked_by_query(tmp_path: Path) -> None:
     second = _printed("dense", {"301": (0.6, 0.5), "302": (0.8, 0.4)}, 0.4)
     (tmp_path / "both.txt").write_text(first + second)
     board = ranked(tmp_path)
-    assert [(one["team"], one["score"]) for one in board.standings] == [
+    assert [(standing["team"], standing["score"]) for standing in board.standings] == [
         ("dense", pytest.approx(0.45)),
         ("bm25", pytest.approx(0.2)),
     ]
@@ -301,7 +301,7 @@ def test_output_of_trec_eval_is_ranked_by_query(tmp_path: Path) -> None:
     assert "bm25: trec_eval prints" not in notes
     (tmp_path / "both.txt").write_text(first + first.replace("bm25", "other"))
     by_precision = rank(tmp_path, columns=CaseColumns(value="P_5"), resamples=20)
-    assert [one["score"] for one in by_precision.standings] == pytest.approx([0.3, 0.3])
+    assert [standing["score"] for standing in by_precision.standings] == pytest.approx([0.3, 0.3])
     (tmp_path / "both.txt").write_text("map\tall\t0.5\n")
     with pytest.raises(InputError, match="call trec_eval with -q"):
         ranked(tmp_path)

@@ -239,9 +239,9 @@ def test_no_serious_fault_of_accessibility(browser: Any, file: Path, scheme: str
     found = run_axe(visit.context, visit.page)
     assert len(found["passes"]) > 20
     faults = [
-        (one["id"], one["help"], nodes(one))
-        for one in found["violations"]
-        if one["impact"] in SERIOUS
+        (violation["id"], violation["help"], nodes(violation))
+        for violation in found["violations"]
+        if violation["impact"] in SERIOUS
     ]
     assert not faults
     visit.context.close()

@@ -130,9 +130,9 @@ def test_a_result_draws_the_same_charts(competition: Competition, report: Report
     result = final_board(competition)
     drawn = {chart.name: chart for section in report.sections for chart in section.charts}
     for name in ("rank-intervals", "wins", "score-intervals", "best-score", "shake-up"):
-        own = result.chart(name).to_dict()
+        document = result.chart(name).to_dict()
         for key in ("layer", "width", "height"):
-            assert own[key] == drawn[name].specification[key]
+            assert document[key] == drawn[name].specification[key]
 
 
 def private_figures(result: ScoreResult) -> set[str]:

@@ -195,8 +195,8 @@ def image(path: Path) -> Path:
 
 @each_sandbox
 def test_an_image_is_seen_instead_of_the_system(sandbox: Sandbox, tmp_path: Path) -> None:
-    made = unpack_environment(image(tmp_path / "image.tar"), tmp_path / "environments")
-    root = made.folders["root"]
+    environment = unpack_environment(image(tmp_path / "image.tar"), tmp_path / "environments")
+    root = environment.folders["root"]
     assert not (root / "dev" / "sda").exists()
     assert stat.S_IMODE((root / "opt" / "model.txt").stat().st_mode) == 0o755
     program = (
@@ -207,11 +207,11 @@ def test_an_image_is_seen_instead_of_the_system(sandbox: Sandbox, tmp_path: Path
         tmp_path,
         program,
         sandbox=sandbox,
-        environment=made.folder,
+        environment=environment.folder,
         command=("/bin/sh", "main.py"),
     )
     assert (outcome.end, outcome.log) == (End.OK, b"weights /usr/* /home/*\n")
-    assert digest_of_folder(root) == made.digest
+    assert digest_of_folder(root) == environment.digest
 
 
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
@@ -237,7 +237,9 @@ def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
 @each_sandbox
 def test_a_check_finds_this_machine_able(sandbox: Sandbox) -> None:
     sentences = sandbox.check()
-    assert all("runner is root" in one or "control group" in one for one in sentences)
+    assert all(
+        "runner is root" in sentence or "control group" in sentence for sentence in sentences
+    )
     assert {"linux", sandbox.name} <= set(sandbox.versions())
 
 

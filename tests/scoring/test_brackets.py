@@ -37,7 +37,7 @@ def board_of(table: Any, files: Any, **settings: Any) -> Any:
 
 
 def boards(result: Any) -> Any:
-    (found,) = [one for one in result.findings if one.analysis == "brackets"]
+    (found,) = [finding for finding in result.findings if finding.analysis == "brackets"]
     assert isinstance(found, Finding)
     return found
 

@@ -178,9 +178,9 @@ def test_the_verdict_of_the_rankers_plugin_belongs_to_the_board() -> None:
 
 def test_a_board_without_rankers_has_no_ranks() -> None:
     study, *_ = board(Mae(), 10)
-    found = analyse(study, BoardSettings(10, workers=1), PluginManager(entry_points=False))
-    assert found.study.ranks is None
-    assert list(found.columns) == ["score_low", "score_high"]
+    private_board = analyse(study, BoardSettings(10, workers=1), PluginManager(entry_points=False))
+    assert private_board.study.ranks is None
+    assert list(private_board.columns) == ["score_low", "score_high"]
     manager = PluginManager(entry_points=False)
     manager.register(Provider(Broken(0)), "mine")
     with pytest.raises(UnknownNameError, match="no ranker 'other'"):

@@ -162,7 +162,7 @@ def test_a_board_counts_the_groups_that_it_resamples(groups: int, few: bool) -> 
     )
     said = f"The 60 rows are in {groups} groups, which are resampled as a whole."
     assert said in found.notes
-    warned = [one for one in found.notes if "too few for reliable" in one]
+    warned = [note for note in found.notes if "too few for reliable" in note]
     assert [one.split(" are")[0] for one in warned] == (["4 groups of rows"] if few else [])
 
 
@@ -173,9 +173,9 @@ def test_a_single_group_is_said_in_the_singular() -> None:
         workers=1,
     )  # fmt: skip
     assert "The 60 rows are in 1 group, which is resampled as a whole." in found.notes
-    assert any(one.startswith("1 group of rows is too few for") for one in found.notes)
+    assert any(note.startswith("1 group of rows is too few for") for note in found.notes)
 
 
 def test_a_board_without_groups_does_not_mention_them() -> None:
     found = arena.score(SOLUTION, {"good": _frame(GOOD)}, metric="brier", resamples=20, workers=1)
-    assert not any("group" in one for one in found.notes)
+    assert not any("group" in note for note in found.notes)

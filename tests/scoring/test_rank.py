@@ -79,18 +79,18 @@ def test_the_board_is_that_of_the_same_values_as_predictions(tmp_path: Path, rol
         columns=CaseColumns(value="loss", **{role: "text"}),
         manager=PluginManager(),
     )
-    for one, other in zip(scored.standings, ranked.standings, strict=True):
-        assert {**one, "file": None} == {**other, "file": None}
+    for standing, other in zip(scored.standings, ranked.standings, strict=True):
+        assert {**standing, "file": None} == {**other, "file": None}
     corrected = [dict(result.best_score_corrected) for result in (scored, ranked)]
     for words in ("assumption", "reason"):
         of_rows, of_cases = (document.pop(words) for document in corrected)
         assert (of_rows and of_rows.replace("rows", "cases")) == of_cases
     assert corrected[0] == corrected[1]
-    verdicts = " ".join(one.verdict for one in scored.findings)
+    verdicts = " ".join(finding.verdict for finding in scored.findings)
     for word, noun in (("submission", "algorithm"), ("team", "algorithm"), ("row", "case")):
         verdicts = verdicts.replace(word, noun)
     of_cases_only = {"task-aggregates", "task-critical-difference"}
-    shared = [one for one in ranked.findings if one.analysis not in of_cases_only]
+    shared = [finding for finding in ranked.findings if finding.analysis not in of_cases_only]
     assert verdicts == " ".join(one.verdict for one in shared)
     assert ranked.split == "cases"
 
@@ -198,8 +198,8 @@ def test_geometric_means_are_relative_to_a_baseline() -> None:
     before, after = (scores_of(one) for one in (own, ratio))
     assert after == pytest.approx({name: before[name] / before["b"] for name in before})
     columns = ("rank", "rank_low", "rank_high", "win_rate")
-    for one, other in zip(own.standings, ratio.standings, strict=True):
-        assert [one[name] for name in columns] == [other[name] for name in columns]
+    for standing, other in zip(own.standings, ratio.standings, strict=True):
+        assert [standing[name] for name in columns] == [other[name] for name in columns]
     assert ratio.study is not None
     metric, truth = ratio.study.metric, ratio.study.truth
     block = next(iter(ratio.study.predictions.blocks(3)))[1]
@@ -331,7 +331,7 @@ def test_the_document_names_algorithms() -> None:
 def test_the_direction_is_assumed_with_a_note() -> None:
     result = rank({"case": [1, 2], "a": [3.0, 4.0], "b": [1.0, 2.0]})
     assert result.standings[0]["team"] == "a"
-    assert any("assuming higher is better; pass --lower-is-better" in one for one in result.notes)
+    assert any("assuming higher is better; pass --lower-is-better" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(

@@ -110,15 +110,15 @@ def expected(one: Endpoint, sender: str) -> set[int]:
 @pytest.mark.parametrize("sender", SENDERS)
 def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: str) -> None:
     client = senders[sender]
-    for one in ENDPOINTS:
-        if one.path == "/events":
+    for endpoint in ENDPOINTS:
+        if endpoint.path == "/events":
             continue  # it never ends
-        path = API + one.path.format(**PLACES)
-        body = {"content": b""} if one.body in {bytes, None} else {"json": _sent(one)}
-        if one.method == "GET":
+        path = API + endpoint.path.format(**PLACES)
+        body = {"content": b""} if endpoint.body in {bytes, None} else {"json": _sent(endpoint)}
+        if endpoint.method == "GET":
             body = {}
-        answer = client.request(one.method, path, **body)
-        refused, case = expected(one, sender), (one.method, one.path, sender)
+        answer = client.request(endpoint.method, path, **body)
+        refused, case = expected(endpoint, sender), (endpoint.method, endpoint.path, sender)
         if refused:
             assert answer.status_code in refused, case
             assert answer.headers["content-type"] == "application/problem+json", case
@@ -128,7 +128,7 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
             named = {"/private", "/admin/result", "/admin/approve", "/admin/block",
                      "/admin/merge", "/tokens", "/admin/invitations", "/team/requests",
                      "/admin/announcements", "/admin/messages"}  # fmt: skip
-            missing = {404} if one.path in named or "{" in one.path else set()
+            missing = {404} if endpoint.path in named or "{" in endpoint.path else set()
             fine = {200, 201, 202, 409, 422} | missing
             assert answer.status_code in fine, (case, answer.text)
 
@@ -283,7 +283,7 @@ def test_teams_are_merged_after_the_record_merged_them(
     web: WebSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = {name: web.person(name, name) for name in ("Ada", "Bo", "Cy")}
-    clients = {name: web.program(web.token(one)) for name, one in people.items()}
+    clients = {name: web.program(web.token(person)) for name, person in people.items()}
     admin = web.program(web.token(web.person("Org", organiser=True), "admin"))
     clients["Ada"].post(f"{API}/submissions", content=b"id,y\n")
     web.scorer.judge(web.site)
@@ -447,7 +447,9 @@ def test_openapi_describes_the_routes(web: WebSite) -> None:
     described = {
         (method.upper(), path) for path, methods in document["paths"].items() for method in methods
     }
-    assert described == {(one.method, "/api/v1/{competition}" + one.path) for one in ENDPOINTS}
+    assert described == {
+        (endpoint.method, "/api/v1/{competition}" + endpoint.path) for endpoint in ENDPOINTS
+    }
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             if path.endswith("/events"):

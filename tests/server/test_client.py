@@ -201,7 +201,7 @@ def test_a_broken_request_is_answered_once(
         answer = sock.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 400")
     assert answer.count(b"HTTP/1.1") == 1
-    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 @pytest.mark.few(2)

@@ -104,7 +104,10 @@ def test_each_difference_of_a_request_is_named(
         assert f"Request 1 of the queue differs from the record in its {what}." in found.differences
         assert found.not_compared == ()
     digest = compared(intake, [changed(first, sha256="6" * 64), *others])
-    assert [one.rpartition(" ")[2] for one in digest.differences] == ["digest.", "fingerprint."]
+    assert [difference.rpartition(" ")[2] for difference in digest.differences] == [
+        "digest.",
+        "fingerprint.",
+    ]
     # What was set aside perhaps was so for its file, which is not compared.
     aside = replace(changed(first, file="b.csv", sha256="6" * 64), kind="request set aside")
     assert compared(intake, [aside, *others]).differences == ()

@@ -29,7 +29,7 @@ def test_a_question_is_answered_privately_and_for_everybody(web: WebSite) -> Non
     for text in ("Is *our* trick allowed?", "When does it end?"):
         assert ada.post(f"{API}/messages", json={"text": text}).status_code == 201
     rows = host.get(f"{API}/admin/messages").json()["rows"]
-    assert [(one["name"], one["team"], one["text"]) for one in rows] == [
+    assert [(row["name"], row["team"], row["text"]) for row in rows] == [
         ("Ada", "Ants", "When does it end?"), ("Ada", "Ants", "Is *our* trick allowed?"),
     ]  # fmt: skip
     public = {"answers": rows[0]["message"], "text": "Soon.", "published": "The end?"}
@@ -180,8 +180,8 @@ def test_messages_by_the_client(web: WebSite) -> None:
         assert organiser.all_messages()[0]["text"] == "Why?"
         organiser.answer(asked["message"], "So.", published="Why so?")
         organiser.write("Ants", "Well done.")
-        assert [one["text"] for one in client.messages()] == ["Well done.", "So.", "Why?"]
-        assert [one["published"] for one in client.answers()] == ["Why so?"]
+        assert [message["text"] for message in client.messages()] == ["Well done.", "So.", "Why?"]
+        assert [answer["published"] for answer in client.answers()] == ["Why so?"]
 
 
 def test_a_forum_is_linked(web: WebSite) -> None:

@@ -91,8 +91,8 @@ def edit(path: Path, statement: str) -> None:
 
 
 def told_of(there: Path) -> str:
-    found = stored_differences(there / "race", Layout(there / "race" / "server"), "race")
-    return "\n".join([*found.differences, *found.not_compared])
+    queue_comparison = stored_differences(there / "race", Layout(there / "race" / "server"), "race")
+    return "\n".join([*queue_comparison.differences, *queue_comparison.not_compared])
 
 
 EDITS = {
@@ -361,7 +361,9 @@ def test_what_is_published_is_the_record_again_after_a_start(there: Path, statem
     def shown() -> list[object]:
         public = Published(layout.public("race"))
         with closing(public):
-            answers = [(one.request, one.team, one.released) for one in public.answers(None)]
+            answers = [
+                (answer.request, answer.team, answer.released) for answer in public.answers(None)
+            ]
             return [public.board(), answers, public.team("red"), public.names()]
 
     before = shown()

@@ -388,10 +388,10 @@ def test_every_kind_of_event_has_its_fact() -> None:
 
 def test_every_place_has_its_entry() -> None:
     known = BOARD.keys() | RESULT.keys() | OWN.keys() | ELSEWHERE.keys() | SHOWS_NEITHER
-    places = {f"GET {one.path}" for one in ENDPOINTS if one.method == "GET"}
+    places = {f"GET {endpoint.path}" for endpoint in ENDPOINTS if endpoint.method == "GET"}
     places |= {f"GET page {path}" for method, path, *_ in PAGES if method == "GET"}
     assert places - known == set()
-    commands = {one.name for one in entry_points(group="arena.commands")}
+    commands = {entry_point.name for entry_point in entry_points(group="arena.commands")}
     assert commands - OTHER_COMMANDS == READS
     assert {place.split()[0] for place in (*BOARD, *OWN) if not place.startswith("GET")} | set(
         REFUSES
@@ -644,11 +644,11 @@ def test_a_retracted_result_gives_way_to_a_second_version(published: Path, tmp_p
         assert competition.publish() == 2
     with seen_after(tmp_path, tmp_path / "x", None) as seen:
         rows = json.loads(seen.get(f"{API}/results"))["rows"]
-        assert [one["state"] for one in rows] == ["replaced", "published"]
+        assert [row["state"] for row in rows] == ["replaced", "published"]
         assert rows[0]["mark"]["cause"] == CAUSES["disqualification"]
         assert rows[1]["mark"] is None
-        kept = json.loads(seen.get(f"{API}/results/1"))
-        assert kept["leaderboard"] == first["leaderboard"]
+        document = json.loads(seen.get(f"{API}/results/1"))
+        assert document["leaderboard"] == first["leaderboard"]
         assert "replaced by a later one" in seen.get("/c/private/1")
         assert json.loads(seen.get(f"{API}/private"))["version"] == 2
     with reopen(tmp_path / "x") as competition:

@@ -72,9 +72,9 @@ def test_the_folder_is_read_when_it_changes_and_never_beyond_it(
     assert found is not None
     assert [name for name, _text in found.pages] == ["overview", "_footer", "b-prizes", "data"]
     assert [title for _name, title in found.tabs()] == ["A race", "B prizes", "About data"]
-    assert [one.name for one in found.images] == ["curve.png"]
+    assert [image.name for image in found.images] == ["curve.png"]
     # Neither links, nor hidden files, nor the solution under another name.
-    assert [one.name for one in found.files] == ["kit.zip", "train/a.csv"]
+    assert [file.name for file in found.files] == ["kit.zip", "train/a.csv"]
     assert reader.changed() is None
     assert {path.name for path in reader.target.iterdir()} == {
         one.sha256 for one in (*found.images, *found.files)
@@ -148,8 +148,8 @@ def test_who_downloads(
     web.site.accounts.accept_rules(NAME, accepted, web.site.competitions[NAME].rules()[1])
     senders = (None, web.person("Eve"), member, accepted, web.person("Org", organiser=True))
     for path in (f"/{NAME}/files/kit.zip", f"/api/v1/{NAME}/files/kit.zip"):
-        answers = [web.browser(one).get(path) for one in senders]
-        assert [one.status_code for one in answers] == statuses
+        answers = [web.browser(sender).get(path) for sender in senders]
+        assert [answer.status_code for answer in answers] == statuses
         assert answers[-1].text == "kit"
     assert "kit.zip" in web.browser().get(f"/{NAME}/files").text
     web.close()

@@ -38,7 +38,7 @@ LISTS: dict[str, tuple[str, list[tuple[str, str, str]], list[tuple[int, str]]]] 
 def test_a_list_is_read_with_its_faults_by_line(name: str) -> None:
     text, expected, faults = LISTS[name]
     people, found = read_invitations(text)
-    assert [(one.team, one.name, one.contact) for one in people] == expected
+    assert [(person.team, person.name, person.contact) for person in people] == expected
     assert len(found) == len(faults)
     for one, (line, start) in zip(found, faults, strict=True):
         assert (one.line, one.text[: len(start)]) == (line, start)
@@ -69,9 +69,9 @@ def test_an_open_link_is_withdrawn_or_sent_again(tmp_path: Path) -> None:
     web = WebSite(tmp_path, smtp_host="mail.example.org", smtp_from="a@example.org")
     admin = web.program(web.token(web.person("Org", organiser=True), "admin"))
     made = admin.post(f"{API}/admin/teams", content=b"Ants\tAda\ta@b.org\nBees\tBo\n").json()
-    assert (made["mailed"], [one["contact"] for one in made["rows"]]) == (1, ["a@b.org", ""])
+    assert (made["mailed"], [row["contact"] for row in made["rows"]]) == (1, ["a@b.org", ""])
     links = {
-        one["team"]: one["invite"] for one in admin.get(f"{API}/admin/invitations").json()["rows"]
+        row["team"]: row["invite"] for row in admin.get(f"{API}/admin/invitations").json()["rows"]
     }
     again = admin.put(f"{API}/admin/invitations", json={"invite": links["Ants"]}).json()
     assert again["mailed"] == 1

@@ -31,7 +31,7 @@ def members(web: WebSite) -> list[str]:
 def test_a_member_leaves_and_the_first_one_removes_others(
     web: WebSite, people: dict[str, str]
 ) -> None:
-    ada, bo = (web.browser(one) for one in people.values())
+    ada, bo = (web.browser(person) for person in people.values())
     assert post(bo, "/team/leave") == 422  # not confirmed
     assert post(bo, "/team/leave", member=people["ada"], **SURE) == 403
     assert post(ada, "/team/leave", member=people["bo"], **SURE) == 303

@@ -95,7 +95,7 @@ def test_members_are_reminded_and_told_the_results_once(tmp_path: Path) -> None:
         web.scorer.state(phase="published")
         assert [send_all(web), send_all(web)] == [1, 0]
         reminder, results = server.messages
-        assert {one["To"] for one in server.messages} == {"ada@example.org"}
+        assert {message["To"] for message in server.messages} == {"ada@example.org"}
         assert reminder["Subject"].startswith("Churn Bcc: eve@example.org ends at ")
         assert reminder["Bcc"] is None
         assert f"{URL}/{NAME}/private" in results.get_content()
@@ -126,7 +126,10 @@ def test_an_announcement_is_sent_to_the_members_of_all_teams_once(tmp_path: Path
         )
         assert (quiet["mailed"], mailed["mailed"]) == (0, 2)
         assert [send_all(web), send_all(web)] == [2, 0]
-        assert {one["To"] for one in server.messages} == {"ada@example.org", "bo@example.org"}
+        assert {message["To"] for message in server.messages} == {
+            "ada@example.org",
+            "bo@example.org",
+        }
         text = server.messages[0].get_content()
         assert "The *deadline* moves" in text
         assert f"{URL}/{NAME}/announcements" in text
@@ -193,7 +196,7 @@ def test_the_password_is_sent_to_the_right_server_only_and_never_logged(
             assert send_all(web) == 1
         assert seen == []
     assert len(server.messages) == 1
-    ours = [one.getMessage() for one in caplog.records if one.name.startswith("arena")]
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("arena")]
     assert ours == [
         "A mail could not be sent: SMTPAuthenticationError 535.",
         "A mail could not be sent: SMTPNotSupportedError.",

@@ -69,7 +69,7 @@ def test_a_wrong_question_is_refused(filled: WebSite, query: str) -> None:
 
 def _request_of(web: WebSite, file: str) -> str:
     answers = web.site.competitions[NAME].published.answers(None)
-    return next(one.request for one in answers if one.file == file)
+    return next(answer.request for answer in answers if answer.file == file)
 
 
 def test_one_submission_is_seen_downloaded_and_decided_on(filled: WebSite) -> None:

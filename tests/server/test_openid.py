@@ -64,16 +64,16 @@ def provider(running: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> FakeProv
 
 @pytest.fixture
 def site(tmp_path: Path, provider: FakeProvider) -> Iterator[Callable[..., WebSite]]:
-    made: list[WebSite] = []
+    web_sites: list[WebSite] = []
 
     def make(**server: Any) -> WebSite:
         known = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, "oidc_name": "Uni <i>"}
-        made.append(WebSite(tmp_path / f"root{len(made)}", **{**known, **server}))
-        return made[-1]
+        web_sites.append(WebSite(tmp_path / f"root{len(web_sites)}", **{**known, **server}))
+        return web_sites[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for web_site in web_sites:
+        web_site.close()
 
 
 def begin(client: TestClient, then: str = "/", **asked: str) -> str:
@@ -144,7 +144,9 @@ def test_a_person_registers_and_signs_in_again(
     assert set(other.cookies) == {"__Host-arena"}
     assert "Ants" in other.get(f"/{NAME}/team").text
     assert provider.asked.count("/.well-known/openid-configuration") == 1
-    ours = "".join(one.getMessage() for one in caplog.records if one.name.startswith("arena"))
+    ours = "".join(
+        record.getMessage() for record in caplog.records if record.name.startswith("arena")
+    )
     assert not {"ada", SECRET, "code-"} & {one for one in ("ada", SECRET, "code-") if one in ours}
     web.site.accounts.set_state(account.account, "blocked")
     assert_nobody(blocked := web.browser(), sign_in(blocked, provider), 403)

@@ -24,7 +24,9 @@ def test_every_operation_has_a_method() -> None:
         (method or "GET", re.sub(r"\{quote\((\w+)\)\}", r"{\1}", path.partition("?")[0]))
         for method, path in re.findall(r'(?:"([A-Z]+)", )?f?"(/admin/[^"]+)"', source)
     }
-    offered = {(one.method, one.path) for one in ENDPOINTS if one.who == "organiser"}
+    offered = {
+        (endpoint.method, endpoint.path) for endpoint in ENDPOINTS if endpoint.who == "organiser"
+    }
     assert offered - found == LEFT_TO_PAGES
     assert found <= offered
 
@@ -55,7 +57,7 @@ def test_an_organiser_works_from_a_program(
     assert host.disqualify("copied", submission=1)["kind"] == "disqualify"
     assert host.undo("not copied", team="Ants")["kind"] == "undo"
     web.scorer.judge(web.site)
-    assert [one["kind"] for one in host.events()] == ["undo", "disqualify"]
+    assert [event["kind"] for event in host.events()] == ["undo", "disqualify"]
     posted = host.announce("News")
     host.withdraw_announcement(posted["announcement"])
     (link,) = host.invite("Bees;Bo;bo@example.org")

@@ -45,7 +45,7 @@ def test_two_own_files_are_compared_and_private_scores_shown(web: WebSite) -> No
         assert 'id="compared"' not in browser.get(f"/{NAME}/submissions?{wrong}").text
     answers = web.site.competitions[NAME].published.answers("Ants")
     web.scorer.publisher.publish(
-        answers=[replace(one, private=0.4321, private_rank=7) for one in answers[:1]]
+        answers=[replace(answer, private=0.4321, private_rank=7) for answer in answers[:1]]
     )
     page = browser.get(f"/{NAME}/submissions").text
     assert ("Private score" in page, "0.4321" in page) == (True, True)

@@ -97,7 +97,7 @@ def test_standing_scores_of_every_phase_follow_a_rebuild(tmp_path: Path) -> None
         for phase in phases:
             for wrong in (30, 10, 20):
                 opened.submit(_file(tmp_path / "x.csv", phase, wrong), "owls", phase=phase)
-        numbers = [one.submission for one in opened.records()]
+        numbers = [record.submission for record in opened.records()]
         assert _kept_after_a_rebuild(opened, numbers) == set()
         opened.disqualify(2, "a leak")
         standing = {

@@ -50,8 +50,9 @@ OF_PARTICIPANTS = {
 }
 ADDRESSES = (
     *(f"/race{path}" for method, path, who, *_ in PAGES if (method, who) in OF_PARTICIPANTS),
-    *(f"/api/v1/race{one.path}" for one in ENDPOINTS if (one.method, one.who) in OF_PARTICIPANTS
-      and one.path != "/events"),  # OpenPages reads them
+    *(f"/api/v1/race{endpoint.path}" for endpoint in ENDPOINTS
+      if (endpoint.method, endpoint.who) in OF_PARTICIPANTS
+      and endpoint.path != "/events"),  # OpenPages reads them
     "/api/v1/competitions/race/leaderboard/view",
     "/api/v1/competitions/submissions/list/race",
 )  # fmt: skip
@@ -220,7 +221,7 @@ def asked(
         "organiser": accounts.make_token(host, "test", "admin")[0],
     }
     for number, values in enumerate(submissions):
-        rows = ["r0,x"] if values is None else [f"r{at},{one}" for at, one in enumerate(values)]
+        rows = ["r0,x"] if values is None else [f"r{at},{value}" for at, value in enumerate(values)]
         stored = Uploads(queue.uploads).put(["\n".join(["id,y", *rows, ""]).encode()])
         payload = {
             "upload": stored.name, "file": "a.csv", "bytes": stored.bytes, "sha256": stored.sha256,
@@ -272,8 +273,12 @@ def test_other_private_labels_leave_every_byte_unchanged(
     assert "organiser: 'event: answer" in events
     assert "guest: 'event: answer" not in events
     assert b"/api/v1/{competition}/board" in first["log"]
-    refused = {one for one in ADDRESSES if not first[one].startswith(b"200")}
-    missing = {one for one in ADDRESSES if re.search("private|results|embed|{page}|{file}", one)}
+    refused = {address for address in ADDRESSES if not first[address].startswith(b"200")}
+    missing = {
+        address
+        for address in ADDRESSES
+        if re.search("private|results|embed|{page}|{file}", address)
+    }
     assert refused <= missing, refused
     # The kaggle client is told when the best submission of each team was received.
     assert b"2026-03-01T12:00:00.000Z" in first["/api/v1/competitions/race/leaderboard/view"]

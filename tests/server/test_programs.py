@@ -27,9 +27,9 @@ def created(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def server(created: Path, tmp_path: Path) -> Iterator[ProgramServer]:
-    made = ProgramServer(shutil.copytree(created, tmp_path / NAME))
-    yield made
-    made.close()
+    program_server = ProgramServer(shutil.copytree(created, tmp_path / NAME))
+    yield program_server
+    program_server.close()
 
 
 def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
@@ -66,7 +66,9 @@ def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
     assert scored["score"] is not None
     assert scored["trial"]["log"] == "a line of the log"
     page = server.member("ants").get(f"/api/v1/{NAME}/submissions").json()
-    assert [one["status"] for one in page["requests"] if one["kind"] == "submit"] == ["accepted"]
+    assert [request["status"] for request in page["requests"] if request["kind"] == "submit"] == [
+        "accepted"
+    ]
     assert page["left_today"] == 1
     board = server.client(accept="text/html").get(f"/{NAME}/").text
     assert '<th scope="col" class="n">Seconds</th>' in board
@@ -156,7 +158,7 @@ def test_a_failed_trial_shows_its_log_and_counts_for_nothing(server: ProgramServ
     assert (state["status"], state["trial"]["log"]) == ("trial_failed", "no column")
     assert server.competition.quota_used("ants") == 0
     page = server.member("ants").get(f"/api/v1/{NAME}/submissions").json()
-    assert [one["status"] for one in page["requests"]] == ["trial_failed"]
+    assert [request["status"] for request in page["requests"]] == ["trial_failed"]
     assert list(server.layout.uploads.iterdir()) == []
 
 

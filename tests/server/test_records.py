@@ -161,9 +161,9 @@ def test_what_is_published_survives_the_scorer(tmp_path: Path) -> None:
     publisher = Publisher(path)
     publisher.publish(state=State("open", 7.0, cursor=6))
     assert reader.state().cursor == 6
-    assert [one.seq for one in reader.answers("red", limit=2)] == [5, 3]
-    assert [one.seq for one in reader.answers("red", before=3)] == [1]
-    assert [one.seq for one in reader.answers(None)] == [5, 4, 3, 2, 1]
+    assert [answer.seq for answer in reader.answers("red", limit=2)] == [5, 3]
+    assert [answer.seq for answer in reader.answers("red", before=3)] == [1]
+    assert [answer.seq for answer in reader.answers(None)] == [5, 4, 3, 2, 1]
     assert reader.answer("r3") == answers[2]
     assert (reader.answer("r9"), reader.document("private")) == (None, None)
     assert reader.team(reader.current_name("rosso")).selected == (1, 3)

@@ -35,7 +35,7 @@ def registered(web: WebSite, competition: str, team: str, **fields: str) -> Any:
 
 
 def account_of(web: WebSite, name: str) -> str:
-    return next(one.account for one in web.site.accounts.accounts() if one.name == name)
+    return next(account.account for account in web.site.accounts.accounts() if account.name == name)
 
 
 def submit(client: Any, competition: str) -> int:
@@ -250,8 +250,8 @@ def test_a_judge_and_a_reader_see_everything_and_change_nothing(web: WebSite, ro
     web.site.accounts.create_team(NAME, "Ants")
     places = {"request": "0", "what": "teams", "team": "0"}
     operations = [
-        *((program, one.method, f"/api/v1/{NAME}{one.path}") for one in ENDPOINTS
-          if one.who == "organiser"),
+        *((program, endpoint.method, f"/api/v1/{NAME}{endpoint.path}") for endpoint in ENDPOINTS
+          if endpoint.who == "organiser"),
         *((guest, method, f"/{NAME}{path}") for method, path, who, *_rest in PAGES
           if who == "organiser"),
     ]  # fmt: skip

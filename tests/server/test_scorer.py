@@ -123,7 +123,7 @@ def test_a_freeze_hides_that_a_team_sends_more(folder: Path, layout: Layout) -> 
         for number, team in enumerate(("red", "blue"), 1):
             send(layout, intake, team, predictions(number))
             settle(scorer)
-        assert [one.status for one in public.answers(None)] == ["accepted"] * 3
+        assert [answer.status for answer in public.answers(None)] == ["accepted"] * 3
         assert public.last_entries(["red", "blue"]) == before
     public.close()
     intake.close()
@@ -193,7 +193,7 @@ def contents(layout: Layout) -> list[Any]:
     try:
         state = public.state()
         return [
-            [replace(one, judged="") for one in public.answers(None)],
+            [replace(answer, judged="") for answer in public.answers(None)],
             [public.team(name) for name in ("red", "blue", "green")],
             [public.document(name) for name in ("competition", "board", "private", "rules")],
             [public.names(), state.phase, state.cursor, state.waiting, state.set_aside],
@@ -299,7 +299,7 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         assert "file" not in published["leaderboard"][0]
         assert "effective_units" not in str(published)
         assert public.state().phase == "published"
-        assert [one.seq for one in public.answers("green")] == [5, 2]
+        assert [answer.seq for answer in public.answers("green")] == [5, 2]
         public.close()
         before = contents(layout)
     # Everything published follows from the record and the queue.
@@ -320,7 +320,7 @@ def test_what_fails_in_a_group_is_judged_alone_and_then_set_aside(
     process = Competition.process
 
     def failing(competition: Competition, requests: Any, **how: Any) -> Any:
-        groups.append([one.seq for one in requests])
+        groups.append([request.seq for request in requests])
         if 2 in groups[-1]:
             raise RuntimeError("secret 0.123")
         return process(competition, requests, **how)
@@ -332,7 +332,7 @@ def test_what_fails_in_a_group_is_judged_alone_and_then_set_aside(
         public = Published(layout.public("race"))
         assert public.state().set_aside == 1
         answers = public.answers("red")
-        assert [one.status for one in answers] == ["accepted", "set_aside", "accepted"]
+        assert [answer.status for answer in answers] == ["accepted", "set_aside", "accepted"]
         assert "secret" not in str(answers)
         assert public.team("red").used_total == 2
         assert len(list(layout.uploads.iterdir())) == 1  # for the organiser
@@ -350,7 +350,7 @@ def test_what_ends_the_scorer_twice_is_not_tried_again(folder: Path, layout: Lay
     with scorer_of(folder, layout) as scorer:
         settle(scorer)
         public = Published(layout.public("race"))
-        assert [one.status for one in public.answers("red")] == ["accepted", "set_aside"]
+        assert [answer.status for answer in public.answers("red")] == ["accepted", "set_aside"]
         public.close()
     assert not layout.attempts("race").exists()
     intake.close()
@@ -418,7 +418,7 @@ def test_what_a_taken_over_web_process_writes_opens_no_other_file(
         monkeypatch.setattr(Competition, "check_file", fail)
         settle(scorer)
         public = Published(layout.public("race"))
-        assert [one.status for one in public.answers("red")] == ["set_aside"] * 3
+        assert [answer.status for answer in public.answers("red")] == ["set_aside"] * 3
         assert public.check(checks[0]) is None
         (fault,) = public.check(checks[1]) or ()
         assert fault["kind"] == "could not be checked"
@@ -443,8 +443,8 @@ def test_an_older_queue_is_refused_and_a_new_one_continues(folder: Path, layout:
         settle(scorer)
         public = Published(layout.public("race"))
         answers = public.answers("red")
-        assert [(one.seq, one.submission) for one in answers] == [(3, 3), (-1, 2), (-2, 1)]
-        assert {one.status for one in answers} == {"accepted"}
+        assert [(answer.seq, answer.submission) for answer in answers] == [(3, 3), (-1, 2), (-2, 1)]
+        assert {answer.status for answer in answers} == {"accepted"}
         public.close()
     intake.close()
     layout.intake.unlink()

@@ -171,7 +171,7 @@ def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> No
     for arguments in started:
         assert arguments[0] == "serve"
         known = {option for one in typer.main.get_command(serve.app).params for option in one.opts}
-        assert {one for one in arguments if one.startswith("-")} <= known
+        assert {argument for argument in arguments if argument.startswith("-")} <= known
 
 
 def files_of(competition: UnitCompetition) -> dict[str, str]:
@@ -195,7 +195,7 @@ def test_the_unit_of_a_runner_keeps_it_from_labels_and_records() -> None:
     program, command, *arguments = shlex.split(line.removeprefix("ExecStart="))
     assert (program, command) == ("/usr/local/bin/arena", "runner")
     known = {option for one in typer.main.get_command(runner.app).params for option in one.opts}
-    assert {one for one in arguments if one.startswith("--")} <= known
+    assert {argument for argument in arguments if argument.startswith("--")} <= known
     assert arguments[arguments.index("--sandbox") + 1] == "podman(oci_runtime=crun)"
     assert "arena-run" in files["setup.sh"]
 
@@ -327,8 +327,8 @@ def test_the_web_process_owns_the_intake_and_nothing_else(folder: Path, tmp_path
 
 def test_the_order_of_the_folders_does_not_change_where_the_accounts_are(tmp_path: Path) -> None:
     first, second, third = folders = [tmp_path / name for name in ("a", "b", "c")]
-    for one in folders:
-        one.mkdir()
+    for folder in folders:
+        folder.mkdir()
     assert records_folder([second, first]) == second / "server"
     for name in (second / "server", tmp_path / "apart"):
         layout = Layout(name)

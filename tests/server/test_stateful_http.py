@@ -95,7 +95,7 @@ class ServedCompetition(RuleBasedStateMachine):
         if hasattr(self, "keys"):
             while self.scorer.step():
                 pass
-            told = [one.payload.get("request") for one in self.competition.events()]
+            told = [event.payload.get("request") for event in self.competition.events()]
             recorded = [one["id"] for one in told if one is not None]
             assert recorded == [one.request for one in self.sent]
             assert self.competition.audit() == ()
@@ -177,10 +177,12 @@ class ServedCompetition(RuleBasedStateMachine):
         client = self.clients[team]
         page = client.get(f"{API}/submissions").json()
         own = [one for one in self.sent if one.team == team]
-        assert [one["request"] for one in page["requests"]] == [
+        assert [request["request"] for request in page["requests"]] == [
             one.request for one in reversed(own)
         ]
-        assert [one["status"] for one in page["requests"]] == [one.status for one in reversed(own)]
+        assert [request["status"] for request in page["requests"]] == [
+            one.status for one in reversed(own)
+        ]
         chosen = [one.selected for one in own if one.status == "done"]
         assert tuple(page["selected"]) == (chosen[-1] if chosen else ())
         for one in self.sent:

@@ -40,7 +40,7 @@ def test_a_process_that_keeps_ending_is_logged_once_an_hour_and_when_its_end_cha
     caplog.set_level(logging.WARNING)
     ending = Ending(monkeypatch)
     ending.run(3000)
-    assert [one.getMessage() for one in caplog.records] == [
+    assert [record.getMessage() for record in caplog.records] == [
         "The process scorer race ended with code 1 and is started again, at least every 60 s."
     ]
     pauses = [later - one for one, later in zip(ending.starts, ending.starts[1:], strict=False)]

@@ -174,7 +174,9 @@ def test_a_request_ends_with_what_it_rests_on(web: WebSite, people: dict[str, st
     accounts.ask_team(wasps.team, fay)
     ask("ada", bees.team)
     accounts.merge_teams(wasps.team, ants.team)
-    assert [(one.name, one.team) for one in accounts.team_requests(NAME)] == [("fay", ants.team)]
+    assert [
+        (team_request.name, team_request.team) for team_request in accounts.team_requests(NAME)
+    ] == [("fay", ants.team)]
 
 
 def test_the_captain_is_told_once_by_mail_and_no_name_is_in_it(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_every_way_to_submit_or_select_is_here() -> None:
         ("POST", "/submit"), ("POST", "/selection"), ("POST", "/check"),
         ("POST", "/withdrawals"),
     }  # fmt: skip
-    calls = {one.handler: (one.method, one.path) for one in ENDPOINTS}
+    calls = {endpoint.handler: (endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
     calls |= {handler: (method, path) for method, path, *_, handler in PAGES}
     timed = {
         where

@@ -294,7 +294,7 @@ def test_plan_of_a_pilot(files):
     assert wins == sorted(wins)
     widths = [row["interval_width"] for row in printed["rows"]]
     assert widths[0] > widths[-1]
-    assert {one["question"] for one in printed["answers"]} >= {"Which share public?"}
+    assert {answer["question"] for answer in printed["answers"]} >= {"Which share public?"}
     stated = run_here(
         *command, "--rows", "100,1000", "--difference", 0.02, "--charts", "c", "--public-share",
         "0.2,0.4", "--per-day", "3,9", "--teams", "5,10", "--report", "p.html", "--metrics",

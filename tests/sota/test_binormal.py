@@ -36,12 +36,12 @@ def test_the_best_auc_is_that_of_whole_rows():
     ranks = (np.argsort(scores, axis=2) < positives) @ np.arange(1.0, positives + negatives + 1)
     whole = (ranks - positives * (positives + 1) / 2) / (positives * negatives)
     best = whole.max(axis=1)
-    found = auc_maximum(np.full(m, 0.9), positives, negatives, rng, repetitions=repetitions)
-    error = np.hypot(best.std() / repetitions**0.5, found.simulation_error)
-    assert abs(best.mean() - found.mean) < 4 * error
+    drawn_maximum = auc_maximum(np.full(m, 0.9), positives, negatives, rng, repetitions=repetitions)
+    error = np.hypot(best.std() / repetitions**0.5, drawn_maximum.simulation_error)
+    assert abs(best.mean() - drawn_maximum.mean) < 4 * error
 
 
 def test_rank_sums_from_sorted_bits_are_those_from_sorted_positions():
     scores = np.random.default_rng(0).normal(size=(50, 400))
     sums = (np.argsort(scores, axis=1) < 150) @ np.arange(1.0, 401)
-    assert [_largest_rank_sum(one[np.newaxis].copy(), 150) for one in scores] == sums.tolist()
+    assert [_largest_rank_sum(score[np.newaxis].copy(), 150) for score in scores] == sums.tolist()

@@ -39,10 +39,10 @@ def test_rho0_is_found_and_its_interval_covers():
     rng = np.random.default_rng(0)
     covered = 0
     for _ in range(60):
-        found = estimate_dependence(right_rows(rng, 20, 800, 0.6))
-        covered += found.rho0_interval[0] <= 0.6 <= found.rho0_interval[1]
+        dependence = estimate_dependence(right_rows(rng, 20, 800, 0.6))
+        covered += dependence.rho0_interval[0] <= 0.6 <= dependence.rho0_interval[1]
     assert covered >= 52
-    assert found.rho0 == pytest.approx(0.6, abs=0.08)
+    assert dependence.rho0 == pytest.approx(0.6, abs=0.08)
 
 
 def test_copies_do_not_raise_the_correlation():
@@ -50,9 +50,9 @@ def test_copies_do_not_raise_the_correlation():
     families = right_rows(rng, 50, 1500, 0.775)
     copies = np.repeat(families[:1], 200, axis=0) ^ (rng.random((200, 1500)) < 0.002)
     correct = np.concatenate([families, copies])
-    found = estimate_dependence(correct)
-    assert found.n_clusters == 50
-    assert found.rho_pair == pytest.approx(0.60, abs=0.05)
+    dependence = estimate_dependence(correct)
+    assert dependence.n_clusters == 50
+    assert dependence.rho_pair == pytest.approx(0.60, abs=0.05)
     assert np.corrcoef(correct)[np.triu_indices(250, 1)].mean() > 0.80
 
 
@@ -60,9 +60,9 @@ def test_blocks_and_constant_submissions():
     rng = np.random.default_rng(2)
     one = right_rows(rng, 600, 60, 0.3)
     one[[3, 590]] = True
-    found = estimate_dependence(one)
-    assert found.clusters[3] == found.clusters[590]
-    assert found.clusters[0] == 0
+    dependence = estimate_dependence(one)
+    assert dependence.clusters[3] == dependence.clusters[590]
+    assert dependence.clusters[0] == 0
 
 
 def test_groups_of_rows_widen_the_interval():

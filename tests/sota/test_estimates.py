@@ -33,14 +33,14 @@ SCORES = np.round(0.91 - 0.03 * np.linspace(0, 1, 400) ** 1.5, 4)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("theta", ["bootstrap", "fixed"])
 def test_shrink_makes_the_expected_best_score_the_observed_one(theta):
-    found = estimate_sota(SCORES, N, 5, theta=theta)
-    shrunk = found.parameter * SCORES + (1 - found.parameter) / 5
+    sota_estimate = estimate_sota(SCORES, N, 5, theta=theta)
+    shrunk = sota_estimate.parameter * SCORES + (1 - sota_estimate.parameter) / 5
     again = sample_maximum(N, shrunk, random=theta == "bootstrap", rho0=0.6)
-    assert found.solved
+    assert sota_estimate.solved
     assert again.mean == pytest.approx(0.91, abs=2e-6)
-    assert found.sota == pytest.approx(shrunk.max())
-    assert found.n_above == (found.sota < SCORES).sum()
-    assert found.interval == again.interval()
+    assert sota_estimate.sota == pytest.approx(shrunk.max())
+    assert sota_estimate.n_above == (sota_estimate.sota < SCORES).sum()
+    assert sota_estimate.interval == again.interval()
 
 
 @pytest.mark.slow
@@ -52,19 +52,19 @@ def test_upper_end_is_the_more_cautious():
 
 
 def test_crop_returns_the_step_before_and_after():
-    found = estimate_sota(SCORES, N, 5, method="crop")
-    (low, below), (high, above) = found.neighbours
+    sota_estimate = estimate_sota(SCORES, N, 5, method="crop")
+    (low, below), (high, above) = sota_estimate.neighbours
     assert low < high
     assert below <= 0.91 < above
-    assert found.parameter in (low, high)
-    assert found.to_dict()["crop"] == found.sota
+    assert sota_estimate.parameter in (low, high)
+    assert sota_estimate.to_dict()["crop"] == sota_estimate.sota
 
 
 def test_a_winner_who_stands_out_is_a_result():
-    found = estimate_sota([0.97, *SCORES], N, 5)
-    assert not found.solved
-    assert found.sota is None
-    assert "exceeds what selection explains under these assumptions" in found.verdict
+    sota_estimate = estimate_sota([0.97, *SCORES], N, 5)
+    assert not sota_estimate.solved
+    assert sota_estimate.sota is None
+    assert "exceeds what selection explains under these assumptions" in sota_estimate.verdict
     fixed = estimate_sota([0.97, *SCORES], N, 5, theta="fixed")
     assert fixed.solved
     assert fixed.sota == pytest.approx(0.97, abs=5e-4)
@@ -79,11 +79,11 @@ def test_a_perfect_score_leaves_no_room_for_a_common_cause():
 
 def test_a_lead_within_the_reach_of_luck_does_not_stand_out():
     """Draws with replacement miss the first so often that the mean of the best is below it."""
-    found = estimate_sota([0.915, *np.linspace(0.905, 0.8, 10)], N, 2, rho0=0.0)
-    assert not found.solved
-    assert found.expected_maximum < 0.915
-    assert "exceeds what selection explains" not in found.verdict
-    assert "do not show more" in found.verdict
+    sota_estimate = estimate_sota([0.915, *np.linspace(0.905, 0.8, 10)], N, 2, rho0=0.0)
+    assert not sota_estimate.solved
+    assert sota_estimate.expected_maximum < 0.915
+    assert "exceeds what selection explains" not in sota_estimate.verdict
+    assert "do not show more" in sota_estimate.verdict
 
 
 @pytest.mark.slow
@@ -92,23 +92,23 @@ def test_an_error_of_simulation_makes_no_winner_stand_out(first, stands_out):
     """The mean of these draws is below the best score by chance only; of other seeds it is not."""
     rng = np.random.default_rng(2)
     scores = [first, 0.895, 0.89, 0.7]
-    found = estimate_auc_sota(scores, 40, 400, rng, rho=0.99, repetitions=40)
-    assert not found.solved
-    assert found.expected_maximum < first
-    assert ("exceeds what selection explains" in found.verdict) == stands_out
-    assert ("do not show more" in found.verdict) != stands_out
+    sota_estimate = estimate_auc_sota(scores, 40, 400, rng, rho=0.99, repetitions=40)
+    assert not sota_estimate.solved
+    assert sota_estimate.expected_maximum < first
+    assert ("exceeds what selection explains" in sota_estimate.verdict) == stands_out
+    assert ("do not show more" in sota_estimate.verdict) != stands_out
 
 
 def test_a_board_of_guesses_is_a_result():
-    found = estimate_sota(np.full(300, 0.502), 100, 2, rho0=0.0)
-    assert not found.solved
-    assert "selection alone explains" in found.verdict
+    sota_estimate = estimate_sota(np.full(300, 0.502), 100, 2, rho0=0.0)
+    assert not sota_estimate.solved
+    assert "selection alone explains" in sota_estimate.verdict
 
 
 def test_few_rows_may_leave_nothing_sure():
-    found = estimate_sota([19 / 27, 18 / 27, 0.6, 0.55], 27, 2, target="upper")
-    assert not found.solved
-    assert "would be within the expected range" in found.verdict
+    sota_estimate = estimate_sota([19 / 27, 18 / 27, 0.6, 0.55], 27, 2, target="upper")
+    assert not sota_estimate.solved
+    assert "would be within the expected range" in sota_estimate.verdict
 
 
 @pytest.mark.slow
@@ -117,9 +117,9 @@ def test_bootstrap_has_no_seed():
 
 
 def test_chance_is_left_out_first():
-    found = estimate_sota([0.2, 0.1, *SCORES], N, 5)
-    assert found.at_or_below_chance == 2
-    assert found.n_teams == len(SCORES)
+    sota_estimate = estimate_sota([0.2, 0.1, *SCORES], N, 5)
+    assert sota_estimate.at_or_below_chance == 2
+    assert sota_estimate.n_teams == len(SCORES)
 
 
 @pytest.mark.parametrize(
@@ -230,10 +230,10 @@ def test_single_rows_that_are_no_scores_are_left_out_and_named(tmp_path):
     cells = [f"{value:.5f}" for value in np.linspace(0.2, 0.9, 199)]
     cells.insert(120, "-0.00592")
     path.write_text("score\n" + "\n".join(cells) + "\n", encoding="utf-8")
-    shown = read_scores(path, "score")
-    assert len(shown.values) == 199
-    assert shown.values.min() == 0.2
-    assert shown.notes == (
+    shown_scores = read_scores(path, "score")
+    assert len(shown_scores.values) == 199
+    assert shown_scores.values.min() == 0.2
+    assert shown_scores.notes == (
         "Left out, because they are no scores between 0 and 1: -0.00592 (row 122).",
     )
     cells[0:3] = ["1.5", "?", "nan"]
@@ -245,9 +245,9 @@ def test_single_rows_that_are_no_scores_are_left_out_and_named(tmp_path):
 def test_percentages_are_divided_by_100_if_asked(tmp_path):
     path = tmp_path / "board.csv"
     path.write_text("name,win_rate\na,55.12\nb,7%\nc,100\n")
-    shown = read_scores(path, "win_rate", percent=True)
-    assert shown.values.tolist() == [0.5512, 0.07, 1.0]
-    assert shown.decimals == 4
+    shown_scores = read_scores(path, "win_rate", percent=True)
+    assert shown_scores.values.tolist() == [0.5512, 0.07, 1.0]
+    assert shown_scores.decimals == 4
     with pytest.raises(InputError, match="row 2, .*: 55.12 is not .* 0 and 1.* pass --percent"):
         read_scores(path, "win_rate")
     path.write_text("name,win_rate\na,155\nb,7\n")
@@ -298,8 +298,8 @@ BOARDS = Path(__file__).parents[3] / "shared" / "data" / "kaggle-boards"
 
 @pytest.mark.skipif(not BOARDS.exists(), reason="the boards are not here")
 def test_a_real_board_that_cuts_off():
-    shown = read_scores(BOARDS / "mci-prediction.csv", "score")
-    scores, notes = exact_scores(shown, 250, "rows")
+    shown_scores = read_scores(BOARDS / "mci-prediction.csv", "score")
+    scores, notes = exact_scores(shown_scores, 250, "rows")
     assert "truncated" in notes[0]
     assert np.allclose(scores * 250, (scores * 250).round())
 

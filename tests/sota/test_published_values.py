@@ -56,9 +56,11 @@ def test_bounds_are_where_a_conditional_probability_ends():
 
 @pytest.mark.slow
 def test_auc_of_a_single_classifier():
-    one = auc_maximum(np.array([0.9]), 52, 2948, np.random.default_rng(0), repetitions=4000)
-    assert one.mean == pytest.approx(0.90, abs=0.0015)
-    assert one.interval() == pytest.approx((0.856, 0.938), abs=0.0025)
+    drawn_maximum = auc_maximum(
+        np.array([0.9]), 52, 2948, np.random.default_rng(0), repetitions=4000
+    )
+    assert drawn_maximum.mean == pytest.approx(0.90, abs=0.0015)
+    assert drawn_maximum.interval() == pytest.approx((0.856, 0.938), abs=0.0025)
 
 
 @pytest.mark.slow

@@ -37,27 +37,27 @@ def test_teams_that_correct_public_rows_are_found(greater_is_better: bool) -> No
     private[:, 150:156] = 1  # an easier half, all the time
     for number in range(12):
         public[number, 50 : 50 + 3 * number] = 1
-    found = reuse_of_public_rows(
+    reuse = reuse_of_public_rows(
         study(public, greater_is_better=greater_is_better),
         study(private, greater_is_better=greater_is_better),
     )
-    assert found.drift is not None
-    assert found.drift.mean == pytest.approx(0.27)
-    assert 0.1 < found.drift.low < 0.27 < found.drift.high < 0.44
-    assert found.drift.n == 3
-    assert found.gaps[0] == pytest.approx(-0.02)
-    assert [gap.n for gap in found.history] == [2, 2, *[1] * 8]
-    assert "the teams adapted to the public rows" in of_reuse(found)[0]
+    assert reuse.drift is not None
+    assert reuse.drift.mean == pytest.approx(0.27)
+    assert 0.1 < reuse.drift.low < 0.27 < reuse.drift.high < 0.44
+    assert reuse.drift.n == 3
+    assert reuse.gaps[0] == pytest.approx(-0.02)
+    assert [gap.n for gap in reuse.history] == [2, 2, *[1] * 8]
+    assert "the teams adapted to the public rows" in of_reuse(reuse)[0]
 
 
 def test_equal_submissions_count_as_one_and_independent_ones_as_all() -> None:
     rng = np.random.default_rng(2)
     copies = study(np.tile(rng.random(400) < 0.7, (30, 1)), teams=30)
-    found = reuse_of_public_rows(copies, copies)
-    assert found.equivalent == pytest.approx(1, abs=0.3)
-    assert found.widest < 0.75 * found.widest_if_independent
-    assert found.drift is None
-    assert "No team has two submissions" in of_reuse(found)[0]
+    reuse = reuse_of_public_rows(copies, copies)
+    assert reuse.equivalent == pytest.approx(1, abs=0.3)
+    assert reuse.widest < 0.75 * reuse.widest_if_independent
+    assert reuse.drift is None
+    assert "No team has two submissions" in of_reuse(reuse)[0]
     others = study(rng.random((30, 400)) < 0.7)
     assert reuse_of_public_rows(others, others).equivalent > 18
     with pytest.raises(UsageError, match="different submissions"):

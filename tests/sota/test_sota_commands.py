@@ -114,7 +114,7 @@ def test_estimate_of_a_board(tmp_path):
     command = ("sota", "estimate", "board.csv", "--score-column", "points", "--classes", 2)
     printed = allowed(estimate_document(run_here(*command, "--rows", 500, "--json", cwd=tmp_path)))
     assert (printed["rho0"], printed["rho0_source"]) == (0.6, "default")
-    assert any("common cause" in one for one in printed["assumptions"])
+    assert any("common cause" in assumption for assumption in printed["assumptions"])
     assert printed["simulation_error"] is None
     low, high = printed["sota_interval"]
     assert low < printed["empirical_bayes"] < high
@@ -174,8 +174,8 @@ def test_max_of_aucs_is_printed_with_its_simulation_error(tmp_path):
     assert "The best of 5 AUCs on 20 positive and 30 negative rows is 0.9" in said
     assert f"{printed['mean']:.4f} ± {error:.2g} on average" in said
     assert f"{printed['std']:.4f} ± {printed['std_simulation_error']:.2g};" in said
-    for one in printed["quantiles"]:
-        assert f"{one['score']:.4f} ± {one['simulation_error']:.2g}" in said
+    for quantile in printed["quantiles"]:
+        assert f"{quantile['score']:.4f} ± {quantile['simulation_error']:.2g}" in said
     (reached,) = printed["at_least"]
     assert f"= {reached['probability']:.4g} ± {reached['simulation_error']:.2g}." in said
     refused = run_here("sota", "max", "--theta", 0.9, "-m", "roc_auc", "--rows", 9, cwd=tmp_path)
@@ -251,5 +251,5 @@ def test_finalize_runs_the_analysis(competition):
     import json
 
     called = run_here("finalize", "--json", cwd=competition)
-    findings = {one["analysis"]: one for one in json.loads(called.stdout)["findings"]}
+    findings = {finding["analysis"]: finding for finding in json.loads(called.stdout)["findings"]}
     assert findings["sota"]["document"]["clusters"] == 6

@@ -39,7 +39,7 @@ def require_sound(path: Path, n_submissions: int) -> None:
         submit_next(store)
     with Store.open(path) as store:
         numbers = [*range(1, n_submissions + 2)]
-        assert [one.submission for one in store.submissions()] == numbers
+        assert [submission.submission for submission in store.submissions()] == numbers
         assert store.audit() == ()
         ((_, predictions),) = store.predictions(numbers).blocks(N_ROWS)
         for number, values in zip(numbers, predictions, strict=True):

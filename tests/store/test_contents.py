@@ -288,7 +288,7 @@ def test_of_teams_that_sent_the_same_file_only_those_asked_for_are_read(
     with store._database.reading() as cursor:
         names = [(team, "", "same") for team in ("t1", "t3", "t9")]
         records = submissions._find(cursor, names)
-    assert {name: one.submission for name, one in records.items()} == {
+    assert {name: record.submission for name, record in records.items()} == {
         ("t1", "", "same"): 2,
         ("t3", "", "same"): 4,
     }

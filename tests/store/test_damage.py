@@ -68,8 +68,8 @@ def is_whole(path: Path) -> bool:
         with Store.open(path, create=False) as store:
             records = store.submissions()
             assert store.verify_events() is None
-            kept = [one.submission for one in records if one.status == "accepted"]
-            assert [one.submission for one in store.releases()] == kept
+            kept = [record.submission for record in records if record.status == "accepted"]
+            assert [release.submission for release in store.releases()] == kept
             for _, block in store.predictions(kept).blocks(9):
                 expected = [values_of(number, N_ROWS)[:, 0] for number in kept]
                 np.testing.assert_array_equal(block, expected)

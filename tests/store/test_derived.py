@@ -99,7 +99,7 @@ def test_ranks_are_held_as_the_releases_say_one_by_one_and_at_once(path: Path) -
     rng = np.random.default_rng(3)
     log = MemoryLog()
     with Store.open(path) as store:
-        team = {one.submission: one.team for one in store.submissions()}
+        team = {submission.submission: submission.team for submission in store.submissions()}
         for number in range(100, 140):
             name = f"t{rng.integers(8)}"
             incoming = Incoming(name, "f", f"{number}", np.zeros((3, 1)), received=TIME)

@@ -45,7 +45,9 @@ def record_of(number: int) -> SubmissionRecord:
 
 
 def numbers(found: Acknowledged) -> tuple[list[int], list[int]]:
-    return [one.submission for one in found.submissions], [number for number, _ in found.events]
+    return [submission.submission for submission in found.submissions], [
+        number for number, _ in found.events
+    ]
 
 
 @pytest.fixture
@@ -102,9 +104,9 @@ def test_only_the_end_of_a_long_journal_is_read_when_it_is_opened(
         (len(lines[-3]), ([3], [2, 3])),
     ):
         monkeypatch.setattr(journals, "_END_BYTES", last + more)
-        found = journal.read_end()
-        assert found.damaged == 0  # the first line may be incomplete
-        assert numbers(found) == found_numbers
+        acknowledged = journal.read_end()
+        assert acknowledged.damaged == 0  # the first line may be incomplete
+        assert numbers(acknowledged) == found_numbers
         assert numbers(journal.read()) == ([1, 2, 3], [2, 3])
 
 

@@ -158,7 +158,7 @@ def test_equal_predictions_are_one_object_that_only_the_owner_can_read(path: Pat
         assert event.payload["facts"]["objects"] == {"3": object_file(store, 3).stem}
     files = objects_in(path.parent)
     assert len(files) == 2
-    assert [object_name(one.read_bytes()) for one in files] == [one.stem for one in files]
+    assert [object_name(file.read_bytes()) for file in files] == [file.stem for file in files]
     everything = [*(path.parent / "predictions").rglob("*"), path.parent / "predictions"]
     assert {one.stat().st_mode & 0o777 for one in everything} == {0o600, 0o700}
     assert len(everything) == len(files) + 3  # the folder, the one of the database, the note

@@ -124,7 +124,11 @@ def test_refused_submission_leaves_its_reason_and_may_be_sent_again(
         store.predictions([1])
     store.close()
     with Store.open(database) as again:
-        assert [one.status for one in again.submissions("a")] == ["refused", "refused", "accepted"]
+        assert [submission.status for submission in again.submissions("a")] == [
+            "refused",
+            "refused",
+            "accepted",
+        ]
         assert again.submissions("b") == ()
 
 
@@ -147,7 +151,7 @@ def test_state_is_that_of_the_last_release_of_its_instance_and_epoch(
     with Store.open(database) as again:
         said = "2026-03-01T12:00:00.000000+00:00"
         assert again.releases(2) == (ReleaseRecord(1, 2, "a", first, said),)
-        assert [one.submission for one in again.releases()] == [1, 2, 3, 1]
+        assert [release.submission for release in again.releases()] == [1, 2, 3, 1]
         assert again.releases(1)[2].release == infinite
         with again.transaction() as transaction:
             assert transaction.mechanism_state("a") == infinite.state

@@ -43,7 +43,7 @@ class InProcess:
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         n_shared = len(self.shared[-1])
-        given = [pickle.loads(one) for one in arguments[:n_shared]]  # noqa: S301 - our own
+        given = [pickle.loads(argument) for argument in arguments[:n_shared]]  # noqa: S301 - our own
         given += pickle.loads(pickle.dumps(arguments[n_shared:]))  # noqa: S301
         self._under_way += 1
         self.most_under_way = max(self.most_under_way, self._under_way)

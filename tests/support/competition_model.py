@@ -68,10 +68,10 @@ class CompetitionModel:
                 return earlier
         why = self._refusal(team, file, now)
         taken = "rejected" if self.files[file] is None else "accepted"
-        one = Sent(len(self.sent) + 1, team, file, "refused" if why else taken, why)
-        self.sent.append(one)
+        sent = Sent(len(self.sent) + 1, team, file, "refused" if why else taken, why)
+        self.sent.append(sent)
         self.kinds.append("submission")
-        return one
+        return sent
 
     def _refusal(self, team: str, file: int, now: datetime) -> str | None:
         rules = self.rules

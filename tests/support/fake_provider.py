@@ -107,7 +107,7 @@ class FakeProvider:
                 }
             )
         if path == "/keys":
-            listed = KeySet(list({id(one): one for one in keys().values()}.values())).as_dict()
+            listed = KeySet(list({id(key): key for key in keys().values()}.values())).as_dict()
             unknown = {"kty": "future", "kid": "x"}
             return JSONResponse({"keys": [unknown, *listed["keys"]]})
         if path == "/userinfo":

@@ -78,7 +78,11 @@ def _lost_by(store: Store) -> str | None:
     """Return what is wrong with a database that says that it holds everything."""
     if problems := store.audit():
         return problems[0]
-    kept = [one.submission for one in store.submissions() if one.status == "accepted"]
+    kept = [
+        submission.submission
+        for submission in store.submissions()
+        if submission.status == "accepted"
+    ]
     return None if kept == list(range(1, N_SUBMISSIONS + 1)) else f"kept {kept} without a word"
 
 
@@ -124,7 +128,11 @@ def _repair(folder: Path, before: dict[str, bytes]) -> str:
     with Store.open(path) as store:
         if problems := store.audit():
             return problems[0]
-        kept = [one.submission for one in store.submissions() if one.status == "accepted"]
+        kept = [
+            submission.submission
+            for submission in store.submissions()
+            if submission.status == "accepted"
+        ]
         lost = [entry.submission for entry in report.lost]
         if sorted(kept + lost) != list(range(1, N_SUBMISSIONS + 1)):
             return f"kept {kept}, lost {lost}"

@@ -44,9 +44,9 @@ class Plugin:
 
 def manager(limit: float = 1000.0) -> PluginManager:
     """Return a plugin manager with the metric ``deadly``."""
-    made = PluginManager()
-    made.register(Plugin(limit), "mine")
-    return made
+    plugin_manager = PluginManager()
+    plugin_manager.register(Plugin(limit), "mine")
+    return plugin_manager
 
 
 def submit(folder: Path, file: Path, team: str, before_the_journal: bool) -> str:

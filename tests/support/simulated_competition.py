@@ -75,7 +75,10 @@ def held(asked: PreparedSimulation, manager: PluginManager, **options: Any) -> l
     """Hold it under each mechanism."""
     folder = asked.open_folder()
     settings = {"workers": 1, "progress": NoProgress(), **options}
-    return [run_competition(folder, asked, one, manager, **settings) for one in asked.mechanisms]
+    return [
+        run_competition(folder, asked, mechanism, manager, **settings)
+        for mechanism in asked.mechanisms
+    ]
 
 
 def with_usage(world: World, public: np.ndarray) -> CompetitionData:

@@ -127,7 +127,7 @@ def _submissions(web: WebSite) -> None:
     ]  # fmt: skip
     since = now.strftime("%Y-%m-%dT00:00:00+00:00")
     before = dict(zip((order[1], order[0], *order[2:]), range(1, 8), strict=True))
-    last = {one.team: one.received for one in answers}
+    last = {answer.team: answer.received for answer in answers}
     web.scorer.cursor = 35
     web.scorer.publisher.publish(
         answers=answers,

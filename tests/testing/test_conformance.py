@@ -151,9 +151,9 @@ def test_a_failure_is_told_to_pytest() -> None:
 
 
 def test_what_is_lacking_says_what_it_costs() -> None:
-    found = check_metric(MeanAbsolute())
-    assert not found.failed
-    lacking = {check.name: check.message for check in found.checks
+    conformance = check_metric(MeanAbsolute())
+    assert not conformance.failed
+    lacking = {check.name: check.message for check in conformance.checks
                if check.outcome is Outcome.LACKING}  # fmt: skip
     assert set(lacking) == {"row values", "influence values", "the cost of a resample"}
     assert "calls for 100 submissions of" in lacking["the cost of a resample"]
@@ -172,8 +172,8 @@ EXTRA = {"word_error_rate": "rapidfuzz", "bleu": "sacrebleu", "chrf": "sacrebleu
 @pytest.mark.parametrize(
     "entry",
     [
-        pytest.param(one, id=one.name, marks=[pytest.mark.slow] * (one.name in LONG))
-        for one in MANAGER.metrics
+        pytest.param(metric, id=metric.name, marks=[pytest.mark.slow] * (metric.name in LONG))
+        for metric in MANAGER.metrics
     ],
 )
 def test_every_metric_of_ours_conforms(entry: Any) -> None:
@@ -210,8 +210,12 @@ TRAINS = ("linear", "neighbours", "forest", "network")
 @pytest.mark.parametrize(
     "entry",
     [
-        pytest.param(one, id=one.name, marks=pytest.mark.slow if one.name in LONG else ())
-        for one in MANAGER.competitors
+        pytest.param(
+            competitor,
+            id=competitor.name,
+            marks=pytest.mark.slow if competitor.name in LONG else (),
+        )
+        for competitor in MANAGER.competitors
     ],
 )
 def test_every_competitor_of_ours_conforms(entry: Any) -> None:
@@ -223,10 +227,10 @@ def test_every_competitor_of_ours_conforms(entry: Any) -> None:
             metric, submissions=2, training=world.rows,
             test=world.population.features, truth=world.population.target,
         )  # fmt: skip
-    found = check_competitor(entry.item, problem)
-    found.require()
+    conformance = check_competitor(entry.item, problem)
+    conformance.require()
     tried = entry.name != "lightgbm"  # which trains models for rank simulations only
-    assert (found.checks[0].outcome is Outcome.OK) == tried, found.checks
+    assert (conformance.checks[0].outcome is Outcome.OK) == tried, conformance.checks
 
 
 @dataclass(frozen=True)

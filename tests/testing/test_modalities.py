@@ -43,7 +43,9 @@ class _Sorting(Modality):
     def arrange(
         self, table: RawTable, id_column: str, faults: FaultList, single: Collection[str] = ()
     ) -> RawTable:
-        return RawTable(table.names, tuple(one[::-1] for one in table.columns), table.row_number)
+        return RawTable(
+            table.names, tuple(column[::-1] for column in table.columns), table.row_number
+        )
 
 
 @pytest.mark.parametrize(

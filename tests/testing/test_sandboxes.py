@@ -101,7 +101,7 @@ def test_what_is_not_held_is_named(name: str) -> None:
 
 def test_where_files_are_seen_nothing_else_is_run() -> None:
     conformance = check_sandbox(Bare(), programs=programs("segfault", "hidden-files", "loop"))
-    assert [(one.name, one.outcome) for one in conformance.checks] == [
+    assert [(check.name, check.outcome) for check in conformance.checks] == [
         ("hidden-files", "failed"),
         ("loop", "not tried"),
         ("segfault", "not tried"),

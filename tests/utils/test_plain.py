@@ -55,9 +55,9 @@ def test_records_tables_and_errors_are_the_same_after() -> None:
     assert (received.faults, received.sha256, received.crashed) == (read.faults, "0", True)
     table = pa.table({"id": ["a", None], "y": [0.5, 1.0]})
     assert decode(encode(table)).equals(table)
-    sent = ScoringError("for the organiser", "kind", "shown")
-    sent.add_note("for --verbose")
-    error = decode(encode(sent))
+    scoring_error = ScoringError("for the organiser", "kind", "shown")
+    scoring_error.add_note("for --verbose")
+    error = decode(encode(scoring_error))
     assert (type(error), str(error)) == (ScoringError, "for the organiser")
     assert (error.kind, error.shown) == ("kind", "shown")
     assert error.__notes__ == ["for --verbose"]

@@ -134,15 +134,15 @@ def test_a_shared_argument_is_sent_once_and_again_after_another_or_a_crash() -> 
 
 
 def test_a_shared_argument_that_could_not_be_received_is_sent_again() -> None:
-    one = tasks.UnreadableAtFirst()
+    unreadable_at_first = tasks.UnreadableAtFirst()
 
     def call(shared: object) -> object:
         return call_limited(tasks.identity, seconds=60.0, purpose="unreadable", shared=shared)
 
     assert call("other") == "other"
     with pytest.raises(ValueError, match="not at first"):
-        call(one)
-    assert call(one) == "received"
+        call(unreadable_at_first)
+    assert call(unreadable_at_first) == "received"
 
 
 def test_a_worker_knows_that_it_is_one() -> None:
@@ -220,7 +220,7 @@ CALLS = ["unshare", "mount", "prctl", "pidfd_open"]
 
 @pytest.mark.few(1)
 @LINUX
-@pytest.mark.parametrize("refused", [*([one] for one in CALLS), CALLS], ids="-".join)
+@pytest.mark.parametrize("refused", [*([call] for call in CALLS), CALLS], ids="-".join)
 def test_a_system_that_refuses_a_confinement_runs_without_it(
     refused: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

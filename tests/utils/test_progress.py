@@ -53,12 +53,12 @@ def test_the_environment_hides_stages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_one_display_is_open() -> None:
-    given = NoProgress()
+    no_progress = NoProgress()
     with shown(None) as outer:
         assert isinstance(outer, ProgressDisplay)
-        with shown(None) as inner, shown(given) as passed:
+        with shown(None) as inner, shown(no_progress) as passed:
             assert isinstance(inner, NoProgress)
-            assert passed is given
+            assert passed is no_progress
     with shown(None) as again:
         assert isinstance(again, ProgressDisplay)
 

@@ -9,7 +9,9 @@ from arena.utils.formatting import BoardDisplay, released_format, score_format
 
 
 def rows(*scores: float) -> list[dict[str, float]]:
-    return [{"score": one, "score_low": 0.9 * one, "score_high": 1.1 * one} for one in scores]
+    return [
+        {"score": score, "score_low": 0.9 * score, "score_high": 1.1 * score} for score in scores
+    ]
 
 
 @pytest.mark.parametrize(

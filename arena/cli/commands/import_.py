@@ -79,7 +79,9 @@ def import_(
                 "rerun cannot verify them."
             )
         display = competition.settings.display(public=True)
-        files = {one["submission"]: one["file"] for one in competition.submissions()}
+        files = {
+            submission["submission"]: submission["file"] for submission in competition.submissions()
+        }
     if as_json:
         document = {"schema": "arena/import/1", "answers": [one.to_dict() for one in answers]}
         print_document(document)

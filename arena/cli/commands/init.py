@@ -267,9 +267,9 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
     without_labels = f", {n_pending:,} whose labels are to arrive" if n_pending else ""
     where = shlex.quote(str(folder))
     specification = competition.settings.metric.specification
-    asked: Metric = competition.manager.metrics.resolve(specification)
+    metric: Metric = competition.manager.metrics.resolve(specification)
     set_in = f"limits, the deadline and the final selection are set in {folder / CONFIG_NAME}."
-    if not modality_of(asked).has_rows:
+    if not modality_of(metric).has_rows:
         example = "FILE"
         lines = [
             f"Created a competition in {folder}. The metric reads whole files: there is no public "
@@ -300,8 +300,8 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
             f"may import are set under [programs]."
         )
     lines += [
-        *notes_of(asked),
-        *meaning_of_columns(competition.solution, asked),
+        *notes_of(metric),
+        *meaning_of_columns(competition.solution, metric),
         *soft_label_warnings(competition.solution),
         *protection_notes(board.settings, board.solution, competition.manager, now, board.phase),
         f"Describe it to participants in {folder / PAGES_NAME}, where each page becomes a tab of "

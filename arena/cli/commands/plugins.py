@@ -74,8 +74,8 @@ def _provided(manager: PluginManager) -> defaultdict[str, dict[str, list[str]]]:
 
 def _print_table(document: dict[str, Any]) -> None:
     rows = [
-        (one["name"], one["origin"], _counts(one), len(one["failures"]) or "")
-        for one in document["plugins"]
+        (plugin["name"], plugin["origin"], _counts(plugin), len(plugin["failures"]) or "")
+        for plugin in document["plugins"]
     ]
     table = Table("", ("plugin", "from", "provides", "failures"), tuple(rows))
     print_table(table, console(), most=None)

@@ -78,7 +78,7 @@ def reproduce(
         raise InputError(f"{data} is no folder: name the folder of published data with --data.")
     if charts is not None and charts.exists() and not charts.is_dir():
         raise UsageError(f"--charts {charts}: name a folder, not a file.")
-    asked = PaperOptions(
+    paper_options = PaperOptions(
         data=data or (_DATA if _DATA.is_dir() else None),
         quick=quick,
         charts=charts is not None,
@@ -90,7 +90,7 @@ def reproduce(
     )
     plugin = manager.papers.plugin_of(paper)
     with ProgressDisplay() as progress, attributed(plugin, f"reproducing {paper}"):
-        found = checked(chosen.reproduce(asked, progress), Reproduction)
+        found = checked(chosen.reproduce(paper_options, progress), Reproduction)
     if charts is not None:
         charts.mkdir(parents=True, exist_ok=True)
         for chart in found.charts:
@@ -112,29 +112,31 @@ def _print(title: str, found: Reproduction, charts: Path | None) -> None:
         ("where", "quantity", "published", "computed", "agrees", "note"),
         tuple(
             (
-                one.where,
-                one.quantity,
+                figure.where,
+                figure.quantity,
                 *(
                     "" if value is None else f"{value:.6g}"
-                    for value in (one.published, one.computed)
+                    for value in (figure.published, figure.computed)
                 ),
-                one.agrees,
-                one.note,
+                figure.agrees,
+                figure.note,
             )
-            for one in found.figures
+            for figure in found.figures
         ),
     )
     print_table(table, out, most=None)
-    compared = [one for one in found.figures if one.agrees is not None]
+    compared = [figure for figure in found.figures if figure.agrees is not None]
     agree = sum(one.agrees is True for one in compared)
     out.print(
         f"{agree:,} of {len(compared):,} numbers agree."
         if compared
         else "No number is compared with a published one here."
     )
-    for one in found.figures:
-        if one.agrees is False:
-            out.print(f"{one.where}, {one.quantity}, does not agree: {one.note}.", soft_wrap=True)
+    for figure in found.figures:
+        if figure.agrees is False:
+            out.print(
+                f"{figure.where}, {figure.quantity}, does not agree: {figure.note}.", soft_wrap=True
+            )
     for text in found.missing:
         out.print(f"Missing: {text}", soft_wrap=True)
     if charts is not None:

@@ -184,7 +184,7 @@ def _served_with_settings(
     from arena.server.supervisor import Served
     from arena.server.web.site import RESERVED
 
-    folders = [find_folder(one) for one in directories or [Path()]]
+    folders = [find_folder(directory) for directory in directories or [Path()]]
     if name and len(folders) > 1:
         raise UsageError("--name is for one competition: rename the folders of several.")
     served = [Served(name or served_name(folder), folder) for folder in folders]
@@ -201,7 +201,9 @@ def _served_with_settings(
         for competition, competition_settings in zip(served, settings, strict=True)
     ]
     keys = ("issuer", "client_id", "name", "domains", "verified_email", "only")
-    providers = {tuple(getattr(one.server, f"oidc_{key}") for key in keys) for one in settings}
+    providers = {
+        tuple(getattr(setting.server, f"oidc_{key}") for key in keys) for setting in settings
+    }
     if len(providers) > 1:
         raise UsageError(
             "A server has one provider of OpenID Connect: give all competitions the same keys "

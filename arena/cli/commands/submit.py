@@ -113,8 +113,8 @@ def submit(
         if competition.settings.programs.sandbox:
             if key is not None or answers:
                 raise UsageError("--key and --answer are for files of predictions, not programs.")
-            sent = competition.submit_program(file, team, phase=phase)
-            _print_program(competition, sent, as_json=as_json)
+            submitted_program = competition.submit_program(file, team, phase=phase)
+            _print_program(competition, submitted_program, as_json=as_json)
             return
         submitted = competition.submit(file, team, key=key, phase=phase, answers=answers)
         _print_submitted(competition, submitted, as_json=as_json)
@@ -186,8 +186,8 @@ def _print_state(state: dict[str, Any]) -> None:
         line = f"{line} Receipt: {printable(str(state['receipt']))}"
     out.print(line, soft_wrap=True, markup=False)
     faults = [
-        Fault("", one.get("message", ""), one.get("row"), one.get("id"), one.get("column"))
-        for one in state["faults"]
+        Fault("", fault.get("message", ""), fault.get("row"), fault.get("id"), fault.get("column"))
+        for fault in state["faults"]
     ]
     failed = state["status"] == "trial_failed"
     log = str(state["trial"]["log"]).splitlines() if failed else ()

@@ -517,7 +517,7 @@ class Accounts(Records):
 
     def has_key(self, account: str) -> bool:
         """Return whether an account has a sign-in key."""
-        return any(one.scope == "signin" for one in self.tokens(account))
+        return any(token.scope == "signin" for token in self.tokens(account))
 
     def accounts(self, competition: str | None = None) -> list[Account]:
         """Return all accounts, or those that take part in a competition, the oldest first."""
@@ -878,8 +878,8 @@ class Accounts(Records):
         """
         joined = self.team(team)
         with self._change() as database:
-            members = (one.account for one in self.members(team))
-            states = [self.account(one, joined.competition).state for one in members]
+            members = (member.account for member in self.members(team))
+            states = [self.account(member, joined.competition).state for member in members]
             if len(states) - states.count("blocked") >= limit:
                 raise full_team(joined, limit)
             self._add(database, team, joined.competition, account)

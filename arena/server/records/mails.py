@@ -72,8 +72,8 @@ class Mails(Records):
         """Store mails, but none whose key is stored; return how many are new."""
         now = self._now()
         rows = [
-            (one.key, one.competition, one.recipient, one.subject, one.body, now, now)
-            for one in mails
+            (mail.key, mail.competition, mail.recipient, mail.subject, mail.body, now, now)
+            for mail in mails
         ]
         with self._change() as database:
             before = database.total_changes

@@ -367,11 +367,14 @@ class Publisher:
                 _put_document(connection, "state", asdict(state))
             connection.executemany(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
-                [(one.request, one.seq, one.team, _json(asdict(one))) for one in answers],
+                [
+                    (answer.request, answer.seq, answer.team, _json(asdict(answer)))
+                    for answer in answers
+                ],
             )
             connection.executemany(
                 "INSERT OR REPLACE INTO teams VALUES (?, ?)",
-                [(one.team, _json(asdict(one))) for one in teams],
+                [(team.team, _json(asdict(team))) for team in teams],
             )
             if names is not None:
                 connection.execute("DELETE FROM names")

@@ -158,14 +158,14 @@ class Scorer:
         threads = [
             threading.Thread(target=one, daemon=True) for one in (self._beat, self._share_until)
         ]
-        for one in threads:
-            one.start()
+        for thread in threads:
+            thread.start()
         try:
             self._judge_until(ended)
         finally:
             self._closing.set()
-            for one in threads:
-                one.join()
+            for thread in threads:
+                thread.join()
 
     def _judge_until(self, ended: Callable[[], bool]) -> None:
         seen, failures = -1, 0
@@ -267,7 +267,7 @@ class Scorer:
             with self._uploads.opened([upload]) as paths:
                 if upload in paths:
                     faults = self._faults(paths[upload], file)
-                    answer[f"check {check}"] = [asdict(one) for one in faults]
+                    answer[f"check {check}"] = [asdict(fault) for fault in faults]
                     break
         if over or answer:
             self._publisher.publish(documents={**over, **answer})
@@ -288,7 +288,7 @@ class Scorer:
     def _process_opened(self, requests: Sequence[QueuedRequest]) -> list[RequestAnswer]:
         if self._attempts.hopeless(requests[0].seq):
             return [self._competition.set_aside(requests[0], _ENDED)]
-        numbers = [one.seq for one in requests]
+        numbers = [request.seq for request in requests]
         self._attempts.begin(numbers)
         try:
             return self._competition.process(
@@ -524,7 +524,7 @@ class Scorer:
             source=None if submitted is None else submitted.source,
             late=submitted is not None and submitted.late,
             phase="" if submitted is None else submitted.phase,
-            faults=() if submitted is None else tuple(asdict(one) for one in submitted.faults),
+            faults=() if submitted is None else tuple(asdict(fault) for fault in submitted.faults),
             message=answer.message,
             description=request.payload.get("description", ""),
             receipt=None if submitted is None else submitted.receipt,
@@ -535,7 +535,7 @@ class Scorer:
         competition, today = self._competition, self._clock().date()
         selections, disqualified = competition.selections(), competition.disqualified_teams()
         answers = competition.answers_of_teams()
-        exempted = {one["team"]: one for one in competition.exemptions()}
+        exempted = {exemption["team"]: exemption for exemption in competition.exemptions()}
         week, phase = week_name(today), competition.phase
         return [
             TeamFacts(
@@ -560,10 +560,10 @@ class Scorer:
         """Remove the files of judged requests, but not of those that the organiser must look at."""
         if self._server.keep_uploads_days:
             return
-        for one in requests:
-            upload = _upload_of(one)
+        for request in requests:
+            upload = _upload_of(request)
             # A runner fetches the program of a request that was answered.
-            is_needed = one.kind == "program" or statuses[one.request] == "set_aside"
+            is_needed = request.kind == "program" or statuses[request.request] == "set_aside"
             if upload is not None and not is_needed:
                 self._uploads.drop(upload)
 
@@ -709,4 +709,4 @@ def _without_request(
 
 
 def _set_aside(answers: Iterable[Answer]) -> int:
-    return sum(one.status == "set_aside" for one in answers)
+    return sum(answer.status == "set_aside" for answer in answers)

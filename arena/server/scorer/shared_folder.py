@@ -116,9 +116,9 @@ class FolderReader:
             _LOGGER.warning("%s is not offered: it is the solution.", path)
             (self.target / digest).unlink(missing_ok=True)
             return None
-        made = SharedFile(name, size, digest)
-        self._known[path] = stamp, made
-        return made
+        shared_file = SharedFile(name, size, digest)
+        self._known[path] = stamp, shared_file
+        return shared_file
 
     def _copy(self, path: Path) -> tuple[int, str]:
         self.target.mkdir(mode=0o750, exist_ok=True)

@@ -446,21 +446,21 @@ def sent_one(call: Call, request: str) -> Sent:
 def left(call: Call, team: Team) -> Left:
     """Return how many submissions a team has left today and in total."""
     facts = call.competition.facts
-    own: TeamFacts = call.competition.published.team(record_name(call, team))
+    team_facts: TeamFacts = call.competition.published.team(record_name(call, team))
     now = call.site.clock()
     waiting = sum(
         request.kind == "submit" and not _is_of_program(request)
         for request in _unjudged(call, team)
     )
-    used_today = own.used_day if own.day == now.strftime("%Y-%m-%d") else 0
-    used_week = own.used_week if own.week == now.strftime("%G-W%V") else 0
+    used_today = team_facts.used_day if team_facts.day == now.strftime("%Y-%m-%d") else 0
+    used_week = team_facts.used_week if team_facts.week == now.strftime("%G-W%V") else 0
     counts = (
-        (facts.total, own.used_total),
+        (facts.total, team_facts.used_total),
         (facts.per_week, used_week),
         (facts.per_day, used_today),
     )
     total, week, today = (
-        None if allowed is None else max(allowed + own.extra - used - waiting, 0)
+        None if allowed is None else max(allowed + team_facts.extra - used - waiting, 0)
         for allowed, used in counts
     )
     if week is not None or today is not None:

@@ -38,13 +38,13 @@ async def _overview(
     names = [team.name for team, _members in call.site.accounts.teams(name)]
     rejected: Counter[tuple[str, str]] = Counter()
     same: dict[str, set[str]] = defaultdict(set)
-    for one in answers:
-        if one.kind != "submit":
+    for answer in answers:
+        if answer.kind != "submit":
             continue
-        for fault in one.faults[:1]:
-            rejected[(one.status, str(fault.get("kind", "")))] += 1
-        if one.sha256:
-            same[one.sha256].add(one.team)
+        for fault in answer.faults[:1]:
+            rejected[(answer.status, str(fault.get("kind", "")))] += 1
+        if answer.sha256:
+            same[answer.sha256].add(answer.team)
     return _page(
         call,
         "admin.html",
@@ -53,11 +53,13 @@ async def _overview(
         made=made or {},
         health=api.health(call),
         has_next_result=call.competition.published.etag("next result") is not None,
-        approvals=[one for one in call.site.accounts.accounts(name) if one.state == "waiting"],
+        approvals=[
+            account for account in call.site.accounts.accounts(name) if account.state == "waiting"
+        ],
         mails=call.site.mails.counts(name),
         queue=queue,
         rejected=rejected.most_common(20),
-        n_counted=sum(one.kind == "submit" for one in answers),
+        n_counted=sum(answer.kind == "submit" for answer in answers),
         same_file=sorted(
             Counter(tuple(sorted(teams)) for teams in same.values() if len(teams) > 1).items()
         ),
@@ -66,11 +68,11 @@ async def _overview(
         activity=await api.activity(call),
         decisions=[one for one in queue if not one.team],
         names=sorted(names),
-        set_aside=[one for one in answers if one.status == "set_aside"],
+        set_aside=[answer for answer in answers if answer.status == "set_aside"],
         codes=[
-            one
-            for one in call.site.accounts.invites(kind="register")
-            if one.competition == name and one.uses is None
+            invite
+            for invite in call.site.accounts.invites(kind="register")
+            if invite.competition == name and invite.uses is None
         ],
         exports=sorted(api.EXPORTS),
         announcements=call.site.announcements.of(name),

@@ -337,12 +337,12 @@ def _team_state(call: Call) -> models.TeamState:
         name=team.name,
         members=[
             models.Person(
-                account=one.account,
-                name=one.name,
-                contact=one.contact,
-                joined=one.joined.isoformat(),
+                account=member.account,
+                name=member.name,
+                contact=member.contact,
+                joined=member.joined.isoformat(),
             )
-            for one in call.site.accounts.members(team.team)
+            for member in call.site.accounts.members(team.team)
         ],
         size=call.competition.limits.team_size,
         new_name=call.renaming.get(team.team),
@@ -436,8 +436,8 @@ async def _invite(call: Call) -> models.InviteMade:
 async def _tokens(call: Call) -> models.TokenList:
     return models.TokenList(
         tokens=[
-            models.TokenState(**token_state(one))
-            for one in call.site.accounts.tokens(call.account.account)
+            models.TokenState(**token_state(token))
+            for token in call.site.accounts.tokens(call.account.account)
         ]
     )
 
@@ -577,10 +577,10 @@ async def _requests(call: Call) -> models.Rows:
     )
     return models.Rows(
         rows=[
-            asdict(one)
-            for one in rows
-            if wanted.get("status", one.status) == one.status
-            and wanted.get("kind", one.kind) == one.kind
+            asdict(row)
+            for row in rows
+            if wanted.get("status", row.status) == row.status
+            and wanted.get("kind", row.kind) == row.kind
         ]
     )
 
@@ -606,15 +606,15 @@ def team_rows(call: Call) -> list[dict[str, Any]]:
                 "disqualified": facts.disqualified,
                 "members": [
                     {
-                        "account": one.account,
-                        "name": one.name,
-                        "contact": one.contact,
-                        "joined": one.joined.isoformat(),
+                        "account": member.account,
+                        "name": member.name,
+                        "contact": member.contact,
+                        "joined": member.joined.isoformat(),
                         "state": call.site.accounts.account(
-                            one.account, call.competition.name
+                            member.account, call.competition.name
                         ).state,
                     }
-                    for one in members
+                    for member in members
                 ],
             }
         )
@@ -658,8 +658,8 @@ async def activity(call: Call) -> list[dict[str, Any]]:
 async def _admin_events(call: Call) -> models.Rows:
     return models.Rows(
         rows=[
-            asdict(one)
-            for one in call.competition.published.answers(
+            asdict(answer)
+            for answer in call.competition.published.answers(
                 "", before=_number(call, "before", None), limit=MOST_ROWS
             )
         ]
@@ -701,14 +701,14 @@ def invite_teams(call: Call, people: Sequence[Invitation]) -> models.Invited:
     """Create a link for each person; links are shown once, and mailed."""
     made = call.site.accounts.invite_teams(
         call.competition.name,
-        [(one.team, one.name, one.contact) for one in people],
+        [(person.team, person.name, person.contact) for person in people],
         made_by=call.account.account,
         expires=call.site.clock() + call.token_expiry(),
     )
     rows = [
-        {"team": team, "name": name, "contact": one.contact,
+        {"team": team, "name": name, "contact": person.contact,
          "url": address(call, f"/invite/{secret}")}
-        for one, (team, name, secret) in zip(people, made, strict=True)
+        for person, (team, name, secret) in zip(people, made, strict=True)
     ]  # fmt: skip
     return models.Invited(rows=rows, mailed=mail_invitations(call, rows))
 
@@ -728,14 +728,21 @@ def mail_invitations(call: Call, rows: Sequence[Mapping[str, str]]) -> int:
 def open_invitations(call: Call) -> list[Invite]:
     """Return the links of this competition by which one person each can still register."""
     return [
-        one
-        for one in call.site.accounts.invites(kind="register")
-        if one.competition == call.competition.name and one.uses is not None
+        invite
+        for invite in call.site.accounts.invites(kind="register")
+        if invite.competition == call.competition.name and invite.uses is not None
     ]
 
 
 def _open_invitation(call: Call, invite: str) -> Invite:
-    found = next((one for one in open_invitations(call) if one.invite == invite), None)
+    found = next(
+        (
+            open_invitation
+            for open_invitation in open_invitations(call)
+            if open_invitation.invite == invite
+        ),
+        None,
+    )
     if found is None:
         raise Problem(404, _("This link is no longer open."))
     return found
@@ -767,10 +774,10 @@ def send_invitation_again(call: Call, invite: str) -> models.Invited:
 async def _invitations(call: Call) -> models.Rows:
     return models.Rows(
         rows=[
-            {"invite": one.invite, "team": one.team, "contact": one.contact,
-             "created": one.created.isoformat(),
-             "expires": one.expires.isoformat() if one.expires else None}
-            for one in open_invitations(call)
+            {"invite": invitation.invite, "team": invitation.team, "contact": invitation.contact,
+             "created": invitation.created.isoformat(),
+             "expires": invitation.expires.isoformat() if invitation.expires else None}
+            for invitation in open_invitations(call)
         ]
     )  # fmt: skip
 

@@ -105,7 +105,9 @@ class _Outer:
                 sent["status"] = message["status"]
                 headers = MutableHeaders(scope=message)
                 given = {name for name, _value in headers.raw}
-                headers.raw.extend(one for one in _RAW_HEADERS if one[0] not in given)
+                headers.raw.extend(
+                    raw_header for raw_header in _RAW_HEADERS if raw_header[0] not in given
+                )
                 if scope["scheme"] == "https":
                     headers["Strict-Transport-Security"] = _HSTS
                 headers.setdefault("Cache-Control", "no-store")
@@ -302,7 +304,7 @@ def create_app(site: Site) -> ASGIApp:
         Route("/metrics", show_metrics),
         Route("/api/v1/openapi.json", show_openapi),
         *kaggle.routes(site),
-        *(_endpoint(site, one) for one in ENDPOINTS),
+        *(_endpoint(site, endpoint) for endpoint in ENDPOINTS),
         Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static"),
         *pages.routes(site, guarded),
     ]

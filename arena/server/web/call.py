@@ -33,15 +33,17 @@ class Call:
     def merging(self) -> set[str]:
         """The teams, by identifier, that are being merged now; it can begin during an upload."""
         changes = self.site.changes(self.competition)
-        merges = (one for one in changes if one.kind == "merge")
-        return {team for one in merges for team in one.payload.get("accounts", ())}
+        merges = (change for change in changes if change.kind == "merge")
+        return {team for merge in merges for team in merge.payload.get("accounts", ())}
 
     @property
     def renaming(self) -> dict[str, str]:
         """The new names that are being recorded, by the identifier of their team."""
         changes = self.site.changes(self.competition)
-        renames = (one for one in changes if one.kind == "rename" and "accounts" in one.payload)
-        return {one.payload["accounts"][0]: one.payload["to"] for one in renames}
+        renames = (
+            change for change in changes if change.kind == "rename" and "accounts" in change.payload
+        )
+        return {rename.payload["accounts"][0]: rename.payload["to"] for rename in renames}
 
     @property
     def account(self) -> Account:

@@ -69,7 +69,7 @@ def _last_answer(call: Call) -> int:
     senders = [] if team is None else [actions.record_name(call, team)]
     if call.person.organiser:
         senders.append("")  # the decisions of organisers
-    answers = [call.competition.published.answers(one, limit=1) for one in senders]
+    answers = [call.competition.published.answers(sender, limit=1) for sender in senders]
     return max((found[0].seq for found in answers if found), default=0)
 
 

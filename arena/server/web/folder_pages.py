@@ -107,8 +107,8 @@ async def list_files(call: Call) -> models.FileList:
     """Return the files that are offered, with their digests."""
     return models.FileList(
         files=[
-            models.FileState(name=one.name, bytes=one.bytes, sha256=one.sha256)
-            for one in call.competition.folder().files
+            models.FileState(name=file.name, bytes=file.bytes, sha256=file.sha256)
+            for file in call.competition.folder().files
         ]
     )
 

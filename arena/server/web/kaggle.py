@@ -261,7 +261,7 @@ def _files(call: Call) -> list[dict[str, Any]]:
 
 def _file(call: Call, name: str) -> Response:
     """Return where a file is; without a name, an archive of all."""
-    files = [one["name"] for one in _files(call)]
+    files = [file["name"] for file in _files(call)]
     if not files:
         raise Problem(404, "This competition has no files here: ask the organiser for the data.")
     if name and name not in files:
@@ -314,9 +314,9 @@ async def _list_1(site: Site, request: Request) -> Any:
         return []
     wanted = request.query_params.get("search", "").casefold()
     return [
-        one
-        for one in _competitions(site, person)
-        if wanted in one["ref"].casefold() or wanted in one["title"].casefold()
+        competition
+        for competition in _competitions(site, person)
+        if wanted in competition["ref"].casefold() or wanted in competition["title"].casefold()
     ]
 
 
@@ -376,9 +376,9 @@ async def _list_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
     wanted = str(sent.get("search") or "").casefold()
     return {
         "competitions": [
-            one
-            for one in _competitions(site, person)
-            if wanted in one["ref"].casefold() or wanted in one["title"].casefold()
+            competition
+            for competition in _competitions(site, person)
+            if wanted in competition["ref"].casefold() or wanted in competition["title"].casefold()
         ]
     }
 

@@ -212,7 +212,7 @@ def organisers_notice(facts: CompetitionFacts, key: str, text: str) -> list[Mail
 
 def _members(site: Site, competition: str) -> Iterator[tuple[str, str]]:
     """Yield the account and address of each member of a team whose account is active."""
-    accounts = {one.account: one for one in site.accounts.accounts(competition)}
+    accounts = {account.account: account for account in site.accounts.accounts(competition)}
     for _team, members in site.accounts.teams(competition):
         for member in members:
             recipient = address_of(member.contact)

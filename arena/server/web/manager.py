@@ -55,7 +55,7 @@ async def _matching(call: Call, query: SubmissionQuery) -> tuple[list[Answer], i
 async def list_submissions(call: Call) -> models.SubmissionRows:
     """Return a page of the submissions of all teams."""
     answers, total = await _matching(call, read_query(call))
-    return models.SubmissionRows(rows=[asdict(one) for one in answers], total=total)
+    return models.SubmissionRows(rows=[asdict(answer) for answer in answers], total=total)
 
 
 async def _show_list(call: Call) -> Response:

@@ -371,12 +371,12 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
             ),
         )
     facts = [competition.published.team(actions.record_name(call, one)) for one in (own, team)]
-    if any(one.disqualified for one in facts):
+    if any(fact.disqualified for fact in facts):
         raise Problem(409, _("A disqualified team cannot be merged."))
-    used = sum(one.used_total for one in facts)
+    used = sum(fact.used_total for fact in facts)
     used += sum(actions.left(call, one).waiting for one in (own, team))
     allowed = _allowed_until_now(call, min(own.created, team.created))
-    if allowed is not None and used > allowed + sum(one.extra for one in facts):
+    if allowed is not None and used > allowed + sum(fact.extra for fact in facts):
         raise Problem(
             409,
             _(

@@ -28,8 +28,8 @@ def document(version: str) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of the API, made once; not to be changed."""
     models = {
         model
-        for one in ENDPOINTS
-        for model in (one.body, one.answer)
+        for endpoint in ENDPOINTS
+        for model in (endpoint.body, endpoint.answer)
         if isinstance(model, type) and issubclass(model, BaseModel)
     }
     ordered = sorted(models, key=lambda model: model.__name__)
@@ -38,9 +38,9 @@ def document(version: str) -> dict[str, Any]:
         ref_template="#/components/schemas/{model}",
     )
     paths: dict[str, dict[str, Any]] = {}
-    for one in ENDPOINTS:
-        path = paths.setdefault(f"/api/v1/{{competition}}{one.path}", {})
-        path[one.method.lower()] = _operation(one)
+    for endpoint in ENDPOINTS:
+        path = paths.setdefault(f"/api/v1/{{competition}}{endpoint.path}", {})
+        path[endpoint.method.lower()] = _operation(endpoint)
     problem = {
         "type": "object",
         "properties": {

@@ -251,7 +251,7 @@ class Provider:
 def _claim(error: JoseError) -> str:
     """Return which claim is wrong, if it is one of those that are checked: never its value."""
     claims = ("iss", "sub", "aud", "exp", "iat", "nbf", "nonce", "azp", "at_hash")
-    found = next((one for one in claims if f"'{one}'" in str(error.description)), "")
+    found = next((claim for claim in claims if f"'{claim}'" in str(error.description)), "")
     return found and f" {found}"
 
 

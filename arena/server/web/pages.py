@@ -458,9 +458,9 @@ async def _show_mine(
         standing=own_row.get("submission"),
         compared=compared if len(compared) == 2 else [],
         difference=call.competition.chance(),
-        members={one.account: one.name for one in call.site.accounts.members(team.team)},
+        members={member.account: member.name for member in call.site.accounts.members(team.team)},
         chart=score_chart(
-            [(one.received, one.score) for one in reversed(files) if one.score is not None]
+            [(file.received, file.score) for file in reversed(files) if file.score is not None]
         ),
         others=[
             one
@@ -507,13 +507,13 @@ async def _choose_result_mail(call: Call, fields: dict[str, str]) -> Response:
 
 async def _one(call: Call) -> Response:
     call.account  # noqa: B018 - 401 without an account
-    one = actions.sent_one(call, call.request.path_params["request"])
+    sent = actions.sent_one(call, call.request.path_params["request"])
     return _page(
         call,
         "request.html",
-        one=request_state(one),
-        sender=manager.name_of(call, one.request),
-        has_file=manager.has_file(call, one.request),
+        one=request_state(sent),
+        sender=manager.name_of(call, sent.request),
+        has_file=manager.has_file(call, sent.request),
     )
 
 
@@ -543,7 +543,7 @@ async def _show_team(
         is_merging=team is not None and team.team in call.merging,
         brackets=call.competition.brackets_of(actions.record_name(call, team)) if team else [],
         requests=api.team_requests(call),
-        tokens=[one for one in tokens if one.scope != "signin"],
+        tokens=[token for token in tokens if token.scope != "signin"],
         made=made or {},
         url=api.address(call, ""),
         has_key=accounts.has_key(account.account),
@@ -618,8 +618,8 @@ async def _new_token(call: Call, fields: dict[str, str]) -> Response:
     if scope not in {"read", "submit", "admin"}:
         raise Problem(422, _("Choose a scope from the list."))
     name = " ".join(fields.get("name", "").split()) or _("my program")
-    made = api.new_token(call, name, scope, days)
-    return await _show_team(call, made={"token": made})
+    token_made = api.new_token(call, name, scope, days)
+    return await _show_team(call, made={"token": token_made})
 
 
 async def _revoke(call: Call, fields: dict[str, str]) -> Response:
@@ -790,19 +790,23 @@ class _PlainPages:
         """Return the competitions by what a reader can do in them, the next deadline first."""
         now = self.site.clock()
         rows: dict[str, list[dict[str, Any]]] = {"open": [], "upcoming": [], "over": []}
-        for one in self.site.competitions.values():
-            facts, deadline = one.facts, one.deadline()
-            over = one.state().phase in actions.OVER or (deadline is not None and deadline < now)
+        for competition in self.site.competitions.values():
+            facts, deadline = competition.facts, competition.deadline()
+            over = competition.state().phase in actions.OVER or (
+                deadline is not None and deadline < now
+            )
             upcoming = facts.start is not None and datetime.fromisoformat(facts.start) > now
             rows["over" if over else "upcoming" if upcoming else "open"].append(
                 {
-                    "name": one.name,
-                    "title": facts.title or one.name,
+                    "name": competition.name,
+                    "title": facts.title or competition.name,
                     "start": facts.start if upcoming else None,
                     "deadline": facts.deadline,
                     "left": left(facts.deadline, now) if facts.deadline else "",
                     "metric": facts.board_metric,
-                    "teams": len(one.board()[0]) if one.limits.board == "anyone" else 0,
+                    "teams": len(competition.board()[0])
+                    if competition.limits.board == "anyone"
+                    else 0,
                 }
             )
         for group in rows.values():

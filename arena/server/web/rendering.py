@@ -139,11 +139,11 @@ def render(
     if call is not None:
         state = call.competition.state()
         folder = call.competition.folder()
-        names = {one.name for one in folder.images}
+        names = {image.name for image in folder.images}
         common |= {
-            "tabs": [one for one in folder.tabs() if one[0] not in {"overview", "data"}],
+            "tabs": [tab for tab in folder.tabs() if tab[0] not in {"overview", "data"}],
             "has_data": bool(folder.files) or folder.page("data") is not None,
-            "logo": next((one for one in LOGOS if one in names), None),
+            "logo": next((logo for logo in LOGOS if logo in names), None),
             "footer": served_markdown(call, folder.page("_footer"), below=2),
             "base": f"/{call.competition.name}",
             "facts": call.competition.facts,

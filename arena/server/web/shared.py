@@ -148,4 +148,4 @@ class SharedAnswers:
 
 
 def _without_content(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    return [one for one in headers if one[0] not in {b"content-length", b"content-type"}]
+    return [header for header in headers if header[0] not in {b"content-length", b"content-type"}]

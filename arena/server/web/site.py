@@ -299,7 +299,7 @@ class Site:
         asked = competition.changes
         if asked is None:
             renames = self.intake.of_kind(competition.name, "rename")
-            last = {tuple(one.payload.get("accounts", ())): one for one in renames}
+            last = {tuple(rename.payload.get("accounts", ())): rename for rename in renames}
             asked = [*self.intake.of_kind(competition.name, "merge"), *last.values()]
         left: list[Request] = []
         cursor = competition.state().cursor if asked else 0

@@ -296,7 +296,9 @@ def _outcome(
     by_number = {one.number: one for one in played}
     sign = 1 if better else -1
     counted = {
-        team: max((by_number[number] for number in numbers), key=lambda one: sign * one.private)
+        team: max(
+            (by_number[number] for number in numbers), key=lambda number: sign * number.private
+        )
         for team, numbers in finals.items()
     }
     order = sorted(counted, key=lambda team: (-sign * counted[team].private, counted[team].number))

@@ -159,10 +159,10 @@ def open_folder(root: Path, about: Mapping[str, Any], data: CompetitionData) -> 
 
 def _check_same(marker: Path, about: Mapping[str, Any]) -> None:
     try:
-        found = json.loads(marker.read_text(encoding="utf-8"))
+        document = json.loads(marker.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{printable(str(marker))} is damaged; simulate elsewhere.") from error
-    other = [_MEANINGS[key] for key in about if found.get(key) != about[key]]
+    other = [_MEANINGS[key] for key in about if document.get(key) != about[key]]
     if other:
         raise InputError(
             f"{printable(str(marker.parent))} holds a simulation with {', '.join(other)}. Repeat "

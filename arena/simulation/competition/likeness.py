@@ -131,7 +131,7 @@ def compare_with_past(
     with shown(progress) as display:
         display.start("Simulated boards", len(boards) * simulated)
         with tempfile.TemporaryDirectory(prefix="arena-likeness-") as name:
-            asked = SimulationRequest(
+            simulation_request = SimulationRequest(
                 directory=Path(name) / "competition",
                 mechanisms="full",
                 metric=metric,
@@ -142,7 +142,7 @@ def compare_with_past(
                 seed=seed,
                 drawn=True,
             )
-            drawn = prepare(asked, manager)
+            drawn = prepare(simulation_request, manager)
             with open_competition(drawn.open_folder(), drawn, "full", manager) as (state, _):
                 drawings: dict[int, Drawing] = {}  # the noise of a seed is the same for every board
                 for board in boards:

@@ -249,19 +249,23 @@ def _existing(
             "--data has the rows to train on and --test the features of the rows to predict: give "
             "both, or neither for teams that train nothing."
         )
-    own = read_own_competition(request.directory, manager)
+    own_competition = read_own_competition(request.directory, manager)
     rows = None
     if request.data is not None and request.test is not None:
-        target = request.target or own.solution.targets[0].name
+        target = request.target or own_competition.solution.targets[0].name
         sizes, _ = _sizes(request)
         most = sizes.training + sizes.validation
-        rows = read_rows(request.data, request.test, target, own.solution, most, request.seed)
-        metric = manager.metrics.resolve(own.settings.metric.specification)
+        rows = read_rows(
+            request.data, request.test, target, own_competition.solution, most, request.seed
+        )
+        metric = manager.metrics.resolve(own_competition.settings.metric.specification)
         shape_for(metric, rows[0].n_classes)
-    data = data_from_solution(own, rows)
-    document = own.settings.to_document()
-    document["competition"]["title"] = f"SIMULATED: {own.title or 'a competition'}"
-    document["competition"]["deadline"] = own.settings.competition.deadline or _deadline(request)
+    data = data_from_solution(own_competition, rows)
+    document = own_competition.settings.to_document()
+    document["competition"]["title"] = f"SIMULATED: {own_competition.title or 'a competition'}"
+    document["competition"]["deadline"] = (
+        own_competition.settings.competition.deadline or _deadline(request)
+    )
     document["data"] = dict(data.columns)
     root = request.directory / f"simulated-seed-{request.seed}"
     return root, data, Settings.model_validate(document)

@@ -102,10 +102,10 @@ class Submitter:
         return self.handler.submit(SubmissionRequest(named, read, self.clock.now, state.actor))
 
     def _run(self, file: Path, team: str) -> Submitted:
-        sent = submit_program(self.state, self.handler, file, team, self.state.phase)
-        if sent.submitted is not None:
-            return sent.submitted
-        trial = sent.trial
+        submitted_program = submit_program(self.state, self.handler, file, team, self.state.phase)
+        if submitted_program.submitted is not None:
+            return submitted_program.submitted
+        trial = submitted_program.trial
         reason = trial.end if isinstance(trial, Outcome) else " ".join(fault_lines(trial or ()))
         raise SandboxError(f"The trial of a program of {team} failed: {reason}")
 

@@ -411,7 +411,7 @@ def _figures(
     numbers: RandomNumbers,
 ) -> FloatArray:
     """Return the ``(n_populations, n_designs, n_figures)`` of :data:`FIGURES`."""
-    drawn = [draw_competitions(one, within, designs, numbers) for one in populations]
+    drawn = [draw_competitions(population, within, designs, numbers) for population in populations]
     return np.array([[[own[name] for name in FIGURES] for own in one] for one in drawn])
 
 

@@ -69,8 +69,8 @@ def pair_degrees_of_freedom(values: FloatArray) -> float:
     """
     n_units, found = values.shape[1], []
     least = _SAME * values.var(axis=1).max()
-    for j, one in enumerate(values[:-1]):
-        differences = one - values[j + 1 :]
+    for j, value in enumerate(values[:-1]):
+        differences = value - values[j + 1 :]
         differences -= differences.mean(axis=1, keepdims=True)
         squares = np.square(differences)
         variances = squares.mean(axis=1)

@@ -58,12 +58,12 @@ class ModelsFolder:
                 if any(path.glob("*.npy")):
                     raise InputError(f"{path} holds arrays that arena did not write.")
                 atomic_write(file, json.dumps(about, indent=2).encode())
-            found = json.loads(file.read_text(encoding="utf-8"))
+            document = json.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"{path} cannot be used for models: {error.strerror}.") from error
         except ValueError as error:
             raise InputError(f"{file} is damaged; use another folder for the models.") from error
-        other = [said for key, said in _MEANINGS.items() if found.get(key) != about[key]]
+        other = [said for key, said in _MEANINGS.items() if document.get(key) != about[key]]
         if other:
             raise InputError(
                 f"{path} holds models of {' and '.join(other)}. Use the options it was made "

@@ -101,7 +101,7 @@ def attack(
     from arena.charts import check_chart_path, write_chart
     from arena_competitors.cli import request
 
-    wanted = request.AttackRequest(
+    attack_request = request.AttackRequest(
         attacks=attacks,
         mechanisms=mechanisms,
         rows=rows,
@@ -114,7 +114,7 @@ def attack(
         seed=seed,
         budget=budget,
     )
-    study = request.prepare(wanted, directory, wait)
+    study = request.prepare(attack_request, directory, wait)
     for path in (chart, feedback_chart):
         check_chart_path(path)
     for note in study.notes:

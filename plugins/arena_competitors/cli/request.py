@@ -178,9 +178,9 @@ def _on_own_solution(request: AttackRequest, directory: Path, wait: float) -> At
         settings, manager = competition.settings, competition.manager
         name = settings.metric.specification
         metric: Metric = manager.metrics.resolve(name)
-        own = competition_rows(competition.solution, metric)
+        rows = competition_rows(competition.solution, metric)
     scope = _scope(request.scope or settings.public.scope)
-    make_rows = partial(_same, own)
+    make_rows = partial(_same, rows)
     campaign = Campaign(make_rows, request.submissions, request.repeats, scope, request.seed)
     mechanisms = request.mechanisms or settings.public.mechanism
     return _study(request, name, campaign, manager, mechanisms, synthetic=False)

@@ -240,7 +240,7 @@ def _column(bundle: _Bundle, options: Mapping[str, Any]) -> Mapping[str, Any] | 
     """Return the column of the leaderboard that is the score."""
     columns = bundle.columns()
     wanted = options["value"]
-    return next((one for one in columns if not wanted or one.get("key") == wanted), None)
+    return next((column for column in columns if not wanted or column.get("key") == wanted), None)
 
 
 # -- a call ----------------------------------------------------------------------------------------
@@ -381,9 +381,9 @@ def _form_of_files(
     The form is None for JSON.
     """
     files = _files(reference)
-    own = [one for one in files if options["reference"] in ("", one.name)]
+    own = [file for file in files if options["reference"] in ("", file.name)]
     if len(own) != 1:
-        names = ", ".join(one.name for one in files)
+        names = ", ".join(file.name for file in files)
         raise UsageError(
             f"Name the file of the reference data that holds the rows (reference=…): {names}."
         )
@@ -402,7 +402,7 @@ def _form_of(path: Path, frame: pd.DataFrame) -> _Form:
     with path.open(encoding="utf-8", errors="replace") as file:
         first = file.readline().strip()
     counts = {one: first.count(one) for one in (",", "\t", ";", " ")}
-    separator = max(counts, key=lambda one: counts[one])
+    separator = max(counts, key=lambda count: counts[count])
     cells = [cell.strip().strip('"') for cell in first.split(separator)]
     header = bool({*map(str, frame.columns)} & {*cells})
     # Without a header only the number of cells tells: the first row may be one of another split.

@@ -89,7 +89,10 @@ def _metadata(function: Callable[..., Any]) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     name = "submission_metadata"
-    taken = any(one.name == name or one.kind is one.VAR_KEYWORD for one in parameters)
+    taken = any(
+        parameter.name == name or parameter.kind is parameter.VAR_KEYWORD
+        for parameter in parameters
+    )
     return {name: {}} if taken else {}
 
 

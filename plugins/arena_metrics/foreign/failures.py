@@ -41,9 +41,9 @@ def submission_error(
             text = _safe(str(error)) or text
         return ScoringError(f"{metric} refuses a submission: {text}", "refused by the metric", text)
     message = f"{metric} failed with {type(error).__name__} at {_place(error, path)}."
-    made = ScoringError(message, "metric failed", _FAILED)
-    made.add_note("".join(traceback.format_exception(error)))
-    return made
+    scoring_error = ScoringError(message, "metric failed", _FAILED)
+    scoring_error.add_note("".join(traceback.format_exception(error)))
+    return scoring_error
 
 
 def failed(message: str) -> ScoringError:

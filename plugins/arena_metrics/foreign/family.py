@@ -242,15 +242,17 @@ def _check_parameters(
 ) -> None:
     if info.parameters is None:
         return
-    accepted = [one for one in info.parameters[n_given:] if one != "sample_weight"]
-    for one in parameters:
-        if one not in accepted:
-            near = difflib.get_close_matches(one, [*accepted, *options], n=1)
+    accepted = [
+        parameter for parameter in info.parameters[n_given:] if parameter != "sample_weight"
+    ]
+    for parameter in parameters:
+        if parameter not in accepted:
+            near = difflib.get_close_matches(parameter, [*accepted, *options], n=1)
             guess = (
                 f"Did you mean {near[0]}?" if near else f"Its parameters: {', '.join(accepted)}."
             )
             hint = guess if accepted or near else "It has no parameters."
-            raise UsageError(f"The metric {name} has no parameter {one!r}. {hint}")
+            raise UsageError(f"The metric {name} has no parameter {parameter!r}. {hint}")
 
 
 def _direction(
@@ -298,4 +300,4 @@ FAMILIES: tuple[ForeignFamily, ...] = tuple(
 
 def family_of(prefix: str) -> ForeignFamily:
     """Return the family of a prefix, such as ``kaggle``."""
-    return next(one for one in FAMILIES if one.prefix == prefix)
+    return next(family for family in FAMILIES if family.prefix == prefix)

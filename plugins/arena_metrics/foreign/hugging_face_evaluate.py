@@ -46,7 +46,7 @@ def variant_of(source: Source) -> tuple[Kind, Source, StaticInfo] | None:
     if not found:
         return None
     methods = [one for one in found[-1].body if isinstance(one, ast.FunctionDef)]
-    compute = next((one for one in methods if one.name == "_compute"), None)
+    compute = next((method for method in methods if method.name == "_compute"), None)
     names: tuple[str, ...] | None = None
     if compute is not None and compute.args.kwarg is None:
         given = (*compute.args.posonlyargs, *compute.args.args, *compute.args.kwonlyargs)

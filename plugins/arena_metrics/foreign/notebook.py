@@ -35,7 +35,7 @@ def code_of_notebook(text: str) -> str:
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
         raise ValueError("it has no cells: save it in Jupyter's format 4")
-    code = (one for one in cells if isinstance(one, dict) and one.get("cell_type") == "code")
+    code = (cell for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code")
     return "\n\n".join(_without_commands(_source(one)) for one in code)
 
 

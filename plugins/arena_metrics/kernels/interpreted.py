@@ -139,11 +139,11 @@ def category_counts(
 ) -> npt.NDArray[np.int64]:
     """Return ``(m, n_categories, B)``: the total weight of each category of ``(m, n)`` codes."""
     counts = np.zeros((len(codes), n_categories, weights.shape[1]), np.int64)
-    for one, result in zip(codes, counts, strict=True):
-        order, starts = _sorted(one)
+    for code, result in zip(codes, counts, strict=True):
+        order, starts = _sorted(code)
         for strip in _strips(weights):
             drawn = weights[order, strip].astype(np.int64)
-            result[one[order[starts]], strip] = np.add.reduceat(drawn, starts, axis=0)
+            result[code[order[starts]], strip] = np.add.reduceat(drawn, starts, axis=0)
     return counts
 
 

@@ -54,8 +54,8 @@ def category_counts(
 ) -> npt.NDArray[np.int64]:
     """Return ``(m, n_categories, B)``: the total weight of each category of ``(m, n)`` codes."""
     counts = np.zeros((len(codes), n_categories, weights.shape[1]), np.int64)
-    for one, result in zip(codes, counts, strict=True):
-        _count_pass(one, weights, result)
+    for code, result in zip(codes, counts, strict=True):
+        _count_pass(code, weights, result)
     return counts
 
 

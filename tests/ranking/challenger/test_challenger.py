@@ -108,22 +108,27 @@ def test_agreement_is_kendalls_tau_b(m: int) -> None:
     resampled = np.rint(scores[:, np.newaxis] + rng.normal(size=(m, 40)))
     resampled[:, 3] = 1.0
     resampled[0, 5] = np.nan
-    found = kendall_tau_of_resamples(scores, resampled, 0.8)
+    rank_agreement = kendall_tau_of_resamples(scores, resampled, 0.8)
     kept = np.delete(resampled, 5, axis=1)
     expected = np.array([stats.kendalltau(scores, column).statistic for column in kept.T])
-    assert found.tau == pytest.approx(expected, abs=1e-11, nan_ok=True)
-    assert np.isnan(found.tau).sum() == 1
+    assert rank_agreement.tau == pytest.approx(expected, abs=1e-11, nan_ok=True)
+    assert np.isnan(rank_agreement.tau).sum() == 1
     ends = np.nanquantile(expected, [0.1, 0.5, 0.9])
-    assert (found.low, found.median, found.high) == pytest.approx(tuple(ends))
-    assert found.to_dict() == {
-        "low": found.low, "median": found.median, "high": found.high, "level": 0.8,
-    }  # fmt: skip
+    assert (rank_agreement.low, rank_agreement.median, rank_agreement.high) == pytest.approx(
+        tuple(ends)
+    )
+    assert rank_agreement.to_dict() == {
+        "low": rank_agreement.low,
+        "median": rank_agreement.median,
+        "high": rank_agreement.high,
+        "level": 0.8,
+    }
 
 
 def test_agreement_of_submissions_that_all_tie_is_not_defined() -> None:
-    found = kendall_tau_of_resamples(np.ones(3), np.arange(6.0).reshape(3, 2))
-    assert np.isnan(found.tau).all()
-    assert found.to_dict()["median"] is None
+    rank_agreement = kendall_tau_of_resamples(np.ones(3), np.arange(6.0).reshape(3, 2))
+    assert np.isnan(rank_agreement.tau).all()
+    assert rank_agreement.to_dict()["median"] is None
 
 
 def test_frequencies_count_every_rank() -> None:
@@ -165,17 +170,17 @@ def test_methods_are_what_their_words_say(method: str, greater_is_better: bool) 
     values = board(1, 6, 41, 1)
     weights = np.random.default_rng(2).multinomial(41, np.full(41, 1 / 41), size=30).T
     sign = 1 if greater_is_better else -1
-    found = compare_ranking_methods(
+    ranking_methods = compare_ranking_methods(
         sign * values.mean(axis=1),
         sign * values,
         weights=weights.astype(np.uint8),
         greater_is_better=greater_is_better,
     )
     full = slow_ranks(values, method)
-    assert found.ranks[method].tolist() == full.tolist()
+    assert ranking_methods.ranks[method].tolist() == full.tolist()
     drawn = [slow_ranks(np.repeat(values, column, axis=1), method) for column in weights.T]
     expected = [stats.kendalltau(full, ranks).statistic for ranks in drawn]
-    assert found.agreement[method].tau == pytest.approx(np.array(expected), nan_ok=True)
+    assert ranking_methods.agreement[method].tau == pytest.approx(np.array(expected), nan_ok=True)
 
 
 def test_the_method_of_tests_counts_wins_before_the_correction() -> None:

@@ -86,23 +86,27 @@ def test_a_metric_that_does_not_see_noise_is_refused():
 def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, manager):
     rng = np.random.default_rng(3)
     scores = np.sort(1 - rng.exponential(0.1, 80))[::-1]
-    lines = [f"t{at},{at + 1},{one},{at + 1},{one},{1 + at % 9}" for at, one in enumerate(scores)]
+    lines = [
+        f"t{at},{at + 1},{score},{at + 1},{score},{1 + at % 9}" for at, score in enumerate(scores)
+    ]
     header = "team,private_rank,private_score,public_rank,public_score,entries"
     (tmp_path / "past.csv").write_text("\n".join([header, *lines]))
     own = {"rows": 600, "train_rows": 30, "validation_rows": 20, "manager": manager}
     asked = {"teams": 60, "days": 6, "per_day": 3, "drawn": True, **own}
     asked["like"] = tmp_path / "past.csv"
-    found = simulate(tmp_path / "s", ["full", "ladder-free(minimum_step=0.01)"], **asked)
-    full, ladder = found.stories[0].outcomes
+    simulation = simulate(tmp_path / "s", ["full", "ladder-free(minimum_step=0.01)"], **asked)
+    full, ladder = simulation.stories[0].outcomes
     assert full["truth"] == "exact"
     assert full["submissions"] == ladder["submissions"] > 200
-    assert [one["submissions"] for one in full["standings"]] != [1] * 60
+    assert [standing["submissions"] for standing in full["standings"]] != [1] * 60
     days = full["days"]
     assert days[-1]["true_best"] > days[0]["true_best"]
     assert full["agreement"]["private_true"] > 0.7
     (board,) = read_boards(tmp_path / "s" / "full" / "board.csv")
     assert board.n_teams == 60
-    assert sorted(board.entries) == sorted(one["submissions"] for one in full["standings"])
+    assert sorted(board.entries) == sorted(
+        standing["submissions"] for standing in full["standings"]
+    )
     again = simulate(tmp_path / "again", ["full"], **asked)
     first = {**again.stories[0].outcomes[0], "folder": full["folder"]}
     assert json.dumps(first) == json.dumps(full)
@@ -117,11 +121,11 @@ def test_competitors_do_not_play_with_drawn_teams(tmp_path, manager):
 def test_trained_teams_come_as_often_as_those_of_the_past_board(tmp_path, manager):
     lines = [f"{at + 1},{1 - at / 10},{2 if at else 400}" for at in range(8)]
     (tmp_path / "past.csv").write_text("\n".join(["rank,score,entries", *lines]))
-    found = simulate(
+    simulation = simulate(
         tmp_path / "s", ["full"], teams=5, days=4, rows=200, train_rows=30, validation_rows=20,
         kinds="random-search", baseline="none", like=tmp_path / "past.csv", manager=manager,
     )  # fmt: skip
-    sent = [one["submissions"] for one in found.stories[0].outcomes[0]["standings"]]
+    sent = [standing["submissions"] for standing in simulation.stories[0].outcomes[0]["standings"]]
     assert set(sent) <= {2, 7, 8}
     assert 2 in sent
-    assert any("12% of the past teams sent more than the 8" in note for note in found.notes)
+    assert any("12% of the past teams sent more than the 8" in note for note in simulation.notes)

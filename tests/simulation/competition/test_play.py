@@ -31,7 +31,7 @@ def manager():
 
 def sent(folder):
     with Competition.open(folder, manager=few_plugins()) as competition:
-        return [(one.team, one.sha256, one.received) for one in competition.records()]
+        return [(record.team, record.sha256, record.received) for record in competition.records()]
 
 
 def with_labels(flip):

@@ -118,38 +118,40 @@ def test_differences_are_paired_and_corrected():
         Story(seed, "", (outcome(one), outcome(one - less)))
         for seed, (one, less) in enumerate(zip(shared, own, strict=True))
     ]
-    found = compare_mechanisms(["full", "ladder"], stories, 0.9)
-    by_name = {one.measure: one for one in found.differences}
+    comparison = compare_mechanisms(["full", "ladder"], stories, 0.9)
+    by_name = {difference.measure: difference for difference in comparison.differences}
     assert "private_true" not in by_name
-    assert found.comparisons == len(by_name) == len(MEASURES) - 1
+    assert comparison.comparisons == len(by_name) == len(MEASURES) - 1
     expected = stats.ttest_rel(shared - own, shared)
     one = by_name["leaderboard_error"]
-    assert one.p == pytest.approx(min(1, expected.pvalue * found.comparisons))
-    ends = expected.confidence_interval(1 - 0.1 / found.comparisons)
+    assert one.p == pytest.approx(min(1, expected.pvalue * comparison.comparisons))
+    ends = expected.confidence_interval(1 - 0.1 / comparison.comparisons)
     assert (one.low, one.high) == pytest.approx((ends.low, ends.high))
     assert one.shown
     assert not by_name["loss"].shown
     assert by_name["loss"].p == 1
-    texts = " ".join(summarize_seeds(found))
+    texts = " ".join(summarize_seeds(comparison))
     assert "leaderboard error, maximum over days is smaller under ladder than under full" in texts
     assert "The other 3 differences are not shown." in texts
 
 
 def test_a_yes_or_no_is_compared_by_its_signs():
     stories = [Story(seed, "", (outcome(0.1, won=False), outcome(0.1))) for seed in range(5)]
-    found = compare_mechanisms(["full", "ladder"], stories)
-    (won,) = (one for one in found.differences if one.measure == "best_won")
+    comparison = compare_mechanisms(["full", "ladder"], stories)
+    (won,) = (
+        difference for difference in comparison.differences if difference.measure == "best_won"
+    )
     # Five of five differ, which has probability 2 / 32 under equal mechanisms.
-    assert won.p == pytest.approx(min(1, 2 / 2**5 * found.comparisons))
+    assert won.p == pytest.approx(min(1, 2 / 2**5 * comparison.comparisons))
     assert not won.shown
     assert (won.low < 0, won.high) == (True, 1.0)
-    assert "No difference between the mechanisms is shown." in " ".join(summarize_seeds(found))
+    assert "No difference between the mechanisms is shown." in " ".join(summarize_seeds(comparison))
 
 
 def test_equal_outcomes_on_all_seeds_are_no_proof_of_equality():
     stories = [Story(seed, "", (outcome(0.1), outcome(0.1))) for seed in range(20)]
-    found = compare_mechanisms(["full", "ladder"], stories)
-    by_name = {one.measure: one for one in found.differences}
+    comparison = compare_mechanisms(["full", "ladder"], stories)
+    by_name = {difference.measure: difference for difference in comparison.differences}
     won, error = by_name["best_won"], by_name["leaderboard_error"]
     assert (error.mean, error.low, error.high, error.p) == (0, None, None, 1)
     # A difference on 1 of 10 seeds is missed by 20 seeds with a probability of 0.9^20 = 0.12.
@@ -189,10 +191,10 @@ def test_seeds_without_a_meaning_are_left_out_and_said():
         Story(0, "", (outcome(0.9, degenerate=none),)),
         *(Story(seed, "", (outcome(0.1),)) for seed in (1, 2)),
     ]
-    found = compare_mechanisms(["full"], stories)
-    assert found.degenerate == (0,)
-    assert found.summary_of("full", "leaderboard_error").mean == pytest.approx(0.1)
-    assert summarize_seeds(found)[0].startswith("On 1 of 3 seeds a ranking has no meaning")
+    comparison = compare_mechanisms(["full"], stories)
+    assert comparison.degenerate == (0,)
+    assert comparison.summary_of("full", "leaderboard_error").mean == pytest.approx(0.1)
+    assert summarize_seeds(comparison)[0].startswith("On 1 of 3 seeds a ranking has no meaning")
     (only,) = summarize_seeds(compare_mechanisms(["full"], stories[:1]))
     assert "Use another metric" in only
 

@@ -28,7 +28,7 @@ def test_two_mechanisms_on_the_same_rows(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert (document["teams"], document["days"], document["metric"]) == (3, 1, "accuracy")
-    assert [(one["competitor"], one["teams"]) for one in document["kinds"]] == [
+    assert [(kind["competitor"], kind["teams"]) for kind in document["kinds"]] == [
         ("boosting", 2), ("copycat", 1),
     ]  # fmt: skip
     exact, rounded = document["mechanisms"]
@@ -64,14 +64,16 @@ def test_two_mechanisms_on_the_same_rows(tmp_path: Path) -> None:
     flags = {(flag["team"], *flag["others"]) for flag in exact["flags"]}
     assert {flag for flag in flags if set(flag) == pair}
 
-    folders = [tmp_path / one["folder"] for one in document["mechanisms"]]
-    for folder, one in zip(folders, document["mechanisms"], strict=True):
+    folders = [tmp_path / mechanism["folder"] for mechanism in document["mechanisms"]]
+    for folder, mechanism in zip(folders, document["mechanisms"], strict=True):
         with Competition.open(folder) as competition:
             released = {row["team"]: row["released"] for row in competition.submissions()}
         assert released.pop("simulated baseline") == pytest.approx(
-            max(row["shown"] for row in one["standings"])  # which the copycat sent again
+            max(row["shown"] for row in mechanism["standings"])  # which the copycat sent again
         )
-        assert released == {row["team"]: pytest.approx(row["shown"]) for row in one["standings"]}
+        assert released == {
+            row["team"]: pytest.approx(row["shown"]) for row in mechanism["standings"]
+        }
 
     again = run()  # what is finished is read, not simulated again
     assert again.returncode == 0, again.stderr

@@ -94,7 +94,7 @@ def test_teams_know_different_features_and_rows(manager):
     )  # fmt: skip
     climber = manager.competitors.resolve("lightgbm-climber")
     rows = [climber.start(part, rng).computation().arguments[0] for _ in range(6)]
-    sizes = {one.training.features.shape for one in rows}
+    sizes = {row.training.features.shape for row in rows}
     assert len(sizes) > 2
     assert all(100 <= n <= 200 and 6 <= d <= 10 for n, d in sizes)
 
@@ -147,12 +147,19 @@ def test_attack_from_the_baseline_flips_so_many_rows_of_it(manager):
 
 
 def test_every_competitor_of_ours_says_how_it_plays():
-    told = {one.name: one.conduct for one in all_competitors() if isinstance(one, DeclaresConduct)}
+    told = {
+        competitor.name: competitor.conduct
+        for competitor in all_competitors()
+        if isinstance(competitor, DeclaresConduct)
+    }
     assert told["copycat"] == "copies"
     honest = {name for name, conduct in told.items() if conduct == "honest"}
     families = {"linear", "neighbours", "forest", "network"}
     assert honest == {"lightgbm-climber", "lightgbm-seeds", "program", *families}
-    assert {one.name for one in all_competitors()} - set(told) == {"lightgbm", "random-search"}
+    assert {competitor.name for competitor in all_competitors()} - set(told) == {
+        "lightgbm",
+        "random-search",
+    }
 
 
 def heard(player, score, rank=None, best=0.9):

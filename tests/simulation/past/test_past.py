@@ -125,11 +125,11 @@ def test_ranges_of_simulated_boards_hold_the_statistics_of_real_ones():
     from arena.simulation.competition.likeness import compare_with_past
     from simulated_competition import few_plugins
 
-    boards = [one for one in read_boards(Path(str(REAL))) if one.n_teams < 400]
-    found = compare_with_past(boards, simulated=12, rows=3_000, manager=few_plugins())
-    for row in found.summary():
+    boards = [board for board in read_boards(Path(str(REAL))) if board.n_teams < 400]
+    likeness = compare_with_past(boards, simulated=12, rows=3_000, manager=few_plugins())
+    for row in likeness.summary():
         assert row["held"] >= row["boards"] - 3, row
-    held = [one.held for one in found.compared]
+    held = [one.held for one in likeness.compared]
     assert np.mean(held) > 0.85
 
 

@@ -111,7 +111,7 @@ def test_few_submissions_do_not_make_errors_look_small(monkeypatch):
     rng = np.random.default_rng(0)
     errors = 0.5 / np.sqrt(100) * rng.normal(size=(3, 4_000)) + rng.normal(size=4_000)  # + shared
     points, _ = populations_of(np.array([0.7, 0.8, 0.9]), errors, 100, rng)
-    assert [one.error for one in points] == pytest.approx([0.5, 0.5], rel=0.05)
+    assert [point.error for point in points] == pytest.approx([0.5, 0.5], rel=0.05)
 
 
 @pytest.mark.slow
@@ -279,7 +279,9 @@ def test_intervals_of_tau_hold_over_pilots(m, spread):
 
 def test_few_submissions_that_always_agree_show_no_metric_to_be_worse():
     agreements = {"mae": np.ones(25), "rmse": np.full(25, 1 / 3)}
-    assert not any(one.shown_worse for one in compare_metrics(agreements, 0.95, 3))
+    assert not any(
+        compare_metric.shown_worse for compare_metric in compare_metrics(agreements, 0.95, 3)
+    )
     assert compare_metrics(agreements, 0.95, 5)[1].shown_worse
 
 
@@ -366,8 +368,8 @@ def test_an_attack_gains_no_more_than_the_range_of_the_metric(ask):
     assert many.mechanics.attack_bias < 0.1
     assert "by about 0.0" in dict(many.answers())["Which mechanism?"]
     for sweep in few.sweeps:
-        for one in sweep.designs:
-            assert -1 <= one.low["overstatement"] <= one.high["overstatement"] <= 1
+        for design in sweep.designs:
+            assert -1 <= design.low["overstatement"] <= design.high["overstatement"] <= 1
 
 
 @pytest.mark.slow
@@ -537,7 +539,10 @@ def test_the_function_answers_as_the_command_does(tmp_path):
     )  # fmt: skip
     document = json.loads(printed.stdout)
     assert document == advice.to_dict()
-    assert [one.metric for one in advice.metrics] in (["mcc", "accuracy"], ["accuracy", "mcc"])
+    assert [metric.metric for metric in advice.metrics] in (
+        ["mcc", "accuracy"],
+        ["accuracy", "mcc"],
+    )
     with pytest.raises(UsageError, match="needs submissions and --metric"):
         arena.plan(tmp_path / "solution.csv")
     with pytest.raises(UsageError, match="total_rows takes whole numbers from 2, not 0"):

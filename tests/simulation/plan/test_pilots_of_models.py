@@ -66,7 +66,7 @@ def test_plan_and_simulation_agree_with_the_truth(kind, manager, tmp_path):
         rng = np.random.default_rng(pilot)
         own = brier_rows(models, chance, rng.integers(0, len(chance), PILOT_ROWS), rng)
         weights = rng.multinomial(PILOT_ROWS, np.full(PILOT_ROWS, 1 / PILOT_ROWS), size=200).T
-        made = plan_rows(
+        plan = plan_rows(
             own.mean(axis=1),
             own @ weights / PILOT_ROWS,
             PILOT_ROWS,
@@ -76,7 +76,7 @@ def test_plan_and_simulation_agree_with_the_truth(kind, manager, tmp_path):
             top=1,
             rng=rng,
         )
-        for row in made.rows:
+        for row in plan.rows:
             low, high = row.intervals["best_wins"]
             held.append(low - 0.05 <= truth[row.test_rows] <= high + 0.05)
     assert np.mean(held) >= 0.85
@@ -101,7 +101,7 @@ def test_plan_holds_under_skewed_losses():
         rng = np.random.default_rng(pilot)
         own = skewed_losses(gaps, PILOT_ROWS, rng)
         weights = rng.multinomial(PILOT_ROWS, np.full(PILOT_ROWS, 1 / PILOT_ROWS), size=200).T
-        made = plan_rows(
+        plan = plan_rows(
             own.mean(axis=1),
             own @ weights / PILOT_ROWS,
             PILOT_ROWS,
@@ -112,7 +112,7 @@ def test_plan_holds_under_skewed_losses():
             degrees_of_freedom=pair_degrees_of_freedom(own),
             rng=rng,
         )
-        for row in made.rows:
+        for row in plan.rows:
             low, high = row.intervals["best_wins"]
             held.append(low - 0.04 <= truth[row.test_rows] <= high + 0.04)
     assert np.mean(held) >= 0.85

@@ -115,13 +115,13 @@ def test_the_best_wins_as_often_as_is_said(worlds):
         mixing = 0.007 * (np.eye(m) + 0.3 * rng.normal(size=(m, m)))
         scores = true + mixing @ rng.normal(size=m)
         resampled = scores[:, np.newaxis] + mixing @ rng.normal(size=(m, 100))
-        made = plan_rows(
+        plan = plan_rows(
             scores, resampled, n, greater_is_better=True, difference=0.01, test_rows=grid, rng=rng
         )
         errors = mixing @ rng.normal(size=(m, 300))
         boards = [true[:, np.newaxis] + np.sqrt(n / rows) * errors for rows in grid]
-        if made.shrinkage:
-            said.append([row.best_wins for row in made.rows])
+        if plan.shrinkage:
+            said.append([row.best_wins for row in plan.rows])
             happened.append([(board.argmax(axis=0) == true.argmax()).mean() for board in boards])
     assert len(said) >= 0.75 * worlds
     error = np.std(np.subtract(said, happened), axis=0) / np.sqrt(len(said))
@@ -182,8 +182,8 @@ def test_widths_are_those_of_real_boards():
 
     scores, resampled = pilot(2_000, 500)
     grid = [500, 2_000, 8_000]
-    made = plan_rows(scores, resampled, 2_000, greater_is_better=True, test_rows=grid)
-    for row in made.rows:
+    plan = plan_rows(scores, resampled, 2_000, greater_is_better=True, test_rows=grid)
+    for row in plan.rows:
         widths = []
         for board in range(30):
             values = rows_of(row.test_rows, np.random.default_rng(100 + board))
@@ -242,13 +242,13 @@ def test_smaller_is_better_is_the_mirror_image():
 def test_what_chance_alone_explains_has_no_best():
     errors = np.random.default_rng(0).normal(size=(4, 300))
     scores = np.array([0.1, 0.0, 0.05, 0.02])
-    made = plan_rows(scores, scores[:, None] + errors, 100, greater_is_better=True)
-    assert made.shrinkage == 0.0
-    assert made.rows[0].best_wins is None
-    assert made.best_wins_rows[0].test_rows is None
-    assert {share.normal for target in made.targets for share in target.shares} == {None}
-    assert {one.test_rows for target in made.targets for one in target.needed} == {None}
-    assert [row.test_rows for row in made.rows] == [25, 50, 100, 200, 400, 800, 1_600]
+    plan = plan_rows(scores, scores[:, None] + errors, 100, greater_is_better=True)
+    assert plan.shrinkage == 0.0
+    assert plan.rows[0].best_wins is None
+    assert plan.best_wins_rows[0].test_rows is None
+    assert {share.normal for target in plan.targets for share in target.shares} == {None}
+    assert {one.test_rows for target in plan.targets for one in target.needed} == {None}
+    assert [row.test_rows for row in plan.rows] == [25, 50, 100, 200, 400, 800, 1_600]
 
 
 @pytest.mark.slow
@@ -270,10 +270,10 @@ def test_a_submission_that_ties_with_the_best_may_be_best():
     first, second = np.argsort(scores)[:-3:-1]
     resampled[second] += scores[first] - scores[second]
     scores[second] = scores[first]
-    made = plan_rows(scores, resampled, 2_000, greater_is_better=True, test_rows=[2_000, 10**6])
-    assert made.difference == pytest.approx(scores.max() - np.sort(scores)[-3])
-    assert 0.3 < made.rows[0].best_wins < made.rows[1].best_wins
-    assert made.rows[1].best_wins > 0.9
+    plan = plan_rows(scores, resampled, 2_000, greater_is_better=True, test_rows=[2_000, 10**6])
+    assert plan.difference == pytest.approx(scores.max() - np.sort(scores)[-3])
+    assert 0.3 < plan.rows[0].best_wins < plan.rows[1].best_wins
+    assert plan.rows[1].best_wins > 0.9
 
 
 @pytest.mark.parametrize(
@@ -307,30 +307,30 @@ def test_each_figure_is_that_of_boards_of_the_same_draws():
     m, n, rng = 3, 1_000, np.random.default_rng(0)
     scores = np.array([0.9, 0.6, 0.1])
     errors = 0.02 * rng.standard_normal((m, 300))
-    made = plan_rows(
+    plan = plan_rows(
         scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n], difference=0.07
     )
-    (row,) = made.rows
+    (row,) = plan.rows
     # Three scores that are far apart: every pair is decided, and the winner is shown.
     assert (row.interval_width, row.winner_width, row.winner_shown) == (0.0, 0.0, 1.0)
     error = np.sqrt(2) * 0.02
-    assert made.standard_error == pytest.approx(error, rel=0.08)
-    power = [norm.sf(norm.ppf(1 - 0.025 / k) - 0.07 / made.standard_error) for k in (1, 3)]
+    assert plan.standard_error == pytest.approx(error, rel=0.08)
+    power = [norm.sf(norm.ppf(1 - 0.025 / k) - 0.07 / plan.standard_error) for k in (1, 3)]
     assert row.power == pytest.approx(power[0], abs=2e-3)
     assert row.power_corrected == pytest.approx(power[1], abs=2e-3)
     assert row.intervals["power"][0] < row.power < row.intervals["power"][1]
-    assert [one.probability for one in made.power_rows] == [0.5, 0.8, 0.9, 0.95]
+    assert [one.probability for one in plan.power_rows] == [0.5, 0.8, 0.9, 0.95]
     # A crowd below a leader: the winner is shown, and its width is not that of the others.
     scores = np.array([0.9, 0.11, 0.1, 0.1])
     errors = 0.02 * rng.standard_normal((4, 300))
-    made = plan_rows(scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n])
-    assert (made.rows[0].winner_width, made.rows[0].winner_shown) == (0.0, 1.0)
-    assert made.rows[0].interval_width > 1.0
+    plan = plan_rows(scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n])
+    assert (plan.rows[0].winner_width, plan.rows[0].winner_shown) == (0.0, 1.0)
+    assert plan.rows[0].interval_width > 1.0
     # Two leaders above a crowd: the winner has a width of one rank and is not shown.
     scores = np.array([0.9, 0.899, 0.1, 0.1])
-    made = plan_rows(scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n])
-    assert made.rows[0].winner_width == pytest.approx(1.0, abs=0.1)
-    assert made.rows[0].winner_shown == pytest.approx(0.0, abs=0.1)
+    plan = plan_rows(scores, scores[:, None] + errors, n, greater_is_better=True, test_rows=[n])
+    assert plan.rows[0].winner_width == pytest.approx(1.0, abs=0.1)
+    assert plan.rows[0].winner_shown == pytest.approx(0.0, abs=0.1)
 
 
 def test_errors_and_what_decides_grow_on_fewer_rows():
@@ -339,10 +339,10 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
 
     scores, rng = np.array([0.9, 0.75, 0.1]), np.random.default_rng(0)
     resampled = scores[:, None] + 0.02 * rng.standard_normal((3, 300))
-    made = plan_rows(
+    plan = plan_rows(
         scores, resampled, 1_600, greater_is_better=True, test_rows=[100, 1_600], difference=0.1
     )
-    few, many = made.rows
+    few, many = plan.rows
     assert (many.winner_shown, many.best_wins) == pytest.approx((0.976, 1.0), abs=0.02)
     deviations = np.sqrt(2) * 0.02 * np.array([4.0, np.sqrt(17)])  # of a test, and of the drawn
     shown = norm.sf((2.5 * deviations[0] - 0.15) / deviations[1])  # by the leader's test
@@ -357,11 +357,11 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
         assert low == pytest.approx(norm.cdf(factor * lead / deviations[0]), abs=0.07)
         assert high == pytest.approx(1.0, abs=0.1)
     # The last of three is never near: who is second depends on who is first.
-    (second,) = made.targets
-    for row, share in zip(made.rows, second.shares, strict=True):
+    (second,) = plan.targets
+    for row, share in zip(plan.rows, second.shares, strict=True):
         assert share.normal == pytest.approx(row.best_wins, abs=0.01)
         assert share.nonparametric == pytest.approx(row.best_wins_nonparametric, abs=0.01)
-    for one, first in zip(second.needed, made.best_wins_rows, strict=True):
+    for one, first in zip(second.needed, plan.best_wins_rows, strict=True):
         assert one.test_rows == pytest.approx(first.test_rows, abs=5)
         assert one.nonparametric == pytest.approx(first.nonparametric, abs=5)
     # Each draw of the true scores has its own lead, judged on sixteen boards.
@@ -372,7 +372,7 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
     assert most <= high <= most + 0.25
     assert few.intervals["winner_width"] == pytest.approx((1 - high, 1 - low), abs=0.05)
     assert few.intervals["interval_width"] == pytest.approx((2 / 3 - high * 2 / 3, 2 / 3), abs=0.1)
-    for one in made.best_wins_rows:
+    for one in plan.best_wins_rows:
         needed = 1_600 * (norm.ppf(one.probability) * deviations[0] / 4 / lead) ** 2
         assert one.high == pytest.approx(max(needed, one.low), rel=0.3, abs=5)
         assert one.low <= one.test_rows <= one.high
@@ -380,18 +380,18 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
 
 def test_submissions_that_always_differ_by_the_same_leave_nothing_to_chance():
     drawn = np.random.default_rng(0).normal(0.5, 0.02, 300)
-    made = plan_rows(
+    plan = plan_rows(
         np.array([0.6, 0.5]), drawn + np.array([[0.1], [0.0]]), 400, greater_is_better=True,
         test_rows=[400],
     )  # fmt: skip
-    assert (made.standard_error, made.rows[0].power, made.rows[0].best_wins) == (0.0, 1.0, 1.0)
+    assert (plan.standard_error, plan.rows[0].power, plan.rows[0].best_wins) == (0.0, 1.0, 1.0)
 
 
 def test_the_error_of_a_difference_is_its_standard_deviation():
     rng = np.random.default_rng(0)
     errors = rng.normal(size=(4, 50)) + 2 * rng.normal(size=50)
     errors[3] = errors[2] + 5.0  # always the same difference
-    expected = [[np.std(one - other, ddof=1) for other in errors] for one in errors]
+    expected = [[np.std(error - other, ddof=1) for other in errors] for error in errors]
     assert pair_errors(errors) == pytest.approx(np.array(expected), abs=1e-12)
     assert pair_errors(errors)[2, 3] == 0.0
     assert pair_errors(errors[:1]).tolist() == [[0.0]]
@@ -475,7 +475,7 @@ def test_degrees_of_freedom_give_the_spread_of_estimated_errors(share):
     degrees = pair_degrees_of_freedom(values())
     assert np.std(errors) / np.mean(errors) == pytest.approx(np.sqrt(0.5 / degrees), rel=0.25)
     low, high = deviation_bounds(degrees, 0.95)
-    inside = [low * one <= np.sqrt(share) <= high * one for one in errors]
+    inside = [low * error <= np.sqrt(share) <= high * error for error in errors]
     assert 0.9 < np.mean(inside) < 0.99
 
 
@@ -508,13 +508,13 @@ def test_few_resamples_widen_the_interval_of_a_standard_error(degrees, resamples
 def test_intervals_of_a_plan_allow_for_its_resamples():
     rng = np.random.default_rng(0)
     scores, errors = np.array([0.8, 0.79]), 0.01 * rng.normal(size=(2, 100))
-    made = plan_rows(
+    plan = plan_rows(
         scores, scores[:, None] + errors, 10**6, greater_is_better=True, difference=0.03,
         test_rows=[10**6],
     )  # fmt: skip
     low, high = deviation_bounds(99, 0.95)
-    ends = [paired_power(0.03, factor * made.standard_error, 0.95) for factor in (high, low)]
-    assert made.rows[0].intervals["power"] == pytest.approx(ends, rel=1e-3)
+    ends = [paired_power(0.03, factor * plan.standard_error, 0.95) for factor in (high, low)]
+    assert plan.rows[0].intervals["power"] == pytest.approx(ends, rel=1e-3)
 
 
 def test_two_rows_are_the_fewest_that_can_be_planned():
@@ -544,12 +544,12 @@ def pilots_that_hold(kind, pilots, m=10, n=1_000):
         true = 0.8 + 0.01 * kinds_of_boards(kind, m, rng)
         scores = true + 0.01 * rng.normal(size=m)
         resampled = scores[:, None] + 0.01 * rng.normal(size=(m, 300))
-        made = plan_rows(
+        plan = plan_rows(
             scores, resampled, n, greater_is_better=True, difference=0.02, test_rows=grid, rng=rng
         )
         errors = 0.01 * rng.normal(size=(m, 2_000))
         until = rows_until_the_best_leads(true[:, None], errors, n)
-        for row in made.rows:
+        for row in plan.rows:
             scale = np.sqrt(n / row.test_rows)
             boards = true[:, None] + scale * errors[:, :200]
             widths, winners = widths_of(boards, errors, scale, row.test_rows)
@@ -562,7 +562,7 @@ def pilots_that_hold(kind, pilots, m=10, n=1_000):
             for name, (value, error) in truth.items():
                 low, high = row.intervals[name]
                 held.setdefault(name, []).append(low - error <= value <= high + error)
-        for one in made.best_wins_rows:
+        for one in plan.best_wins_rows:
             value, most = np.quantile(until, one.probability), one.high or np.inf
             held.setdefault("rows", []).append(one.low <= 1.05 * value + 5 and value <= 1.05 * most)
     return {name: np.mean(own) for name, own in held.items()}
@@ -585,12 +585,12 @@ def test_a_range_over_two_priors_is_given():
     true = np.concatenate([0.85 + 0.001 * rng.normal(size=15), 0.78 + 0.01 * rng.normal(size=15)])
     scores = true + 0.01 * rng.normal(size=30)
     resampled = scores[:, None] + 0.01 * rng.normal(size=(30, 300))
-    made = plan_rows(scores, resampled, 1_000, greater_is_better=True, test_rows=[1_000, 16_000])
-    for row in made.rows:
+    plan = plan_rows(scores, resampled, 1_000, greater_is_better=True, test_rows=[1_000, 16_000])
+    for row in plan.rows:
         assert row.best_wins > row.best_wins_nonparametric
         low, high = row.intervals["best_wins"]
         assert low <= row.best_wins_nonparametric <= row.best_wins <= high
-    assert made.best_wins_rows[0].high is None
+    assert plan.best_wins_rows[0].high is None
 
 
 # -- the parts -------------------------------------------------------------------------------------
@@ -647,10 +647,10 @@ def test_pairs_that_always_differ_by_the_same_have_no_error():
     """Three submissions err alike: the median is over the three pairs with the fourth."""
     drawn = np.random.default_rng(0).normal(0.5, 0.02, (2, 300))
     resampled = np.vstack([drawn[0] + np.array([[0.3], [0.2], [0.1]]), drawn[1]])
-    made = plan_rows(
+    plan = plan_rows(
         np.array([0.8, 0.7, 0.6, 0.5]), resampled, 400, greater_is_better=True, test_rows=[400]
     )
-    assert made.standard_error == pytest.approx(np.std(drawn[0] - drawn[1], ddof=1))
+    assert plan.standard_error == pytest.approx(np.std(drawn[0] - drawn[1], ddof=1))
 
 
 def test_a_row_of_a_plan_is_written_with_its_intervals():
@@ -797,13 +797,13 @@ def test_a_target_is_planned_like_the_first_place(whole):
     target, grid = RankTarget(2, ordered=True), [50, 100, 400]
     given = scenarios([COUNTED], draws=draws, fresh=fresh)
     worst = np.array([3.0, 2.0, 1.0, 0.5])
-    made = _target_plan(target, given, by_prior, worst, grid, np.random.default_rng(5))
+    target_plan = _target_plan(target, given, by_prior, worst, grid, np.random.default_rng(5))
     until = [rows_until(own, fresh, 100, target) for own in by_prior]
     some = fresh[:, 30:]
     spread = [
         [np.sort(rows_until(own[:, [s]], some, 100, target)) for s in range(41)] for own in draws
     ]
-    for share, rows in zip(made.shares, grid, strict=True):
+    for share, rows in zip(target_plan.shares, grid, strict=True):
         points = [(own <= rows).mean() for own in until]
         assert (share.nonparametric, share.normal) == tuple(points)
         again = np.random.default_rng(5)
@@ -813,8 +813,8 @@ def test_a_target_is_planned_like_the_first_place(whole):
         most = [np.sort([(own <= rows).mean() for own in prior])[39] for prior in spread]
         assert share.high == pytest.approx(max(*most, *points))
     at_worst = np.sort(rows_until(worst[:, None], fresh, 100, target))
-    assert [one.probability for one in made.needed] == [0.5, 0.8, 0.9, 0.95]
-    for one in made.needed:
+    assert [one.probability for one in target_plan.needed] == [0.5, 0.8, 0.9, 0.95]
+    for one in target_plan.needed:
         place = int(np.ceil(one.probability * 430 - 1e-9)) - 1
         assert one.nonparametric == np.ceil(np.sort(until[0])[place])
         assert one.test_rows == np.ceil(np.sort(until[1])[place])

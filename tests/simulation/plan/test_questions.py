@@ -38,12 +38,12 @@ def table(n: int, answers: int, seed: int = 0, lead: float = 0.1) -> CaseMatrix:
 
 
 def test_the_questions_are_millers_for_every_number_of_answers() -> None:
-    found = plan_questions(table(20_000, 2), "value", 0.1)
-    for one in found.needed:
+    question_plan = plan_questions(table(20_000, 2), "value", 0.1)
+    for one in question_plan.needed:
         variance = OMEGA**2 + 2 * SIGMA**2 / one.answers
         assert one.cases == pytest.approx((1.959964 + 0.841621) ** 2 * variance / 0.01, rel=0.06)
-    assert found.unpaired > 10 * found.needed[-1].cases
-    assert found.detectable == pytest.approx(
+    assert question_plan.unpaired > 10 * question_plan.needed[-1].cases
+    assert question_plan.detectable == pytest.approx(
         2.801585 * np.sqrt((OMEGA**2 + SIGMA**2) / 20_000), rel=0.03
     )
 
@@ -92,10 +92,10 @@ def test_the_command_prints_what_its_schema_says(tmp_path: Path) -> None:
 
 def test_neighbours_are_shown_on_as_many_cases_and_tasks_as_said() -> None:
     one = table(2_000, 1)
-    found = plan_questions(one, "value")
-    (pair,) = found.neighbours
+    question_plan = plan_questions(one, "value")
+    (pair,) = question_plan.neighbours
     assert (pair.better, pair.worse, pair.shown, pair.tasks) == ("a", "b", True, None)
-    assert pair.cases == pytest.approx(found.needed[0].cases)
+    assert pair.cases == pytest.approx(question_plan.needed[0].cases)
     assert pair.cases_low < pair.cases < pair.cases_high
     rng = np.random.default_rng(0)
     codes = np.repeat(np.arange(400), 5)

@@ -84,6 +84,6 @@ def test_the_command_prints_and_reports_what_the_formulas_give(tmp_path: Path) -
         number = f"{needed['test_rows']:,.0f} .*?" if is_known else ""
         share = f"{100 * needed['probability']:.0f}"
         assert re.search(rf"first place {share}(\.0)?% {number}{ends}", page)
-    for one in document["answers"]:
-        assert one["question"] in page
-        assert one["answer"] in page
+    for answer in document["answers"]:
+        assert answer["question"] in page
+        assert answer["answer"] in page

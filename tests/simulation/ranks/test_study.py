@@ -138,16 +138,16 @@ def test_simulation_as_a_whole(world, manager, folder):
     )
     judges = manager.rankers.resolve("simultaneous"), manager.analyses.resolve("ranks")
     metric = manager.metrics.resolve("roc_auc")
-    found = compare_ranks(world, metric, *judges, folder, settings)
+    simulation = compare_ranks(world, metric, *judges, folder, settings)
     again = compare_ranks(world, metric, *judges, folder, settings, workers=2)
-    assert found.to_dict() == again.to_dict()
-    by_grid = {(one.test_rows, one.competitors): one.frequency for one in found.win_frequency}
+    assert simulation.to_dict() == again.to_dict()
+    by_grid = {(one.test_rows, one.competitors): one.frequency for one in simulation.win_frequency}
     assert by_grid[800, 12] >= by_grid[200, 12]
-    intervals = [one for one in found.coverage if one.kind == "intervals"]
-    spreads = [one for one in found.coverage if one.kind == "spread"]
-    assert min(one.each for one in intervals) > 0.95
+    intervals = [one for one in simulation.coverage if one.kind == "intervals"]
+    spreads = [one for one in simulation.coverage if one.kind == "spread"]
+    assert min(interval.each for interval in intervals) > 0.95
     assert spreads[1].all_ranks < intervals[1].all_ranks
-    assert found.boards[3].true_ranks.shape == (12,)
+    assert simulation.boards[3].true_ranks.shape == (12,)
 
 
 @pytest.mark.parametrize(
