@@ -28,9 +28,7 @@ class Arrival:
 
     solution: Solution
     labels: Mapping[str, int]
-    """Their number by the usage of the rows."""
-    sha256: str
-    """The digest of the file."""
+    """The number of new labels by the usage of their rows."""
 
     @property
     def sentence(self) -> str:
@@ -121,4 +119,4 @@ def with_arrived_labels(stored: Solution, read: Solution) -> Arrival:
     names = usage_names(stored.row_sets)
     labels = Counter(names[code] for code in stored.usage[new])
     after = replace(stored, truth=truth, extra=extra, sha256=read.sha256)
-    return Arrival(after, dict(sorted(labels.items())), read.sha256)
+    return Arrival(after, dict(sorted(labels.items())))

@@ -237,7 +237,7 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
         **rescored.consequences.fields,
     }
     if rescored.arrival is not None:
-        payload |= {"labels": rescored.arrival.labels, "sha256": rescored.arrival.sha256}
+        payload |= {"labels": rescored.arrival.labels, "sha256": rescored.arrival.solution.sha256}
     with state.store.transaction() as transaction:
         name = rescored.settings.metric.specification
         transaction.put_solution(rescored.solution, name, number=revision)

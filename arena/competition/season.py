@@ -32,7 +32,7 @@ RoundFiles: TypeAlias = Mapping[str, Mapping[str, int]]
 Rank: TypeAlias = Callable[
     [BoardRun, Mapping[str, Sequence[int]], Sequence[SubmissionRecord], Roster], ScoreResult
 ]
-"""Ranks final submissions by team; of the records those of teams that are not ranked are listed."""
+"""Ranks the final submissions of teams, and lists the records of teams that are not ranked."""
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -58,15 +58,15 @@ class Season:
     """What season boards are computed from."""
 
     settings: Settings
-    """Those of the competition with all phases."""
+    """The settings of the competition, with all phases."""
     phase: str
-    """The round until which it is."""
+    """The last round that counts."""
     solution: Solution
-    """The stored one."""
+    """The stored solution, whose labels are those that have arrived."""
     files: RoundFiles
-    """Of the rounds so far."""
+    """The final submissions of the rounds so far."""
     records: Mapping[int, SubmissionRecord]
-    """Of all of these submissions."""
+    """Submission -> its record, for all of these submissions."""
     roster: Roster
 
 
@@ -132,13 +132,14 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
         files, left_out = _complete(name, board, season, rounds)
         if not set(files) - set(season.roster.unranked):
             continue
-        known = {key: weight for key, weight in board.weights.items() if key in rounds}
-        weighted = board.model_copy(update={"weights": known})
+        weights = {key: weight for key, weight in board.weights.items() if key in rounds}
+        weighted = board.model_copy(update={"weights": weights})
         of_phase = season.settings.in_phase(season.phase)
         metric = combined_metric_of(name, weighted, of_phase, solution, run.manager)
         # A team is known by its last file, which is in no other season.
         standing = {
-            team: max(own[team] for own in season.files.values() if team in own) for team in files
+            team: max(numbers[team] for numbers in season.files.values() if team in numbers)
+            for team in files
         }
         roster = season.roster.among(files)
         season_run = replace(
@@ -147,7 +148,9 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
             metric=metric,
             solution=solution,
             store=_SeasonPredictions(
-                run.store, round_of_row, {standing[team]: own for team, own in files.items()}
+                run.store,
+                round_of_row,
+                {standing[team]: numbers for team, numbers in files.items()},
             ),
             secondary={},
             provider=run.manager.metrics.plugin_of(run.specification),
@@ -165,9 +168,11 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
         yield replace(
             finding,
             verdict=f"{finding.verdict} {_about_missing(board, rounds, left_out)}",
-            document={**finding.document, "round_files": {key: dict(own) for key, own in
-                                                     season.files.items()}},
-        )  # fmt: skip
+            document={
+                **finding.document,
+                "round_files": {key: dict(numbers) for key, numbers in season.files.items()},
+            },
+        )
 
 
 def _complete(
@@ -177,19 +182,19 @@ def _complete(
     baseline = season.settings.competition.reference if board.missing == "baseline" else None
     files, left_out = dict[str, tuple[int, ...]](), list[str]()
     for team in sorted({team for key in rounds for team in season.files[key]}):
-        own = [season.files[key].get(team) for key in rounds]
+        team_files = [season.files[key].get(team) for key in rounds]
         if baseline is not None:
-            own = [
+            team_files = [
                 season.files[key].get(baseline) if number is None else number
-                for key, number in zip(rounds, own, strict=True)
+                for key, number in zip(rounds, team_files, strict=True)
             ]
-            if None in own:
+            if None in team_files:
                 raise UsageError(
                     f"[board.{name}]: the baseline {baseline!r} has no file in the round "
-                    f"{rounds[own.index(None)]}, in which it stands for teams that missed it: "
-                    f'submit one, or set missing = "unranked".'
+                    f"{rounds[team_files.index(None)]}, in which it stands for teams that missed "
+                    f'it: submit one, or set missing = "unranked".'
                 )
-        numbers = tuple(number for number in own if number is not None)
+        numbers = tuple(number for number in team_files if number is not None)
         if len(numbers) == len(rounds):
             files[team] = numbers
         else:
@@ -201,9 +206,10 @@ def _about_missing(
     board: CombinedBoardSection, rounds: Sequence[str], left_out: Sequence[str]
 ) -> str:
     """Return how many rounds there are, and what a missed one counts."""
-    said = f"{plural(len(rounds), 'round')}."
+    n_rounds = f"{plural(len(rounds), 'round')}."
     if board.missing == "baseline":
-        return f"{said} In a round that a team missed, the baseline's file counts for it."
+        return f"{n_rounds} In a round that a team missed, the baseline's file counts for it."
     if not left_out:
-        return f"{said} No team missed one."
-    return f"{said} {plural(len(left_out), 'team')} missed a round and are not ranked."
+        return f"{n_rounds} No team missed one."
+    are = "is" if len(left_out) == 1 else "are"
+    return f"{n_rounds} {plural(len(left_out), 'team')} missed a round and {are} not ranked."

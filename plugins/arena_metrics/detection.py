@@ -365,18 +365,20 @@ def _match(boxes: _Boxes, sent: _Boxes, n: int, thresholds: FloatArray) -> list[
     found = []
     for start in range(0, len(run.evalImgs), n):
         images = [
-            (at, evalImg) for at, evalImg in enumerate(run.evalImgs[start : start + n]) if evalImg
+            (position, image)
+            for position, image in enumerate(run.evalImgs[start : start + n])
+            if image
         ]
-        scores = np.concatenate([one["dtScores"] for _, one in images] or [np.zeros(0)])
+        scores = np.concatenate([of_image["dtScores"] for _, of_image in images] or [np.zeros(0)])
         order = np.argsort(-scores, kind="mergesort")
-        sizes = [len(one["dtScores"]) for _, one in images]
-        image = np.repeat(np.array([at for at, _ in images], dtype=np.intp), sizes)
-        ignored = [one["dtIgnore"].astype(np.bool_) for _, one in images]
-        matches = [one["dtMatches"] > 0 for _, one in images]
+        sizes = [len(of_image["dtScores"]) for _, of_image in images]
+        image = np.repeat(np.array([position for position, _ in images], dtype=np.intp), sizes)
+        ignored = [of_image["dtIgnore"].astype(np.bool_) for _, of_image in images]
+        matches = [of_image["dtMatches"] > 0 for _, of_image in images]
         none = np.zeros((len(thresholds), 0), dtype=np.bool_)
         counts = np.zeros(n, dtype=np.intp)
-        counts[[at for at, _ in images]] = [
-            int((np.asarray(one["gtIgnore"]) == 0).sum()) for _, one in images
+        counts[[position for position, _ in images]] = [
+            int((np.asarray(of_image["gtIgnore"]) == 0).sum()) for _, of_image in images
         ]
         counted = ~np.concatenate([none, *ignored], axis=1)[:, order]
         correct = np.concatenate([none, *matches], axis=1)[:, order] & counted

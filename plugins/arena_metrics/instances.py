@@ -80,16 +80,18 @@ class _Objects(NamedTuple):
         labels = [""] * len(masks)
         if columns.label is not None:
             labels = rows_of_cells([cells[columns.label]])[0][0]
-        held = [
+        objects = [
             (label, np.array(mask.split(), dtype=np.int64).reshape(-1, 2))
             for label, mask in zip(labels, masks, strict=True)
             if mask.strip() not in {"", "-1"}
         ]
-        runs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(of_one for _, of_one in held)])
-        owner = np.repeat(np.arange(len(held)), [len(of_one) for _, of_one in held])
+        runs = np.concatenate(
+            [np.empty((0, 2), dtype=np.int64), *(of_object for _, of_object in objects)]
+        )
+        owner = np.repeat(np.arange(len(objects)), [len(of_object) for _, of_object in objects])
         order = np.argsort(runs[:, 0], kind="stable")
         start = runs[order, 0]
-        return cls([label for label, _ in held], start, start + runs[order, 1], owner[order])
+        return cls([label for label, _ in objects], start, start + runs[order, 1], owner[order])
 
     @property
     def overlap(self) -> bool:
@@ -175,7 +177,7 @@ class _InstanceMetric(MetricOfSums):
             [_Objects.of(cells, columns) for cells in prediction]
             for prediction in predictions.tolist()
         ]
-        labels = {label for one in (true, *sent) for objects in one for label in objects.labels}
+        labels = {label for images in (true, *sent) for image in images for label in image.labels}
         codes = {label: code for code, label in enumerate(sorted(labels) or [""])}
         counts = np.zeros((m, n, len(codes), _COUNTS))
         for team, images in enumerate(sent):
@@ -208,9 +210,9 @@ class _InstanceMetric(MetricOfSums):
         rows = np.repeat(np.arange(len(cells)), sizes)
         texts = np.array([*itertools.chain.from_iterable(masks), ""], dtype=object)[:-1]
         column = competition.columns[columns.mask]
-        found = list(faults_of_masks(texts, competition.ids.take(rows), column))
-        yield from found
-        if found:
+        mask_faults = list(faults_of_masks(texts, competition.ids.take(rows), column))
+        yield from mask_faults
+        if mask_faults:
             return
         for row, image in enumerate(predictions.tolist()):
             if _Objects.of(image, columns).overlap:
@@ -236,10 +238,13 @@ class _InstanceMetric(MetricOfSums):
         classes = [rng.choice(["cat", "dog"], size).tolist() for size in sizes]
 
         def images() -> list[list[str]]:
-            masks = [[f"{at + rng.integers(6)} 12" for at in own.tolist()] for own in starts]
+            masks = [
+                [f"{start + rng.integers(6)} 12" for start in of_image.tolist()]
+                for of_image in starts
+            ]
             return [
-                [_as_cell(of_image), _as_cell(own)]
-                for of_image, own in zip(masks, classes, strict=True)
+                [_as_cell(image_masks), _as_cell(image_classes)]
+                for image_masks, image_classes in zip(masks, classes, strict=True)
             ]
 
         sent = [images() for _ in range(n_submissions)]

@@ -141,15 +141,14 @@ class Podman(LinuxSandbox):
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of podman, of its runtime and of the kernel."""
-        called = {"podman": "podman", self.oci_runtime: self.oci_runtime}
         answers = {
             name: subprocess.run(  # noqa: S603 - the program that was found
-                [_program(program, program), "--version"],
+                [_program(name, name), "--version"],
                 capture_output=True,
                 text=True,
                 check=False,
             ).stdout.split("\n")[0]
-            for name, program in called.items()
+            for name in ("podman", self.oci_runtime)
         }
         versions = {name: answer.split()[-1] for name, answer in answers.items() if answer}
         return {**versions, "linux": platform.release()}
@@ -250,15 +249,15 @@ def _view(
         yield f"--volume={folder}/scratch/{scratch}:{place}:rw,nosuid,nodev"
     seen = {"program": job.program, "input": job.inputs, **folders}
     root = seen.pop("root", Path("/"))
-    made = folder / "root"
-    (made / "etc").mkdir()
+    root_of_program = folder / "root"
+    (root_of_program / "etc").mkdir()
     if root == Path("/"):
-        (made / "etc" / "passwd").write_text(USERS)
-        (made / "etc" / "group").write_text(GROUPS)
+        (root_of_program / "etc" / "passwd").write_text(USERS)
+        (root_of_program / "etc" / "group").write_text(GROUPS)
     for path in _shown(root):
         place = str(path.relative_to(root))
         if path.is_symlink():
-            (made / place).symlink_to(path.readlink())
+            (root_of_program / place).symlink_to(path.readlink())
         else:
             seen[place] = path
     empty = folder / "empty"
@@ -268,9 +267,9 @@ def _view(
         link = folder / f"shown-{number}"  # the arguments of podman cannot name every path
         link.symlink_to(source.resolve())
         yield f"--volume={link}:/{place}:ro,nosuid,nodev"
-    _let_read(made)
+    _let_read(root_of_program)
     _let_read(empty)
-    yield from ("--rootfs", str(made))
+    yield from ("--rootfs", str(root_of_program))
 
 
 def _shown(root: Path) -> Iterator[Path]:
@@ -314,6 +313,7 @@ def _require_readable(inputs: Path) -> None:
 
 
 def _program(name: str, package: str) -> str:
+    """Return the path of a program; raise SandboxError, with its package, if it is missing."""
     program = shutil.which(name)
     if program is None:
         raise SandboxError(f"There is no {name} on this machine: apt-get install {package}.")

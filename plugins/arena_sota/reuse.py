@@ -44,11 +44,12 @@ class Reuse:
     public: FloatArray
     """``(m,)`` scores on all public rows, whatever the mechanism released."""
     private: FloatArray
+    """``(m,)`` scores on all private rows."""
     drift: Gap | None
     """The gap of a team's last submission minus that of its first, mean over teams. None: no team
     has two submissions."""
     gaps: FloatArray
-    """``(m,)``."""
+    """``(m,)``, in the metric's unit; positive: the public score is better."""
     history: tuple[Gap, ...]
     """The gaps of the first submissions, and so on: ten parts, or one per submission."""
     widest: float
@@ -145,6 +146,7 @@ def _first_and_last(teams: Sequence[str]) -> tuple[IntArray, IntArray]:
 
 
 def _largest_error(study: Study) -> tuple[float, float, float]:
+    """Return ``widest``, ``widest_if_independent`` and ``equivalent`` of a :class:`Reuse`."""
     errors = study.resampled.std(axis=1, ddof=1)
     varying = errors > 0
     if not varying.any():

@@ -195,14 +195,15 @@ def _served_with_settings(
             raise UsageError(f"{one.name} is the address of a page: choose another with --name.")
     if len({one.name for one in served}) < len(served):
         raise UsageError("Two folders have the same name: rename one of them.")
-    settings = [read_settings(one.folder / CONFIG_NAME) for one in served]
+    settings = [read_settings(competition.folder / CONFIG_NAME) for competition in served]
     served = [
         replace(competition, sandbox=competition_settings.programs.sandbox)
         for competition, competition_settings in zip(served, settings, strict=True)
     ]
     keys = ("issuer", "client_id", "name", "domains", "verified_email", "only")
     providers = {
-        tuple(getattr(setting.server, f"oidc_{key}") for key in keys) for setting in settings
+        tuple(getattr(competition_settings.server, f"oidc_{key}") for key in keys)
+        for competition_settings in settings
     }
     if len(providers) > 1:
         raise UsageError(

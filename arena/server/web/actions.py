@@ -415,7 +415,7 @@ def _waiting(call: Call, request: Request) -> Sent:
     return Sent(request, None, place, round(place * state.seconds_each, 1))
 
 
-def sent_one(call: Call, request: str) -> Sent:
+def sent_request(call: Call, request: str) -> Sent:
     """Return one request of the own team; 404 for those of others and those that do not exist."""
     stored, published = call.site.intake.get(request), call.competition.published
     program = call.site.runs.get(request)

@@ -228,7 +228,7 @@ async def _submit(call: Call) -> models.RequestState:
         raise Problem(422, "The Idempotency-Key must have 1 to 200 printable characters.")
     received = await receive(call.request, call.site, call.competition, call.account.account)
     request, _new = await actions.submit(call, received, key)
-    return request_state(actions.sent_one(call, request.request))
+    return request_state(actions.sent_request(call, request.request))
 
 
 async def validate_file(call: Call) -> models.Checked | None:
@@ -318,17 +318,17 @@ async def submissions_csv(call: Call) -> Response:
 
 async def _request(call: Call) -> models.RequestState:
     call.account  # noqa: B018 - 401 without an account
-    return request_state(actions.sent_one(call, call.request.path_params["request"]))
+    return request_state(actions.sent_request(call, call.request.path_params["request"]))
 
 
 async def _select(call: Call, sent: models.Selection) -> models.RequestState:
     request = actions.select(call, sent.submissions)
-    return request_state(actions.sent_one(call, request.request))
+    return request_state(actions.sent_request(call, request.request))
 
 
 async def _withdraw(call: Call, sent: models.Withdrawal) -> models.RequestState:
     request = actions.withdraw_submission(call, sent.submission)
-    return request_state(actions.sent_one(call, request.request))
+    return request_state(actions.sent_request(call, request.request))
 
 
 def _team_state(call: Call) -> models.TeamState:
@@ -736,11 +736,7 @@ def open_invitations(call: Call) -> list[Invite]:
 
 def _open_invitation(call: Call, invite: str) -> Invite:
     found = next(
-        (
-            open_invitation
-            for open_invitation in open_invitations(call)
-            if open_invitation.invite == invite
-        ),
+        (invitation for invitation in open_invitations(call) if invitation.invite == invite),
         None,
     )
     if found is None:
@@ -858,7 +854,7 @@ def merge_teams(call: Call, team: str, into: str) -> str:
 
 
 def _answer(call: Call, request: str) -> models.RequestState:
-    return request_state(actions.sent_one(call, request))
+    return request_state(actions.sent_request(call, request))
 
 
 def merges(call: Call) -> list[dict[str, Any]]:

@@ -168,7 +168,7 @@ async def _submit(call: Call, secret: str, description: str) -> dict[str, Any]:
             call.site.clock(),
         )
         request, _new = await actions.submit(call, received, key)
-    place = actions.sent_one(call, request.request).place
+    place = actions.sent_request(call, request.request).place
     title = call.competition.facts.title or call.competition.name
     return {
         "message": f"Successfully submitted to {title}."

@@ -111,7 +111,7 @@ def name_of(call: Call, stored: Request | None) -> str:
 async def download_upload(call: Call) -> Response:
     """Return the file of a request as it was uploaded: to its team and to the organiser."""
     call.account  # noqa: B018 - 401 without an account
-    sent = actions.sent_one(call, call.request.path_params["request"])
+    sent = actions.sent_request(call, call.request.path_params["request"])
     upload = _upload_of(call, sent.request)
     if upload is None:
         raise Problem(404, _("This file is not kept any more."))
@@ -129,7 +129,7 @@ def _may_rerun(call: Call, answer: Answer) -> bool:
 
 def rerun(call: Call) -> Request:
     """Judge a file without a score again, as a new upload of its team that arrives now."""
-    sent = actions.sent_one(call, call.request.path_params["request"])
+    sent = actions.sent_request(call, call.request.path_params["request"])
     stored, answer = sent.request, sent.answer
     if stored is None or stored.kind != "submit" or answer is None or not _may_rerun(call, answer):
         raise Problem(409, _("Only a file that was rejected or set aside can be judged again."))
@@ -154,12 +154,12 @@ def rerun(call: Call) -> Request:
 async def rerun_submission(call: Call) -> models.RequestState:
     """Judge a file again; return the new request."""
     request = await run_in_threadpool(rerun, call)
-    return request_state(actions.sent_one(call, request.request))
+    return request_state(actions.sent_request(call, request.request))
 
 
 async def _show(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
     name = call.request.path_params["request"]
-    sent = actions.sent_one(call, name)
+    sent = actions.sent_request(call, name)
     if sent.request is not None and sent.request.kind != "submit":
         raise Problem(404, _("There is no such page."))
     answer = sent.answer
@@ -191,7 +191,7 @@ def _act(kind: str) -> Handler:
         if kind == "rerun":
             request = await run_in_threadpool(rerun, call)
             return RedirectResponse(f"{base}/{request.request}", 303)
-        answer = actions.sent_one(call, call.request.path_params["request"]).answer
+        answer = actions.sent_request(call, call.request.path_params["request"]).answer
         reason = fields.get("reason", "").strip()[:500]
         if not reason:
             raise Problem(422, _("Give the reason. The team sees it."))

@@ -82,7 +82,7 @@ def enter(
 ) -> Invite | None:
     """Let an account take part, by invitation, code or openly; return the invitation.
 
-    The account is active if it has a personal invitation or the organiser approves nobody.
+    The account is active if it has a personal invitation or the competition needs no approval.
     """
     accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
     text, version = competition.rules()
@@ -166,9 +166,9 @@ def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
         *call.renaming.values(),
     }
     if any(
-        team_key(name) == team_key(one) or look_alike(name, one)
-        for one in names
-        if one and one != other_than
+        team_key(name) == team_key(taken_name) or look_alike(name, taken_name)
+        for taken_name in names
+        if taken_name and taken_name != other_than
     ):
         raise NameTakenError(
             "Another team is called {name}, or similarly. Choose another name.", name=name
@@ -237,8 +237,12 @@ def captain(call: Call, team: Team) -> str | None:
 
 def _active_members(call: Call, team: Team) -> list[str]:
     accounts = call.site.accounts
-    members = (member.account for member in accounts.members(team.team))
-    return [one for one in members if accounts.account(one, team.competition).state != "blocked"]
+    members = [member.account for member in accounts.members(team.team)]
+    return [
+        member
+        for member in members
+        if accounts.account(member, team.competition).state != "blocked"
+    ]
 
 
 def ask_team(call: Call, name: str) -> None:
@@ -310,7 +314,9 @@ def answer_request(call: Call, account: str, *, accept: bool) -> None:
     team, accounts = call.team, call.site.accounts
     if captain(call, team) != call.account.account:
         raise Problem(403, _("Only the captain of a team answers requests."))
-    request = next((one for one in requests_to(call, team) if one.account == account), None)
+    request = next(
+        (request for request in requests_to(call, team) if request.account == account), None
+    )
     if request is None:
         raise _no_request()
     if accept:
@@ -370,13 +376,14 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
                 n=members, most=most
             ),
         )
-    facts = [competition.published.team(actions.record_name(call, one)) for one in (own, team)]
-    if any(fact.disqualified for fact in facts):
+    both = (own, team)
+    team_facts = [competition.published.team(actions.record_name(call, side)) for side in both]
+    if any(facts.disqualified for facts in team_facts):
         raise Problem(409, _("A disqualified team cannot be merged."))
-    used = sum(fact.used_total for fact in facts)
-    used += sum(actions.left(call, one).waiting for one in (own, team))
+    used = sum(facts.used_total for facts in team_facts)
+    used += sum(actions.left(call, side).waiting for side in both)
     allowed = _allowed_until_now(call, min(own.created, team.created))
-    if allowed is not None and used > allowed + sum(fact.extra for fact in facts):
+    if allowed is not None and used > allowed + sum(facts.extra for facts in team_facts):
         raise Problem(
             409,
             _(

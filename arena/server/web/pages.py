@@ -507,7 +507,7 @@ async def _choose_result_mail(call: Call, fields: dict[str, str]) -> Response:
 
 async def _one(call: Call) -> Response:
     call.account  # noqa: B018 - 401 without an account
-    sent = actions.sent_one(call, call.request.path_params["request"])
+    sent = actions.sent_request(call, call.request.path_params["request"])
     return _page(
         call,
         "request.html",

@@ -174,7 +174,7 @@ async def preview_settings(call: Call, sent: models.SettingsChange) -> models.Se
 async def change_settings(call: Call, sent: models.SettingsChange) -> models.RequestState:
     """Change settings and texts."""
     request = change(call, sent.settings, sent.texts)
-    return request_state(actions.sent_one(call, request.request))
+    return request_state(actions.sent_request(call, request.request))
 
 
 # The page

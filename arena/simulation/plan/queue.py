@@ -46,8 +46,8 @@ class QueueWaits:
     most_high: float | None
     """The same if they vary as an exponential distribution."""
     at_once: float
-    """Until the last one has run if the programs of a day all come at once, as before a deadline,
-    and their running times are equal."""
+    """The minutes until the last program has run if those of a day all come at once, as before a
+    deadline, and their running times are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +178,8 @@ def waiting_times(
         ``(n,)`` times, ascending.
     running
         ``(n,)`` running times.
+    machines
+        How many machines there are, at least 1.
 
     Examples
     --------
