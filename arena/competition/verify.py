@@ -36,11 +36,11 @@ from arena.competition.finalize import (
     with_season_boards,
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
-from arena.competition.phases import solution_in
+from arena.competition.phases import all_rows_in, solution_in
 from arena.competition.programs import FIGURE_COLUMNS, RERUN, figures_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
-from arena.competition.season import Season
+from arena.competition.season import Season, rounds_until, season_boards
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import metric_code
 from arena.competition.teams import Teams
@@ -59,7 +59,7 @@ from arena.store.digests import document_digest, keyed_digest, predictions_diges
 from arena.store.events import TimeCheck, first_broken
 from arena.store.facts import RECORDS_AGAIN, facts_of
 from arena.store.solutions import solution_digests
-from arena.types import Solution, SubmissionRecord, usage_names
+from arena.types import Solution, SubmissionRecord, Usage, usage_names
 from arena.utils.parallel import Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable, shorten
@@ -318,6 +318,8 @@ def verify_bundle(
         if files := round_files(claims.result):
             season = _claimed_season(claims, with_usage, files, records, every_team)
             result = with_season_boards(run, result, settings, season)
+        else:
+            problems += _lacking_season(claims, with_usage, every_team)
         recomputed = result.to_dict()
     return (*problems, *_differences(claims.result, recomputed), *_of_combined(claims, recomputed))
 
@@ -342,6 +344,33 @@ def _claimed_season(
         records={record.submission: record for record in records.values()},
         roster=roster,
     )
+
+
+def _lacking_season(claims: Claims, solution: Solution, roster: Roster) -> Iterator[str]:
+    """Yield a sentence on each season board that an export without any must have.
+
+    It must if two rounds have labels, and a team that is ranked has a file in each of these.
+    """
+    boards = season_boards(claims.settings, claims.phase)
+    labelled = set()
+    for name in rounds_until(claims.settings, claims.phase) if boards else ():
+        of_round = all_rows_in(solution, [claims.settings.phase[name]])
+        if ((of_round.usage == np.uint8(Usage.PRIVATE)) & ~solution.pending).any():
+            labelled.add(name)
+    counting = _counting_teams(_recorded_submissions(claims.events))
+    complete = set.intersection(*(counting.get(name, set()) for name in labelled or {""}))
+    if len(labelled) > 1 and complete - set(roster.unranked):
+        for name in boards:
+            yield f"result.json lacks the season board {printable(name)}."
+
+
+def _counting_teams(recorded: Mapping[int, Mapping[str, Any]]) -> dict[str, set[str]]:
+    """Return phase -> the teams with a submission that counts."""
+    teams: dict[str, set[str]] = {}
+    for row in recorded.values():
+        if (row["status"], row["late"]) == ("accepted", False):
+            teams.setdefault(row["phase"], set()).add(row["team"])
+    return teams
 
 
 def _of_combined(claims: Claims, recomputed: Mapping[str, Any]) -> Iterator[str]:
@@ -565,6 +594,8 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
             yield f"submissions.csv has {which}, which events.jsonl does not record."
     yield from _of_public_board(claims, recorded, sent)
     yield from _of_rounds(claims, every)
+    for team in sorted(_counting_teams(recorded).get(phase, set()) - claims.written.keys()):
+        yield f"finals.json lacks the team {printable(team)}, which has a submission that counts."
     for team, numbers in claims.finals.items():
         for number in numbers:
             row = recorded.get(number, {})
@@ -576,8 +607,12 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
 
 
 def _of_rounds(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a sentence on each file of a season that does not count in its round."""
-    for name, of_round in round_files(claims.result).items():
+    """Yield a sentence on each file of a season that does not count in its round, or is missing."""
+    files, counting = round_files(claims.result), _counting_teams(recorded)
+    rounds = rounds_until(claims.settings, claims.phase) if claims.phase else ()
+    if files and files.keys() != set(rounds):
+        yield "result.json: the season is not over all rounds that end no later than this one."
+    for name, of_round in files.items():
         for team, number in of_round.items():
             row = recorded.get(number, {})
             if (row.get("team"), row.get("status"), row.get("phase")) != (team, "accepted", name):
@@ -585,6 +620,11 @@ def _of_rounds(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Ite
                     f"result.json: submission {number} of the team {printable(team)} does not "
                     f"count in the round {shorten(name, 60)} according to events.jsonl."
                 )
+        for team in sorted(counting.get(name, set()) - of_round.keys()):
+            yield (
+                f"result.json: the season lacks the team {printable(team)} in the round "
+                f"{shorten(name, 60)}, in which it has a submission that counts."
+            )
 
 
 def _of_public_board(
@@ -730,6 +770,9 @@ def _take_finals(
 
 
 def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("n_rows", "greater_is_better"):
+        if claimed.get(key, found[key]) != found[key]:
+            yield f"{key} differs."
     mine = {row["team"]: row for row in found["standings"]}
     for row in claimed["standings"]:
         own = mine.pop(row["team"], None)
@@ -745,6 +788,9 @@ def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
         for column in ("score", "public_score", "baseline"):
             if not _agree(row.get(column), again.get(row["team"], {}).get(column)):
                 yield f"{column} of {what} differs."
+    listed = {row["team"] for row in unranked_rows(claimed)}
+    for team in sorted(again.keys() - listed):
+        yield f"The team {printable(team)}, which is not ranked, is missing from the board."
     yield from _differences_in_brackets(claimed, found)
     for team in mine:
         yield f"The team {printable(team)} is missing from the exported board."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from arena.competition.rebuild import CAUSES, LABELS_ADDED
 from arena.competition.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import UsageError
+from arena.store import Event
+from arena.store.digests import document_digest
 from arena.utils.parallel import NoProgress
 from labelled_competition import MANAGER
 from program import write_csv
@@ -136,18 +139,68 @@ def test_a_season_until_a_round_follows_the_facts_of_its_rounds(tmp_path: Path) 
     write_csv(tmp_path / "all.csv", ["id", "due", "y"], zeros)
     export = (tmp_path / "export", tmp_path / "all.csv", MANAGER, NoProgress())
     assert verify_bundle(*export) == ()
-    result = json.loads((tmp_path / "export" / "result.json").read_text())
-    (found,) = (
-        finding["document"]
-        for finding in result["findings"]
-        if "round_files" in finding["document"]
-    )
-    found["standings"][0]["score"] += 1
-    found["round_files"][ROUNDS[0]]["lazy"] = found["round_files"][ROUNDS[0]]["steady"]
-    (tmp_path / "export" / "result.json").write_text(json.dumps(result))
-    said = " ".join(verify_bundle(*export))
-    assert "of the team lazy does not count in the round week-2026-03-08" in said
-    assert "Board season does not follow from the settings." in said
+    out = tmp_path / "export"
+    written = {name: (out / name).read_text() for name in ("result.json", "events.jsonl")}
+    for name, (forge, sentence) in FORGED.items():
+        result = json.loads(written["result.json"])
+        forge(result, next(one for one in result["findings"] if "round_files" in one["document"]))
+        (out / "result.json").write_text(json.dumps(result))
+        (out / "events.jsonl").write_text(_record_of(result, written["events.jsonl"]))
+        said = " ".join(verify_bundle(*export))
+        assert sentence in said, name
+        assert "events.jsonl records as the final one" not in said
+
+
+def _record_of(result: dict[str, Any], lines: str) -> str:
+    """Return a record whose hashes follow from each other, and of which a result is the final one.
+
+    Only a head that somebody noted tells it from that of the competition.
+    """
+    events = [Event(**json.loads(line)) for line in lines.splitlines()]
+    last = max(event.sequence for event in events if event.kind == "finalized")
+    previous, again = events[0].previous, []
+    for event in events:
+        digest = {"sha256": document_digest(result)} if event.sequence == last else {}
+        forged = replace(event, previous=previous, payload={**event.payload, **digest})
+        previous = forged.computed_hash()
+        again.append(json.dumps(asdict(replace(forged, hash=previous))))
+    return "\n".join(again)
+
+
+def _exchange(_: dict[str, Any], season: dict[str, Any]) -> None:
+    files = season["document"]["round_files"][ROUNDS[0]]
+    files["lazy"] = files["steady"]
+
+
+def _score(_: dict[str, Any], season: dict[str, Any]) -> None:
+    season["document"]["standings"][0]["score"] += 1
+
+
+def _rows(_: dict[str, Any], season: dict[str, Any]) -> None:
+    season["document"]["n_rows"] += 1
+
+
+def _leave_out_team(_: dict[str, Any], season: dict[str, Any]) -> None:
+    del season["document"]["round_files"][ROUNDS[1]]["strong"]
+
+
+def _leave_out_round(_: dict[str, Any], season: dict[str, Any]) -> None:
+    del season["document"]["round_files"][ROUNDS[0]]
+
+
+def _leave_out(result: dict[str, Any], season: dict[str, Any]) -> None:
+    result["findings"].remove(season)
+
+
+FORGED: Mapping[str, tuple[Callable[[dict[str, Any], dict[str, Any]], None], str]] = {
+    "exchanged": (_exchange, "of the team lazy does not count in the round week-2026-03-08"),
+    "a score": (_score, "Board season: score of the team lazy differs"),
+    "a number of rows": (_rows, "Board season: n_rows differs"),
+    "no team": (_leave_out_team, "the season lacks the team strong in the round week-2026-03-15"),
+    "no round": (_leave_out_round, "is not over all rounds that end no later than this one"),
+    "no season": (_leave_out, "result.json lacks the season board season"),
+}
+"""An edit of ``result.json``, of which the season is a finding -> what ``verify`` says."""
 
 
 @pytest.mark.slow
