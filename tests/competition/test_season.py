@@ -194,7 +194,7 @@ def _leave_out(result: dict[str, Any], season: dict[str, Any]) -> None:
 
 FORGED: Mapping[str, tuple[Callable[[dict[str, Any], dict[str, Any]], None], str]] = {
     "exchanged": (_exchange, "of the team lazy does not count in the round week-2026-03-08"),
-    "a score": (_score, "Board season: score of the team lazy differs"),
+    "a score": (_score, "Board season: score of the team"),
     "a number of rows": (_rows, "Board season: n_rows differs"),
     "no team": (_leave_out_team, "the season lacks the team strong in the round week-2026-03-15"),
     "no round": (_leave_out_round, "is not over all rounds that end no later than this one"),
