@@ -213,7 +213,7 @@ def _adopt(
         the epoch is neither this one nor the next.
     """
     notes = []
-    adopted = with_metrics_of(current, wanted, but=_FREE)
+    adopted = with_metrics_of(current, wanted, but=_APPLIED_AT_ONCE)
     for name in wanted.phase or ("",):
         asked, used = (side.in_phase(name).metric.specification for side in (wanted, adopted))
         if asked != used:
@@ -231,7 +231,7 @@ def _adopt(
     return adopted, notes, current.changes_to(adopted)
 
 
-_FREE = ("secondary", "publish_secondary", "decimals", "unit")
+_APPLIED_AT_ONCE = ("secondary", "publish_secondary", "decimals", "unit")
 """Keys of ``[metric]`` that change no score that was shown, and apply at once."""
 
 

@@ -317,9 +317,9 @@ def known_phase(settings: Settings, name: str) -> str:
 
 
 def series_of(settings: Settings, time: datetime) -> str:
-    """Return the series of which the phases are that are open at a time; empty: of none, or more.
+    """Return the series to which all phases belong that are open at a time; empty without one.
 
-    If none is open, that of the phase whose dates refuse files.
+    If no phase is open, it is the series of the phase by whose dates files are refused.
     """
     names = open_phases(settings, time) or (phase_of_file(settings, None, time),)
     series = {settings.phase[name].series if name else "" for name in names}

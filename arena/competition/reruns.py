@@ -99,10 +99,10 @@ def rerun(state: CompetitionState, submission: int) -> Rerun:
     written = _programs_of_submissions(state).get(submission)
     if written is None:
         return Rerun(submission, _team_of(state, submission), NO_PROGRAM)
-    program, _ = written
+    program, before = written
     with local_runs(state, program.phase) as runs:
         run = runs.hidden(kept_program(state, program))
-        return _record(state, submission, program, run)
+        return _record(state, submission, program, before=before, run=run)
 
 
 def write_reruns(state: CompetitionState, submissions: Sequence[int], folder: Path) -> list[Rerun]:
@@ -117,10 +117,10 @@ def write_reruns(state: CompetitionState, submissions: Sequence[int], folder: Pa
     """
     if folder.exists():
         raise UsageError(f"{folder} exists already: name a new folder.")
-    written, without = _programs_of_submissions(state), []
+    written, without_program = _programs_of_submissions(state), []
     for submission in submissions:
         if submission not in written:
-            without.append(Rerun(submission, _team_of(state, submission), NO_PROGRAM))
+            without_program.append(Rerun(submission, _team_of(state, submission), NO_PROGRAM))
             continue
         program, _ = written[submission]
         settings = state.in_phase(program.phase).settings
@@ -133,7 +133,7 @@ def write_reruns(state: CompetitionState, submissions: Sequence[int], folder: Pa
             "max_bytes": settings.limits.max_bytes,
         }  # fmt: skip
         WorkFolder(folder).add(str(submission), work, path)
-    return without
+    return without_program
 
 
 def read_reruns(state: CompetitionState, folder: Path) -> Iterator[Rerun]:
@@ -153,19 +153,23 @@ def read_reruns(state: CompetitionState, folder: Path) -> Iterator[Rerun]:
     if not results or results.keys() - written.keys():
         raise UsageError(f"{folder} holds no runs of programs of this competition.")
     for submission, (document, signature, output) in results.items():
-        program, _ = written[submission]
+        program, before = written[submission]
         run = run_of(state, program, document, signature, output, kind="verify")
-        yield _record(state, submission, program, run)
+        yield _record(state, submission, program, before=before, run=run)
 
 
 def _record(
-    state: CompetitionState, submission: int, program: ProgramRecord, run: ProgramRun
+    state: CompetitionState,
+    submission: int,
+    program: ProgramRecord,
+    *,
+    before: Mapping[str, Any],
+    run: ProgramRun,
 ) -> Rerun:
-    """Compare a run with what is stored, and put the result on record."""
+    """Compare a run with the one that is on record, and put the result on record."""
     if run.machine_fault is not None:
         raise SandboxError(run.machine_fault)
-    _, before = _programs_of_submissions(state)[submission]
-    result, largest, n_different = _compared(state, submission, program, run, before)
+    result, largest, n_different = _compared(state, submission, program, before=before, run=run)
     compared = Rerun(
         submission=submission,
         team=state.ledger.teams().current(program.team),
@@ -209,8 +213,9 @@ def _compared(
     state: CompetitionState,
     submission: int,
     program: ProgramRecord,
-    run: ProgramRun,
+    *,
     before: Mapping[str, Any],
+    run: ProgramRun,
 ) -> tuple[str, float | None, int]:
     """Return the result of a run, and the largest and the number of differences."""
     if run.output is None:

@@ -63,8 +63,8 @@ def _rounds_of(
         return
     for day in dates:
         end = datetime.combine(day, time(), UTC)
-        own = {"each": None, "series": name, "end": end, "private_rows": (day.isoformat(),)}
-        yield f"{name}-{day.isoformat()}", phase.model_copy(update=own)
+        of_round = {"each": None, "series": name, "end": end, "private_rows": (day.isoformat(),)}
+        yield f"{name}-{day.isoformat()}", phase.model_copy(update=of_round)
 
 
 def _dates(cells: Sequence[str], column: str) -> list[date]:

@@ -177,8 +177,8 @@ def phases_of_file(
     Raises
     ------
     UsageError
-        If there is no such phase, or several are open that are no rounds of one series, and none
-        was named.
+        If there is no such phase, or if none was named and several are open that are not rounds
+        of one series.
     """
     settings = state.with_phases
     series = series_of(settings, time) if name is None else ""

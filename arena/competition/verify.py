@@ -111,9 +111,11 @@ class Claims:
     @property
     def written(self) -> dict[str, list[int]]:
         """The submissions with predictions in the export, by team."""
-        finals = ((team, number) for team, own in self.finals.items() for number in own)
+        finals = ((team, number) for team, numbers in self.finals.items() for number in numbers)
         unranked = ((row["team"], row["submission"]) for row in unranked_rows(self.result))
-        rounds = (file for own in round_files(self.result).values() for file in own.items())
+        rounds = (
+            file for of_round in round_files(self.result).values() for file in of_round.items()
+        )
         written: dict[str, list[int]] = {}
         for team, number in dict.fromkeys((*finals, *unranked, *rounds)):
             written.setdefault(team, []).append(number)
@@ -287,8 +289,8 @@ def verify_bundle(
         records, changed = _take_finals(store, claims, solution, metric)
         marked = [records[row["submission"]] for row in unranked_rows(claims.result)]
         ranked = {
-            team: [records[number].submission for number in own]
-            for team, own in claims.finals.items()
+            team: [records[number].submission for number in numbers]
+            for team, numbers in claims.finals.items()
         }
         teams = {*ranked, *(record.team for record in marked)}
         every_team = claims.roster(finalized=True)

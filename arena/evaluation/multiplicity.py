@@ -14,19 +14,19 @@ _METHODS = ("bonferroni", "holm", "benjamini_hochberg")
 def correct_p_values(p_values: npt.ArrayLike, method: str) -> FloatArray:
     """Correct p-values for their number.
 
-    The numbers are those of ``statsmodels.stats.multitest.multipletests``: a large installation,
-    and a second to import, for this one function.
+    The numbers are those of ``statsmodels.stats.multitest.multipletests``, which is not used: it
+    is a large installation, and takes a second to import.
 
     Parameters
     ----------
     p_values
-        ``(k,)`` of all comparisons of the family.
+        ``(k,)`` p-values of all comparisons of the family.
     method
         ``bonferroni``, ``holm`` or ``benjamini_hochberg``.
 
     Returns
     -------
-    ``(k,)``, at most 1.
+    ``(k,)`` corrected p-values, at most 1.
 
     Raises
     ------

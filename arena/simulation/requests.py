@@ -17,7 +17,7 @@ PUBLIC_SHARES = (0.3, 0.1, 0.2, 0.5)
 DAILY_LIMITS = (5, 1, 2, 20)
 TEAM_COUNTS = (50, 10, 30, 100, 300)
 """What a plan compares by default; the first of each is the plan's."""
-MOST_OF_A_QUEUE = 100_000
+_QUEUE_LIMIT = 100_000
 """Programs a day, or minutes of one."""
 
 
@@ -461,5 +461,5 @@ class QueuePlanRequest:
         if not self.machines:
             raise UsageError("Give a number of machines.")
         for name in ("programs", "minutes", "hours"):
-            if not 0 < getattr(self, name) < MOST_OF_A_QUEUE:
-                raise UsageError(f"--{name} must be above 0 and below {MOST_OF_A_QUEUE:,}.")
+            if not 0 < getattr(self, name) < _QUEUE_LIMIT:
+                raise UsageError(f"--{name} must be above 0 and below {_QUEUE_LIMIT:,}.")

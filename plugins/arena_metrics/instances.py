@@ -30,7 +30,7 @@ from arena_metrics.segmentation import faults_of_masks
 
 _MASKS = ("mask", "encodedpixels", "rle", "segmentation")
 _CLASSES = ("class", "classid", "label", "category", "categoryid", "classname")
-_COUNTS = 4
+_N_COUNTS = 4
 """Of a class in an image: sum of the overlaps of matches, matches, objects without a match that
 were sent, and those of the truth."""
 _SMALLEST_SHARE = 1e-9
@@ -179,7 +179,7 @@ class _InstanceMetric(MetricOfSums):
         ]
         labels = {label for images in (true, *sent) for image in images for label in image.labels}
         codes = {label: code for code, label in enumerate(sorted(labels) or [""])}
-        counts = np.zeros((m, n, len(codes), _COUNTS))
+        counts = np.zeros((m, n, len(codes), _N_COUNTS))
         for team, images in enumerate(sent):
             for image, (of_truth, of_team) in enumerate(zip(true, images, strict=True)):
                 cell = counts[team, image]
@@ -193,7 +193,7 @@ class _InstanceMetric(MetricOfSums):
 
     def combine(self, sums: FloatArray) -> FloatArray:
         """Return the mean over the classes that occur; 1 without any object on either side."""
-        counts = sums.reshape(*sums.shape[:-1], -1, _COUNTS)
+        counts = sums.reshape(*sums.shape[:-1], -1, _N_COUNTS)
         objects = counts[..., 1] + 0.5 * (counts[..., 2] + counts[..., 3])
         occurs = objects > _SMALLEST_SHARE * objects.sum(axis=-1, keepdims=True)
         values = np.where(occurs, self._of_class(counts, objects), 0.0)

@@ -20,9 +20,9 @@ from arena.interfaces import Box, End, Job
 from arena_sandboxes.groups import SECONDS_TO_END
 from arena_sandboxes.output import take_output
 
-_FREE = 0.01
+_SMALLEST_FREE_SHARE = 0.01
 """A file system with a smaller share of free blocks or files is full."""
-_LONGEST_SECONDS = 60.0
+_MOST_SECONDS = 60.0
 """Within which the outer process must have started the program, or made its output readable."""
 
 
@@ -111,9 +111,9 @@ class Supervisor:
             If it reports nothing for a minute.
         """
         while b"\n" not in self._reported:
-            if not select.select([self.outer_status[0]], [], [], _LONGEST_SECONDS)[0]:
+            if not select.select([self.outer_status[0]], [], [], _MOST_SECONDS)[0]:
                 raise SandboxError(
-                    f"A sandbox did nothing for {_LONGEST_SECONDS:g} s: the machine is overloaded."
+                    f"A sandbox did nothing for {_MOST_SECONDS:g} s: the machine is overloaded."
                 )
             part = self.outer_status[0].read(4096)
             if not part:
@@ -137,7 +137,7 @@ class Supervisor:
             return False
         status = os.statvfs(scratch)
         free = min(status.f_bavail / status.f_blocks, status.f_favail / status.f_files)
-        return free < _FREE
+        return free < _SMALLEST_FREE_SHARE
 
     def take(self, job: Job, box: Box) -> tuple[End, Path | None]:
         """Return the output, copied."""

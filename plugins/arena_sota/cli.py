@@ -563,9 +563,9 @@ def reuse(
     """Compare public and private scores over the history of a competition.
 
     Teams that adapt to the public rows get public scores that grow faster than their private ones.
-    How similar the submissions are limits how far public scores can be off by chance. All accepted
-    submissions count, on their exact scores. The answer depends on private labels: keep it until
-    the end.
+    The more similar the submissions are, the smaller is the largest error of their public scores.
+    All accepted submissions count, on their exact scores. The answer depends on private labels: do
+    not show it before the end.
     """
     from arena.charts import check_chart_path
     from arena_sota.reuse import reuse_of_public_rows
@@ -578,13 +578,13 @@ def reuse(
         stage("Comparing public and private scores"),
         open_studies(folder, ("public", "private"), every=True, wait=wait) as (public, private),
     ):
-        found = reuse_of_public_rows(public, private)
+        comparison = reuse_of_public_rows(public, private)
     if chart is not None:
-        _write(found, chart)
+        _write(comparison, chart)
     if as_json:
-        print_document({"schema": "arena/sota-reuse/1", **found.to_dict()})
+        print_document({"schema": "arena/sota-reuse/1", **comparison.to_dict()})
         return
-    for sentence in of_reuse(found):
+    for sentence in of_reuse(comparison):
         console().print(sentence, soft_wrap=True)
 
 

@@ -14,7 +14,7 @@ from arena.interfaces import Study
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import as_json
 
-_PARTS = 10
+_MOST_PARTS = 10
 _NORMAL = NormalDist()
 
 
@@ -109,7 +109,7 @@ def reuse_of_public_rows(public: Study, private: Study) -> Reuse:
         return Gap(mean, mean - half, mean + half, n)
 
     m = len(gaps)
-    parts = np.array_split(np.arange(m), min(_PARTS, m))
+    parts = np.array_split(np.arange(m), min(_MOST_PARTS, m))
     history = tuple(gap(_mean_of(part, m), len(part)) for part in parts)
     first, last = _first_and_last(public.teams)
     drift = gap(_mean_of(last, m) - _mean_of(first, m), len(first)) if len(first) else None

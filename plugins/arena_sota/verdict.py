@@ -235,20 +235,21 @@ def of_reuse(reuse: Reuse) -> list[str]:
     sentences = ["No team has two submissions: nothing shows whether teams adapted."]
     if reuse.drift is not None:
         drift = reuse.drift
-        found = "no adaptation that these rows can show"
+        verdict = "no adaptation that these rows can show"
         if drift.low > 0:
-            found = "the teams adapted to the public rows"
+            verdict = "the teams adapted to the public rows"
         elif drift.high < 0:
-            found = "the private scores gained more"
+            verdict = "the private scores gained more"
         sentences = [
             f"From a team's first submission to its last the public score gained "
             f"{drift.mean:.4f} more than the private score, mean of "
             f"{plural(drift.n, 'team')} ({drift.low:.4f} to {drift.high:.4f} at {level} "
-            f"confidence): {found}."
+            f"confidence): {verdict}."
         ]
+    are = "is" if m == 1 else "are"
     return [
         *sentences,
-        f"{plural(m, 'submission')} are as similar as {reuse.equivalent:.3g} independent ones: "
+        f"{plural(m, 'submission')} {are} as similar as {reuse.equivalent:.3g} independent ones: "
         f"chosen without the public rows, the public score that is furthest from its true value "
         f"is off by at most {reuse.widest:.4f} ({level} confidence), against "
         f"{reuse.widest_if_independent:.4f} if they were independent.",

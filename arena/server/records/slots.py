@@ -12,7 +12,7 @@ from arena.server.records.sqlite import Records, digest_of
 
 MAX_SLOTS = 5
 """Places for uploads of an account at a time."""
-_LASTS = 86_400.0
+_SLOT_SECONDS = 86_400.0
 """Seconds for which a place can be used."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS slots (
@@ -68,7 +68,7 @@ class Slots(Records):
                 "DELETE FROM slots WHERE created < ? OR account = ? AND rowid NOT IN "
                 "(SELECT rowid FROM slots WHERE account = ?2 ORDER BY rowid DESC LIMIT ?) "
                 "RETURNING upload",
-                (now - _LASTS, account, MAX_SLOTS - 1),
+                (now - _SLOT_SECONDS, account, MAX_SLOTS - 1),
             ).fetchall()
             database.execute(
                 "INSERT INTO slots VALUES (?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
@@ -81,7 +81,7 @@ class Slots(Records):
         row = self._row(
             "SELECT * FROM slots WHERE digest = ? AND created > ?",
             digest_of(secret),
-            self._now() - _LASTS,
+            self._now() - _SLOT_SECONDS,
         )
         if row is None:
             return None

@@ -13,7 +13,7 @@ from arena.server.web.prose import markdown
 ENTRIES = 50
 """The newest announcements of a feed."""
 _LONGEST_TITLE = 100
-_NEVER = datetime(2000, 1, 1, tzinfo=UTC)
+_UPDATED_IF_EMPTY = datetime(2000, 1, 1, tzinfo=UTC)
 """When a feed without announcements was updated; Atom asks for a time."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 allows in no document, escaped or not."""
@@ -37,7 +37,9 @@ def atom(announcements: Sequence[Announcement], *, title: str, author: str, addr
     _add(
         feed,
         "updated",
-        _time(max((announcement.posted for announcement in announcements), default=_NEVER)),
+        _time(
+            max((announcement.posted for announcement in announcements), default=_UPDATED_IF_EMPTY)
+        ),
     )
     _add(_add(feed, "author"), "name", author)
     _add(feed, "link", rel="self", type="application/atom+xml", href=f"{pages}.atom")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from arena.server.records.accounts import Account, Invite, Team, TeamRequest, full_team
 from arena.server.records.intake import Request
-from arena.server.records.names import NameTakenError, team_key
+from arena.server.records.names import name_taken, team_key
 from arena.server.web import actions
 from arena.server.web.call import Call
 from arena.server.web.language import _
@@ -170,9 +170,7 @@ def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
         for taken_name in names
         if taken_name and taken_name != other_than
     ):
-        raise NameTakenError(
-            "Another team is called {name}, or similarly. Choose another name.", name=name
-        )
+        raise name_taken(name)
 
 
 def rename(call: Call, name: str) -> None:

@@ -33,7 +33,7 @@ with open("/input/{_ROWS}", newline="") as file:
 with open("/output/predictions.csv", "w", newline="") as file:
     csv.writer(file).writerows([header, *(of_rows[name] for name, in names if name in of_rows)])
 '''
-_TIME = (1980, 1, 1, 0, 0, 0)
+_MEMBER_TIME = (1980, 1, 1, 0, 0, 0)
 """Of the members of an archive: the same predictions are the same program."""
 
 
@@ -42,7 +42,7 @@ def program_with(predictions: bytes) -> bytes:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as members:
         for name, content in (("main.py", _PROGRAM.encode()), ("predictions.csv", predictions)):
-            member = zipfile.ZipInfo(name, _TIME)
+            member = zipfile.ZipInfo(name, _MEMBER_TIME)
             member.compress_type = zipfile.ZIP_DEFLATED
             members.writestr(member, content)
     return archive.getvalue()

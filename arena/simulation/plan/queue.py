@@ -23,10 +23,10 @@ from arena.simulation.requests import QueuePlanRequest
 from arena.types import FloatArray
 from arena.utils.tabular import as_json
 
-_PROGRAMS = 20_000
+_DRAWN_PROGRAMS = 20_000
 """About as many are drawn."""
 _FEWEST_DAYS = 30
-_DAY = 24 * 60
+_MINUTES_PER_DAY = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class QueuePlan:
     def _sentence(self, waits: QueueWaits) -> str:
         machines = plural(waits.machines, "machine")
         if waits.mean_low is None:
-            fewest = int(self.programs * self.minutes / _DAY) + 1
+            fewest = int(self.programs * self.minutes / _MINUTES_PER_DAY) + 1
             return f"With {machines} the queue grows every day: use at least {fewest:,}."
         mean, most = (
             f"{two_digits(low or 0):,g} to {two_digits(high or 0):,g}"
@@ -131,15 +131,15 @@ def plan_queue(
 def plan_of(request: QueuePlanRequest) -> QueuePlan:
     """Draw the waiting times of a request; see :func:`plan_queue`."""
     rng = np.random.default_rng(request.seed)
-    days = max(_FEWEST_DAYS, ceil(_PROGRAMS / request.programs))
+    days = max(_FEWEST_DAYS, ceil(_DRAWN_PROGRAMS / request.programs))
     counts = rng.poisson(request.programs, days)
     day = np.repeat(np.arange(days), counts)
-    arrivals = np.sort(day * _DAY + 60 * request.hours * rng.random(len(day)))
+    arrivals = np.sort(day * _MINUTES_PER_DAY + 60 * request.hours * rng.random(len(day)))
     equal = np.full(len(day), request.minutes)
     varied = request.minutes * rng.standard_exponential(len(day))
 
     def waits_with(machines: int) -> QueueWaits:
-        busy = request.programs * request.minutes / (_DAY * machines)
+        busy = request.programs * request.minutes / (_MINUTES_PER_DAY * machines)
 
         def mean_and_most(running: FloatArray) -> tuple[float | None, float | None]:
             if busy >= 1:

@@ -43,7 +43,7 @@ class _Function:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _OfFiles:
+class _FilesCall:
     cells: Mapping[str, str]
     parameters: Mapping[str, Any]
     folder: Path
@@ -58,7 +58,7 @@ def _prepare(
 ) -> Call:
     if request.options["format"] == WHOLE_FILES:
         cells = {"gold": str(truth.item()), "submission": str(prediction.item())}
-        return _OfFiles(cells, request.parameters, scratch_folder())
+        return _FilesCall(cells, request.parameters, scratch_folder())
     wanted = request.options["prediction"]
     if wanted in ("", PredictionKind.LABEL) and context.classes is not None:
         labels = as_frame(["label"], [context.classes])["label"].to_numpy(dtype=None)
