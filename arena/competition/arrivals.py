@@ -34,7 +34,7 @@ class Arrival:
     def sentence(self) -> str:
         """How many arrived, and how many rows are without a label still."""
         pending = int(self.solution.pending.sum())
-        parts = ", ".join(f"{count:,} {usage}" for usage, count in self.labels.items())
+        parts = ", ".join(f"{usage}: {count:,}" for usage, count in self.labels.items())
         return (
             f"{plural(sum(self.labels.values()), 'label')} ({parts}); "
             f"{plural(pending, 'row')} without a label."
@@ -90,8 +90,8 @@ def with_arrived_labels(stored: Solution, read: Solution) -> Arrival:
     if positions.null_count:
         unknown = read.ids.filter(pc.is_null(positions))
         raise InputError(
-            f"The solution has no {plural(len(unknown), 'row')} of the file, such as id "
-            f"{show(unknown[0].as_py())}. Nothing was changed."
+            f"{plural(len(unknown), 'id')} of the file, such as {show(unknown[0].as_py())}, "
+            f"{'is' if len(unknown) == 1 else 'are'} not in the solution. Nothing was changed."
         )
     rows = positions.to_numpy(zero_copy_only=False).astype(np.intp)
     has_label = ~read.pending & (read.usage != np.uint8(Usage.IGNORED))

@@ -37,7 +37,6 @@ from arena.config import CONFIG_NAME
 from arena.errors import ArenaError, SandboxError, StoreError, UsageError
 from arena.intake import named_file
 from arena.intake.folder import team_name
-from arena.interfaces.faults import plural
 from arena.store import Event, Store
 from arena.store.events import is_of_queue
 from arena.utils.file_digest import file_sha256
@@ -559,9 +558,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
         answer = " ".join(
             (
                 *progress.messages,
-                f"Of {plural(len(changes), 'team')}, {sum(change.changed for change in changes):,} "
-                f"would change their rank on the private board, and "
-                f"{sum(change.rescored for change in changes):,} their score.",
+                rescore.sentence_of(changes, "would change"),
                 consequences_text(rescored.consequences.fields),
                 f"Nothing was changed. To apply it, enter the code {code}.",
             )

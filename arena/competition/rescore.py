@@ -61,6 +61,24 @@ class RankChange:
         return self.score_before != self.score_after
 
 
+def sentence_of(changes: Sequence[RankChange], verb: str = "change") -> str:
+    """Return how many teams change, each once, although it can be on the boards of several phases.
+
+    >>> first, second = (RankChange("Owls", 2, 1, 0.5, 0.6, phase=name) for name in ("a", "b"))
+    >>> sentence_of([first, second])
+    'Of 1 team, 1 change their rank on a private board, and 1 their score.'
+    """
+    teams, ranks, scores = (
+        {change.team for change in changes if chosen(change)}
+        for chosen in (lambda _: True, lambda one: one.changed, lambda one: one.rescored)
+    )
+    board = "a private board" if any(change.phase for change in changes) else "the private board"
+    return (
+        f"Of {plural(len(teams), 'team')}, {len(ranks):,} {verb} their rank on {board}, and "
+        f"{len(scores):,} their score."
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
     """The scores of every submission that counts."""

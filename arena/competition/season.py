@@ -102,18 +102,21 @@ class _SeasonPredictions:
 def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Finding]:
     """Yield the boards of a season.
 
-    There is none before two rounds have labels. ``run`` is that of the phase.
+    There is none before two rounds have labels. A round to which no file was sent counts for no
+    team. ``run`` is that of the phase.
 
     Raises
     ------
     UsageError
         If a weight is for no round, or the baseline lacks a round that it fills.
     """
-    split = all_rows_in(season.solution, [season.settings.phase[name] for name in season.files])
+    sent = [name for name, of_round in season.files.items() if of_round]
+    empty = [name for name in season.files if name not in sent]
+    split = all_rows_in(season.solution, [season.settings.phase[name] for name in sent])
     private = split.usage == np.uint8(Usage.PRIVATE)
     round_of_row = np.zeros(split.n_rows, dtype=np.intp)
     rounds: list[str] = []
-    for name in season.files:
+    for name in sent:
         of_round = all_rows_in(season.solution, [season.settings.phase[name]])
         rows = private & (of_round.usage == np.uint8(Usage.PRIVATE)) & ~split.pending
         if rows.any():
@@ -135,7 +138,8 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
         weights = {key: weight for key, weight in board.weights.items() if key in rounds}
         weighted = board.model_copy(update={"weights": weights})
         of_phase = season.settings.in_phase(season.phase)
-        metric = combined_metric_of(name, weighted, of_phase, solution, run.manager)
+        combined = combined_metric_of(name, weighted, of_phase, solution, run.manager)
+        metric = replace(combined, task_word="rounds")
         # A team is known by its last file, which is in no other season.
         standing = {
             team: max(numbers[team] for numbers in season.files.values() if team in numbers)
@@ -167,7 +171,7 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
         finding = finding_of(name, result)
         yield replace(
             finding,
-            verdict=f"{finding.verdict} {_about_missing(board, rounds, left_out)}",
+            verdict=f"{finding.verdict} {_about_missing(board, rounds, left_out, empty)}",
             document={
                 **finding.document,
                 "round_files": {key: dict(numbers) for key, numbers in season.files.items()},
@@ -203,10 +207,15 @@ def _complete(
 
 
 def _about_missing(
-    board: CombinedBoardSection, rounds: Sequence[str], left_out: Sequence[str]
+    board: CombinedBoardSection,
+    rounds: Sequence[str],
+    left_out: Sequence[str],
+    empty: Sequence[str],
 ) -> str:
-    """Return how many rounds there are, and what a missed one counts."""
+    """Return how many rounds there are, and what a missed one counts; ``empty``: without files."""
     n_rounds = f"{plural(len(rounds), 'round')}."
+    if empty:
+        n_rounds = f"{n_rounds} No file was sent to {', '.join(empty)}: it counts for no team."
     if board.missing == "baseline":
         return f"{n_rounds} In a round that a team missed, the baseline's file counts for it."
     if not left_out:

@@ -246,6 +246,8 @@ class CombinedMetric(BaseMetric):
     """``(n,)`` codes of the tasks of the rows, if the tasks are parts."""
     baseline: npt.NDArray[Any] | None = None
     """Predictions on these rows by whose score a geometric mean is divided; None: it is not."""
+    task_word: str = "tasks"
+    """What the tasks are called, such as rounds."""
     by_parts: ClassVar[bool] = False
     """Whether ranks follow from the decisions of the parts: the score is not a smooth function."""
     relative: ClassVar[bool] = False
@@ -260,7 +262,9 @@ class CombinedMetric(BaseMetric):
         how = {"geometric": "geometric mean", "rows": "mean over rows"}.get(how, how)
         *others, last = (column.name for column in self.columns)
         names = f"{', '.join(others)} and {last}" if others else last
-        return f"{how} {'by' if self.relative else 'of'} {names}" + self.by_task * " over tasks"
+        return f"{how} {'by' if self.relative else 'of'} {names}" + (
+            f" over {self.task_word}" * self.by_task
+        )
 
     @property
     def greater_is_better(self) -> bool:

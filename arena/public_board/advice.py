@@ -127,16 +127,25 @@ def _revealed_to_teams(
 
 
 def protection_notes(
-    settings: Settings, solution: Solution, manager: PluginManager, now: datetime, phase: str = ""
+    settings: Settings,
+    solution: Solution,
+    manager: PluginManager,
+    now: datetime,
+    phase: str = "",
+    *,
+    has_public_rows: bool = True,
 ) -> tuple[str, ...]:
     """Return sentences on a board, a limit or a deadline that leaves a competition unprotected.
 
-    ``settings`` are those of ``phase``, if the competition has phases.
+    ``settings`` are those of ``phase``, if the competition has phases. Labels of public rows may be
+    to arrive, so that the solution does not tell whether there are such rows.
     """
     notes = []
     metric: Metric = manager.metrics.resolve(settings.metric.specification)
     mechanism = settings.public.mechanism
-    if mechanism == "full":
+    if not has_public_rows:
+        pass
+    elif mechanism == "full":
         notes.append(FULL_WARNING)
     elif mechanism == "kaggle" and conceivable_scores(metric) is None:
         advice = default_mechanism(metric, solution, manager)

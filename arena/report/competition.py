@@ -108,6 +108,7 @@ def _public_board(competition: CompetitionView) -> PublicBoard:
     standings = competition.leaderboard()
     sent = sum(row["n_submissions"] for row in standings)
     facts = [
+        *([("Phase", competition.phase)] if competition.phase else []),
         ("Metric", f"{metric} ({'larger' if better else 'smaller'} is better)"),
         ("Teams on the public board", f"{len(standings):,}"),
         ("Their submissions", f"{sent:,}"),

@@ -326,10 +326,14 @@ def _verdict(
     low = scores.iqm - scores.iqm_error
     apart = int((scores.iqm + scores.iqm_error < low[first]).sum())
     share, share_low, share_high = (shares[second] for shares in chances)
+    alone = (
+        f"does not overlap with those of {apart:,} of {len(teams) - 1:,} other {words.teams}"
+        if apart
+        else "overlaps with that of every other"
+    )
     return (
         f"By the mean of the middle half of the values on {n:,} {words.rows} (IQM), "
-        f"{teams[first]} is first, and its interval does not overlap with those of "
-        f"{apart:,} of {len(teams) - 1:,} other {words.teams}. It is better than {teams[second]} "
+        f"{teams[first]} is first, and its interval {alone}. It is better than {teams[second]} "
         f"on {share:.0%} of the {words.rows} ({share_low:.0%} to {share_high:.0%}, ties by half; "
         f"{level_text(study.level)} confidence, all {words.teams} together)."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         for said, given in {
             "another label for 2 rows": labels([0, 1, 30], shift=1.0),
             "no label for a row that lacks one": labels([0, 1]),
-            "no 1 row of the file, such as id 'x'": {"id": ["x"], "y": ["1"]},
+            "1 id of the file, such as 'x', is not in the solution": {"id": ["x"], "y": ["1"]},
             "more than once|already occurs": {"id": ["r30", "r30"], "y": ["1", "2"]},
         }.items():
             with pytest.raises(InputError, match=said):
@@ -142,7 +143,14 @@ def test_labels_that_may_arrive_are_known_before(tmp_path: Path) -> None:
 def test_the_command_says_what_arrived(tmp_path: Path) -> None:
     with create(tmp_path) as competition:
         competition.submit(ZEROS, "A")
+        competition.finalize(intervals=False)
     write_csv(tmp_path / "new.csv", ["id", "y"], [(IDS[row], TRUTH[row]) for row in range(20, 30)])
     done = run_here("labels", "add", tmp_path / "new.csv", "-C", tmp_path / "c", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "10 labels (5 private, 5 public); 20 rows without a label." in done.stderr
+    assert "10 labels (private: 5, public: 5); 20 rows without a label." in done.stderr
+    kept = run_here("leaderboard", "--private", "--json", "-C", tmp_path / "c", cwd=tmp_path)
+    board = json.loads(kept.stdout)  # as it was finalized, before the labels arrived
+    assert (board["pending_labels"], board["mark"]["cause"]) == (
+        {"pending": 15, "n_rows": 5},
+        CAUSES[LABELS_ADDED],
+    )

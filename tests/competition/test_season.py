@@ -215,10 +215,24 @@ def test_labels_of_an_earlier_round_mark_a_season(tmp_path: Path) -> None:
             if "round_files" in finding["document"]
         )
         assert board["document"]["n_pending"] == 1
-        assert board["verdict"].endswith("3 rounds. 1 team missed a round and are not ranked.")
+        assert board["verdict"].endswith("3 rounds. 1 team missed a round and is not ranked.")
         third.publish()
         competition.add_labels(outcomes(DAYS[2]))
         assert third.results()[0]["mark"]["cause"] == CAUSES[LABELS_ADDED]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["unranked", "baseline"])
+def test_a_round_without_files_counts_for_no_team(tmp_path: Path, missing: str) -> None:
+    with create(tmp_path, {"missing": missing}) as competition:
+        competition.add_labels(outcomes(DAYS[2]))
+        for row in competition.submissions():
+            if row["phase"] == ROUNDS[0]:
+                competition.disqualify(row["submission"], "sent after the outcomes")
+        assert season(competition, 2) == {"strong": 1.5, "steady": 2.0}  # easy has no file
+        result = competition.in_phase(ROUNDS[2]).final_result()
+        verdicts = " ".join(finding["verdict"] for finding in result["findings"])
+        assert f"2 rounds. No file was sent to {ROUNDS[0]}: it counts for no team." in verdicts
 
 
 REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {

@@ -204,7 +204,8 @@ def _create(
             for source, name in zip(inputs, (section.inputs, section.sample), strict=True):
                 shutil.copytree(source, folder / name)
         _say_what_was_made(folder, competition)
-        if (usage := competition.settings.data.usage) != settings.data.usage:
+        by_dates = any(phase.each for phase in settings.phase.values())
+        if (usage := competition.settings.data.usage) != settings.data.usage and not by_dates:
             say_note(usage_note(usage))
 
 
@@ -303,7 +304,15 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         *notes_of(metric),
         *meaning_of_columns(competition.solution, metric),
         *soft_label_warnings(competition.solution),
-        *protection_notes(board.settings, board.solution, competition.manager, now, board.phase),
+        *protection_notes(
+            board.settings,
+            board.solution,
+            competition.manager,
+            now,
+            board.phase,
+            has_public_rows=bool((board.solution.usage == Usage.PUBLIC).any())
+            or board.pending_labels(private=False) is not None,
+        ),
         f"Describe it to participants in {folder / PAGES_NAME}, where each page becomes a tab of "
         f"arena serve; what is in {folder / 'files'} is offered for download.",
         "To submit a file, show the public board, and host it for participants:",

@@ -167,7 +167,11 @@ def _document(
             names = ", ".join(competition.brackets()) or "none"
             raise UsageError(f"There is no bracket {bracket!r}. There are: {names}.")
         standings = rows_of_bracket(standings, bracket)
-    pending = competition.pending_labels(private=private)
+    pending = (
+        _pending_when_finalized(competition.final_result(board=board))
+        if private
+        else competition.pending_labels(private=False)
+    )
     return {
         "schema": "arena/leaderboard/2",
         "title": competition.settings.competition.title,
@@ -183,6 +187,12 @@ def _document(
         "pending_labels": None if pending is None else pending._asdict(),
         "head": competition.head(),
     }
+
+
+def _pending_when_finalized(result: Mapping[str, Any]) -> PendingLabels | None:
+    """Return it as it was then: labels may have arrived since."""
+    pending = result.get("n_pending", 0)
+    return PendingLabels(pending, result["n_rows"]) if pending else None
 
 
 def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:

@@ -13,7 +13,7 @@ from arena.cli.console import Lines, console, print_document
 from arena.cli.folder import Directory, Wait, find_folder, open_competition
 from arena.cli.items import show_items
 from arena.cli.submission_output import print_answer
-from arena.errors import UsageError
+from arena.errors import InputError, UsageError
 from arena.utils.text import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -125,14 +125,20 @@ def try_program(
 ) -> None:
     """Run a program on your machine, with the sandbox and the limits of the organiser's machine.
 
-    What it prints is shown. The exit code is 1 if the run fails.
+    What it prints is shown. What an earlier run wrote to the folder is removed. The exit code is 1
+    if the run fails.
     """
     from arena.interfaces import Box, End
     from arena.plugin.manager import PluginManager
-    from arena.programs.running import environment_of, run_program
+    from arena.programs.running import OUTPUTS, environment_of, run_program
     from arena.utils.progress import stage
 
+    if not program.is_file():
+        raise InputError(f"The program {printable(str(program))} does not exist, or is no file.")
     output.mkdir(parents=True, exist_ok=True)
+    for name in OUTPUTS:
+        stored = f"{name.rstrip('/')}.zip" if name.endswith("/") else name
+        (output / stored).unlink(missing_ok=True)
     box = Box(
         seconds=seconds,
         memory_mb=memory_mb,

@@ -11,8 +11,7 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.competition.rescore import RankChange
-from arena.interfaces.faults import plural
+from arena.competition.rescore import RankChange, sentence_of
 from arena.utils.progress import ProgressDisplay
 from arena.utils.requests import HERE, EngineChoice
 from arena.utils.tabular import as_json as plain_json
@@ -70,13 +69,8 @@ def print_changes(changes: Sequence[RankChange], *, applied: bool, as_json: bool
     from rich import box
     from rich.table import Table
 
-    ranks = sum(one.changed for one in changes)
-    scores = sum(one.rescored for one in changes)
     out = console()
-    out.print(
-        f"Of {plural(len(changes), 'team')}, {ranks:,} change their rank on the private board, and "
-        f"{scores:,} their score."
-    )
+    out.print(sentence_of(changes))
     shown = [one for one in changes if one.changed or one.rescored]
     if not shown:
         return
