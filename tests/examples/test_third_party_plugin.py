@@ -77,7 +77,7 @@ def files(environment: Path) -> Path:
 
 def test_its_own_tests_pass(environment: Path) -> None:
     shown = _run(environment, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "example")
-    assert "4 passed" in shown
+    assert "5 passed" in shown
 
 
 def test_it_is_listed_with_its_version(environment: Path) -> None:
