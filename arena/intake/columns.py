@@ -95,7 +95,7 @@ class SubmissionForm:
         )
 
     def expected_rows(self, positions: IntArray) -> npt.NDArray[np.bool_]:
-        """Return ``(n,)`` which rows a file must have that has those at some positions.
+        """Return ``(n,)`` which rows a file must have if it has the rows at some positions.
 
         A negative position is an id that the solution does not have.
         """

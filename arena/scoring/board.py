@@ -221,7 +221,7 @@ class BoardRun:
                 (*rejected, *undefined),
                 (
                     *_notes(study, resampling),
-                    *_counted(self.metric, study, resampling),
+                    *_notes_on_counts(self.metric, study, resampling),
                     *_weights(self.solution, rows),
                     *_gaps(self.solution, rows),
                     *_times(self.solution, rows),
@@ -611,7 +611,7 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
     return notes
 
 
-def _counted(metric: Metric, study: Study | None, resampling: Resampling) -> list[str]:
+def _notes_on_counts(metric: Metric, study: Study | None, resampling: Resampling) -> list[str]:
     if study is None or resampling.without or modality_of(metric).has_rows:
         return []
     cases = plural(len(study.truth), "case")

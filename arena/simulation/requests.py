@@ -18,7 +18,7 @@ DAILY_LIMITS = (5, 1, 2, 20)
 TEAM_COUNTS = (50, 10, 30, 100, 300)
 """What a plan compares by default; the first of each is the plan's."""
 _QUEUE_LIMIT = 100_000
-"""Programs a day, or minutes of one."""
+"""As many programs a day, or minutes of one, and more are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,7 +163,7 @@ class Store:
                 transaction.write_objects()
             transaction.acknowledge()
 
-    def _unchanged(self, key: Hashable, read: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    def _read_once(self, key: Hashable, read: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Return what was read under this key since the last commit, or read it.
 
         A command asks for the settings and the decisions dozens of times, each time by a query.
@@ -231,7 +231,7 @@ class Store:
     def latest_solution(self) -> int:
         """Return the number of the latest solution; 0 if there is none."""
         query = "SELECT coalesce(max(solution), 0) FROM solutions"
-        return self._unchanged(query, lambda cursor: int(cursor.execute(query).fetchall()[0][0]))
+        return self._read_once(query, lambda cursor: int(cursor.execute(query).fetchall()[0][0]))
 
     def meta(self, name: str) -> str | None:
         """Return the value stored under a name, or None."""
@@ -240,7 +240,7 @@ class Store:
     def metas(self, names: Sequence[str]) -> list[str | None]:
         """Return the value stored under each name, or None."""
         query = "SELECT name, value FROM meta"
-        values = self._unchanged(query, lambda cursor: dict(cursor.execute(query).fetchall()))
+        values = self._read_once(query, lambda cursor: dict(cursor.execute(query).fetchall()))
         return [values.get(name) for name in names]
 
     # -- submissions ---------------------------------------------------------------------------
@@ -527,7 +527,7 @@ class Store:
         Those of some kinds are kept until the next commit.
         """
         if kinds:
-            return self._unchanged(kinds, lambda cursor: select_events(cursor, kinds))
+            return self._read_once(kinds, lambda cursor: select_events(cursor, kinds))
         with self._database.reading() as cursor:
             return select_events(cursor, kinds)
 

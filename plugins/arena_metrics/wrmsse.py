@@ -16,6 +16,7 @@ from arena.types import FloatArray, IntArray, MetricTraits, PredictionKind, RowC
 from arena_metrics.rows import bound_copy
 
 _CELLS_AT_ONCE = 2**22
+"""Counts of rows in resamples that are converted to floats at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,13 +26,13 @@ class _Level:
     codes: IntArray
     """``(n,)`` the group of each row."""
     scale: FloatArray
-    """``(G,)``."""
+    """``(G,)`` mean squared errors of the naive forecast of each group's sum, above 0."""
     weight: FloatArray
-    """``(G,)``, not negative."""
+    """``(G,)`` weights of the groups, not negative and not all 0."""
 
     @classmethod
     def of(cls, level: str, names: Sequence[str], extra: Any) -> _Level:
-        """Return a level of the columns of this name, of scales and of weights.
+        """Return a level; ``names`` are the columns of its scales, its weights and its groups.
 
         Raises
         ------

@@ -181,7 +181,7 @@ class CompetitionFacts:
     mark: Mapping[str, str] | None = None
     """``time`` and ``cause`` of the last rebuild of the public board."""
     pending_labels: Mapping[str, int] | None = None
-    """``pending`` and ``n_rows`` of :class:`arena.types.PendingLabels`, for the public board."""
+    """The fields of :class:`arena.utils.pending_labels.PendingLabels`, for the public board."""
     scores: str = "board"
     """Who sees scores: ``board``, ``own`` or ``hidden``."""
     freeze: str | None = None
@@ -225,8 +225,8 @@ class CompetitionFacts:
         if not name or name == self.current_phase:
             return self
         (phase,) = (phase for phase in self.phases if phase["phase"] == name)
-        known = {field.name for field in fields(self)} - {"start"}
-        of_phase = {key: value for key, value in phase.items() if key in known}
+        names = {field.name for field in fields(self)} - {"start"}
+        of_phase = {key: value for key, value in phase.items() if key in names}
         same = {key: phase[key] == getattr(self, key) for key in ("metric", "mechanism")}
         return replace(
             self,

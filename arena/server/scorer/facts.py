@@ -99,7 +99,7 @@ def _programs(competition: CompetitionView) -> dict[str, Any] | None:
         "sandbox": programs.sandbox,
         "trials_per_day": programs.trials_per_day,
         "packed_bytes": PackedLimits().packed_bytes,
-        "runs": {one.phase: _runs_of_a_phase(one) for one in competition.in_each_phase()},
+        "runs": {view.phase: _runs_of_a_phase(view) for view in competition.in_each_phase()},
     }
 
 

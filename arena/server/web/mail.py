@@ -221,7 +221,7 @@ def _members(site: Site, competition: str) -> Iterator[tuple[str, str]]:
 
 
 def _last_result(competition: CompetitionSite) -> Mapping[str, Any]:
-    """Return what everybody knows of the last published result but its rows; empty: none is."""
+    """Return the last published result without its rows; empty: none was published."""
     results, _etag = competition.held("results", lambda document: document.json())
     return results[-1] if results else {}
 

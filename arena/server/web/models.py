@@ -179,7 +179,7 @@ class MergeTeams(Sending):
 
 
 class TeamBracket(Sending):
-    """A team, and a bracket that it is in, or no longer."""
+    """A team, and whether it is to be in a bracket."""
 
     team: Name
     bracket: Name
