@@ -33,17 +33,21 @@ def case_counts(
     counters = (
         (metric.counter(*read_only((truth, block[0]))),) for _, block in predictions.blocks(1)
     )
-    counts = []
-    for result in run_calls(metric, _counted, counters, workers):
-        if isinstance(result, Ended):
-            why = f"{result}.{time_advice(result)}"
-            raise MetricError(f"{metric.name} failed on a submission: {why}")
-        counts.append(result)
-    return counts
+    return [
+        _of_process(metric, "a submission", result)
+        for result in run_calls(metric, _called, counters, workers)
+    ]
 
 
-def _counted(counter: Callable[[], FloatArray]) -> FloatArray:
-    return counter()
+def _called(function: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
+    return function(*arguments)
+
+
+def _of_process(metric: CountsCases, what: str, result: FloatArray | Ended) -> FloatArray:
+    """Return what a function of the metric returned, or raise if its process ended first."""
+    if isinstance(result, Ended):
+        raise MetricError(f"{metric.name} failed on {what}: {result}.{time_advice(result)}")
+    return result
 
 
 @dataclass(frozen=True)
@@ -64,5 +68,12 @@ class MetricOfCounts(WrappedMetric, MetricOfSums):
         return np.asarray(predictions, dtype=np.float64)
 
     def combine(self, sums: FloatArray) -> FloatArray:
-        """Return the scores of sums."""
-        return self.metric.combine(sums)
+        """Return the scores of sums, which code of the metric computes in another process.
+
+        Raises
+        ------
+        MetricError
+            As :func:`case_counts`.
+        """
+        (scores,) = run_calls(self.metric, _called, [(self.metric.combine, sums)], 1)
+        return _of_process(self.metric, "sums of counts", scores)

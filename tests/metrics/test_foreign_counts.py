@@ -82,6 +82,31 @@ def test_combine_must_take_many_sums_at_once(tmp_path: Path, returned: str) -> N
         metric.score(TRUTH, SENT[0])
 
 
+MISBEHAVES = {
+    "__import__('os')._exit(0)": "failed on sums of counts: its process crashed or was killed",
+    "__import__('sys').exit(0)": "failed with SystemExit at .*scorer.py, line 9",
+    "gold": "failed with NameError at .*scorer.py, line 9",
+    "print('x') or sums[..., 0]": "",
+}
+"""What ``combine`` does -> what is said, or nothing."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("does", MISBEHAVES)
+def test_combine_runs_in_another_process(
+    tmp_path: Path, does: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    metric = MetricOfCounts(scorer(tmp_path, "", does))
+    counts, weights = np.ones((1, N_CASES, 2)), np.ones((N_CASES, 3), np.uint8)
+    if said := MISBEHAVES[does]:
+        with pytest.raises(MetricError, match=said):
+            metric.resample(np.zeros(N_CASES), counts, weights)
+    else:
+        resampled = metric.resample(np.zeros(N_CASES), counts, weights)
+        assert resampled.tolist() == [[N_CASES] * 3]
+    assert capfd.readouterr().out == ""
+
+
 def test_a_file_that_counts_needs_combine(tmp_path: Path) -> None:
     (tmp_path / "scorer.py").write_text("def case_statistics(gold, submission): ...")
     with pytest.raises(ArenaError, match="has no function 'combine', which makes a score"):

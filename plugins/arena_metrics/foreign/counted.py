@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import MetricError
+from arena.errors import MetricError, ScoringError
 from arena.types import FloatArray
 from arena_metrics.foreign.failures import failed
 from arena_metrics.foreign.kinds import Request
-from arena_metrics.foreign.loading import function_of
-from arena_metrics.foreign.metric import ForeignMetric, Scorer
-from arena_metrics.foreign.source import Source
+from arena_metrics.foreign.metric import ForeignMetric, Scorer, returned
 
 CASE_STATISTICS, COMBINE = "case_statistics", "combine"
 """The functions of such a metric."""
@@ -39,9 +37,17 @@ class CountedMetric(ForeignMetric):
         return partial(scorer.counts, np.ones(len(truth), dtype=np.intp))
 
     def combine(self, sums: FloatArray) -> FloatArray:
-        """Return what the function of the file returns, in this process."""
-        combine = function_of(self.request.kind, _combine_of(self.request))
-        return _as_scores(self.request, combine(sums), sums)
+        """Return what the function of the file returns.
+
+        Raises
+        ------
+        MetricError
+            If it fails, or does not return one score for each sum.
+        """
+        try:
+            return _combined(self.request, sums)
+        except ScoringError as error:  # these sums are of no submission that could be set apart
+            raise MetricError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,8 +61,7 @@ class _CountingScorer(Scorer):
         """
         sums = self.counts(weight).sum(axis=0)
         repeated = np.tile(sums, (len(sums) + 1, 1))
-        scores = self.returned(_combine_of(self.request), lambda combine: combine(repeated))
-        return float(_as_scores(self.request, scores, repeated)[0])
+        return float(_combined(self.request, repeated)[0])
 
     def counts(self, weight: npt.NDArray[Any]) -> FloatArray:
         """Return the ``(n_cases, s)`` counts of the drawn rows.
@@ -67,9 +72,9 @@ class _CountingScorer(Scorer):
             If the metric refuses the submission, fails on it, or returns no counts.
         """
         call = partial(self.call, weight=weight)
-        returned = self.returned(self.request.source, call)
+        counted = returned(self.request, self.request.source, call)
         try:
-            counts = np.asarray(returned, dtype=np.float64)
+            counts = np.asarray(counted, dtype=np.float64)
         except (TypeError, ValueError):
             counts = np.empty(0)
         if counts.ndim != 2 or not counts.size or not np.isfinite(counts).all():
@@ -80,20 +85,20 @@ class _CountingScorer(Scorer):
         return counts
 
 
-def _combine_of(request: Request) -> Source:
-    return replace(request.source, function=COMBINE)
-
-
-def _as_scores(request: Request, returned: Any, sums: FloatArray) -> FloatArray:
-    """Return the scores of sums as numbers.
+def _combined(request: Request, sums: FloatArray) -> FloatArray:
+    """Return the scores of sums by the function of the file, as numbers.
 
     Raises
     ------
+    ScoringError
+        If it fails.
     MetricError
-        If there is not one score for each sum.
+        If it does not return one score for each sum.
     """
+    source = replace(request.source, function=COMBINE)
+    found = returned(request, source, lambda combine: combine(sums))
     try:
-        scores = np.asarray(returned, dtype=np.float64)
+        scores = np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError):
         scores = np.empty(0)
     if scores.shape != sums.shape[:-1]:

@@ -41,21 +41,21 @@ class Scorer:
             If the metric cannot be imported.
         """
         call = partial(self.call, weight=weight)
-        return as_number(self.request.name, self.returned(self.request.source, call))
+        return as_number(self.request.name, returned(self.request, self.request.source, call))
 
-    def returned(self, source: Source, call: Callable[[Callable[..., Any]], Any]) -> Any:
-        """Return what a call of a function of the metric returns; errors are those of a call."""
-        request = self.request
-        function = function_of(request.kind, source)
-        try:
-            return call(function)
-        except (MetricError, ScoringError):
+
+def returned(request: Request, source: Source, call: Callable[[Callable[..., Any]], Any]) -> Any:
+    """Return what a call of a function of a metric returns; errors are those of a submission."""
+    function = function_of(request.kind, source)
+    try:
+        return call(function)
+    except (MetricError, ScoringError):
+        raise
+    except BaseException as error:  # a metric may raise anything
+        if isinstance(error, KeyboardInterrupt) and not in_worker():
             raise
-        except BaseException as error:  # a metric may raise anything
-            if isinstance(error, KeyboardInterrupt) and not in_worker():
-                raise
-            path = str(request.source.path or "")
-            raise submission_error(request.name, error, request.kind.shown_errors, path) from None
+        path = str(request.source.path or "")
+        raise submission_error(request.name, error, request.kind.shown_errors, path) from None
 
 
 class ForeignMetric:
