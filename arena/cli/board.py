@@ -22,20 +22,25 @@ if TYPE_CHECKING:
 _LINES_SHOWN = 5
 
 
-def print_result(result: ScoreResult, console: Console) -> None:
+def print_result(result: ScoreResult, console: Console, *, phase: str = "") -> None:
     """Print the board, its explanation, and the rejected files."""
-    print_board(result.board_document(), console, result.display, result.words)
+    print_board(result.board_document(), console, result.display, result.words, phase=phase)
     for rejected in result.rejected:
         print_rejected(rejected, console)
 
 
 def print_board(
-    document: Row, out: Console, display: BoardDisplay, words: Vocabulary = TEAMS
+    document: Row,
+    out: Console,
+    display: BoardDisplay,
+    words: Vocabulary = TEAMS,
+    *,
+    phase: str = "",
 ) -> None:
     """Print a board and its explanation, from the document ``arena/score/2``."""
     score = score_format(document["standings"], display)
     if document["standings"]:
-        _print_standings(document, out, display, words)
+        _print_standings(document, out, display, words, phase=phase)
     if display.ties:
         out.print(printable(display.ties))
     for verdict in dict.fromkeys(finding["verdict"] for finding in document["findings"]):
@@ -44,7 +49,9 @@ def print_board(
     _print_unranked(document, out, score)
 
 
-def _print_standings(document: Row, out: Console, display: BoardDisplay, words: Vocabulary) -> None:
+def _print_standings(
+    document: Row, out: Console, display: BoardDisplay, words: Vocabulary, *, phase: str
+) -> None:
     direction = "larger" if document["greater_is_better"] else "smaller"
     pending = document.get("n_pending", 0)
     title = (
@@ -52,6 +59,8 @@ def _print_standings(document: Row, out: Console, display: BoardDisplay, words: 
         f"{ranked_on(document['n_rows'], document['split'], words, n_pending=pending)} "
         f"({direction} is better)"
     )
+    if phase:
+        title = f"phase {phase}: {title}"
     standings = document["standings"]
     first, *others = ranked_board(standings, display, words, caption=title).columns
     possible = [bool(row.get("possible_winner")) for row in standings]

@@ -130,7 +130,9 @@ def check_outputs(file: Path | None, charts: Path | None, table: Path | None = N
         check_folder(charts)
 
 
-def show_result(result: ScoreResult, output: Output, report: Report | None) -> None:
+def show_result(
+    result: ScoreResult, output: Output, report: Report | None, *, phase: str = ""
+) -> None:
     """Print a result with its notes, and write the requested report, charts and table.
 
     Raises
@@ -145,7 +147,7 @@ def show_result(result: ScoreResult, output: Output, report: Report | None) -> N
     else:
         from arena.cli.board import print_result
 
-        print_result(result, console(wide=output.wide))
+        print_result(result, console(wide=output.wide), phase=phase)
     if output.table is not None:
         from arena.report import write_file
         from arena.report.text_tables import board_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from arena.cli.board import print_board
 from arena.competition.competition import Competition
 from arena.competition.finalize import FINAL_CAUSES
 from arena.competition.rebuild import CAUSES, LABELS_ADDED
@@ -230,7 +233,15 @@ def test_a_round_without_files_counts_for_no_team(tmp_path: Path, missing: str) 
             if row["phase"] == ROUNDS[0]:
                 competition.disqualify(row["submission"], "sent after the outcomes")
         assert season(competition, 2) == {"strong": 1.5, "steady": 2.0}  # easy has no file
-        result = competition.in_phase(ROUNDS[2]).final_result()
+        shown = io.StringIO()
+        last = competition.in_phase(ROUNDS[2])
+        print_board(
+            result := last.final_result(),
+            Console(file=shown, width=300),
+            last.settings.display(public=False),
+            phase=last.phase,
+        )
+        assert f"phase {ROUNDS[2]}: mae on 6 private rows" in shown.getvalue()
         verdicts = " ".join(finding["verdict"] for finding in result["findings"])
         assert f"2 rounds. No file was sent to {ROUNDS[0]}: it counts for no team." in verdicts
 

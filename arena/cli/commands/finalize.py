@@ -51,7 +51,7 @@ def finalize(
         report = _report(competition, result, progress) if output.needs_report else None
         similar = competition.similar_submissions()
     say_similar(similar)
-    show_result(result, output, report)
+    show_result(result, output, report, phase=competition.phase)
 
 
 def _report(competition: Competition, result: ScoreResult, progress: Progress) -> Report:

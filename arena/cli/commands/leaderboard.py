@@ -103,7 +103,7 @@ def leaderboard(
     elif result is not None:
         from arena.cli.board import print_board
 
-        print_board(result, console(wide=wide), display)
+        print_board(result, console(wide=wide), display, phase=document["phase"])
     else:
         _print_public(document, metric, display)
     for note in notes:
