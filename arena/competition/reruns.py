@@ -21,13 +21,13 @@ from arena.errors import SandboxError, UsageError
 from arena.intake import named_file
 from arena.runner import WorkFolder
 
-NO_PROGRAM = "no program"
+_NO_PROGRAM = "no program"
 RESULTS: Mapping[str, str] = {
     "bytes": "the same file",
     "values": "the same predictions",
     "score": "{differences}, and the scores are the same",
     "differs": "{differences}, and so do the scores",
-    NO_PROGRAM: "no program wrote it, so that it cannot be run again",
+    _NO_PROGRAM: "no program wrote it, so that it cannot be run again",
 }
 """What a run that did not fail can give -> how that is said."""
 
@@ -98,7 +98,7 @@ def rerun(state: CompetitionState, submission: int) -> Rerun:
     """
     written = _programs_of_submissions(state).get(submission)
     if written is None:
-        return Rerun(submission, _team_of(state, submission), NO_PROGRAM)
+        return Rerun(submission, _team_of(state, submission), _NO_PROGRAM)
     program, before = written
     with local_runs(state, program.phase) as runs:
         run = runs.hidden(kept_program(state, program))
@@ -120,7 +120,7 @@ def write_reruns(state: CompetitionState, submissions: Sequence[int], folder: Pa
     written, without_program = _programs_of_submissions(state), []
     for submission in submissions:
         if submission not in written:
-            without_program.append(Rerun(submission, _team_of(state, submission), NO_PROGRAM))
+            without_program.append(Rerun(submission, _team_of(state, submission), _NO_PROGRAM))
             continue
         program, _ = written[submission]
         settings = state.in_phase(program.phase).settings

@@ -141,7 +141,7 @@ def submit_files(
     counted = [
         (file, time, name)
         for file, time in zip(files, received, strict=True)
-        for name in phases_of_file(state, file, phase, time)
+        for name in _phases_of_file(state, file, phase, time)
     ]
     files, received, phases = zip(*counted, strict=True) if counted else ((), (), ())
     read_files = read_by_phase(state, files, phases, available_workers())
@@ -167,7 +167,7 @@ def submit_files(
         )
 
 
-def phases_of_file(
+def _phases_of_file(
     state: CompetitionState, file: SubmissionFile, name: str | None, time: datetime
 ) -> list[str]:
     """Return the phases for which a file counts that was received at a time, in their order.

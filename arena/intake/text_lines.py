@@ -8,7 +8,7 @@ from arena.intake.table import Bounds, count_from_one
 from arena.interfaces.faults import FaultList
 from arena.types import RawTable
 
-LINE = "line"
+_LINE = "line"
 """The column of the numbers of the lines."""
 
 
@@ -41,4 +41,6 @@ def read_lines(data: bytes, name: str, bounds: Bounds, faults: FaultList) -> Raw
         faults.refuse("too many rows", f"The file has {n_lines:,} lines: send one for each id.")
     lines = data.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n")
     numbers = [str(number) for number in range(1, n_lines + 1)]
-    return RawTable((LINE, name), (pa.array(numbers), pa.array(lines, pa.string())), count_from_one)
+    return RawTable(
+        (_LINE, name), (pa.array(numbers), pa.array(lines, pa.string())), count_from_one
+    )

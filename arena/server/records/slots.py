@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from arena.server.records.sqlite import Records, digest_of
 
-MAX_SLOTS = 5
+_MAX_SLOTS = 5
 """Places for uploads of an account at a time."""
 _SLOT_SECONDS = 86_400.0
 """Seconds for which a place can be used."""
@@ -68,7 +68,7 @@ class Slots(Records):
                 "DELETE FROM slots WHERE created < ? OR account = ? AND rowid NOT IN "
                 "(SELECT rowid FROM slots WHERE account = ?2 ORDER BY rowid DESC LIMIT ?) "
                 "RETURNING upload",
-                (now - _SLOT_SECONDS, account, MAX_SLOTS - 1),
+                (now - _SLOT_SECONDS, account, _MAX_SLOTS - 1),
             ).fetchall()
             database.execute(
                 "INSERT INTO slots VALUES (?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from arena.server.records.announcements import Announcement
 from arena.server.web.prose import markdown
 
-ENTRIES = 50
+_MOST_ENTRIES = 50
 """The newest announcements of a feed."""
 _LONGEST_TITLE = 100
 _UPDATED_IF_EMPTY = datetime(2000, 1, 1, tzinfo=UTC)
@@ -44,7 +44,7 @@ def atom(announcements: Sequence[Announcement], *, title: str, author: str, addr
     _add(_add(feed, "author"), "name", author)
     _add(feed, "link", rel="self", type="application/atom+xml", href=f"{pages}.atom")
     _add(feed, "link", rel="alternate", type="text/html", href=pages)
-    for announcement in announcements[:ENTRIES]:
+    for announcement in announcements[:_MOST_ENTRIES]:
         entry = _add(feed, "entry")
         page = f"{pages}#announcement-{announcement.announcement}"
         first_line = markdown(announcement.text.strip().partition("\n")[0]).striptags()

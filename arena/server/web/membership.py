@@ -122,17 +122,17 @@ def enter(
                 409, _("This team was merged into another one. Ask for a new link.")
             ) from None
     elif invite is not None and invite.team:
-        enter_team(call, account, invite.team, may_join=True)
+        _enter_team(call, account, invite.team, may_join=True)
     elif ask:
         _ask(call, account, team)
     else:
-        enter_team(call, account, team, may_join=False)
+        _enter_team(call, account, team, may_join=False)
     if version:
         accounts.accept_rules(competition.name, account.account, version)
     return invite
 
 
-def enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Team:
+def _enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Team:
     """Create a team with this member, or let the member join it if the invitation says so."""
     accounts, competition = call.site.accounts, call.competition
     coming = [team for team, to in call.renaming.items() if team_key(to) == team_key(name)]

@@ -56,7 +56,7 @@ from arena.utils.formatting import BoardDisplay, score_format
 
 ROWS = 100
 """Rows of the board on a page."""
-SEARCHED_ABOVE = 20
+_SEARCHED_ABOVE = 20
 """Teams of a board that a reader finds without a search."""
 DEVICE = timedelta(minutes=15)
 """How long a link for another device works."""
@@ -169,7 +169,7 @@ async def _board(call: Call) -> Response:
         total=len(rows),
         found=len(found),
         search=search,
-        searched_above=SEARCHED_ABOVE,
+        searched_above=_SEARCHED_ABOVE,
         page=page,
         n_pages=max(-(-len(found) // ROWS), 1),
         etag=etag,
