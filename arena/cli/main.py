@@ -30,7 +30,7 @@ _interrupts: list[int] = []
 """The numbers of the signals (SIGINT, SIGTERM) that this command received."""
 
 
-class _Unloaded(TyperCommand):
+class _UnloadedCommand(TyperCommand):
     """A command that is not imported; its module is read only when its help is shown."""
 
     def __init__(self, found: commands.InstalledCommand) -> None:
@@ -50,7 +50,7 @@ class LazyCommands(TyperGroup):
         super().__init__(**attributes)
         self._found = {command.name: command for command in commands.installed()}
         for name in sorted(self._found):
-            self.add_command(_Unloaded(self._found[name]), name)
+            self.add_command(_UnloadedCommand(self._found[name]), name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command by its name, then import it."""

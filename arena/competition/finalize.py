@@ -146,7 +146,7 @@ def private_scores(state: CompetitionState) -> dict[int, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedSubmissions:
     """The submissions that count, read once: with a long history this takes seconds."""
 
     records: Sequence[SubmissionRecord]
@@ -161,7 +161,7 @@ class _Counted:
     """On selections above the limit."""
 
 
-def _counted(state: CompetitionState) -> _Counted:
+def _counted(state: CompetitionState) -> _CountedSubmissions:
     roster, final = state.roster, state.settings.final
     unranked = roster.unranked
     better = state.metric.greater_is_better
@@ -187,7 +187,7 @@ def _counted(state: CompetitionState) -> _Counted:
     records = {
         record.submission: record for record in state.ledger.records(numbers={*final_ones, *shown})
     }
-    return _Counted(
+    return _CountedSubmissions(
         [record for number, record in records.items() if number in final_ones],
         finals,
         [records[number] for number in shown],
@@ -198,7 +198,7 @@ def _counted(state: CompetitionState) -> _Counted:
 
 def _evaluate(
     state: CompetitionState,
-    counted: _Counted,
+    counted: _CountedSubmissions,
     progress: Progress,
     workers: int,
     intervals: bool | None,
@@ -252,7 +252,7 @@ def _season(state: CompetitionState, files: Mapping[str, Mapping[str, int]]) -> 
 
 def _run(
     state: CompetitionState,
-    counted: _Counted,
+    counted: _CountedSubmissions,
     progress: Progress,
     workers: int,
     intervals: bool | None,
@@ -286,7 +286,7 @@ def _run(
 
 
 def _keep(
-    state: CompetitionState, result: ScoreResult, counted: _Counted, *, with_report: bool
+    state: CompetitionState, result: ScoreResult, counted: _CountedSubmissions, *, with_report: bool
 ) -> ScoreResult:
     """Store the board, and what its report needs; return it with the sections of the report."""
     document = result.to_dict()
@@ -380,7 +380,7 @@ def marks_of_boards(
 
 def _outdated(
     state: CompetitionState,
-    count: Callable[[], _Counted],
+    count: Callable[[], _CountedSubmissions],
     document: Mapping[str, Any] | None = None,
     digest: str | None = None,
 ) -> tuple[str, Mark | None] | None:

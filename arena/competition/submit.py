@@ -230,7 +230,7 @@ def _payload(
     return payload
 
 
-class _Stored(NamedTuple):
+class _StoredOutcome(NamedTuple):
     """The outcome of a submission's transaction."""
 
     answer: Submitted
@@ -356,7 +356,7 @@ class SubmissionHandler:
             Called before each submission is judged.
         """
         until = time.monotonic() + seconds
-        group: list[_Stored] = []
+        group: list[_StoredOutcome] = []
         try:
             with self.state.store.transaction() as transaction:
                 for request in requests:
@@ -376,14 +376,14 @@ class SubmissionHandler:
 
     def _store(
         self, transaction: Transaction, request: SubmissionRequest, *, announced: bool
-    ) -> _Stored:
+    ) -> _StoredOutcome:
         """Check, count, judge, store and release a submission inside a transaction."""
         handler, team_name = self._of_phase(request.phase), self.teams.current(request.file.team)
         state = handler.state
         incoming = self._incoming(request)
         first = self._find(transaction, incoming)
         if first is not None:
-            return _Stored(self._first_answer(first), None, None)
+            return _StoredOutcome(self._first_answer(first), None, None)
         quota = self._quota(request) if request.limited else None
         refusal = None if quota is None else quota.refusal(transaction)
         judgement = Judgement()
@@ -425,7 +425,7 @@ class SubmissionHandler:
             given = {"submission": record.submission, "team": team_name}
             answered = {**given, "answers": dict(request.answers)}
             transaction.append_event(ANSWERED, request.actor, answered, time=request.received)
-        return _Stored(answer, replace(record, team=team_name), release)
+        return _StoredOutcome(answer, replace(record, team=team_name), release)
 
     def _concealed(
         self,
@@ -488,7 +488,7 @@ class SubmissionHandler:
         answer = self._answer(record, None if recorded is None else recorded.release)
         return replace(answer, receipt=store.receipt(record.submission), known=True)
 
-    def _announce(self, stored: _Stored) -> None:
+    def _announce(self, stored: _StoredOutcome) -> None:
         """Announce a stored submission to the plugins."""
         if stored.record is not None:
             state = self.state

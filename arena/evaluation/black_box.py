@@ -78,7 +78,7 @@ class DrawnRowsError(MetricError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _OnDrawnRows:
+class _DrawnRowsScorer:
     """Scores the drawn rows, each repeated as often as it was drawn."""
 
     metric: Metric
@@ -100,12 +100,12 @@ def scorer_of(metric: Metric, truth: npt.NDArray[Any], prediction: npt.NDArray[A
         return metric.prepare(truth, prediction)
     if isinstance(metric, NeedsRowContext):
         return partial(metric.score, truth, prediction)
-    return _OnDrawnRows(metric, truth, prediction)
+    return _DrawnRowsScorer(metric, truth, prediction)
 
 
 @sendable
 @dataclass(frozen=True, slots=True, eq=False)
-class _Scored:
+class _TaskResult:
     """The result of a task."""
 
     position: int
@@ -126,7 +126,7 @@ def score_columns(scorer: Scorer, weights: WeightArray) -> FloatArray:
     return _score_task(scorer, weights, 0, slice(0, weights.shape[1])).values
 
 
-def _score_task(scorer: Scorer, weights: WeightArray, position: int, columns: slice) -> _Scored:
+def _score_task(scorer: Scorer, weights: WeightArray, position: int, columns: slice) -> _TaskResult:
     values = np.full(weights.shape[1], np.nan)
     failing, why = np.zeros(weights.shape[1], dtype=np.bool_), ""
     for b in range(weights.shape[1]):
@@ -136,7 +136,7 @@ def _score_task(scorer: Scorer, weights: WeightArray, position: int, columns: sl
         except UNDEFINED as error:
             failing[b] = True
             why = why or (str(error) if isinstance(error, ScoringError) else "")
-    return _Scored(position, columns, values, failing, why)
+    return _TaskResult(position, columns, values, failing, why)
 
 
 def black_box_resample(
@@ -207,9 +207,9 @@ def black_box_resample(
 
 def _first_calls(
     metric: Metric, scorer: Scorer, weights: WeightArray, progress: Progress
-) -> tuple[_Scored, float]:
+) -> tuple[_TaskResult, float]:
     """Return the first two scores of a submission, up to five if they fail, and seconds a call."""
-    parts: list[_Scored] = []
+    parts: list[_TaskResult] = []
     done, seconds = 0, math.inf
     for stop in (_TIMED, _FAILURES_THAT_DECIDE):
         columns = slice(done, min(stop, weights.shape[1]))
@@ -224,13 +224,13 @@ def _first_calls(
     return _joined(parts), seconds
 
 
-def _joined(parts: Sequence[_Scored]) -> _Scored:
+def _joined(parts: Sequence[_TaskResult]) -> _TaskResult:
     """Return the scores of neighbouring columns of a submission as one result."""
     columns = slice(parts[0].columns.start, parts[-1].columns.stop)
     values = np.concatenate([part.values for part in parts])
     failing = np.concatenate([part.failing for part in parts])
     why = next((part.why for part in parts if part.why), "")
-    return _Scored(parts[0].position, columns, values, failing, why)
+    return _TaskResult(parts[0].position, columns, values, failing, why)
 
 
 def _remaining(
@@ -242,7 +242,7 @@ def _remaining(
     seconds: float,
     workers: int,
     progress: Progress,
-) -> Iterator[_Scored | Ended]:
+) -> Iterator[_TaskResult | Ended]:
     """Yield the scores that are not yet known, and say first how long it is going to take.
 
     ``is_known`` is ``(m, B)``, and no submission is known as a whole; ``seconds`` is the time of a
@@ -341,7 +341,7 @@ def _score_there(
     given: npt.NDArray[Any] | range,
     position: int,
     columns: slice,
-) -> _Scored | Ended:
+) -> _TaskResult | Ended:
     """Score a submission on a worker of a cluster, within the limits that the metric declares."""
     prediction = received(source, given)[0]
     task = (scorer_of(metric, truth, prediction), weights[:, columns], position, columns)
@@ -373,7 +373,7 @@ def time_advice(ended: Ended) -> str:
 
 def _timed_task(
     scorer: Scorer, weights: WeightArray, position: int, columns: slice
-) -> tuple[_Scored, float]:
+) -> tuple[_TaskResult, float]:
     """Return the scores and the seconds of the fastest call."""
     parts, taken = [], []
     for b in range(weights.shape[1]):

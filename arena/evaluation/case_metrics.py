@@ -18,7 +18,7 @@ from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
 
 
 @dataclass(frozen=True, slots=True)
-class _OfCases(BaseMetric):
+class _CaseMetric(BaseMetric):
     """An average of the values of the cases, one per algorithm and case."""
 
     name: str
@@ -38,7 +38,7 @@ class _OfCases(BaseMetric):
 
 
 @dataclass(frozen=True, slots=True)
-class MeanOfCases(_OfCases, PointwiseMetric):
+class MeanOfCases(_CaseMetric, PointwiseMetric):
     """The mean of the values of the cases.
 
     Examples
@@ -62,7 +62,7 @@ class MeanOfCases(_OfCases, PointwiseMetric):
 
 
 @dataclass(frozen=True, slots=True)
-class MedianOfCases(_OfCases):
+class MedianOfCases(_CaseMetric):
     """The median of the values of the cases; of an even number, the mean of the middle two.
 
     Examples

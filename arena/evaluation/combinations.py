@@ -207,9 +207,9 @@ def combined_metric(
     elif combination.how == "worst":
         made = _Worst
     elif all(isinstance(metric, HasRowValues | HasInfluenceValues) for metric in inner):
-        made = _Influenced
+        made = _InfluencedCombination
     else:
-        made = _Resampled
+        made = _ResampledCombination
     return made(columns, combination, by_task, kinds)
 
 
@@ -475,7 +475,7 @@ class _RowMean(CombinedMetric):
         return weighted_means(_WeightedRowMean(self._bound()), truth, predictions, weights)
 
 
-class _Resampled(CombinedMetric):
+class _ResampledCombination(CombinedMetric):
     """A combination of metrics that are resampled exactly, so that it is, too."""
 
     def resample(
@@ -503,7 +503,7 @@ def _resampled_part(
     return resample_block(metric, own_truth, own, weights_on(part.rows, weights))
 
 
-class _Worst(_Resampled):
+class _Worst(_ResampledCombination):
     by_parts: ClassVar[bool] = True
 
 
@@ -511,7 +511,7 @@ class _WorstBlackBox(CombinedMetric):
     by_parts: ClassVar[bool] = True
 
 
-class _Influenced(_Resampled):
+class _InfluencedCombination(_ResampledCombination):
     """A smooth combination of metrics with influence values."""
 
     def influence_values(

@@ -63,7 +63,7 @@ def mean_over_targets(metric: Metric, n_targets: int, *, gaps: bool = False) -> 
     if n_targets == 1 or traits_of(metric).joint_targets:
         return metric
     if not isinstance(metric, HasResample | HasRowValues):
-        plain, bindable = _MeanOverTargets, _Bindable
+        plain, bindable = _MeanOverTargets, _BindableMean
     elif isinstance(metric, HasRowValues | HasInfluenceValues):
         plain, bindable = _InfluencedMeanOverTargets, _BindableInfluencedMean
     else:
@@ -199,7 +199,7 @@ class _InfluencedMeanOverTargets(_ResampledMeanOverTargets):
         return values
 
 
-class _Bindable(_MeanOverTargets):
+class _BindableMean(_MeanOverTargets):
     def for_rows(self, context: RowContext) -> Metric:
         """Return the mean on these rows.
 
@@ -225,9 +225,9 @@ class _Bindable(_MeanOverTargets):
         return replace(self, bound=tuple(parts))
 
 
-class _BindableResampledMean(_Bindable, _ResampledMeanOverTargets):
+class _BindableResampledMean(_BindableMean, _ResampledMeanOverTargets):
     pass
 
 
-class _BindableInfluencedMean(_Bindable, _InfluencedMeanOverTargets):
+class _BindableInfluencedMean(_BindableMean, _InfluencedMeanOverTargets):
     pass

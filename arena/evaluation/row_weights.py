@@ -57,15 +57,15 @@ def metric_on_rows_of(metric: Metric, scored: Metric, n_targets: int) -> Metric:
     return mean_over_targets(metric, n_targets)
 
 
-def weighted(metric: Metric) -> _Weighted:
+def weighted(metric: Metric) -> _WeightedMetric:
     """Return a metric under row weights, which it takes from the rows that it is bound to."""
-    return (_WeightedMean if isinstance(metric, HasRowValues) else _Weighted)(metric)
+    return (_WeightedMean if isinstance(metric, HasRowValues) else _WeightedMetric)(metric)
 
 
 def row_weights_of(metric: Metric) -> FloatArray | None:
     """Return the ``(n,)`` weights of the rows that a metric is bound to; None: all count alike."""
     single = metric_of_each_target(metric)  # all targets of a row have its weight
-    return single.weights if isinstance(single, _Weighted) else None
+    return single.weights if isinstance(single, _WeightedMetric) else None
 
 
 def weighted_row_metric(metric: Metric) -> Metric | None:
@@ -74,7 +74,7 @@ def weighted_row_metric(metric: Metric) -> Metric | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighted(WrappedMetric):
+class _WeightedMetric(WrappedMetric):
     """A metric that can only be called as a whole: row weights times counts are its weights."""
 
     weights: FloatArray | None = None
@@ -108,7 +108,7 @@ class _Weighted(WrappedMetric):
     ) -> Callable[[npt.NDArray[Any]], float]:
         if not isinstance(self.metric, PreparesSubmissions):
             return partial(self.score, truth, prediction)
-        return _Scaled(self.metric.prepare(truth, prediction), self._bound())
+        return _ScaledScorer(self.metric.prepare(truth, prediction), self._bound())
 
     def faults(
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo
@@ -122,7 +122,7 @@ class _Weighted(WrappedMetric):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Scaled:
+class _ScaledScorer:
     """A prepared submission under row weights."""
 
     scorer: Callable[[npt.NDArray[Any]], float]
@@ -133,7 +133,7 @@ class _Scaled:
 
 
 @dataclass(frozen=True, eq=False)
-class _WeightedMean(_Weighted):
+class _WeightedMean(_WeightedMetric):
     """A pointwise metric: the score is a function of the weighted mean of the row values."""
 
     @property

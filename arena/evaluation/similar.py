@@ -164,7 +164,7 @@ def describe_similar(found: SimilarSubmissions) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class _Compared:
+class _ComparedContent:
     """The compared content of the submissions."""
 
     positions: IntArray
@@ -336,7 +336,7 @@ class Comparison:
         """The submissions that were announced."""
         return tuple(self._numbers)
 
-    def _compared(self, owners: npt.NDArray[Any], n_different: int) -> _Compared:
+    def _compared(self, owners: npt.NDArray[Any], n_different: int) -> _ComparedContent:
         """Return the content of those that are compared: constant ones are not."""
         positions = np.array([*self._kept.values()], dtype=np.intp)
         chosen = np.array([digest not in self._constant for digest in self._kept], dtype=np.bool_)
@@ -348,7 +348,7 @@ class Comparison:
             return np.stack(taken) if taken else np.zeros((0, 0))
 
         numbers = self._kind not in _CATEGORIES
-        return _Compared(
+        return _ComparedContent(
             positions[chosen],
             of(self._hashes),
             len(self._keys),
@@ -372,7 +372,7 @@ def _identical(
 
 
 def _near(
-    read: _Compared, scaled: FloatArray | None, numbers: IntArray, owners: npt.NDArray[Any]
+    read: _ComparedContent, scaled: FloatArray | None, numbers: IntArray, owners: npt.NDArray[Any]
 ) -> list[SimilarSubmissions]:
     limit = min(MOST_NEAR, _SHARE_OF_USUAL * _usual_distance(read, scaled, owners))
     closest: dict[tuple[str, str], tuple[float, int, int, float]] = {}
@@ -518,7 +518,9 @@ def _distance(correlations: FloatArray) -> FloatArray:
     return distances
 
 
-def _usual_distance(read: _Compared, scaled: FloatArray | None, owners: npt.NDArray[Any]) -> float:
+def _usual_distance(
+    read: _ComparedContent, scaled: FloatArray | None, owners: npt.NDArray[Any]
+) -> float:
     """Return the 90th percentile of the distance between submissions of different teams."""
     m = len(owners)
     if m**2 <= _PAIRS_DRAWN:

@@ -178,7 +178,7 @@ def _score_range(metric: object, row_range: tuple[float, float]) -> tuple[float,
 
 
 @dataclass(frozen=True)
-class _Clipped(WrappedMetric):
+class _ClippedMetric(WrappedMetric):
     metric: Any
     bounds: tuple[float, float]
 
@@ -189,7 +189,7 @@ class _Clipped(WrappedMetric):
 
 
 @dataclass(frozen=True)
-class _ClippedRows(_Clipped):
+class _ClippedRows(_ClippedMetric):
     @property
     def traits(self) -> MetricTraits:
         scores = _score_range(self.metric, self.bounds)
@@ -213,7 +213,7 @@ class _ClippedRows(_Clipped):
 
 
 @dataclass(frozen=True)
-class _ClippedScore(_Clipped):
+class _ClippedScore(_ClippedMetric):
     @property
     def traits(self) -> MetricTraits:
         return replace(traits_of(self.metric), score_range=self.bounds)

@@ -81,7 +81,7 @@ class ScoredSubmission:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Compared:
+class _ComparedValues:
     """Compared between submissions: row values, or predictions for a black-box metric."""
 
     values: FloatArray | None
@@ -159,8 +159,8 @@ class Releaser:
     _baseline: tuple[float, int] | None = None
     """Loss and id of the baseline's best submission."""
     _baseline_seen: int = 0
-    _cache: OrderedDict[int, _Compared] = field(default_factory=OrderedDict)
-    _candidate: tuple[int, _Compared] | None = None
+    _cache: OrderedDict[int, _ComparedValues] = field(default_factory=OrderedDict)
+    _candidate: tuple[int, _ComparedValues] | None = None
     """The last submission that was improved on, to be cached once it is known to be stored."""
 
     def __post_init__(self) -> None:
@@ -196,10 +196,10 @@ class Releaser:
             score = self._score(submission.predictions)
         if not np.isfinite(score):
             return None
-        own: list[_Compared] = []
+        own: list[_ComparedValues] = []
         ahead = _AheadLog(log, self.prefix)
 
-        def own_values() -> _Compared:
+        def own_values() -> _ComparedValues:
             if not own:
                 own.append(self._compare(submission.predictions))
             return own[0]
@@ -243,7 +243,7 @@ class Releaser:
         if self.prefix:
             released = replace(released, instance=f"{self.prefix}{released.instance}")
         if released.release.improved:
-            held = own[0] if own else _Compared(None, submission.predictions.copy())
+            held = own[0] if own else _ComparedValues(None, submission.predictions.copy())
             self._candidate = (submission.submission, held)
         log.add(submission.submission, submission.team, released)
         return released
@@ -273,7 +273,7 @@ class Releaser:
     # -- what earlier submissions are compared by ------------------------------------------------
 
     def _error_of_difference(
-        self, block: npt.NDArray[Any], own: _Compared, other: int, upcoming: Sequence[int]
+        self, block: npt.NDArray[Any], own: _ComparedValues, other: int, upcoming: Sequence[int]
     ) -> float:
         if other not in self._cache:
             new = [one for one in upcoming if one != other and one not in self._cache]
@@ -292,9 +292,13 @@ class Releaser:
         pair = np.concatenate([block, self.read([other]) if held.block is None else held.block])
         return standard_error(self.metric, self.truth, pair, self.seed, self.clusters)
 
-    def _compare(self, block: npt.NDArray[Any]) -> _Compared:
+    def _compare(self, block: npt.NDArray[Any]) -> _ComparedValues:
         values = comparable_values(self.metric, self.truth, block)
-        return _Compared(None, block.copy()) if values is None else _Compared(values[0], None)
+        return (
+            _ComparedValues(None, block.copy())
+            if values is None
+            else _ComparedValues(values[0], None)
+        )
 
     def _settle_cache(self, following: int) -> None:
         """Cache the last improvement, unless its transaction failed and its id is used again."""
@@ -302,7 +306,7 @@ class Releaser:
             self._put_in_cache(*self._candidate)
         self._candidate = None
 
-    def _put_in_cache(self, submission: int, compared: _Compared) -> None:
+    def _put_in_cache(self, submission: int, compared: _ComparedValues) -> None:
         self._cache[submission] = compared
         values = compared.block if compared.values is None else compared.values
         size = 8 * max(1, 0 if values is None else values.size)

@@ -494,7 +494,9 @@ def _scored(table: CaseTable, settings: CaseSettings) -> tuple[FloatArray, Metri
     kind = MeanOfCases if then == "mean" else MedianOfCases
     opposite = _opposite_cases(table.matrix, settings.opposite)
     if not first and opposite.any():
-        return values, _OfDirectedTasks(kind(f"{then} {table.metric}", better), settings.opposite)
+        return values, _DirectedTasksMetric(
+            kind(f"{then} {table.metric}", better), settings.opposite
+        )
     if not first:
         return values, kind(f"{then} {table.metric}", better, ends)
     m = len(values)
@@ -516,7 +518,7 @@ def _opposite_cases(matrix: CaseMatrix, tasks: Sequence[str]) -> npt.NDArray[np.
 
 
 @dataclass(frozen=True)
-class _OfDirectedTasks(WrappedMetric):
+class _DirectedTasksMetric(WrappedMetric):
     """An aggregate of cases that becomes one of a direction when it is bound to a task."""
 
     opposite: tuple[str, ...]

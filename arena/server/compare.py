@@ -38,7 +38,7 @@ class QueueComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedRequest:
     """The parts of a request that the record has."""
 
     seq: int
@@ -59,7 +59,7 @@ class _Judged:
 class RecordedRequests:
     """The requests that the events of a record answer, collected event by event."""
 
-    _judged: dict[int, _Judged] = field(default_factory=dict)
+    _judged: dict[int, _JudgedRequest] = field(default_factory=dict)
     _names: list[Event] = field(default_factory=list)
     """The events that change the names of teams."""
 
@@ -81,7 +81,7 @@ class RecordedRequests:
         payload = event.payload
         request = payload.get("request")
         if isinstance(request, dict) and isinstance(request.get("seq"), int):
-            self._judged[request["seq"]] = _Judged(
+            self._judged[request["seq"]] = _JudgedRequest(
                 seq=request["seq"],
                 request=request.get("id"),
                 request_kind=request.get("kind"),
@@ -264,7 +264,7 @@ def _until(intake: Intake, competition: str, cursor: int) -> Iterator[Request]:
         at = requests[-1].seq
 
 
-def _differing(request: Request, judged: _Judged, names: Teams) -> Iterator[str]:
+def _differing(request: Request, judged: _JudgedRequest, names: Teams) -> Iterator[str]:
     sender = f"{'member' if request.team else 'organiser'} {request.member}"
     pairs: dict[str, tuple[Any, Any]] = {
         "id": (request.request, judged.request),

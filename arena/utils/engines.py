@@ -395,7 +395,7 @@ def _check_once(wanted: tuple[tuple[str, str], ...]) -> None:
     _compare_versions(wanted, f"on {socket.gethostname()}", _versions(names))
 
 
-class _OfOneThread:
+class _OneThreadOutput:
     """The standard output for the thread that made it, and the standard error for any other.
 
     A thread of Ray prints on the standard output that a worker has died: no JSON would be left.
@@ -457,7 +457,7 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     except ImportError as error:
         raise _missing("ray", error) from error
     options: dict[str, Any] = {"num_cpus": workers} if address is None and workers else {}
-    with contextlib.redirect_stdout(cast(Any, _OfOneThread())):
+    with contextlib.redirect_stdout(cast(Any, _OneThreadOutput())):
         yield from _ray_engine(ray, address, workers, options)
 
 

@@ -74,7 +74,7 @@ def blocks(n: int, size: int = _ROWS) -> Iterator[slice]:
 
 def mean_loss(top: float, codes: IntArray | None) -> MeanLoss:
     """Return an empty mean of losses in [0, top], of rows or of the groups of these codes."""
-    return _OfRows(top) if codes is None else _OfGroups(codes)
+    return _RowSampling(top) if codes is None else _GroupSampling(codes)
 
 
 def group_codes(clusters: npt.ArrayLike | None, n: int) -> IntArray | None:
@@ -100,7 +100,7 @@ def group_codes(clusters: npt.ArrayLike | None, n: int) -> IntArray | None:
     return np.asarray(codes, dtype=np.intp)
 
 
-class _OfRows:
+class _RowSampling:
     """Sampling of single rows.
 
     The bootstrap draws counts of 1,024 bins of losses, each worth the mean of its rows: exact for
@@ -150,7 +150,7 @@ class _OfRows:
         return _of_bins(self._counts, self._sums, resamples, rng)
 
 
-class _OfGroups:
+class _GroupSampling:
     """Sampling of whole groups; the mean over all rows is a ratio of sums over groups.
 
     The bootstrap draws groups; of more than 4,096, counts of 1,024 bins of what they add to the

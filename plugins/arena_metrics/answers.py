@@ -163,7 +163,7 @@ class TokenF1(_BestOfReferences):
 
 
 @dataclass(frozen=True)
-class _OfTexts(MetricOfSums):
+class _TextsMetric(MetricOfSums):
     """A metric of a corpus of texts that is a function of sums over its texts."""
 
     prediction: ClassVar[PredictionKind] = PredictionKind.TEXT
@@ -183,13 +183,13 @@ class _OfTexts(MetricOfSums):
 
 
 def _statistics_of(
-    metric: _OfTexts, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
+    metric: _TextsMetric, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
 ) -> FloatArray:
     return np.asarray(metric.case_statistics(truth, prediction[np.newaxis])[0])
 
 
 @dataclass(frozen=True)
-class WordErrorRate(_OfTexts):
+class WordErrorRate(_TextsMetric):
     """Word error rate of transcripts: word edits over reference words, of the whole corpus.
 
     Needs rapidfuzz (extra ``texts``).
@@ -238,7 +238,7 @@ class WordErrorRate(_OfTexts):
 
 
 @dataclass(frozen=True)
-class Bleu(_OfTexts):
+class Bleu(_TextsMetric):
     """BLEU of a corpus (Papineni et al. 2002) from 0 to 100, as sacrebleu computes it.
 
     Needs sacrebleu (extra ``texts``). A cell of the solution is a text or a JSON list of
@@ -303,7 +303,7 @@ _BETA = 2
 
 
 @dataclass(frozen=True)
-class Chrf(_OfTexts):
+class Chrf(_TextsMetric):
     """The character n-gram F-score chrF of a corpus (Popović 2015) from 0 to 100, by sacrebleu.
 
     Needs sacrebleu (extra ``texts``). A cell of the solution is a text or a JSON list of

@@ -16,7 +16,7 @@ from arena_metrics.rows import positive_rows
 
 
 @dataclass(frozen=True)
-class _OfErrorRates(BaseMetric):
+class _ErrorRatesMetric(BaseMetric):
     """A metric of the rates of misses and false alarms at every threshold."""
 
     greater_is_better: ClassVar[bool] = False
@@ -62,7 +62,7 @@ class _OfErrorRates(BaseMetric):
 
 
 @dataclass(frozen=True)
-class EqualErrorRate(_OfErrorRates):
+class EqualErrorRate(_ErrorRatesMetric):
     """Equal error rate: where misses and false alarms are equally frequent, lower is better.
 
     The rates are interpolated between thresholds, as scikit-learn's ROC curve with a root finder
@@ -89,7 +89,7 @@ class EqualErrorRate(_OfErrorRates):
 
 
 @dataclass(frozen=True)
-class MinimumDetectionCost(_OfErrorRates):
+class MinimumDetectionCost(_ErrorRatesMetric):
     """Normalised minimum detection cost of speaker recognition (NIST SRE), lower is better.
 
     The lowest cost over thresholds, over the cost of the better of accepting all and none.

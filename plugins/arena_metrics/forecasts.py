@@ -107,7 +107,7 @@ def _plain(number: str) -> str:
         return number
 
 
-class _OfSeveralNumbers(Pointwise):
+class _SeveralNumbersMetric(Pointwise):
     """A pointwise metric of several numbers for each value."""
 
     prediction = PredictionKind.VALUE
@@ -152,7 +152,7 @@ def _levels(name: str, given: Any) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class WeightedIntervalScore(_OfSeveralNumbers):
+class WeightedIntervalScore(_SeveralNumbersMetric):
     """Weighted interval score of forecasts by quantiles (Bracher et al. 2021), lower is better.
 
     A submission has a column for each level, such as ``q0.025``, or the long form of hubverse. The
@@ -192,7 +192,7 @@ class WeightedIntervalScore(_OfSeveralNumbers):
 
 
 @dataclass(frozen=True)
-class SampleCrps(_OfSeveralNumbers):
+class SampleCrps(_SeveralNumbersMetric):
     """Continuous ranked probability score of forecasts by samples, lower is better.
 
     E|X - y| - E|X - X'|/2 over the samples (Gneiting and Raftery 2007). A submission has the

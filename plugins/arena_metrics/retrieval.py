@@ -138,7 +138,7 @@ def _ranked(cell: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _OfRuns(Pointwise):
+class _RunsMetric(Pointwise):
     """The mean over the queries of a value of the ranked documents."""
 
     greater_is_better = True
@@ -205,7 +205,7 @@ def _is_run(cell: str) -> bool:
 
 
 @dataclass(frozen=True)
-class TrecMap(_OfRuns):
+class TrecMap(_RunsMetric):
     """Average precision of complete rankings, averaged over the queries: ``map`` of trec_eval.
 
     The sum of the precisions at the relevant documents is divided by the number of all relevant
@@ -228,7 +228,7 @@ class TrecMap(_OfRuns):
 
 
 @dataclass(frozen=True)
-class TrecNdcg(_OfRuns):
+class TrecNdcg(_RunsMetric):
     """Normalised discounted cumulative gain with linear gains: ``ndcg`` of trec_eval.
 
     ``ndcg_at_k`` takes a row for each document and gains of 2**relevance - 1 by default.
@@ -263,7 +263,7 @@ class TrecNdcg(_OfRuns):
 
 
 @dataclass(frozen=True)
-class TrecReciprocalRank(_OfRuns):
+class TrecReciprocalRank(_RunsMetric):
     """Reciprocal rank of the first relevant document: ``recip_rank`` of trec_eval.
 
     Parameters
@@ -291,7 +291,7 @@ class TrecReciprocalRank(_OfRuns):
 
 
 @dataclass(frozen=True)
-class TrecRecall(_OfRuns):
+class TrecRecall(_RunsMetric):
     """Share of the relevant documents among the first k: ``recall_k`` of trec_eval.
 
     Parameters

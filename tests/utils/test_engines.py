@@ -20,7 +20,7 @@ import clusters
 from arena.errors import InputError
 from arena.utils.engines import (
     Engine,
-    _OfOneThread,
+    _OneThreadOutput,
     _ray_engine,
     _versions_here,
     call_checked,
@@ -84,7 +84,7 @@ def test_a_worker_that_joins_late_is_refused_if_its_versions_differ():
 
 
 def test_what_other_threads_print_is_not_on_the_standard_output(capsys):
-    with contextlib.redirect_stdout(_OfOneThread()):
+    with contextlib.redirect_stdout(_OneThreadOutput()):
         print("own")
         thread = threading.Thread(target=print, args=("a worker has died",))
         thread.start()

@@ -53,7 +53,7 @@ _REST_SECONDS = 10.0
 """Time for which the rest of a refused upload is read."""
 
 
-class _Incoming:
+class _IncomingBody:
     """The body of a request, which may be answered before it has arrived.
 
     Closing a connection on which data still arrives resets it, and the client may lose the answer
@@ -98,7 +98,7 @@ class _Outer:
         request, started = Request(scope), time.perf_counter()
         sent = {"status": 500}
         begun: Message = {}
-        incoming = _Incoming(receive, request)
+        incoming = _IncomingBody(receive, request)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -44,7 +44,7 @@ _KEPT_SECONDS, _FAILED_SECONDS = 3_600.0, 5.0
 _FAULTS = (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError)
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     """The bytes of an answer, until they are too many."""
 
     def __init__(self, stream: Any) -> None:
@@ -65,7 +65,7 @@ class _Bounded(httpx2.AsyncByteStream):
 async def _bound(response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ProviderError("unreachable", "an answer is compressed, which was not asked for")
-    response.stream = _Bounded(response.stream)
+    response.stream = _BoundedStream(response.stream)
 
 
 @cache

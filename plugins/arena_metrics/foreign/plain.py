@@ -29,7 +29,7 @@ from arena_metrics.foreign.scratch import scratch_folder, written_whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Function:
+class _FunctionCall:
     truth: npt.NDArray[Any]
     prediction: npt.NDArray[Any]
     parameters: Mapping[str, Any]
@@ -63,7 +63,7 @@ def _prepare(
     if wanted in ("", PredictionKind.LABEL) and context.classes is not None:
         labels = as_frame(["label"], [context.classes])["label"].to_numpy(dtype=None)
         truth, prediction = (labels[codes.astype(np.intp)] for codes in (truth, prediction))
-    return _Function(truth, prediction, request.parameters)
+    return _FunctionCall(truth, prediction, request.parameters)
 
 
 PLAIN = Kind(
