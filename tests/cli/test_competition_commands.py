@@ -143,7 +143,7 @@ def test_what_is_not_accepted_exits_with_one(here: Path, arena_there: Any) -> No
     refused = arena_there("submit", "../files/b.csv", "-t", "a")
     assert refused.returncode == 1
     assert "refused" in refused.stdout
-    assert "1 submissions a day" in refused.stdout
+    assert "1 submission a day" in refused.stdout
     missing = arena_there("submit", "none.csv", "-t", "a", "--json")
     assert (missing.returncode, missing.stdout) == (1, "")
     assert "There is no file none.csv." in missing.stderr
