@@ -77,6 +77,9 @@ def _studies(state: CompetitionState, splits: Sequence[str], *, every: bool) -> 
 
 def _study(state: CompetitionState, records: Sequence[SubmissionRecord], split: str) -> Study:
     mask = rows_of(state.solution, split)
+    if not mask.any():
+        of_phase = f" of the phase {state.phase}" if state.phase else ""
+        raise UsageError(f"No {split} row{of_phase} has a label, so that there are no such scores.")
     rows = ranked_rows(state.solution, split)
     ids = [record.submission for record in records]
     metric = bind(state.metric, state.solution, mask)

@@ -73,12 +73,12 @@ class QueuePlan:
             fewest = int(self.programs * self.minutes / _MINUTES_PER_DAY) + 1
             return f"With {machines} the queue grows every day: use at least {fewest:,}."
         mean, most = (
-            f"{two_digits(low or 0):,g} to {two_digits(high or 0):,g}"
+            _minutes(low or 0, high or 0)
             for low, high in ((waits.mean_low, waits.mean_high), (waits.most_low, waits.most_high))
         )
         return (
-            f"With {machines} a program waits {mean} minutes on average, and 95% of them wait at "
-            f"most {most} minutes. If those of a day come at once, the last one has run after "
+            f"With {machines} a program waits {mean} on average, and 95% of them wait at "
+            f"most {most}. If those of a day come at once, the last one has run after "
             f"{two_digits(waits.at_once / 60):,g} hours."
         )
 
@@ -86,6 +86,17 @@ class QueuePlan:
         """Return the JSON document ``arena/plan-queue/1``."""
         document: dict[str, Any] = as_json(asdict(self))
         return {"schema": "arena/plan-queue/1", **document, "sentences": self.sentences()}
+
+
+def _minutes(low: float, high: float) -> str:
+    """Return a range, without figures below 0.1 minutes, which no plan depends on.
+
+    >>> _minutes(0.0008, 0.0007), _minutes(0.01, 0.18), _minutes(1.7491, 3.3833)
+    ('0 to 0.1 minutes', '0 to 0.18 minutes', '1.7 to 3.4 minutes')
+    """
+    low, high = sorted((low, high))
+    least = two_digits(low) if low >= 0.1 else 0
+    return f"{least:,g} to {max(two_digits(high), 0.1):,g} minutes"
 
 
 def plan_queue(
