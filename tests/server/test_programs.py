@@ -301,7 +301,7 @@ def test_trials_of_a_day_are_limited(created: Path, tmp_path: Path) -> None:
     try:
         assert server.send("ants", script("1")).status_code == 202
         refused = server.send("ants", script("2"))
-        assert (refused.status_code, "try 1 programs a day" in refused.text) == (429, True)
+        assert (refused.status_code, "tried on a day: at most 1 (" in refused.text) == (429, True)
         renamed = server.member("ants").patch(f"/api/v1/{NAME}/team", json={"name": "bees"})
         assert renamed.status_code == 200
         server.judge()

@@ -159,8 +159,8 @@ class Runs(Records):
             today = sum(earlier.received.date() == day for earlier in programs)
             if today >= trials_per_day:
                 raise TrialLimitError(
-                    "A team may try {trials} programs a day (a day starts at 00:00 UTC), and this "
-                    "team has tried them.",
+                    "Programs of a team that are tried on a day: at most {trials} (a day starts at "
+                    "00:00 UTC). This limit is reached.",
                     trials=trials_per_day,
                 )
             if sum(earlier.state not in FINAL for earlier in programs) >= most_waiting:
