@@ -249,6 +249,20 @@ def test_the_public_leaderboard(here: Path, arena_there: Any) -> None:
 
 
 @pytest.mark.slow
+def test_an_exemption_says_that_no_team_has_its_name(arena_there: Any) -> None:
+    assert arena_there("submit", "../files/a.csv", "--team", "Owls").returncode == 0
+    exempted = {
+        team: arena_there("exempt", team, "--extra", "1", "--reason", "ill")
+        for team in ("Owls", "Olws")
+    }
+    assert {team: "No team of this name" in done.stderr for team, done in exempted.items()} == {
+        "Owls": False,
+        "Olws": True,
+    }
+    assert all("is exempted" in done.stdout for done in exempted.values())
+
+
+@pytest.mark.slow
 def test_the_private_leaderboard(here: Path, arena_there: Any) -> None:
     change(here / "c", "resamples = 1000", "resamples = 50")
     assert arena_there("import", "../files").returncode == 0

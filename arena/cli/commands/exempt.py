@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from arena.cli.completion import complete_team
-from arena.cli.console import console
+from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.errors import UsageError
 from arena.utils.text import printable
@@ -40,4 +40,7 @@ def exempt(
         raise UsageError(message) from error
     with open_competition(directory, wait) as competition:
         competition.exempt(team, until=time, extra=extra, reason=reason)
+        unknown = not competition.submissions(team)
     console().print(f"The team {printable(team)} is exempted.", soft_wrap=True)
+    if unknown:
+        say_note("No team of this name has sent a file yet.")
