@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.evaluation.standard_errors import standard_error
 from arena.interfaces import (
     Evaluation,
     HasResample,
@@ -240,9 +239,7 @@ class _Oracle:
                 self._evaluation,
                 submission=number + 1,
                 score=score,
-                standard_error=lambda: standard_error(
-                    self._metric, truth, prediction[np.newaxis], 0
-                ),
+                standard_error=partial(self._standard_error, truth, prediction),
                 team=code,
             )
             ask = partial(self._ask, evaluation, (*seed, number))
@@ -250,6 +247,11 @@ class _Oracle:
             log.add(number + 1, team, released)
             shown.append(released.release.score)
         return float(f"{np.mean(shown):.11e}")
+
+    def _standard_error(self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> float:
+        from arena.evaluation.standard_errors import standard_error  # few mechanisms ask for it
+
+        return standard_error(self._metric, truth, prediction[np.newaxis], 0)
 
     def _ask(
         self,

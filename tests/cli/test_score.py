@@ -32,7 +32,7 @@ def check(document: Any, name: str) -> None:
     described = schema(name)
     jsonschema.Draft202012Validator.check_schema(described)
     jsonschema.validate(document, described)
-    of_a_competition = {"unranked", "brackets"}
+    of_a_competition = {"unranked", "brackets", "n_pending"}
     assert set(document) == set(described["properties"]) - of_a_competition
 
 
