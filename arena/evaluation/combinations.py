@@ -255,11 +255,12 @@ class CombinedMetric(BaseMetric):
 
     @property
     def name(self) -> str:
-        """Such as ``mean of roc_auc and f1 over tasks``."""
+        """Such as ``weighted mean of roc_auc and f1 over tasks``."""
         if len(self.columns) == 1 and not self.by_task:
             return self.columns[0].name
         how = self.combination.how.replace("_", " ")
         how = {"geometric": "geometric mean", "rows": "mean over rows"}.get(how, how)
+        how = f"weighted {how}" if self.combination.weights else how
         *others, last = (column.name for column in self.columns)
         names = f"{', '.join(others)} and {last}" if others else last
         return f"{how} {'by' if self.relative else 'of'} {names}" + (
