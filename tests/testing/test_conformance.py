@@ -160,7 +160,7 @@ def test_what_is_lacking_says_what_it_costs() -> None:
 
 
 LONG = {"concordance_index", "dice", "iou", "map_at_k", "mean_average_precision"}
-LONG |= {"forest", "hausdorff", "network", "surface_dice"}
+LONG |= {"forest", "hausdorff", "instance_f1", "panoptic_quality", "network", "surface_dice"}
 LONG |= {"bleu", "chrf", "trec_map", "trec_mrr", "trec_ndcg", "trec_recall", "word_error_rate"}
 """What takes seconds each; its own tests are in the default run."""
 
@@ -203,7 +203,7 @@ def test_every_analysis_of_ours_conforms(entry: Any) -> None:
 
 METRICS = {"log-loss-oracle": "log_loss", "auc-oracle": "roc_auc", "multiclass": "accuracy"}
 """Of competitors that do not play for accuracy."""
-TRAINS = ("linear", "neighbours", "forest", "network")
+TRAINS = ("linear", "program", "neighbours", "forest", "network")
 
 
 @pytest.mark.few(2)
