@@ -139,8 +139,11 @@ class Runner:
                 result, output = self._result(client, work, folder, stop)
                 if work["kind"] != TRIAL:
                     stop.wait(seconds_until_answer(result["seconds"]) - result["seconds"])
-            if not stop.is_set():
-                client.send_result(work, result, self.key.sign(result), output)
+            if stop.is_set():
+                why = "this runner ends" if self.stop.is_set() else "its lease has ended"
+                _LOGGER.warning("The run %s is given up: %s.", work["run"], why)
+                return None
+            client.send_result(work, result, self.key.sign(result), output)
         except ServerError as error:  # the run was given to another runner, or will be
             _LOGGER.warning("The run %s is given up: %s", work["run"], error)
             return None

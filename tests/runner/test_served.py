@@ -53,7 +53,7 @@ def test_killed_processes_lose_no_program_and_count_none_twice(options: tuple[st
     assert sum(result["ends"].values()) == result["programs"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.campaign  # two leases of a minute, and longer while the machine is busy
 def test_another_machine_runs_the_programs_of_one_that_is_cut_off(tmp_path: Path) -> None:
     marker = secrets.token_hex(8)
     command = f"python3 -X {marker} main.py"
