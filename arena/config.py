@@ -768,8 +768,8 @@ class Settings(ConfigSection):
                     f"{place} needs one final file in each round: set [final] rule to last or "
                     f"best_public, or count = 1"
                 )
-            made = not any(self.phase[phase].each for phase in rounds)
-            if made and (unknown := sorted(set(board.weights) - set(rounds))):
+            rounds_are_made = not any(self.phase[phase].each for phase in rounds)
+            if rounds_are_made and (unknown := sorted(set(board.weights) - set(rounds))):
                 raise ValueError(f"{place}: there is no round {unknown[0]!r} to weight")
         return self
 

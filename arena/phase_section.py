@@ -137,9 +137,9 @@ class PhaseSection(ConfigSection):
         if self.after is None and (self.carry or self.admit not in ("all", "listed")):
             raise ValueError("admit and carry need after, the name of the phase before it")
         of_each_date = ("end", "public_rows", "private_rows", "after")
-        given = [key for key in of_each_date if getattr(self, key) is not None]
-        if self.each is not None and given:
-            raise ValueError(f"{given[0]} is not possible beside each: every date has its own")
+        given_keys = [key for key in of_each_date if getattr(self, key) is not None]
+        if self.each is not None and given_keys:
+            raise ValueError(f"{given_keys[0]} is not possible beside each: every date has its own")
         return self
 
 
@@ -178,7 +178,9 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
                 f"the phases {first} and {second} share some of their public rows: let them share "
                 f"all of them, or none"
             )
-        rows, others = (one.public_usages | one.private_usages for one in (phase, other))
+        rows, others = (
+            section.public_usages | section.private_usages for section in (phase, other)
+        )
         common = sorted(rows & others)
         if common and phase.series == other.series != "":
             raise ValueError(

@@ -68,7 +68,7 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
     """
     path = state.folder / CONFIG_NAME
     content = path.read_text(encoding="utf-8")
-    written, said = _with_changes(state, content, changes)
+    written, sentences = _with_changes(state, content, changes)
     settings = settings_of_document(tomllib.loads(written), path)
     try:
         _check(state, settings)
@@ -78,10 +78,10 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
     for file, text in files.items():
         file.parent.mkdir(exist_ok=True)
         atomic_write(file, text.encode(), 0o644)
-        said.append(f"{file.relative_to(state.folder).as_posix()} was written")
+        sentences.append(f"{file.relative_to(state.folder).as_posix()} was written")
     if written != content:
         atomic_write(path, written.encode(), path.stat().st_mode & 0o777)
-    return f"{'. '.join(said)}." if said else "Nothing was changed."
+    return f"{'. '.join(sentences)}." if sentences else "Nothing was changed."
 
 
 def _with_changes(

@@ -214,11 +214,13 @@ def _reinstatement(
         return "reinstatement", {"team": team, "reason": reason.strip()}
     if submission not in state.ledger.disqualified():
         raise UsageError(f"Submission {submission} is not disqualified.")
-    (own,) = (record.team for record in state.ledger.records() if record.submission == submission)
-    if own in state.ledger.disqualified_teams():
+    (team_of_submission,) = (
+        record.team for record in state.ledger.records() if record.submission == submission
+    )
+    if team_of_submission in state.ledger.disqualified_teams():
         raise UsageError(
-            f"Submission {submission} belongs to the team {own!r}, which is disqualified: "
-            f"reinstate the team with --team."
+            f"Submission {submission} belongs to the team {team_of_submission!r}, which is "
+            f"disqualified: reinstate the team with --team."
         )
     return "reinstatement", {"submission": submission, "reason": reason.strip()}
 

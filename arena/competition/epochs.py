@@ -215,12 +215,14 @@ def _adopt(
     notes = []
     adopted = with_metrics_of(current, wanted, but=_APPLIED_AT_ONCE)
     for name in wanted.phase or ("",):
-        asked, used = (side.in_phase(name).metric.specification for side in (wanted, adopted))
-        if asked != used:
+        asked_metric, used_metric = (
+            side.in_phase(name).metric.specification for side in (wanted, adopted)
+        )
+        if asked_metric != used_metric:
             of_phase = f" of the phase {name}" if name else ""
             notes.append(
-                f"{CONFIG_NAME} asks for the metric {asked}, but the scores{of_phase} use {used} "
-                f"until you run arena rescore --apply."
+                f"{CONFIG_NAME} asks for the metric {asked_metric}, but the scores{of_phase} use "
+                f"{used_metric} until you run arena rescore --apply."
             )
     if wanted.data != current.data:
         notes.append(f"[data] of {CONFIG_NAME} changed; the solution is still read as before.")
@@ -241,10 +243,10 @@ def with_metrics_of(source: Settings, settings: Settings, *, but: Collection[str
     A phase that the others do not have keeps its metric, and so do the keys ``but``.
     """
 
-    def merged(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    def merged(theirs: Mapping[str, Any], kept_values: Mapping[str, Any]) -> dict[str, Any]:
         return {
             **{key: value for key, value in theirs.items() if key not in but},
-            **{key: value for key, value in own.items() if key in but},
+            **{key: value for key, value in kept_values.items() if key in but},
         }
 
     metric = MetricSection.model_validate(merged(dict(source.metric), dict(settings.metric)))

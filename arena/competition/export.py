@@ -134,7 +134,11 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
         {
             *finals,
             *(row["submission"] for row in unranked_rows(bundle.result)),
-            *(number for own in round_files(bundle.result).values() for number in own.values()),
+            *(
+                number
+                for file_numbers in round_files(bundle.result).values()
+                for number in file_numbers.values()
+            ),
         }
     )
     solution = bundle.solution

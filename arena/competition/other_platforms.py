@@ -277,9 +277,9 @@ def settings_from_codabench(place: Path) -> ImportedSettings:
     if not phases:
         raise InputError(f"{path} has no phases.")
     _codabench_leaderboard(keys, imported, path.parent, phases)
-    used = {phase.task for phase in phases}
+    used_tasks = {phase.task for phase in phases}
     for number, task in tasks.items():
-        if number not in used:
+        if number not in used_tasks:
             imported.left_out.append(f"task {task.get('name', number)}: no phase has it first")
     _set_phases(imported, phases)
     keys.end()

@@ -22,8 +22,12 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
     teams = state.ledger.teams()
     described = []
     for name, phase in settings.phase.items():
-        own = settings.in_phase(name)
-        dates, metric, public = own.competition, own.metric, own.public
+        phase_settings = settings.in_phase(name)
+        dates, metric, public = (
+            phase_settings.competition,
+            phase_settings.metric,
+            phase_settings.public,
+        )
         mark = rebuilt_mark(state.store, name)
         later = dates.start is not None and dates.start > now
         split = all_rows_in(state.stored_solution, [phase])
@@ -45,7 +49,10 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
                 "scores": public.scores,
                 "freeze": None if public.freeze is None else public.freeze.isoformat(),
                 "mark": None if mark is None else asdict(mark),
-                **{key: getattr(own.limits, key) for key in ("per_day", "per_week", "total")},
+                **{
+                    key: getattr(phase_settings.limits, key)
+                    for key in ("per_day", "per_week", "total")
+                },
                 "public_rows": rows["PUBLIC"],
                 "private_rows": rows["PRIVATE"],
                 "pending_rows": int(pending.sum()),

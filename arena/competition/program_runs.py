@@ -207,8 +207,8 @@ def record_run(
         request = _submission_of(state, program, run)
     except SandboxError as error:
         _set_aside(state, program, str(error))
-        said = f"{error} The program was set aside, and counts against no limit."
-        raise SandboxError(said) from error
+        sentence = f"{error} The program was set aside, and counts against no limit."
+        raise SandboxError(sentence) from error
     return handler.submit(request)
 
 

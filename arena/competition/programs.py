@@ -189,11 +189,11 @@ def figures_in(
             again[event.payload["submission"]].append(event.payload["run"])
     figures: dict[int, dict[str, float]] = {}
     for submission, (_, run) in runs_in(submissions).items():
-        own = figures[submission] = {column: two_digits(run[key]) for column, key in chosen}
+        columns = figures[submission] = {column: two_digits(run[key]) for column, key in chosen}
         if others := again.get(submission):
             for column, key in chosen:
-                of_all_runs = [two_digits(one[key]) for one in (run, *others)]
-                own |= {f"{column}_low": min(of_all_runs), f"{column}_high": max(of_all_runs)}
+                of_all_runs = [two_digits(program_run[key]) for program_run in (run, *others)]
+                columns |= {f"{column}_low": min(of_all_runs), f"{column}_high": max(of_all_runs)}
     return figures
 
 

@@ -272,13 +272,13 @@ def _refuse(state: CompetitionState, request: QueuedRequest, message: str) -> Re
 def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
     """Yield the first submissions whose files exist and are not too large together."""
     held = 0
-    for at, request in enumerate(requests):
+    for position, request in enumerate(requests):
         if request.kind != "submit" or "run" in request.payload:
             return
         if request.path is None or not request.path.exists():
             return
         held += request.path.stat().st_size
-        if at and held > _GROUP_BYTES:
+        if position and held > _GROUP_BYTES:
             return
         yield request
 

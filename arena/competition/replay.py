@@ -125,7 +125,7 @@ def replay(
         release for release in state.store.releases(state.epoch) if release.submission in teams
     ]
     sequence = [SubmissionRef(record.submission, teams[record.submission]) for record in records]
-    releasers = [_releaser(state, own, group.prefix) for own in settings]
+    releasers = [_releaser(state, group_settings, group.prefix) for group_settings in settings]
     again = _release(state, releasers, sequence, progress)
     own_records = {record.submission for record in state.ledger.records()}
     history = tuple(ref for ref in sequence if ref.submission in own_records)

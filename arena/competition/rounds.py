@@ -50,8 +50,8 @@ def with_rounds(settings: Settings, source: SolutionSource) -> Settings:
     try:
         return Settings.model_validate({**document, "server": settings.server})
     except ValidationError as error:
-        said = "; ".join(problem["msg"] for problem in error.errors())
-        raise InputError(f"{CONFIG_NAME}: the rounds cannot be made: {said}.") from error
+        problems = "; ".join(problem["msg"] for problem in error.errors())
+        raise InputError(f"{CONFIG_NAME}: the rounds cannot be made: {problems}.") from error
 
 
 def _rounds_of(

@@ -130,15 +130,15 @@ def _faults(
     key = bytes.fromhex(str(_read(path)["key"]))
     if not hmac.compare_digest(signature_of(document, key).encode(), signature.encode()):
         yield f"The result is not signed by the runner {name}."
-    wanted = {"program": program.program, "sha256": program.sha256, "kind": kind}
-    if any(document.get(key) != value for key, value in wanted.items()):
+    expected = {"program": program.program, "sha256": program.sha256, "kind": kind}
+    if any(document.get(key) != value for key, value in expected.items()):
         yield "The result is that of another program."
     section = state.in_phase(program.phase).settings.programs
-    wanted = {
+    expected = {
         "inputs": digest_of_inputs(state.folder / section.inputs),
         "environment": section.environment,
     }
-    if any(document.get(key) != value for key, value in wanted.items()):
+    if any(document.get(key) != value for key, value in expected.items()):
         yield "The runner had other inputs, or another environment, than the competition has now."
     if document.get("end") == "machine":
         yield str(document.get("reason") or "The machine of the runner failed.")[:_LONGEST_REASON]

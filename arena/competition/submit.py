@@ -112,7 +112,7 @@ class Submitted:
             "phase": self.phase,
             "faults": [asdict(fault) for fault in self.faults],
             "receipt": self.receipt,
-            **({"rounds": [one.to_dict() for one in self.rounds]} if self.rounds else {}),
+            **({"rounds": [answer.to_dict() for answer in self.rounds]} if self.rounds else {}),
         }
 
 

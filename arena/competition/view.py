@@ -450,10 +450,10 @@ class CompetitionView:
         from arena.competition import decisions
         from arena.competition.results import consequences_text
 
-        found = decisions.consequences_of_disqualifying(
+        consequences = decisions.consequences_of_disqualifying(
             self._state, submission, team, reason=reason, undo=undo
         )
-        return consequences_text(found.fields)
+        return consequences_text(consequences.fields)
 
     def disqualified(self) -> dict[int, str]:
         """Return the submissions that do not count, each with the reason."""

@@ -272,8 +272,8 @@ def _remaining(
     calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, weights.shape[1])
     source, ones = sent(predictions, 1)
     parts = (
-        (given, start, columns)
-        for start, given in ones
+        (block, start, columns)
+        for start, block in ones
         for columns in _parts(is_known[start], calls)
     )
     yield from cluster.run(_score_there, (metric, truth, weights, source), parts)
@@ -587,5 +587,7 @@ def _failure(metric: Metric, ended: Ended) -> ScoringError:
     message = f"{metric.name} failed on a submission: {ended}.{time_advice(ended)}"
     if not ended.too_long:
         return ScoringError(message, *_FAILED)
-    told = f"The metric took longer than {ended.seconds:g} s on this submission and was stopped."
-    return ScoringError(message, "too slow", told)
+    sentence = (
+        f"The metric took longer than {ended.seconds:g} s on this submission and was stopped."
+    )
+    return ScoringError(message, "too slow", sentence)

@@ -197,20 +197,20 @@ def combined_metric(
         _Column(name, metric, conversion(metric, kinds[0], n_classes))
         for name, metric in metrics.items()
     )
-    made: type[CombinedMetric] = CombinedMetric
+    combination_type: type[CombinedMetric] = CombinedMetric
     if combination.how == "mean_rank":
-        made = MeanRank
+        combination_type = MeanRank
     elif not by_task and combination.is_mean and all(map(_is_plain_mean, inner)):
-        made = _RowMean
+        combination_type = _RowMean
     elif any(is_black_box(metric) for metric in inner):
-        made = _WorstBlackBox if combination.how == "worst" else made
+        combination_type = _WorstBlackBox if combination.how == "worst" else combination_type
     elif combination.how == "worst":
-        made = _Worst
+        combination_type = _Worst
     elif all(isinstance(metric, HasRowValues | HasInfluenceValues) for metric in inner):
-        made = _InfluencedCombination
+        combination_type = _InfluencedCombination
     else:
-        made = _ResampledCombination
-    return made(columns, combination, by_task, kinds)
+        combination_type = _ResampledCombination
+    return combination_type(columns, combination, by_task, kinds)
 
 
 def served_metric(

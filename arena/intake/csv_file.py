@@ -66,7 +66,7 @@ def read_csv(
     ----------
     data
         Valid UTF-8 without a byte order mark. Lines end in LF, CRLF or CR; fields are separated by
-        comma, semicolon, tab or ``|``, or by blanks if the first line has none of these. Lines
+        comma, semicolon, tab or ``|``, or by blanks if the first line has none of them. Lines
         at the start that begin with ``#`` are comments if the first other line has another number
         of fields, or the first expected name. Empty rows at the end are ignored. Parsing takes
         about three times its size in memory.

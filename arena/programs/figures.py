@@ -23,6 +23,6 @@ def seconds_until_answer(seconds: float) -> float:
     """
     if not seconds:
         return 0.0
-    shown = f"{seconds:.1e}"
-    exponent = int(shown.partition("e")[2])
-    return max(seconds, float(shown) + 0.5 * 10.0 ** (exponent - 1))
+    text = f"{seconds:.1e}"
+    exponent = int(text.partition("e")[2])
+    return max(seconds, float(text) + 0.5 * 10.0 ** (exponent - 1))

@@ -196,13 +196,13 @@ class Releaser:
             score = self._score(submission.predictions)
         if not np.isfinite(score):
             return None
-        own: list[_ComparedValues] = []
+        compared_values: list[_ComparedValues] = []
         ahead = _AheadLog(log, self.prefix)
 
         def own_values() -> _ComparedValues:
-            if not own:
-                own.append(self._compare(submission.predictions))
-            return own[0]
+            if not compared_values:
+                compared_values.append(self._compare(submission.predictions))
+            return compared_values[0]
 
         def error_of_difference(other: int) -> float:
             block, upcoming = submission.predictions, ahead.upcoming
@@ -243,7 +243,11 @@ class Releaser:
         if self.prefix:
             released = replace(released, instance=f"{self.prefix}{released.instance}")
         if released.release.improved:
-            held = own[0] if own else _ComparedValues(None, submission.predictions.copy())
+            held = (
+                compared_values[0]
+                if compared_values
+                else _ComparedValues(None, submission.predictions.copy())
+            )
             self._candidate = (submission.submission, held)
         log.add(submission.submission, submission.team, released)
         return released

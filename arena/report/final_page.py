@@ -57,7 +57,7 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
     board = private_board(result)
     published = {ranked_column.title for ranked_column in RANKED_COLUMNS} - _LEFT_OUT
     published |= {other_title(key) for key in competition.published_scores}
-    kept = tuple(column for column in board.columns if column.title in published)
+    public_columns = tuple(column for column in board.columns if column.title in published)
     teams = [row["team"] for row in result.standings]
     entries = last_entries(competition)
     return Report(
@@ -66,7 +66,7 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
         verdicts=(winner_sentence(result), *verdicts)
         if result.standings
         else ("No submission could be ranked.",),
-        boards=(with_last_entries(replace(board, columns=kept), teams, entries),),
+        boards=(with_last_entries(replace(board, columns=public_columns), teams, entries),),
         sections=(*board_sections(result), _rules(settings), how_to_submit(competition)),
         summary=board_summary(result),
     )

@@ -226,8 +226,13 @@ def _rows_section(plan: Plan, metric: str) -> Section:
                 f"{row.test_rows:,}",
                 _cell(row.best_wins, row.best_wins_nonparametric, *row.intervals["best_wins"]),
                 *(
-                    _cell(own.normal, own.nonparametric, own.low, own.high)
-                    for own in (target.shares[at] for target in plan.targets)
+                    _cell(
+                        share_points.normal,
+                        share_points.nonparametric,
+                        share_points.low,
+                        share_points.high,
+                    )
+                    for share_points in (target.shares[at] for target in plan.targets)
                 ),
             )
             for at, row in enumerate(plan.rows)
@@ -383,9 +388,9 @@ def _metrics_section(advice: Advice) -> Section:
                 metric.tau_high,
                 metric.difference,
                 metric.p,
-                "best" if at == 0 else "shown" if metric.shown_worse else "not shown",
+                "best" if position == 0 else "shown" if metric.shown_worse else "not shown",
             )
-            for at, metric in enumerate(advice.metrics)
+            for position, metric in enumerate(advice.metrics)
         ),
     )
     text = (

@@ -83,8 +83,10 @@ def seeds_sections(found: MechanismComparison, metric: str) -> list[Section]:
         ),
     )
     charts = [errors_by_day_chart(found, metric)] if found.days else []
-    known = {summary.measure for summary in found.summaries} & set(_DRAWN)
-    charts += [seeds_chart(found, measure) for measure in MEASURES if measure.name in known]
+    drawn_measures = {summary.measure for summary in found.summaries} & set(_DRAWN)
+    charts += [
+        seeds_chart(found, measure) for measure in MEASURES if measure.name in drawn_measures
+    ]
     sections = [Section("Outcomes over the seeds", _MEANING, (summaries,), tuple(charts))]
     if found.differences:
         differences = Table(

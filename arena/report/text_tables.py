@@ -62,7 +62,7 @@ def as_latex(result: ScoreResult) -> str:
         r"\toprule",
         _latex_line([column.title for column in columns]),
         r"\midrule",
-        *(_latex_line([_range(column, at) for column in columns]) for at in range(board.n_rows)),
+        *(_latex_line([_range(column, row) for column in columns]) for row in range(board.n_rows)),
         r"\bottomrule",
         r"\end{tabular}",
     ]

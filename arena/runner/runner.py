@@ -158,11 +158,11 @@ class Runner:
         client = self._client(timeout=_BEAT_TIMEOUT, attempts=1)
 
         def beat() -> None:
-            prolonged = asked = time.monotonic()
+            prolonged = last_beat = time.monotonic()
             while not finished.wait(_LOOK_SECONDS):
                 now = time.monotonic()
-                if now >= asked + self.beat_seconds:
-                    asked = now
+                if now >= last_beat + self.beat_seconds:
+                    last_beat = now
                     try:
                         client.beat(work)
                         prolonged = time.monotonic()

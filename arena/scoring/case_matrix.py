@@ -110,16 +110,16 @@ def combine(parts: Sequence[CaseScores]) -> CaseScores:
             )
     columns: dict[str, Any] = {}
     for name in ("algorithms", "cases", "tasks", "clusters", "moments", "repeats"):
-        given = [getattr(part, name) for part in parts]
-        if any(one is None for one in given):
-            if any(one is not None for one in given):
+        part_values = [getattr(part, name) for part in parts]
+        if any(one is None for one in part_values):
+            if any(one is not None for one in part_values):
                 raise InputError(f"Only some of the files have {name}: add them to all, or none.")
             columns[name] = None
         else:
             columns[name] = (
-                np.concatenate(given)
+                np.concatenate(part_values)
                 if name == "moments"
-                else pa.concat_arrays([_text(one) for one in given])
+                else pa.concat_arrays([_text(one) for one in part_values])
             )
     return replace(
         first,

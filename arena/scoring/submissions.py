@@ -165,7 +165,7 @@ def header_of(solution: Solution, no_header: Sequence[str]) -> tuple[str, ...]:
     """
     if len(no_header) < 2:  # each line is a text
         return tuple(no_header)
-    order = {name: at for at, name in enumerate(no_header)}
+    order = {name: position for position, name in enumerate(no_header)}
     sent = (*parts_of(solution.id_column, no_header), *solution.columns)
     return tuple(sorted(sent, key=lambda name: order.get(name, len(order))))
 

@@ -310,8 +310,8 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
             EXISTS (SELECT 1 FROM solution_extra WHERE solution = $1 AND starts_with(name, $4))
         FROM solutions WHERE solution = $1
     """
-    given = [number, int(Usage.PUBLIC), ROW_WEIGHTS, KNOWN_TARGET, ROW_PENDING]
-    rows = cursor.execute(query, given).fetchall()
+    parameters = [number, int(Usage.PUBLIC), ROW_WEIGHTS, KNOWN_TARGET, ROW_PENDING]
+    rows = cursor.execute(query, parameters).fetchall()
     if not rows:
         return None
     ((targets, kind, n_public, weighted, gaps),) = rows

@@ -171,11 +171,11 @@ class Store:
         state = self._database.state  # before reading: what a commit changes meanwhile is not kept
         if state is None or state != self._kept[0]:
             self._kept = (state, {})
-        kept = self._kept[1]
-        if key not in kept:
+        kept_values = self._kept[1]
+        if key not in kept_values:
             with self._database.reading() as cursor:
-                kept[key] = read(cursor)
-        return cast(T, kept[key])
+                kept_values[key] = read(cursor)
+        return cast(T, kept_values[key])
 
     # -- solutions and settings ----------------------------------------------------------------
 

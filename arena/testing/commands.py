@@ -94,8 +94,10 @@ def _help(command: _Command) -> Verdict:
                 kind = parameter.param_type_name
                 label = parameter.name.upper() if kind == "argument" else parameter.opts[0]
                 return Outcome.FAILED, f"The {kind} {label} of {path} has no help."
-    shown = command.run(["--help"])
-    return _OK if shown.exit_code == _DONE else (Outcome.FAILED, "--help does not exit with 0.")
+    help_result = command.run(["--help"])
+    return (
+        _OK if help_result.exit_code == _DONE else (Outcome.FAILED, "--help does not exit with 0.")
+    )
 
 
 def _options(command: _Command) -> Verdict:

@@ -100,8 +100,10 @@ def competitor_problem(
         truth,
         public,
     )
-    shown = problem.score(metric_problem.predictions[0])
-    return replace(problem, participation=replace(problem.participation, baseline_score=shown))
+    public_score = problem.score(metric_problem.predictions[0])
+    return replace(
+        problem, participation=replace(problem.participation, baseline_score=public_score)
+    )
 
 
 def check_competitor(

@@ -88,8 +88,8 @@ def first_of_bracket(bracket: str, rows: Iterable[Mapping[str, Any]]) -> str:
     'students: b may truly be the best.'
     """
     first = [row["team"] for row in rows if row.get("possible_winner")]
-    said = f"{', '.join(first)} may truly be the best" if first else "the ranks are withheld"
-    return f"{bracket}: {said}."
+    sentence = f"{', '.join(first)} may truly be the best" if first else "the ranks are withheld"
+    return f"{bracket}: {sentence}."
 
 
 def with_names_of_brackets(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

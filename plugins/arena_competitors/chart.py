@@ -46,8 +46,8 @@ def feedback_chart(verdicts: Sequence[Verdict], metric: str) -> Chart:
     Mechanisms with the same name but for their parameters have one colour and are joined, so that
     mechanisms can be compared at equal feedback. One that shows no gain that was tried is left out.
     """
-    shown = [verdict for verdict in verdicts if verdict.smallest_gain is not None]
-    names = {verdict.mechanism: verdict.mechanism.partition("(")[0] for verdict in shown}
+    shown_verdicts = [verdict for verdict in verdicts if verdict.smallest_gain is not None]
+    names = {verdict.mechanism: verdict.mechanism.partition("(")[0] for verdict in shown_verdicts}
     values = [
         {
             "mechanism": verdict.mechanism,
@@ -56,7 +56,7 @@ def feedback_chart(verdicts: Sequence[Verdict], metric: str) -> Chart:
             "bias": verdict.bias,
             "high": verdict.bias if verdict.bias_high is None else verdict.bias_high,
         }
-        for verdict in shown
+        for verdict in shown_verdicts
     ]
     x = quantitative("gain", f"smallest honest gain shown in nine of ten trials ({metric})")
     y = quantitative("bias", f"largest bias under attack ({metric})", scale={"zero": True})

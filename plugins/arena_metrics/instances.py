@@ -46,7 +46,7 @@ class _Columns(NamedTuple):
     @classmethod
     def of(cls, metric: str, names: Sequence[str]) -> _Columns:
         plain = [name.lower().replace("_", "").replace(" ", "") for name in names]
-        masks = [at for at, name in enumerate(plain) if name in _MASKS]
+        masks = [position for position, name in enumerate(plain) if name in _MASKS]
         labels = [at for at, name in enumerate(plain) if name in _CLASSES]
         if not masks and not labels and len(names) <= 2:
             return cls(0, 1 if len(names) == 2 else None)  # no name says what it is
@@ -122,9 +122,9 @@ def _matches(true: _Objects, sent: _Objects, threshold: float) -> list[tuple[int
     of_true, of_sent = np.divmod(pairs, max(1, len(sent.labels)))
     overlap = common / (true.sizes[of_true] + sent.sizes[of_sent] - common)
     return [
-        (of_true[at], overlap[at])
-        for at in np.flatnonzero(overlap > threshold).tolist()
-        if true.labels[of_true[at]] == sent.labels[of_sent[at]]
+        (of_true[pair], overlap[pair])
+        for pair in np.flatnonzero(overlap > threshold).tolist()
+        if true.labels[of_true[pair]] == sent.labels[of_sent[pair]]
     ]
 
 

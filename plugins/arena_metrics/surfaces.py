@@ -93,7 +93,9 @@ class _Images:
                 f"{name} needs the size of each image: the solution has no column {missing[0]}. "
                 f"arena masks writes it, and a folder of mask files has it."
             )
-        axes = [at for at, shape_column in enumerate(SHAPE_COLUMNS) if shape_column in extra]
+        axes = [
+            position for position, shape_column in enumerate(SHAPE_COLUMNS) if shape_column in extra
+        ]
         sizes = np.column_stack([extra[SHAPE_COLUMNS[at]] for at in axes])
         ones = np.ones(len(sizes))
         steps = np.column_stack([extra.get(SPACING_COLUMNS[at], ones) for at in axes])

@@ -92,8 +92,8 @@ def program_filter() -> bytes:
             "The filter of system calls cannot be made: install libseccomp (apt-get install "
             "libseccomp2), and pyseccomp (pip install 'arena-leaderboard[programs]')."
         ) from error
-    made = seccomp.SyscallFilter(defaction=seccomp.ALLOW)
-    made.set_attr(seccomp.Attr.ACT_BADARCH, seccomp.KILL_PROCESS)
+    syscall_filter = seccomp.SyscallFilter(defaction=seccomp.ALLOW)
+    syscall_filter.set_attr(seccomp.Attr.ACT_BADARCH, seccomp.KILL_PROCESS)
     for rule in RULES:
         conditions = []
         if rule.comparison:
@@ -102,9 +102,9 @@ def program_filter() -> bytes:
             conditions.append(seccomp.Arg(rule.argument, comparison, *values))
         for call in rule.calls:
             if seccomp.resolve_syscall(seccomp.system_arch(), call) >= 0:
-                made.add_rule(seccomp.ERRNO(rule.error), call, *conditions)
+                syscall_filter.add_rule(seccomp.ERRNO(rule.error), call, *conditions)
     with os.fdopen(os.memfd_create("filter"), "w+b", buffering=0) as file:
-        made.export_bpf(file)
+        syscall_filter.export_bpf(file)
         file.seek(0)
         return file.read()
 

@@ -178,8 +178,8 @@ def hidden_of_proc(box: Box) -> Iterator[Path]:
     information to a later one.
     """
     for path in sorted(Path("/proc").iterdir()):
-        shown = path.name in _OF_PROC or (box.gpus and path.name in _OF_PROC_WITH_GPUS)
-        if not (path.name.isdigit() or path.is_symlink() or shown):
+        is_shown = path.name in _OF_PROC or (box.gpus and path.name in _OF_PROC_WITH_GPUS)
+        if not (path.name.isdigit() or path.is_symlink() or is_shown):
             yield path
 
 

@@ -42,7 +42,7 @@ class Reuse:
     submissions: IntArray
     """``(m,)`` ids, in the order in which they were received."""
     public: FloatArray
-    """``(m,)`` scores on all public rows, whatever the mechanism released."""
+    """``(m,)`` exact scores on all public rows, not those that were released."""
     private: FloatArray
     """``(m,)`` scores on all private rows."""
     drift: Gap | None

@@ -98,7 +98,7 @@ def measure(specification: str, submissions: int, rows: int, resamples: int) -> 
         scores = score_under_weights(metric, truth, ArrayPredictions(predictions), weights)
         times.append(time.process_time() - started)
         called = np.array([score for score, _ in calls])
-        same = np.array([scores[at % submissions, at % resamples] for at in range(CALLS)])
+        same = np.array([scores[call % submissions, call % resamples] for call in range(CALLS)])
         if not np.allclose(same, called, rtol=1e-9):
             raise SystemExit(f"{specification} differs from its peer: {same} against {called}.")
     seconds, loop = min(times), min(loops)
@@ -109,11 +109,11 @@ def _calls(
     peer: Peer, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: npt.NDArray[Any]
 ) -> list[tuple[float, float]]:
     calls = []
-    for at in range(CALLS):
-        drawn = weights[:, at % weights.shape[1]]
+    for call in range(CALLS):
+        drawn = weights[:, call % weights.shape[1]]
         started = time.process_time()
         rows = np.repeat(np.arange(len(truth)), drawn)
-        score = peer(truth[rows], predictions[at % len(predictions)][rows])
+        score = peer(truth[rows], predictions[call % len(predictions)][rows])
         calls.append((float(score), time.process_time() - started))
     return calls
 

@@ -157,10 +157,10 @@ def campaign(folder: Path, *, kills: int, seed: int, teams: int, sandbox: str) -
     with running(race) as server:
         tokens = tokens_of(server.layout, race.name, [f"team {i}" for i in range(teams)])
         clients = [Client(f"{server.url}/{race.name}", token, attempts=2) for token in tokens]
-        with machines(race, server.port, "one", "two", sandbox=sandbox) as made:
-            run = Campaign(server, made, clients, random.Random(seed), folder)  # noqa: S311
+        with machines(race, server.port, "one", "two", sandbox=sandbox) as started_machines:
+            run = Campaign(server, started_machines, clients, random.Random(seed), folder)  # noqa: S311
             run.run(kills)
-            run.runners |= {machine.runner.pid for machine in made}
+            run.runners |= {machine.runner.pid for machine in started_machines}
     # A bubblewrap that was killed while it started may wait; the next run of the machine ends it.
     PluginManager().sandboxes.resolve(sandbox).check()
     wrong = []
@@ -196,15 +196,15 @@ def main() -> int:
     parser.add_argument("--teams", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sandbox", default="bwrap")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         os.environ["ARENA_RUNNER"] = str(Path(name) / "runner")
         result = campaign(
             Path(name),
-            kills=given.kills,
-            seed=given.seed,
-            teams=given.teams,
-            sandbox=given.sandbox,
+            kills=options.kills,
+            seed=options.seed,
+            teams=options.teams,
+            sandbox=options.sandbox,
         )
     print(json.dumps(result))
     return 1 if result["wrong"] else 0

@@ -166,7 +166,10 @@ def aims_of_metrics(figures: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the aim of each metric of single rows."""
     size = f"{figures['submissions']:,} x {figures['rows']:,}, {figures['resamples']:,} resamples"
     what = f"A metric of single rows, {size}: over a loop of scikit-learn or scipy"
-    ratios = {f"`{name}`": round(own["ratio"], 4) for name, own in figures["metrics"].items()}
+    ratios = {
+        f"`{name}`": round(metric_figures["ratio"], 4)
+        for name, metric_figures in figures["metrics"].items()
+    }
     yield Row(what, 0.01, "times", ratios)
 
 

@@ -168,8 +168,8 @@ def test_an_algorithm_that_lacks_values_is_set_apart(take: Take) -> None:
     path = take("results/all_resamples_average.csv")
     board = rank_of(path)
     means = pd.read_csv(path, index_col=0).mean().drop("S-BOSS")
-    found = {standing["team"]: standing["score"] for standing in board.standings}
-    assert found == pytest.approx(means.to_dict())
+    scores = {standing["team"]: standing["score"] for standing in board.standings}
+    assert scores == pytest.approx(means.to_dict())
     assert [one.file for one in board.rejected] == ["S-BOSS"]
 
 
@@ -221,10 +221,10 @@ def test_preferences_of_a_judge(take: Take) -> None:
     judge = "weighted_alpaca_eval_gpt4_turbo"
     paths = [take(f"results/{name}/{judge}/annotations.json") for name in names]
     columns = CaseColumns(algorithm="generator_2", case="instruction", value="preference")
-    found = _scores(rank_of(paths, columns=columns))
+    scores = _scores(rank_of(paths, columns=columns))
     folder = "src/alpaca_eval/leaderboards/data_AlpacaEval_2"
     official = pd.read_csv(take(f"{folder}/{judge}_leaderboard.csv"), index_col=0)["win_rate"]
-    assert {name: 100 * (score - 1) for name, score in found.items()} == pytest.approx(
+    assert {name: 100 * (score - 1) for name, score in scores.items()} == pytest.approx(
         official[list(names)].to_dict()
     )
 
@@ -247,8 +247,8 @@ def test_a_column_for_each_variant(take: Take) -> None:
 def test_one_algorithm_named_after_its_file(take: Take) -> None:
     path = take("results/results_ucr109_mean.csv")
     columns = CaseColumns(algorithm_from="name", value="accuracy")
-    (found,) = _scores(rank_of(path, columns=columns)).values()
-    assert found == pytest.approx(pd.read_csv(path)["accuracy"].mean())
+    (score,) = _scores(rank_of(path, columns=columns)).values()
+    assert score == pytest.approx(pd.read_csv(path)["accuracy"].mean())
 
 
 @pytest.mark.repository("usnistgov/trec_eval")
@@ -274,8 +274,8 @@ def test_a_translation_in_each_line(take: Take) -> None:
     table = pd.read_csv(take("scores/automatic-scores.tsv"), sep="\t")
     table = table[(table["pair"] == "cs-uk") & (table["metric"] == "chrf-all")]
     official = table.set_index("system")["score"]
-    found = {team.rpartition(".")[2]: score for team, score in _scores(board).items()}
-    assert found == pytest.approx(official[list(names)].to_dict())
+    scores = {team.rpartition(".")[2]: score for team, score in _scores(board).items()}
+    assert scores == pytest.approx(official[list(names)].to_dict())
 
 
 @pytest.mark.repository("microsoft/CodeXGLUE")
@@ -313,9 +313,9 @@ def test_columns_of_facts_are_cut_off(take: Take) -> None:
     lines = [line.split(",")[:33] for line in path.read_text().splitlines()]
     path.write_text("".join(f"{','.join(line)}\n" for line in lines))
     official = pd.read_csv(path, index_col=0).mean().to_dict()
-    found = _scores(rank_of(path))
-    assert len(found) == 32
-    assert found == pytest.approx(official)
+    scores = _scores(rank_of(path))
+    assert len(scores) == 32
+    assert scores == pytest.approx(official)
 
 
 @pytest.mark.repository("coseal/aslib_data")
@@ -340,9 +340,9 @@ def test_absolute_errors_of_molecules(take: Take) -> None:
     columns = CaseColumns(algorithm="receipt_id", case="Molecule ID", value="error")
     board = rank_of(table, greater_is_better=False, columns=columns)
     statistics = pd.read_csv(take(f"{folder}/StatisticsTables/statistics.csv"), index_col=0)
-    found = _scores(board)
-    assert len(found) > 80
-    assert found == pytest.approx(statistics["MAE"][list(found)].to_dict())
+    scores = _scores(board)
+    assert len(scores) > 80
+    assert scores == pytest.approx(statistics["MAE"][list(scores)].to_dict())
 
 
 def rank_of(table: Any, *, greater_is_better: bool = True, **settings: Any) -> Any:

@@ -89,8 +89,8 @@ def test_boards_follow_labels_that_arrive(tmp_path: Path) -> None:
     complete = write_solution(tmp_path / "complete.csv", known=True)
     assert verify_bundle(tmp_path / "export", complete, MANAGER, NoProgress()) == ()
     incomplete = tmp_path / "solution.csv"
-    said = verify_bundle(tmp_path / "export", incomplete, MANAGER, NoProgress())
-    assert said[0].startswith("This is not the solution")
+    problems = verify_bundle(tmp_path / "export", incomplete, MANAGER, NoProgress())
+    assert problems[0].startswith("This is not the solution")
 
 
 @pytest.mark.slow
@@ -108,13 +108,13 @@ def test_a_competition_may_begin_without_any_label(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     with create(tmp_path) as competition:
         head = competition.head()
-        for said, given in {
+        for message, given in {
             "another label for 2 rows": labels([0, 1, 30], shift=1.0),
             "no label for a row that lacks one": labels([0, 1]),
             "1 id of the file, such as 'x', is not in the solution": {"id": ["x"], "y": ["1"]},
             "more than once|already occurs": {"id": ["r30", "r30"], "y": ["1", "2"]},
         }.items():
-            with pytest.raises(InputError, match=said):
+            with pytest.raises(InputError, match=message):
                 competition.add_labels(given)
         everything = {**labels(range(N_ROWS)), "Usage": list(USAGE)}
         with pytest.raises(InputError, match="add those that arrived by arena labels add"):
@@ -148,8 +148,10 @@ def test_the_command_says_what_arrived(tmp_path: Path) -> None:
     done = run_here("labels", "add", tmp_path / "new.csv", "-C", tmp_path / "c", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "10 labels (private: 5, public: 5); 20 rows without a label." in done.stderr
-    kept = run_here("leaderboard", "--private", "--json", "-C", tmp_path / "c", cwd=tmp_path)
-    board = json.loads(kept.stdout)  # as it was finalized, before the labels arrived
+    printed_board = run_here(
+        "leaderboard", "--private", "--json", "-C", tmp_path / "c", cwd=tmp_path
+    )
+    board = json.loads(printed_board.stdout)  # as it was finalized, before the labels arrived
     assert (board["pending_labels"], board["mark"]["cause"]) == (
         {"pending": 15, "n_rows": 5},
         CAUSES[LABELS_ADDED],

@@ -159,14 +159,14 @@ def test_a_team_cannot_tell_why_there_is_no_score_and_the_organiser_can(
         ((fault,),) = faults
         assert fault.kind == "could not be scored"
         assert send(competition, tmp_path, REFUSES).faults[0].message == WORDS
-        said = [record.message for record in caplog.records if record.levelname == "WARNING"]
-        told = [event.payload.get("for_organiser") for event in competition.events()[1:]]
-    for text in (said, told):
+        warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+        organiser_texts = [event.payload.get("for_organiser") for event in competition.events()[1:]]
+    for text in (warnings, organiser_texts):
         assert "moody has no finite value." in text[0]
         assert "moody failed on a submission: ValueError at test_limits_come_first.py" in text[1]
         assert "it took 60 s" in text[2]
         assert "a class is missing" in text[4]
-    assert not any("secret" in str(one) for one in [*said, *told])
+    assert not any("secret" in str(one) for one in [*warnings, *organiser_texts])
 
 
 @pytest.mark.slow
@@ -295,9 +295,9 @@ def test_a_new_name_that_looks_like_another_one_is_said_once(
             rows = [(f"r{i}", repr(float(number * i))) for i in range(N_ROWS)]
             write_csv(path, ["id", "y"], rows)
             assert competition.submit(path, team).status == "accepted"
-    said = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert len(said) == 1
-    assert "A" in said[0]
+    warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert "A" in warnings[0]
 
 
 def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(

@@ -441,13 +441,13 @@ def test_a_refused_disqualification_announces_nothing(tmp_path: Path) -> None:
     with create(tmp_path, Clock(IN_DEV), {}, HALVES) as competition:
         competition.submit(labels(range(N_ROWS), 10), "A")
         competition.disqualify(1, "a leak")
-        for whom, undo, said in (
+        for whom, undo, message in (
             ({"submission": 1}, False, "already disqualified for this reason"),
             ({"submission": 2}, False, "no submission 2"),
             ({"team": "A"}, True, "is not disqualified"),
             ({"team": "B"}, False, "No submission of a team"),
         ):
-            with pytest.raises(UsageError, match=said):
+            with pytest.raises(UsageError, match=message):
                 competition.consequences_of_disqualifying(**whom, reason="a leak", undo=undo)
 
 

@@ -394,8 +394,8 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
         ]
         n_reruns = 1 + len(others)
         sandbox.run = lambda job, box: _writing(run(job, box), others.pop(0))  # type: ignore[method-assign]
-        told = [str(competition.rerun_program(1)) for _ in range(len(others))]
-        assert told == [
+        rerun_texts = [str(competition.rerun_program(1)) for _ in range(len(others))]
+        assert rerun_texts == [
             "Submission 1 of ants: the same predictions.",
             "Submission 1 of ants: 1 prediction differs, by at most 1e-07, and the scores are the "
             "same.",

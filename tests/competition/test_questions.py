@@ -110,10 +110,15 @@ def test_a_merged_team_has_one_answer_and_one_bracket_of_a_question() -> None:
 @pytest.mark.slow
 def test_queued_answers_are_recorded_if_they_fit(tmp_path: Path) -> None:
     """Another program than the web process may have written a request."""
-    given = {"method": "two  words", "year": "neither", "place": "x" * 500, "no question": "x"}
+    sent_answers = {
+        "method": "two  words",
+        "year": "neither",
+        "place": "x" * 500,
+        "no question": "x",
+    }
     with create(tmp_path, question=QUESTIONS) as competition:
         path = file_of(tmp_path, 1, 0.9)
-        payload = {"file": "a.csv", "answers": given}
+        payload = {"file": "a.csv", "answers": sent_answers}
         request = QueuedRequest(
             seq=1, request="r1", kind="submit", team="a", actor="web", received=clock(),
             payload=payload, path=path,

@@ -417,7 +417,7 @@ def test_decisions_and_their_refusals_leave_one_event_each(
         assert answers[11].team == "c"
         assert answers[13].status == "set_aside"
         for answer in answers:
-            known = answers_in(competition.events())[answer.request]
-            assert (known.status, known.message) == (answer.status, answer.message)
+            known_answer = answers_in(competition.events())[answer.request]
+            assert (known_answer.status, known_answer.message) == (answer.status, answer.message)
         (published,) = competition.events(PUBLISHED)
         assert published.payload["sha256"] == document_digest(competition.final_result())

@@ -146,9 +146,9 @@ def test_a_correction_says_how_many_labels_differ_and_that_its_split_is_ignored(
         split = {} if usage is None else {"Usage": usage[::-1]}
         (change,) = competition.rescore({**corrected, **split}, progress=progress, workers=1)
     assert (change.score_before, change.score_after) == (3 / 4, 3 / 4)  # not s3, then not s4
-    told = "Labels differ from the stored solution in 2 of 6 rows."
+    sentence = "Labels differ from the stored solution in 2 of 6 rows."
     ignored = f"Usage differs in {moved} rows and is ignored: the split is not changed."
-    assert progress.sentences == [told, *([ignored] if moved else [])]
+    assert progress.sentences == [sentence, *([ignored] if moved else [])]
 
 
 def test_a_correction_on_which_the_metric_is_undefined_is_refused(tmp_path: Path) -> None:

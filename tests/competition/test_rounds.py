@@ -39,8 +39,11 @@ def create(folder: Path, clock: Clock) -> Competition:
 
 
 def forecasts(rounds: Sequence[int], error: float) -> dict[str, list[Any]]:
-    at = [row for row in range(len(ROWS)) if row // 3 in rounds]
-    return {"id": [ROWS[row][0] for row in at], "y": [str(TRUTH[row] + error) for row in at]}
+    positions = [row for row in range(len(ROWS)) if row // 3 in rounds]
+    return {
+        "id": [ROWS[row][0] for row in positions],
+        "y": [str(TRUTH[row] + error) for row in positions],
+    }
 
 
 def outcomes(number: int) -> dict[str, list[Any]]:
@@ -50,9 +53,13 @@ def outcomes(number: int) -> dict[str, list[Any]]:
 def test_each_date_is_a_phase_that_ends_when_it_begins(tmp_path: Path) -> None:
     clock = Clock(BEFORE)
     with create(tmp_path, clock) as competition:
-        found = [(row["phase"], row["end"][:10], row["private_rows"], row["pending_rows"])
-                 for row in competition.phases()]  # fmt: skip
-        assert found == [(name, day, 3, 3) for name, day in zip(ROUNDS, DATES, strict=True)]
+        described_phases = [
+            (row["phase"], row["end"][:10], row["private_rows"], row["pending_rows"])
+            for row in competition.phases()
+        ]
+        assert described_phases == [
+            (name, day, 3, 3) for name, day in zip(ROUNDS, DATES, strict=True)
+        ]
     phases = read_settings(tmp_path / "c" / CONFIG_NAME).phase
     assert {phase.series for phase in phases.values()} == {"week"}
     assert {phase.limits["total"] for phase in phases.values()} == {2}
@@ -146,10 +153,10 @@ REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_contradictions_are_refused_by_name(tmp_path: Path, name: str) -> None:
-    changes, phase, said = REFUSED[name]
+    changes, phase, message = REFUSED[name]
     rows = {"id": ["a", "b"], "due": changes.get("due", list(DATES[:2])), "y": ["1", "2"]}
     usage = {key: changes[key] for key in ("usage",) if key in changes}
-    with pytest.raises((InputError, UsageError), match=said):
+    with pytest.raises((InputError, UsageError), match=message):
         Competition.create(
             tmp_path / "c", rows, settings(phase={"week": phase}, **usage), manager=MANAGER
         )

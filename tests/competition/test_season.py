@@ -146,18 +146,21 @@ def test_a_season_until_a_round_follows_the_facts_of_its_rounds(tmp_path: Path) 
     written = {name: (out / name).read_text() for name in ("result.json", "events.jsonl")}
     for name, (forge, sentence) in FORGED.items():
         result = json.loads(written["result.json"])
-        forge(result, next(one for one in result["findings"] if "round_files" in one["document"]))
+        forge(
+            result,
+            next(finding for finding in result["findings"] if "round_files" in finding["document"]),
+        )
         (out / "result.json").write_text(json.dumps(result))
         (out / "events.jsonl").write_text(_record_of(result, written["events.jsonl"]))
-        said = " ".join(verify_bundle(*export))
-        assert sentence in said, name
-        assert "events.jsonl records as the final one" not in said
+        problems = " ".join(verify_bundle(*export))
+        assert sentence in problems, name
+        assert "events.jsonl records as the final one" not in problems
 
 
 def _record_of(result: dict[str, Any], lines: str) -> str:
     """Return a record whose hashes follow from each other, and of which a result is the final one.
 
-    Only a head that somebody noted tells it from that of the competition.
+    Only a hash that was noted before distinguishes it from the record of the competition.
     """
     events = [Event(**json.loads(line)) for line in lines.splitlines()]
     last = max(event.sequence for event in events if event.kind == "finalized")
@@ -233,15 +236,15 @@ def test_a_round_without_files_counts_for_no_team(tmp_path: Path, missing: str) 
             if row["phase"] == ROUNDS[0]:
                 competition.disqualify(row["submission"], "sent after the outcomes")
         assert season(competition, 2) == {"strong": 1.5, "steady": 2.0}  # easy has no file
-        shown = io.StringIO()
+        printed = io.StringIO()
         last = competition.in_phase(ROUNDS[2])
         print_board(
             result := last.final_result(),
-            Console(file=shown, width=300),
+            Console(file=printed, width=300),
             last.settings.display(public=False),
             phase=last.phase,
         )
-        assert f"phase {ROUNDS[2]}: mae on 6 private rows" in shown.getvalue()
+        assert f"phase {ROUNDS[2]}: mae on 6 private rows" in printed.getvalue()
         verdicts = " ".join(finding["verdict"] for finding in result["findings"])
         assert f"2 rounds. No file was sent to {ROUNDS[0]}: it counts for no team." in verdicts
 
@@ -257,8 +260,8 @@ REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_contradictions_are_refused_by_name(name: str) -> None:
-    board, keys, said = REFUSED[name]
+    board, keys, message = REFUSED[name]
     rounds = {key: {"private_rows": key, "series": "week"} for key in ROUNDS}
-    given = {"baseline": "base", "phase": rounds, **keys}
-    with pytest.raises(UsageError, match=said):
-        Settings.of(metric="mae", board={"season": {"series": "week", **board}}, **given)
+    arguments = {"baseline": "base", "phase": rounds, **keys}
+    with pytest.raises(UsageError, match=message):
+        Settings.of(metric="mae", board={"season": {"series": "week", **board}}, **arguments)

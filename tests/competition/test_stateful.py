@@ -237,10 +237,12 @@ class CompetitionMachine(RuleBasedStateMachine):
         payloads = [
             event.payload for event in self.competition.events() if event.kind == "submission"
         ]
-        told = [(payload["submission"], payload["team"], payload["status"], payload["released"])
-                for payload in payloads]  # fmt: skip
+        recorded_answers = [
+            (payload["submission"], payload["team"], payload["status"], payload["released"])
+            for payload in payloads
+        ]
         sent = self.model.sent
-        assert told == about(
+        assert recorded_answers == about(
             [(one.number, one.team, one.status, self.model.released(one)) for one in sent]
         )
 

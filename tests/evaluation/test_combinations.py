@@ -140,8 +140,8 @@ def test_tasks_of_fixed_sizes_are_one_product_with_the_same_mean(
     counts = draw_resamples(N, 5, 0, strata=data.tasks).weights
     assert keep_sizes(metric.tasks, counts)
     expected = metric.combine(scores_of_parts(metric, data.truth, ArrayPredictions(block), counts))
-    found = score_under_weights(metric, data.truth, ArrayPredictions(block), counts)
-    np.testing.assert_allclose(found, expected, rtol=1e-11)
+    scores = score_under_weights(metric, data.truth, ArrayPredictions(block), counts)
+    np.testing.assert_allclose(scores, expected, rtol=1e-11)
 
 
 @pytest.mark.few(4)

@@ -246,8 +246,8 @@ def test_a_baseline_of_which_only_the_score_is_known_cannot_be_paired() -> None:
 @quiet
 def test_released_scores_never_get_worse(mechanism: Mechanism, scores: list[float]) -> None:
     releases = run_all(mechanism, scores)
-    shown = [release.score for release in releases]
-    assert shown == sorted(shown, reverse=True)
+    shown_scores = [release.score for release in releases]
+    assert shown_scores == sorted(shown_scores, reverse=True)
     for before, after in itertools.pairwise(releases):
         assert after.improved == (after.score < before.score)
 
@@ -286,10 +286,10 @@ def test_what_is_shown_is_conceivable(mechanism: Mechanism, scores: list[float])
 def test_thresholdout_answers_again_only_far_from_the_last_answer() -> None:
     n = {"n_rows": 10_000}
     releases = run_mechanism(Thresholdout(), [0.5, 0.501, 0.499, 0.3, 0.301], **n)
-    shown = [release.score for release in releases]
-    assert shown[0] == shown[1] == shown[2] != 0.5
-    assert shown[0] == pytest.approx(0.5, abs=0.03)
-    assert shown[3] == shown[4] == pytest.approx(0.3, abs=0.03)
+    shown_scores = [release.score for release in releases]
+    assert shown_scores[0] == shown_scores[1] == shown_scores[2] != 0.5
+    assert shown_scores[0] == pytest.approx(0.5, abs=0.03)
+    assert shown_scores[3] == shown_scores[4] == pytest.approx(0.3, abs=0.03)
     worse = run_mechanism(Thresholdout(), [0.3, 0.5], **n)
     assert worse[1].score == pytest.approx(0.5, abs=0.03)
     assert not worse[1].improved
@@ -363,17 +363,19 @@ def test_ladder_boot_decides_and_releases_as_a_bayesian_bootstrap_does() -> None
     for threshold, passes in ((0.8 * factor, True), (1.25 * factor, False)):
         mechanism = LadderBoot(bayes_factor=threshold)
         assert (mechanism.release(state, now, rng).state["submission"] == 2) == passes
-    shown = [LadderBoot().release({}, now, rng).score for _ in range(1_500)]
+    shown_scores = [LadderBoot().release({}, now, rng).score for _ in range(1_500)]
     expected = resampled[1].reshape(-1, 10).mean(axis=1)
-    assert np.mean(shown) == pytest.approx(expected.mean(), abs=0.002)
-    assert np.std(shown) == pytest.approx(expected.std(), rel=0.1)
+    assert np.mean(shown_scores) == pytest.approx(expected.mean(), abs=0.002)
+    assert np.std(shown_scores) == pytest.approx(expected.std(), rel=0.1)
 
 
 def test_ladder_boot_adds_noise_also_where_no_error_is_known() -> None:
     unknown = {"standard_error": lambda: math.nan}
     rng = np.random.default_rng(0)
-    shown = [LadderBoot().release({}, evaluation(1, 0.5, **unknown), rng).score for _ in range(99)]
-    assert np.std(shown) > 0.2
+    shown_scores = [
+        LadderBoot().release({}, evaluation(1, 0.5, **unknown), rng).score for _ in range(99)
+    ]
+    assert np.std(shown_scores) > 0.2
 
 
 # -- what an organiser is told -----------------------------------------------------------------

@@ -102,13 +102,15 @@ def test_a_metric_that_fails_shows_no_value(work: Path, caplog: pytest.LogCaptur
     arguments = ("score", "solution.csv", "files", "--metric", f"kaggle:{METRIC}")
     called = run_here(*arguments, "--resamples", 2, cwd=work)
     assert called.returncode == 0, called.stderr
-    said = "".join(
+    printed_text = "".join(
         f"{record.message}\n" for record in caplog.records if record.levelname != "DEBUG"
     )
-    assert f"big.csv: kaggle:{METRIC} failed with KeyError at {work / METRIC}, line 3" in said
-    assert "secret" not in said + called.stderr + called.stdout
+    assert (
+        f"big.csv: kaggle:{METRIC} failed with KeyError at {work / METRIC}, line 3" in printed_text
+    )
+    assert "secret" not in printed_text + called.stderr + called.stdout
     verbose = run_program(*arguments, "--resamples", 2, "--verbose", cwd=work)
-    assert said.splitlines()[0] in verbose.stderr
+    assert printed_text.splitlines()[0] in verbose.stderr
     assert "secret label" in verbose.stderr
     assert "secret" not in verbose.stdout
 

@@ -104,8 +104,8 @@ def test_a_text_for_participants_that_depends_on_labels_is_for_the_organiser(
     assert answer["status"] == "rejected"
     (fault,) = answer["faults"]
     assert fault["kind"] == "could not be scored"
-    said = [record.message for record in caplog.records if record.levelname != "DEBUG"]
-    assert "refuses a submission: " in said[0]
+    messages = [record.message for record in caplog.records if record.levelname != "DEBUG"]
+    assert "refuses a submission: " in messages[0]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_nothing_else_of_the_private_rows_is_told(
     assert answer["released"] == 0.5
     assert answer["faults"] == []
     # For the organiser, who can mend the metric before the end.
-    (said,) = (record.message for record in caplog.records if record.levelname != "DEBUG")
+    (message,) = (record.message for record in caplog.records if record.levelname != "DEBUG")
     what = "failed with KeyError at" if value < 0 else "has no finite value."
-    assert said.startswith(f"{value}-0.csv of a, on the private rows: kaggle:metric.py {what}")
-    assert "secret" not in said + called.stderr
+    assert message.startswith(f"{value}-0.csv of a, on the private rows: kaggle:metric.py {what}")
+    assert "secret" not in message + called.stderr

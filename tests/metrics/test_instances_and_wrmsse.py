@@ -20,7 +20,7 @@ from arena_metrics.wrmsse import Wrmsse
 
 def images(*of_each: list[tuple[str, str]]) -> Any:
     """Return the folded cells of images, each a list of masks with their classes."""
-    cells = [[json.dumps(column) for column in zip(*one, strict=True)] for one in of_each]
+    cells = [[json.dumps(column) for column in zip(*objects, strict=True)] for objects in of_each]
     return np.array(cells, dtype=object)
 
 
@@ -102,15 +102,15 @@ def test_objects_are_read_from_tables_and_checked(tmp_path: Path) -> None:
         workers=1,
     )
     assert [(row["team"], row["score"]) for row in result.standings] == [("good", 1.0)]
-    kinds = {one.file: one.faults[0].kind for one in result.rejected}
+    kinds = {file.file: file.faults[0].kind for file in result.rejected}
     assert kinds == {"shared.csv": "objects overlap", "broken.csv": "start without length"}
 
 
 def bound(levels: tuple[str, ...], **extra: Any) -> Wrmsse:
     n = len(extra["scale"])
-    given = {name: np.asarray(values, dtype=np.float64) for name, values in extra.items()}
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in extra.items()}
     ids = pa.array(map(str, range(n)))
-    return Wrmsse(levels=levels).for_rows(RowContext("id", ids, ("y",), ("y",), extra=given))
+    return Wrmsse(levels=levels).for_rows(RowContext("id", ids, ("y",), ("y",), extra=columns))
 
 
 def test_wrmsse_of_two_levels_is_as_by_hand() -> None:

@@ -161,8 +161,8 @@ def test_an_black_box_metric_has_the_same_error_whenever_the_pair_comes() -> Non
     black_box = standard_error(BlackBoxRmse(), truth, pair, 5)
     assert standard_error(BlackBoxRmse(), truth, pair.copy(), 5) == black_box
     assert standard_error(BlackBoxRmse(), truth, pair, 6) != black_box
-    known = standard_error(PointwiseRmse(), truth, pair, 5)
-    assert black_box == pytest.approx(known, rel=0.2)
+    expected_error = standard_error(PointwiseRmse(), truth, pair, 5)
+    assert black_box == pytest.approx(expected_error, rel=0.2)
 
 
 def test_a_row_more_right_is_exactly_one_standard_error() -> None:

@@ -37,9 +37,9 @@ def board_of(table: Any, files: Any, **settings: Any) -> Any:
 
 
 def boards(result: Any) -> Any:
-    (found,) = [finding for finding in result.findings if finding.analysis == "brackets"]
-    assert isinstance(found, Finding)
-    return found
+    (bracket_finding,) = [finding for finding in result.findings if finding.analysis == "brackets"]
+    assert isinstance(bracket_finding, Finding)
+    return bracket_finding
 
 
 @pytest.mark.few(1)

@@ -1,7 +1,7 @@
-"""What a team is told of a file that is no program, by each way on which it can send one.
+"""The message to a team about a file that is not a program, however the team submits it.
 
-Every hostile file goes every way, and the sentence on it arrives. It reaches no sandbox, nothing is
-counted, and nothing is left of it.
+Every hostile file is submitted in every way, and the team gets the sentence about it. The file
+reaches no sandbox, counts against no limit, and is not kept.
 """
 
 from __future__ import annotations

@@ -520,10 +520,10 @@ def test_the_live_events_name_what_is_served(published: Path, tmp_path: Path) ->
             board = seen.public.get(f"{API}/board")
             assert board.headers["etag"].strip('"') == sent[name]["board"]
             served[name] = {"board": board.json()["rows"], "results": seen.get(f"{API}/results")}
-    for (one, events), (other, of_other) in itertools.combinations(sent.items(), 2):
+    for (fact_name, events), (other, of_other) in itertools.combinations(sent.items(), 2):
         for kind in ("board", "results"):
-            same = served[one][kind] == served[other][kind]
-            assert (events[kind] == of_other[kind]) == same, (one, other, kind)
+            same = served[fact_name][kind] == served[other][kind]
+            assert (events[kind] == of_other[kind]) == same, (fact_name, other, kind)
 
 
 @pytest.mark.slow

@@ -105,8 +105,8 @@ def test_members_are_reminded_and_told_the_results_once(tmp_path: Path) -> None:
         web.scorer.publish(facts=replace(web.facts, result=2))
         web.scorer.state(phase="published")
         assert send_all(web) == 1  # of a second version
-        said = "Result 2 no longer holds since 2026-03-01 12:00 UTC: a team was disqualified."
-        assert said in server.messages[-1].get_content()
+        sentence = "Result 2 no longer holds since 2026-03-01 12:00 UTC: a team was disqualified."
+        assert sentence in server.messages[-1].get_content()
         retracted = {"time": mark["time"], "reason": "Wrong labels."}
         web.scorer.publish_result([], version=2, retracted=retracted)
         assert [send_all(web), send_all(web)] == [1, 0]

@@ -221,7 +221,9 @@ def asked(
         "organiser": accounts.make_token(host, "test", "admin")[0],
     }
     for number, values in enumerate(submissions):
-        rows = ["r0,x"] if values is None else [f"r{at},{value}" for at, value in enumerate(values)]
+        rows = (
+            ["r0,x"] if values is None else [f"r{row},{value}" for row, value in enumerate(values)]
+        )
         stored = Uploads(queue.uploads).put(["\n".join(["id,y", *rows, ""]).encode()])
         payload = {
             "upload": stored.name, "file": "a.csv", "bytes": stored.bytes, "sha256": stored.sha256,

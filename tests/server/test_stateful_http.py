@@ -95,8 +95,10 @@ class ServedCompetition(RuleBasedStateMachine):
         if hasattr(self, "keys"):
             while self.scorer.step():
                 pass
-            told = [event.payload.get("request") for event in self.competition.events()]
-            recorded = [one["id"] for one in told if one is not None]
+            recorded_requests = [
+                event.payload.get("request") for event in self.competition.events()
+            ]
+            recorded = [one["id"] for one in recorded_requests if one is not None]
             assert recorded == [one.request for one in self.sent]
             assert self.competition.audit() == ()
             self.close_scorer()

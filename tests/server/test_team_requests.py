@@ -29,10 +29,10 @@ def teams(web: WebSite) -> dict[str, list[str]]:
 @pytest.fixture
 def people(web: WebSite) -> dict[str, str]:
     """Return accounts: ada (captain) and bo are the Ants, cy the Bees, and eve has no team."""
-    found = {name: web.person(name, team) for name, team in
+    people_by_name = {name: web.person(name, team) for name, team in
              (("ada", "Ants"), ("bo", "Ants"), ("cy", "Bees"), ("eve", None))}  # fmt: skip
-    web.site.accounts.enter(NAME, found["eve"])
-    return found
+    web.site.accounts.enter(NAME, people_by_name["eve"])
+    return people_by_name
 
 
 def test_a_newcomer_asks_and_the_captain_answers(web: WebSite, people: dict[str, str]) -> None:
@@ -58,11 +58,14 @@ def test_a_newcomer_asks_and_the_captain_answers(web: WebSite, people: dict[str,
 
 def test_teams_are_merged_by_their_captains(web: WebSite, people: dict[str, str]) -> None:
     programs = {name: web.program(web.token(account)) for name, account in people.items()}
-    asked = programs["cy"].post(f"{API}/team/requests", json={"team": "Ants"})
-    assert (asked.status_code, asked.json()["sent"]["own_team"]) == (201, "Bees")
-    assert [one["name"] for one in programs["bo"].get(f"{API}/team/requests").json()["received"]]
+    response = programs["cy"].post(f"{API}/team/requests", json={"team": "Ants"})
+    assert (response.status_code, response.json()["sent"]["own_team"]) == (201, "Bees")
+    assert [
+        team_request["name"]
+        for team_request in programs["bo"].get(f"{API}/team/requests").json()["received"]
+    ]
     answer = {"account": people["cy"], "accept": True}
-    # A stolen token brings nobody into the team.
+    # A stolen token cannot accept a request to join the team.
     assert programs["ada"].put(f"{API}/team/requests", json=answer).status_code == 403
     ada = web.browser(people["ada"])
     assert ada.put(f"{API}/team/requests", json=answer).json() == {"sent": None, "received": []}
@@ -74,8 +77,8 @@ def test_teams_are_merged_by_their_captains(web: WebSite, people: dict[str, str]
     )
     web.scorer.judge(web.site)
     (merge,) = organiser.get(f"{API}/admin/merges").json()["rows"]
-    shown = [merge[key] for key in ("team", "into", "by", "by_organiser", "status")]
-    assert shown == ["Bees", "Ants", "ada", False, "done"]
+    merge_values = [merge[key] for key in ("team", "into", "by", "by_organiser", "status")]
+    assert merge_values == ["Bees", "Ants", "ada", False, "done"]
     assert 'id="merges"' in organiser.get(f"/{NAME}/admin/teams").text
     assert teams(web) == {"Ants": ["ada", "bo", "cy"]}
 
@@ -196,7 +199,7 @@ def test_the_captain_is_told_once_by_mail_and_no_name_is_in_it(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_captain_takes_people_in_and_approves_nobody(tmp_path: Path) -> None:
+def test_a_captain_accepts_people_and_approves_no_registration(tmp_path: Path) -> None:
     web = WebSite(tmp_path, approve=True)
     ada, guest = web.browser(web.person("ada", "Ants")), web.browser()
     guest.post(f"/{NAME}/join", data={"name": "eve", "team": "Ants", "ask": "yes"})

@@ -68,10 +68,10 @@ def is_whole(path: Path) -> bool:
         with Store.open(path, create=False) as store:
             records = store.submissions()
             assert store.verify_events() is None
-            kept = [record.submission for record in records if record.status == "accepted"]
-            assert [release.submission for release in store.releases()] == kept
-            for _, block in store.predictions(kept).blocks(9):
-                expected = [values_of(number, N_ROWS)[:, 0] for number in kept]
+            kept_numbers = [record.submission for record in records if record.status == "accepted"]
+            assert [release.submission for release in store.releases()] == kept_numbers
+            for _, block in store.predictions(kept_numbers).blocks(9):
+                expected = [values_of(number, N_ROWS)[:, 0] for number in kept_numbers]
                 np.testing.assert_array_equal(block, expected)
             store.solution()
             return len(records) == N_SUBMISSIONS

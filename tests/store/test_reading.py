@@ -62,8 +62,8 @@ def test_scattered_submissions_are_sorted(tmp_path: Path, monkeypatch: pytest.Mo
         store.put_solution(solution_of(100))
         store.add_submissions(
             [
-                Incoming(f"t{at}", "f", f"{at}", value[:, np.newaxis])
-                for at, value in enumerate(values)
+                Incoming(f"t{row}", "f", f"{row}", value[:, np.newaxis])
+                for row, value in enumerate(values)
             ]
         )
         (_, block), *_ = store.predictions([1, 3, 5, 9]).blocks(9)
@@ -80,8 +80,8 @@ def test_rows_that_come_in_another_order_are_sorted(
         store.put_solution(solution_of(100))
         store.add_submissions(
             [
-                Incoming(f"t{at}", "f", f"{at}", value[:, np.newaxis])
-                for at, value in enumerate(values)
+                Incoming(f"t{row}", "f", f"{row}", value[:, np.newaxis])
+                for row, value in enumerate(values)
             ]
         )
         (_, block), *_ = store.predictions([1, 2, 3]).blocks(9)
@@ -105,8 +105,8 @@ def test_an_audit_reads_every_prediction_once_and_compares_them_as_well(
     with Store.open(tmp_path / "a.duckdb") as store:
         store.put_solution(solution_of(100))
         incoming = [
-            Incoming(f"t{at}", "f", f"{at}", value[:, np.newaxis])
-            for at, value in enumerate(values)
+            Incoming(f"t{row}", "f", f"{row}", value[:, np.newaxis])
+            for row, value in enumerate(values)
         ]
         with store.transaction() as transaction:
             transaction.add_submissions(incoming)
@@ -170,8 +170,8 @@ def test_equal_predictions_are_known_from_the_record(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.duckdb") as store:
         store.put_solution(solution_of(30))
         incoming = [
-            Incoming(f"t{at}", "f", f"{at}", value[:, np.newaxis])
-            for at, value in enumerate(values)
+            Incoming(f"t{row}", "f", f"{row}", value[:, np.newaxis])
+            for row, value in enumerate(values)
         ]
         for part in (incoming[:3], incoming[3:6]):
             with store.transaction() as transaction:

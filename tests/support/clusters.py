@@ -43,11 +43,11 @@ class InProcess:
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         n_shared = len(self.shared[-1])
-        given = [pickle.loads(argument) for argument in arguments[:n_shared]]  # noqa: S301 - our own
-        given += pickle.loads(pickle.dumps(arguments[n_shared:]))  # noqa: S301
+        shared_arguments = [pickle.loads(argument) for argument in arguments[:n_shared]]  # noqa: S301 - our own
+        shared_arguments += pickle.loads(pickle.dumps(arguments[n_shared:]))  # noqa: S301
         self._under_way += 1
         self.most_under_way = max(self.most_under_way, self._under_way)
-        return function, given
+        return function, shared_arguments
 
     def _result(self, handle: Any) -> Any:
         self.calls += 1

@@ -78,12 +78,16 @@ def _lost_by(store: Store) -> str | None:
     """Return what is wrong with a database that says that it holds everything."""
     if problems := store.audit():
         return problems[0]
-    kept = [
+    kept_flips = [
         submission.submission
         for submission in store.submissions()
         if submission.status == "accepted"
     ]
-    return None if kept == list(range(1, N_SUBMISSIONS + 1)) else f"kept {kept} without a word"
+    return (
+        None
+        if kept_flips == list(range(1, N_SUBMISSIONS + 1))
+        else f"kept {kept_flips} without a word"
+    )
 
 
 def open_or_repair(
@@ -128,14 +132,14 @@ def _repair(folder: Path, before: dict[str, bytes]) -> str:
     with Store.open(path) as store:
         if problems := store.audit():
             return problems[0]
-        kept = [
+        kept_flips = [
             submission.submission
             for submission in store.submissions()
             if submission.status == "accepted"
         ]
         lost = [entry.submission for entry in report.lost]
-        if sorted(kept + lost) != list(range(1, N_SUBMISSIONS + 1)):
-            return f"kept {kept}, lost {lost}"
+        if sorted(kept_flips + lost) != list(range(1, N_SUBMISSIONS + 1)):
+            return f"kept {kept_flips}, lost {lost}"
         n_rows = store.solution().n_rows
         submit(store, 9, values_of(9, n_rows))
     with Store.open(path) as store:

@@ -114,17 +114,17 @@ def machines(race: Path, port: int, *names: str, sandbox: str = "bwrap") -> Iter
     with contextlib.ExitStack() as stack:
         door = race.parent / f"door-{names[0]}"
         stack.enter_context(_relay((), str(door), str(port)))
-        made = []
+        started_machines = []
         for name in names:
             network = stack.enter_context(_relay(("unshare", "--net"), str(port), str(door)))
             folder = race.parent / f"machine-{name}"
             machine = Machine(name, folder, race, port, network, sandbox)
             stack.callback(machine.kill)
-            made.append(machine)
-        yield made
-        for machine in made:
+            started_machines.append(machine)
+        yield started_machines
+        for machine in started_machines:
             machine.runner.terminate()
-        for machine in made:
+        for machine in started_machines:
             assert machine.runner.wait(60) == 0
 
 

@@ -174,7 +174,7 @@ def take(browser: Any, folder: Path, root: Path) -> None:
 def opened(
     browser: Any, web: WebSite, port: int, *, reader: str, width: int, scheme: str = "light"
 ) -> Iterator[Any]:
-    """Open a window of a width in which a reader is signed in; ``guest``: nobody is."""
+    """Open a window of this width, signed in as a reader; as ``guest``: not signed in."""
     context = new_context(browser, viewport={"width": width, "height": 760}, color_scheme=scheme)
     if reader != "guest":
         web.sign_in(context, _account(web, reader), f"http://127.0.0.1:{port}")

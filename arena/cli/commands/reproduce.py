@@ -90,16 +90,16 @@ def reproduce(
     )
     plugin = manager.papers.plugin_of(paper)
     with ProgressDisplay() as progress, attributed(plugin, f"reproducing {paper}"):
-        found = checked(chosen.reproduce(paper_options, progress), Reproduction)
+        reproduction = checked(chosen.reproduce(paper_options, progress), Reproduction)
     if charts is not None:
         charts.mkdir(parents=True, exist_ok=True)
-        for chart in found.charts:
+        for chart in reproduction.charts:
             _draw(chart, charts)
     if as_json:
         document = {"schema": "arena/reproduce/1", "paper": paper, "title": chosen.title}
-        print_document({**document, "seed": seed, "quick": quick, **found.to_dict()})
+        print_document({**document, "seed": seed, "quick": quick, **reproduction.to_dict()})
     else:
-        _print(chosen.title, found, charts)
+        _print(chosen.title, reproduction, charts)
 
 
 def _print(title: str, found: Reproduction, charts: Path | None) -> None:

@@ -139,8 +139,8 @@ def _print_submitted(competition: Competition, answer: Submitted, *, as_json: bo
     if as_json:
         print_document({"schema": "arena/submit/1", **answer.to_dict()})
     else:
-        for one in (answer, *answer.rounds):
-            print_answer(one, Lines(), competition.settings.display(public=True))
+        for stored_answer in (answer, *answer.rounds):
+            print_answer(stored_answer, Lines(), competition.settings.display(public=True))
 
 
 def _token(path: Path) -> str:

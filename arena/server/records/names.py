@@ -20,10 +20,10 @@ def team_key(name: str) -> str:
     >>> team_key("The  Ants") == team_key("the ants")
     True
     """
-    shown = unicodedata.normalize("NFKC", name)
+    normal_name = unicodedata.normalize("NFKC", name)
     visible = (
         mark
-        for mark in shown
+        for mark in normal_name
         if unicodedata.category(mark) not in {"Cf", "Mn"} and mark not in _BLANK
     )
     return "".join("".join(visible).casefold().split())

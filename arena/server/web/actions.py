@@ -347,8 +347,8 @@ def _all_names(call: Call, team: Team) -> set[str]:
 
 def has_sent(call: Call, team: Team) -> bool:
     """Return whether a team has sent anything: counted files, or requests that wait."""
-    used = call.competition.published.team(record_name(call, team)).used_total
-    return bool(used or _unjudged(call, team))
+    n_used = call.competition.published.team(record_name(call, team)).used_total
+    return bool(n_used or _unjudged(call, team))
 
 
 def _unjudged(call: Call, team: Team) -> list[Request]:

@@ -365,12 +365,12 @@ async def _leave_team(call: Call, sent: models.OldMember) -> models.Message:
 
 def _request_state(call: Call, request: TeamRequest) -> models.TeamRequestState:
     accounts = call.site.accounts
-    own = None if request.own_team is None else accounts.team(request.own_team).name
+    own_team = None if request.own_team is None else accounts.team(request.own_team).name
     return shown(
         models.TeamRequestState,
         request,
         team=accounts.team(request.team).name,
-        own_team=own,
+        own_team=own_team,
         asked=request.asked.isoformat(),
     )
 

@@ -174,8 +174,8 @@ def request_mails(
         captain,
         key=f"asks {facts.name} {asker} {team} {captain}",
         subject=f"A request to your team in {_title(facts)}",
-        text="Somebody asks to join your team, or to merge a team with it. Accept or decline it "
-        f"on this page:\n\n{site.settings.url}/{facts.name}/team\n",
+        text="A person asks to join your team, or a team asks to merge with it. Accept or decline "
+        f"the request on this page:\n\n{site.settings.url}/{facts.name}/team\n",
     )
 
 

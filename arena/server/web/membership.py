@@ -208,8 +208,8 @@ def leave(call: Call, member: str) -> None:
     Raises
     ------
     Problem
-        403 if somebody else is to be removed by one who is not the captain; 409 after the end, and
-        while the team is merged.
+        403 if a member who is not the captain removes another one; 409 after the end, and while
+        the team is being merged.
     """
     account, accounts = call.account, call.site.accounts
     call.limit("leave", account.account, 5)
@@ -276,8 +276,8 @@ def _mail_captain(call: Call, account: str) -> None:
     """
     accounts, facts = call.site.accounts, call.competition.facts
     for request in accounts.team_requests(call.competition.name, account=account):
-        asked = captain(call, accounts.team(request.team)) or ""
-        call.site.mails.add(request_mails(call.site, facts, account, request.team, asked))
+        asked_captain = captain(call, accounts.team(request.team)) or ""
+        call.site.mails.add(request_mails(call.site, facts, account, request.team, asked_captain))
 
 
 def requests_to(call: Call, team: Team) -> list[TeamRequest]:
@@ -378,16 +378,16 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
     team_facts = [competition.published.team(actions.record_name(call, side)) for side in both]
     if any(facts.disqualified for facts in team_facts):
         raise Problem(409, _("A disqualified team cannot be merged."))
-    used = sum(facts.used_total for facts in team_facts)
-    used += sum(actions.left(call, side).waiting for side in both)
+    n_files = sum(facts.used_total for facts in team_facts)
+    n_files += sum(actions.left(call, side).waiting for side in both)
     allowed = _allowed_until_now(call, min(own.created, team.created))
-    if allowed is not None and used > allowed + sum(facts.extra for facts in team_facts):
+    if allowed is not None and n_files > allowed + sum(facts.extra for facts in team_facts):
         raise Problem(
             409,
             _(
                 "Together the teams have sent {n} files. One team could have sent {most} since the "
                 "older of them was created, so they cannot be merged yet."
-            ).format(n=used, most=allowed),
+            ).format(n=n_files, most=allowed),
         )
 
 

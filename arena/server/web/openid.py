@@ -251,8 +251,8 @@ class Provider:
 def _claim(error: JoseError) -> str:
     """Return which claim is wrong, if it is one of those that are checked: never its value."""
     claims = ("iss", "sub", "aud", "exp", "iat", "nbf", "nonce", "azp", "at_hash")
-    found = next((claim for claim in claims if f"'{claim}'" in str(error.description)), "")
-    return found and f" {found}"
+    refused_claim = next((claim for claim in claims if f"'{claim}'" in str(error.description)), "")
+    return refused_claim and f" {refused_claim}"
 
 
 def _usable(url: Any, scheme: str) -> bool:

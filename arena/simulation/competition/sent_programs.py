@@ -1,7 +1,7 @@
 """Simulated teams that send programs: what they send, and what the programs run on.
 
-A program has the predictions of its team with it, and writes those of the rows in ``/input``. So it
-passes through everything that the program of a real team passes through, whatever its team does.
+A program has the predictions of its team with it, and writes those of the rows in ``/input``. It
+takes every step that the program of a real team takes, for every kind of simulated team.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class ModelsFolder:
             raise InputError(f"{path} cannot be used for models: {error.strerror}.") from error
         except ValueError as error:
             raise InputError(f"{file} is damaged; use another folder for the models.") from error
-        other = [said for key, said in _MEANINGS.items() if document.get(key) != about[key]]
+        other = [meaning for key, meaning in _MEANINGS.items() if document.get(key) != about[key]]
         if other:
             raise InputError(
                 f"{path} holds models of {' and '.join(other)}. Use the options it was made "

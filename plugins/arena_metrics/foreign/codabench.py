@@ -381,18 +381,21 @@ def _form_of_files(
     The form is None for JSON.
     """
     files = _files(reference)
-    own = [file for file in files if options["reference"] in ("", file.name)]
-    if len(own) != 1:
+    reference_files = [file for file in files if options["reference"] in ("", file.name)]
+    if len(reference_files) != 1:
         names = ", ".join(file.name for file in files)
         raise UsageError(
             f"Name the file of the reference data that holds the rows (reference=…): {names}."
         )
     shutil.copytree(reference, places[0], dirs_exist_ok=True)
-    targets = places[0] / own[0].relative_to(reference), places[1] / (sent_name or own[0].name)
+    targets = (
+        places[0] / reference_files[0].relative_to(reference),
+        places[1] / (sent_name or reference_files[0].name),
+    )
     for path in targets:
         path.parent.mkdir(parents=True, exist_ok=True)
     if options["format"] == _AUTOMATIC:
-        return targets, _form_of(own[0], frames.solution)
+        return targets, _form_of(reference_files[0], frames.solution)
     if options["format"] == "json":
         return targets, None
     return targets, ("\t" if options["format"] == "tsv" else ",", True, True)

@@ -21,7 +21,7 @@ CASE_STATISTICS, COMBINE = "case_statistics", "combine"
 
 
 class CountedMetric(ForeignMetric):
-    """A foreign metric that counts the cases of a submission once, whatever is resampled."""
+    """A foreign metric that counts the cases of a submission once for all resamples."""
 
     def prepare(
         self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]
@@ -96,9 +96,9 @@ def _combined(request: Request, sums: FloatArray) -> FloatArray:
         If it does not return one score for each sum.
     """
     source = replace(request.source, function=COMBINE)
-    found = returned(request, source, lambda combine: combine(sums))
+    combined_scores = returned(request, source, lambda combine: combine(sums))
     try:
-        scores = np.asarray(found, dtype=np.float64)
+        scores = np.asarray(combined_scores, dtype=np.float64)
     except (TypeError, ValueError):
         scores = np.empty(0)
     if scores.shape != sums.shape[:-1]:

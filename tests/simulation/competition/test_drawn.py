@@ -87,7 +87,8 @@ def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, mana
     rng = np.random.default_rng(3)
     scores = np.sort(1 - rng.exponential(0.1, 80))[::-1]
     lines = [
-        f"t{at},{at + 1},{score},{at + 1},{score},{1 + at % 9}" for at, score in enumerate(scores)
+        f"t{rank},{rank + 1},{score},{rank + 1},{score},{1 + rank % 9}"
+        for rank, score in enumerate(scores)
     ]
     header = "team,private_rank,private_score,public_rank,public_score,entries"
     (tmp_path / "past.csv").write_text("\n".join([header, *lines]))

@@ -147,16 +147,16 @@ def test_attack_from_the_baseline_flips_so_many_rows_of_it(manager):
 
 
 def test_every_competitor_of_ours_says_how_it_plays():
-    told = {
+    conducts = {
         competitor.name: competitor.conduct
         for competitor in all_competitors()
         if isinstance(competitor, DeclaresConduct)
     }
-    assert told["copycat"] == "copies"
-    honest = {name for name, conduct in told.items() if conduct == "honest"}
+    assert conducts["copycat"] == "copies"
+    honest = {name for name, conduct in conducts.items() if conduct == "honest"}
     families = {"linear", "neighbours", "forest", "network"}
     assert honest == {"lightgbm-climber", "lightgbm-seeds", "program", *families}
-    assert {competitor.name for competitor in all_competitors()} - set(told) == {
+    assert {competitor.name for competitor in all_competitors()} - set(conducts) == {
         "lightgbm",
         "random-search",
     }

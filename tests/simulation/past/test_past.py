@@ -129,7 +129,7 @@ def test_ranges_of_simulated_boards_hold_the_statistics_of_real_ones():
     likeness = compare_with_past(boards, simulated=12, rows=3_000, manager=few_plugins())
     for row in likeness.summary():
         assert row["held"] >= row["boards"] - 3, row
-    held = [one.held for one in likeness.compared]
+    held = [statistic.held for statistic in likeness.compared]
     assert np.mean(held) > 0.85
 
 

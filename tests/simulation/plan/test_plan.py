@@ -247,7 +247,9 @@ def test_what_chance_alone_explains_has_no_best():
     assert plan.rows[0].best_wins is None
     assert plan.best_wins_rows[0].test_rows is None
     assert {share.normal for target in plan.targets for share in target.shares} == {None}
-    assert {one.test_rows for target in plan.targets for one in target.needed} == {None}
+    assert {needed_rows.test_rows for target in plan.targets for needed_rows in target.needed} == {
+        None
+    }
     assert [row.test_rows for row in plan.rows] == [25, 50, 100, 200, 400, 800, 1_600]
 
 
@@ -319,7 +321,7 @@ def test_each_figure_is_that_of_boards_of_the_same_draws():
     assert row.power == pytest.approx(power[0], abs=2e-3)
     assert row.power_corrected == pytest.approx(power[1], abs=2e-3)
     assert row.intervals["power"][0] < row.power < row.intervals["power"][1]
-    assert [one.probability for one in plan.power_rows] == [0.5, 0.8, 0.9, 0.95]
+    assert [needed_rows.probability for needed_rows in plan.power_rows] == [0.5, 0.8, 0.9, 0.95]
     # A crowd below a leader: the winner is shown, and its width is not that of the others.
     scores = np.array([0.9, 0.11, 0.1, 0.1])
     errors = 0.02 * rng.standard_normal((4, 300))
@@ -361,9 +363,9 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
     for row, share in zip(plan.rows, second.shares, strict=True):
         assert share.normal == pytest.approx(row.best_wins, abs=0.01)
         assert share.nonparametric == pytest.approx(row.best_wins_nonparametric, abs=0.01)
-    for one, first in zip(second.needed, plan.best_wins_rows, strict=True):
-        assert one.test_rows == pytest.approx(first.test_rows, abs=5)
-        assert one.nonparametric == pytest.approx(first.nonparametric, abs=5)
+    for needed_rows, first in zip(second.needed, plan.best_wins_rows, strict=True):
+        assert needed_rows.test_rows == pytest.approx(first.test_rows, abs=5)
+        assert needed_rows.nonparametric == pytest.approx(first.nonparametric, abs=5)
     # Each draw of the true scores has its own lead, judged on sixteen boards.
     leads = 0.15 + 2.24 * np.sqrt(2) * 0.02 * np.array([-1, 1])
     least, most = norm.sf((2.4 * deviations[0] - leads) / deviations[0])
@@ -372,10 +374,10 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
     assert most <= high <= most + 0.25
     assert few.intervals["winner_width"] == pytest.approx((1 - high, 1 - low), abs=0.05)
     assert few.intervals["interval_width"] == pytest.approx((2 / 3 - high * 2 / 3, 2 / 3), abs=0.1)
-    for one in plan.best_wins_rows:
-        needed = 1_600 * (norm.ppf(one.probability) * deviations[0] / 4 / lead) ** 2
-        assert one.high == pytest.approx(max(needed, one.low), rel=0.3, abs=5)
-        assert one.low <= one.test_rows <= one.high
+    for needed_rows in plan.best_wins_rows:
+        needed = 1_600 * (norm.ppf(needed_rows.probability) * deviations[0] / 4 / lead) ** 2
+        assert needed_rows.high == pytest.approx(max(needed, needed_rows.low), rel=0.3, abs=5)
+        assert needed_rows.low <= needed_rows.test_rows <= needed_rows.high
 
 
 def test_submissions_that_always_differ_by_the_same_leave_nothing_to_chance():
@@ -562,9 +564,11 @@ def pilots_that_hold(kind, pilots, m=10, n=1_000):
             for name, (value, error) in truth.items():
                 low, high = row.intervals[name]
                 held.setdefault(name, []).append(low - error <= value <= high + error)
-        for one in plan.best_wins_rows:
-            value, most = np.quantile(until, one.probability), one.high or np.inf
-            held.setdefault("rows", []).append(one.low <= 1.05 * value + 5 and value <= 1.05 * most)
+        for needed_rows in plan.best_wins_rows:
+            value, most = np.quantile(until, needed_rows.probability), needed_rows.high or np.inf
+            held.setdefault("rows", []).append(
+                needed_rows.low <= 1.05 * value + 5 and value <= 1.05 * most
+            )
     return {name: np.mean(own) for name, own in held.items()}
 
 
@@ -814,16 +818,16 @@ def test_a_target_is_planned_like_the_first_place(whole):
         assert share.high == pytest.approx(max(*most, *points))
     at_worst = np.sort(rows_until(worst[:, None], fresh, 100, target))
     assert [one.probability for one in target_plan.needed] == [0.5, 0.8, 0.9, 0.95]
-    for one in target_plan.needed:
-        place = int(np.ceil(one.probability * 430 - 1e-9)) - 1
-        assert one.nonparametric == np.ceil(np.sort(until[0])[place])
-        assert one.test_rows == np.ceil(np.sort(until[1])[place])
-        own_place = int(np.ceil(one.probability * 400 - 1e-9)) - 1
+    for needed_rows in target_plan.needed:
+        place = int(np.ceil(needed_rows.probability * 430 - 1e-9)) - 1
+        assert needed_rows.nonparametric == np.ceil(np.sort(until[0])[place])
+        assert needed_rows.test_rows == np.ceil(np.sort(until[1])[place])
+        own_place = int(np.ceil(needed_rows.probability * 400 - 1e-9)) - 1
         smallest = [np.sort([own[own_place] for own in prior])[:3] for prior in spread]
         low = min(own[1] for own in smallest)
-        assert one.low == np.ceil(low)
+        assert needed_rows.low == np.ceil(low)
         assert whole or np.ceil(low) > min(np.ceil(own[0]) for own in smallest)
-        assert one.high == max(np.ceil(at_worst[place]), one.low)
+        assert needed_rows.high == max(np.ceil(at_worst[place]), needed_rows.low)
     alone = _target_plan(target, given, by_prior[:1], worst, grid, np.random.default_rng(5))
     assert {one.normal for one in alone.shares} == {one.test_rows for one in alone.needed} == {None}
     tied = _target_plan(target, given, by_prior, worst * 0, grid, rng)

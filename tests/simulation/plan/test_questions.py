@@ -39,9 +39,11 @@ def table(n: int, answers: int, seed: int = 0, lead: float = 0.1) -> CaseMatrix:
 
 def test_the_questions_are_millers_for_every_number_of_answers() -> None:
     question_plan = plan_questions(table(20_000, 2), "value", 0.1)
-    for one in question_plan.needed:
-        variance = OMEGA**2 + 2 * SIGMA**2 / one.answers
-        assert one.cases == pytest.approx((1.959964 + 0.841621) ** 2 * variance / 0.01, rel=0.06)
+    for needed_cases in question_plan.needed:
+        variance = OMEGA**2 + 2 * SIGMA**2 / needed_cases.answers
+        assert needed_cases.cases == pytest.approx(
+            (1.959964 + 0.841621) ** 2 * variance / 0.01, rel=0.06
+        )
     assert question_plan.unpaired > 10 * question_plan.needed[-1].cases
     assert question_plan.detectable == pytest.approx(
         2.801585 * np.sqrt((OMEGA**2 + SIGMA**2) / 20_000), rel=0.03

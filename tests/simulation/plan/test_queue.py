@@ -27,14 +27,14 @@ def erlang(load: float, machines: int) -> float:
 def test_the_waits_are_those_of_queues_with_formulas(machines: int, busy: float) -> None:
     minutes, load = 10.0, busy * machines
     programs = load * DAY / minutes
-    found = [
+    means = [
         plan_queue(programs, minutes=minutes, machines=[machines], seed=seed).waits[0]
         for seed in range(12)
     ]
     mean = erlang(load, machines) * minutes / (machines - load)
-    assert found[0].busy == pytest.approx(busy)
-    assert sum(waits.mean_high or 0 for waits in found) / 12 == pytest.approx(mean, rel=0.06)
-    equal = sum(waits.mean_low or 0 for waits in found) / 12
+    assert means[0].busy == pytest.approx(busy)
+    assert sum(waits.mean_high or 0 for waits in means) / 12 == pytest.approx(mean, rel=0.06)
+    equal = sum(waits.mean_low or 0 for waits in means) / 12
     if machines == 1:  # Pollaczek and Khinchine
         assert equal == pytest.approx(mean / 2, rel=0.06)
     assert 0.45 < equal / mean < 0.65  # Cosmetatos: a little more than half

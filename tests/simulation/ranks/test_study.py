@@ -141,9 +141,12 @@ def test_simulation_as_a_whole(world, manager, folder):
     simulation = compare_ranks(world, metric, *judges, folder, settings)
     again = compare_ranks(world, metric, *judges, folder, settings, workers=2)
     assert simulation.to_dict() == again.to_dict()
-    by_grid = {(one.test_rows, one.competitors): one.frequency for one in simulation.win_frequency}
+    by_grid = {
+        (frequency.test_rows, frequency.competitors): frequency.frequency
+        for frequency in simulation.win_frequency
+    }
     assert by_grid[800, 12] >= by_grid[200, 12]
-    intervals = [one for one in simulation.coverage if one.kind == "intervals"]
+    intervals = [coverage for coverage in simulation.coverage if coverage.kind == "intervals"]
     spreads = [one for one in simulation.coverage if one.kind == "spread"]
     assert min(interval.each for interval in intervals) > 0.95
     assert spreads[1].all_ranks < intervals[1].all_ranks
