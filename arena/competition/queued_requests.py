@@ -155,8 +155,7 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
         else:
             refused = payload.get("refused")
             status = "done" if refused is None else "refused"
-            done = payload.get("answer") or _done(request["kind"], payload)
-            message = str(done if refused is None else refused)
+            message = str(refused) if refused is not None else _done(request["kind"], payload)
             answer = RequestAnswer(**common, status=status, message=message)
         answers[request["id"]] = answer
     return answers
@@ -362,57 +361,12 @@ def _receive_program(state: CompetitionState, request: QueuedRequest) -> None:
 
 # -- decisions -------------------------------------------------------------------------------------
 
-_DONE: Mapping[str, tuple[str, str]] = {
-    "select": ("", "The selection is recorded."),
-    "withdraw": ("Submission {submission} is withdrawn.", "The submission is withdrawn."),
-    "disqualify": ("The {whom} is disqualified: {reason}", "The disqualification is recorded."),
-    "undo": (
-        "The disqualification of the {whom} is undone: {reason}",
-        "The disqualification is undone.",
-    ),
-    "rename": ("The team {team} is called {to} now.", "The new name is recorded."),
-    "merge": ("The team {team} joined the team {to}.", "The teams are merged."),
-    "finalize": (
-        "",
-        "The private leaderboard is computed. Look at it with arena leaderboard --private, then "
-        "publish it.",
-    ),
-    "publish": (
-        "The private leaderboard is published, as result {version}.",
-        "The private leaderboard is published.",
-    ),
-    "verification": ("Submission {submission} is {state}.", "The verification is recorded."),
-    "retract": ("Result {version} is retracted: {reason}", "The result is retracted."),
-    "pause": ("The competition is paused: {reason}", "The competition is paused."),
-    "resume": ("", "Files are received again."),
-    "exempt": ("The team {team} is exempted: {reason}", "The exemption is recorded."),
-    "bracket": ("The brackets of the team {team} are recorded.", "The brackets are recorded."),
-    "rescore": (
-        "",
-        "All submissions are rescored. Finalize again if the private board is computed.",
-    ),
-}
-"""Kind of a request -> the result in a sentence with fields of its event, and without them."""
-
 
 def _done(kind: str, payload: Mapping[str, Any]) -> str:
-    """Return the result of a request, from the event that records it."""
-    if kind not in _DONE:
-        return ""
-    detailed, plain = _DONE[kind]
-    whom = "submission {submission}" if payload.get("submission") is not None else "team {team}"
-    try:
-        text = detailed.replace("{whom}", whom).format_map(payload)
-    except KeyError:
-        text = ""
-    changed = f" {consequences_text(payload, past=True)}" if kind in _TELLS_CONSEQUENCES else ""
-    return (text or plain) + (changed if "rebuilds" in payload else "")
-
-
-_OF_A_PHASE = {"finalize", "publish", "retract"}
-"""The requests of the organiser that concern the boards of a phase."""
-_TELLS_CONSEQUENCES = {"disqualify", "undo", "merge", "rescore"}
-"""The requests of the organiser whose answer says what was released again and marked."""
+    """Return the result of a request in a sentence, from the event that records it."""
+    if answer := payload.get("answer"):
+        return str(answer)
+    return _DECISIONS[kind].sentence(payload) if kind in _DECISIONS else ""
 
 
 def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
@@ -421,11 +375,12 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     refused: str | None = None
     try:
         board = state
-        if request.kind in _OF_A_PHASE:
+        decision = _DECISIONS[request.kind]
+        if decision.of_phase:
             board = state.in_phase(request.payload.get("phase"))
             for_request = _for(board, request)
         _check_deadline(board, request)
-        _ACTIONS[request.kind](for_request, request)
+        decision.carry_out(for_request, request)
     except StoreError:
         raise
     except ArenaError as error:
@@ -636,26 +591,96 @@ def _withdraw(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.withdraw(state, team_name(request.team), request.payload["submission"])
 
 
-_ACTIONS: Mapping[str, Callable[[CompetitionState, QueuedRequest], None]] = {
-    "select": _select,
-    "disqualify": _disqualify,
-    "undo": _undo,
-    "rename": _rename,
-    "merge": _merge,
-    "rescore": _rescore,
-    "finalize": _finalize,
-    "publish": _publish,
-    "retract": _retract,
-    "withdraw": _withdraw,
-    "pause": _pause,
-    "resume": _resume,
-    "exempt": _exempt,
-    "bracket": _bracket,
-    "program": _receive_program,
-    "verification": _verification,
-    "configure": _configure,
-}
-"""Kind of a request -> what carries it out.
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """A kind of request that is not a submission."""
 
-Each but ``finalize`` records one event.
-"""
+    carry_out: Callable[[CompetitionState, QueuedRequest], None]
+    """Records one event, from which the answer is read; ``finalize`` needs another for it."""
+    done: str = ""
+    """The result in a sentence; empty: its event says it."""
+    detailed: str = ""
+    """The same with fields of its event, used if the event has them."""
+    of_phase: bool = False
+    """Whether it concerns the boards of a phase."""
+    tells_consequences: bool = False
+    """Whether the answer says what was released again and marked."""
+
+    def sentence(self, payload: Mapping[str, Any]) -> str:
+        """Return the result in a sentence, from the event that records it."""
+        whom = "submission {submission}" if payload.get("submission") is not None else "team {team}"
+        try:
+            text = self.detailed.replace("{whom}", whom).format_map(payload)
+        except KeyError:
+            text = ""
+        if self.tells_consequences and "rebuilds" in payload:
+            return f"{text or self.done} {consequences_text(payload, past=True)}"
+        return text or self.done
+
+
+_DECISIONS: Mapping[str, _Decision] = {
+    "select": _Decision(_select, "The selection is recorded."),
+    "withdraw": _Decision(
+        _withdraw, "The submission is withdrawn.", "Submission {submission} is withdrawn."
+    ),
+    "disqualify": _Decision(
+        _disqualify,
+        "The disqualification is recorded.",
+        "The {whom} is disqualified: {reason}",
+        tells_consequences=True,
+    ),
+    "undo": _Decision(
+        _undo,
+        "The disqualification is undone.",
+        "The disqualification of the {whom} is undone: {reason}",
+        tells_consequences=True,
+    ),
+    "rename": _Decision(
+        _rename, "The new name is recorded.", "The team {team} is called {to} now."
+    ),
+    "merge": _Decision(
+        _merge,
+        "The teams are merged.",
+        "The team {team} joined the team {to}.",
+        tells_consequences=True,
+    ),
+    "rescore": _Decision(
+        _rescore,
+        "All submissions are rescored. Finalize again if the private board is computed.",
+        tells_consequences=True,
+    ),
+    "finalize": _Decision(
+        _finalize,
+        "The private leaderboard is computed. Look at it with arena leaderboard --private, then "
+        "publish it.",
+        of_phase=True,
+    ),
+    "publish": _Decision(
+        _publish,
+        "The private leaderboard is published.",
+        "The private leaderboard is published, as result {version}.",
+        of_phase=True,
+    ),
+    "retract": _Decision(
+        _retract,
+        "The result is retracted.",
+        "Result {version} is retracted: {reason}",
+        of_phase=True,
+    ),
+    "verification": _Decision(
+        _verification, "The verification is recorded.", "Submission {submission} is {state}."
+    ),
+    "pause": _Decision(_pause, "The competition is paused.", "The competition is paused: {reason}"),
+    "resume": _Decision(_resume, "Files are received again."),
+    "exempt": _Decision(
+        _exempt, "The exemption is recorded.", "The team {team} is exempted: {reason}"
+    ),
+    "bracket": _Decision(
+        _bracket,
+        "The brackets are recorded.",
+        "The brackets of the team {team} are recorded.",
+    ),
+    "program": _Decision(_receive_program),
+    "configure": _Decision(_configure),
+}
+"""By the kind of the request."""
