@@ -82,7 +82,7 @@ class Client:
         if not token.strip() or not token.strip().isprintable() or not token.isascii():
             raise UsageError("The token is empty or contains characters that no token has.")
         self._parts = parts
-        prefix = "".join(f"/{one}" for one in path[:-1])
+        prefix = "".join(f"/{folder}" for folder in path[:-1])
         self._base = f"{prefix}/api/v1/{quote(path[-1])}"
         self._authorization = {"Authorization": f"Bearer {token.strip()}"}
         self._timeout, self._attempts = timeout, attempts

@@ -639,7 +639,7 @@ class Settings(ConfigSection):
         try:
             return cls.model_validate(document)
         except ValidationError as error:
-            raise UsageError(" ".join(_problem(one) for one in error.errors())) from error
+            raise UsageError(" ".join(_problem(problem) for problem in error.errors())) from error
 
     @model_validator(mode="after")
     def _with_a_freeze_in_time(self) -> Self:

@@ -92,7 +92,7 @@ def score_chart(
     ['a', 'b', 'c']
     """
     values, low, high = (
-        np.asarray(one, dtype=np.float64)[:most] for one in (scores, interval[0], interval[1])
+        np.asarray(values, dtype=np.float64)[:most] for values in (scores, interval[0], interval[1])
     )
     behind = np.abs(values - values[0])
     near = np.flatnonzero(behind <= _FAR_BEHIND * np.median(behind))

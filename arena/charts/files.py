@@ -22,8 +22,8 @@ def file_padding(specification: Mapping[str, Any]) -> dict[str, int]:
     >>> file_padding({"padding": {"left": 5, "right": 32}})
     {'left': 35, 'top': 5, 'right': 32, 'bottom': 5}
     """
-    own = specification.get("padding")
-    asked = own if isinstance(own, Mapping) else {}
+    padding = specification.get("padding")
+    asked = padding if isinstance(padding, Mapping) else {}
     return {side: max(width, asked.get(side, 0)) for side, width in _PADDING.items()}
 
 

@@ -96,9 +96,11 @@ def ranges_chart(
     {'team': 'b', 'what': 'range', 'from': 1.0, 'to': 2.0}
     """
     labels = axis_labels(teams[:most])
-    columns = [(one.low, one.high) if isinstance(one, Bars) else (one.value,) for one in series]
+    columns = [
+        (marks.low, marks.high) if isinstance(marks, Bars) else (marks.value,) for marks in series
+    ]
     values = np.concatenate(
-        [np.asarray(own, dtype=np.float64)[:most] for column in columns for own in column]
+        [np.asarray(values, dtype=np.float64)[:most] for column in columns for values in column]
     )
     if whole:
         last = int(np.nanmax(values, initial=1))
@@ -106,7 +108,7 @@ def ranges_chart(
     else:
         ends = score_axis([*values.tolist(), *(lines or {}).values()], display)
     x = {"type": "quantitative", "title": axis, **ends}
-    colors = {**{one.label: one.color for one in series}, **dict.fromkeys(lines or {}, MUTED)}
+    colors = {**{marks.label: marks.color for marks in series}, **dict.fromkeys(lines or {}, MUTED)}
     color = {
         "field": "what",
         "type": "nominal",
@@ -115,23 +117,23 @@ def ranges_chart(
     }
     encoding = {"y": category_axis("team", labels), "color": color}
     layers = [_line(label, at, color) for label, at in (lines or {}).items()]
-    layers += [_layer(one, labels, x, encoding) for one in series]
+    layers += [_layer(marks, labels, x, encoding) for marks in series]
     return layered(layers, height={"step": _STEP})
 
 
 def _layer(
-    one: Bars | Points, labels: Sequence[str], x: Specification, encoding: Specification
+    marks: Bars | Points, labels: Sequence[str], x: Specification, encoding: Specification
 ) -> Specification:
-    if isinstance(one, Bars):
-        columns = {"from": one.low, "to": one.high}
-        mark = {"type": "rule", "strokeWidth": one.width, "strokeCap": "round"}
+    if isinstance(marks, Bars):
+        columns = {"from": marks.low, "to": marks.high}
+        mark = {"type": "rule", "strokeWidth": marks.width, "strokeCap": "round"}
         ends = {"x": {"field": "from", **x}, "x2": {"field": "to"}}
     else:
-        columns = {"at": one.value}
-        mark = {"type": "point", "filled": True, "size": one.size, "opacity": 1}
+        columns = {"at": marks.value}
+        mark = {"type": "point", "filled": True, "size": marks.size, "opacity": 1}
         ends = {"x": {"field": "at", **x}}
     return {
-        "data": {"values": _rows(labels, one.label, columns)},
+        "data": {"values": _rows(labels, marks.label, columns)},
         "mark": mark,
         "encoding": {**ends, **encoding, "tooltip": _tooltip("team", "what", *columns)},
     }
@@ -139,7 +141,7 @@ def _layer(
 
 def _symbols(series: Series, lines: Mapping[str, float]) -> Specification:
     """Return the entries of the legend: a bar, a point or a dashed line, as in the chart."""
-    width = {one.label: one.width for one in series if isinstance(one, Bars)}
+    width = {marks.label: marks.width for marks in series if isinstance(marks, Bars)}
     width |= dict.fromkeys(lines, _LINE_WIDTH)
     dashes: Mapping[str, Sequence[int]] = dict.fromkeys(lines, _DASH)
 
@@ -179,7 +181,11 @@ def _rows(
     """Return a row for every label whose values are all finite."""
     values = [as_json(np.asarray(column, dtype=np.float64)) for column in columns.values()]
     rows = []
-    for label, *own in zip(labels, *(column[: len(labels)] for column in values), strict=True):
-        if None not in own:
-            rows.append({"team": label, "what": what, **dict(zip(columns, own, strict=True))})
+    for label, *values_of_label in zip(
+        labels, *(column[: len(labels)] for column in values), strict=True
+    ):
+        if None not in values_of_label:
+            rows.append(
+                {"team": label, "what": what, **dict(zip(columns, values_of_label, strict=True))}
+            )
     return rows

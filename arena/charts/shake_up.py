@@ -123,10 +123,10 @@ def _labelled(both: Sequence[tuple[str, int, int]], last: int) -> list[tuple[str
     A label has the first side on which it is inside the chart and hides no point and no other
     label, away from the line if it can; without one it is left out.
     """
-    leaders = [one for one in both if 1 in one[1:]]
+    leaders = [team for team in both if 1 in team[1:]]
     movers = sorted(both, key=lambda one: -abs(one[1] - one[2]))
     right, down = _WIDTH / max(last - 1, 1), _HEIGHT / max(last - 1, 1)
-    at = {one: ((one[1] - 1) * right, (one[2] - 1) * down) for one in both}
+    at = {team: ((team[1] - 1) * right, (team[2] - 1) * down) for team in both}
     taken = [(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in at.values()]
     chosen: list[tuple[str, dict[str, Any]]] = []
     for one in dict.fromkeys([*leaders, *movers]):
@@ -160,5 +160,5 @@ def _inside(box: _Box) -> bool:
     return left >= -_GAP and top >= -_LINE and right <= _WIDTH + _GAP and bottom <= _HEIGHT + _LINE
 
 
-def _overlap(one: _Box, other: _Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(box: _Box, other: _Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

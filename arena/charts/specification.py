@@ -57,8 +57,8 @@ def titled(part: Any, words: Vocabulary) -> Any:
         if part.get("field") == "team":
             part = {"title": words.team, **part}
         data = {"values", "datasets"}
-        return {key: one if key in data else titled(one, words) for key, one in part.items()}
-    return [titled(one, words) for one in part] if isinstance(part, list) else part
+        return {key: value if key in data else titled(value, words) for key, value in part.items()}
+    return [titled(element, words) for element in part] if isinstance(part, list) else part
 
 
 def quantitative(field: str, title: str | None = None, **more: Any) -> Specification:

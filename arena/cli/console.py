@@ -57,14 +57,14 @@ def print_document(document: Mapping[str, Any]) -> None:
         sys.stdout.write(text)
         return
     sys.stdout.write(text.removesuffix(end))
-    for one in chain(following, rest):
-        sys.stdout.write(f",\n    {json.dumps(one, allow_nan=False)}")
+    for part in chain(following, rest):
+        sys.stdout.write(f",\n    {json.dumps(part, allow_nan=False)}")
     sys.stdout.write(end)
 
 
 def _written(value: Any) -> str:
     if isinstance(value, list) and len(value) > _LONG_LIST:
-        lines = (json.dumps(one, allow_nan=False) for one in value)
+        lines = (json.dumps(element, allow_nan=False) for element in value)
         return "[\n    " + ",\n    ".join(lines) + "\n  ]"
     # A line break within a string is escaped: these are all of the layout.
     return json.dumps(value, indent=2, allow_nan=False).replace("\n", "\n  ")

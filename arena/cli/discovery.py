@@ -75,7 +75,11 @@ def refuse_repeated_options(command: Any) -> None:
 
     def parse_args(context: Any, arguments: list[str]) -> list[str]:
         *_, order = command.make_parser(context).parse_args(args=list(arguments))
-        single = [one for one in order if one.param_type_name == "option" and not one.multiple]
+        single = [
+            parameter
+            for parameter in order
+            if parameter.param_type_name == "option" and not parameter.multiple
+        ]
         for option in single:
             is_switch = option.is_flag and not option.secondary_opts
             if single.count(option) > 1 and not is_switch and not context.resilient_parsing:

@@ -50,8 +50,8 @@ def ask(manager: PluginManager, given: Mapping[str, Any]) -> dict[str, Any]:
         answers["metric"] = _metric(manager)
     columns = given.get("columns") or SolutionColumns()
     try:
-        found = manager.metrics.resolve(answers["metric"])
-        solution = read_truth(answers["solution"], found, columns)
+        metric = manager.metrics.resolve(answers["metric"])
+        solution = read_truth(answers["solution"], metric, columns)
     except ArenaError as error:
         raise InputError(f"{error}\nThen run arena init again.") from error
     target = solution.targets[0]
@@ -103,11 +103,11 @@ def _metric(manager: PluginManager) -> str:
         try:
             metric = manager.metrics.resolve(text)
         except ArenaError:
-            found = [name for name in names if text.lower() in name.lower()]
-            found = found or get_close_matches(text, names, _MOST_LISTED, 0.4)
-            more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
-            listed = ", ".join(found[:_MOST_LISTED]) + more
-            say_note(f"There is no metric {text!r}. " + (f"Similar: {listed}." if found else ""))
+            matches = [name for name in names if text.lower() in name.lower()]
+            matches = matches or get_close_matches(text, names, _MOST_LISTED, 0.4)
+            more = f" and {len(matches) - _MOST_LISTED} more" if len(matches) > _MOST_LISTED else ""
+            listed = ", ".join(matches[:_MOST_LISTED]) + more
+            say_note(f"There is no metric {text!r}. " + (f"Similar: {listed}." if matches else ""))
             continue
         say_note(f"With {text} a submission holds {SENT[kinds_of(metric)[0]]}.")
         return text

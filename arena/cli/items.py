@@ -93,17 +93,17 @@ def show_items(
     registry = manager.registry(kind)
     refuse_check_without_name(registry.kind, name, check)
     if name is None:
-        found = [_document(one.name, one.item, one.plugin) for one in registry]
+        documents = [_document(entry.name, entry.item, entry.plugin) for entry in registry]
     else:
-        found = [_document(name, registry.resolve(name), registry.plugin_of(name))]
+        documents = [_document(name, registry.resolve(name), registry.plugin_of(name))]
     conformance = checked_item(check, registry.resolve(name)) if check and name else None
     if as_json:
-        document = {"schema": f"arena/{kind}/1", kind: found}
+        document = {"schema": f"arena/{kind}/1", kind: documents}
         print_document(document | {"check": conformance.to_dict() if conformance else None})
     elif name is None:
-        _print_all(found, registry.kind, column)
+        _print_all(documents, registry.kind, column)
     else:
-        _print_one(found[0])
+        _print_one(documents[0])
     finish_checks(conformance, as_json=as_json)
 
 
@@ -161,16 +161,16 @@ def _document(name: str, item: Any, plugin: str) -> dict[str, Any]:
     }
 
 
-def _print_all(found: list[dict[str, Any]], kind: str, column: str) -> None:
+def _print_all(documents: list[dict[str, Any]], kind: str, column: str) -> None:
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
     for heading in (kind, column, "parameters", "plugin"):
         table.add_column(heading, no_wrap=heading == kind)
-    for one in found:
-        parameters = ", ".join(f"{key}={value}" for key, value in one["parameters"].items())
-        cells = (one["name"], one["description"], parameters, one["plugin"])
+    for document in documents:
+        parameters = ", ".join(f"{key}={value}" for key, value in document["parameters"].items())
+        cells = (document["name"], document["description"], parameters, document["plugin"])
         table.add_row(*map(printable, cells))
     console().print(table)
 
@@ -183,9 +183,9 @@ def print_parameters(document: dict[str, Any]) -> None:
         console().print(printable(line), soft_wrap=True)
 
 
-def _print_one(one: dict[str, Any]) -> None:
+def _print_one(document: dict[str, Any]) -> None:
     out = console()
-    out.print(printable(one["name"]), style="bold")
-    out.print(printable(one["description"]), soft_wrap=True)
-    print_parameters(one)
-    out.print(f"From the plugin {printable(one['plugin'])}.")
+    out.print(printable(document["name"]), style="bold")
+    out.print(printable(document["description"]), soft_wrap=True)
+    print_parameters(document)
+    out.print(f"From the plugin {printable(document['plugin'])}.")

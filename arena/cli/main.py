@@ -33,9 +33,9 @@ _interrupts: list[int] = []
 class _UnloadedCommand(TyperCommand):
     """A command that is not imported; its module is read only when its help is shown."""
 
-    def __init__(self, found: commands.InstalledCommand) -> None:
-        super().__init__(name=found.name)
-        self._found = found
+    def __init__(self, installed: commands.InstalledCommand) -> None:
+        super().__init__(name=installed.name)
+        self._found = installed
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """Return the line of the command in the help."""

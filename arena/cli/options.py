@@ -434,7 +434,7 @@ def _spelled(name: str, arguments: Mapping[str, str], context: typer.Context) ->
     """Return an option as it is written, or an argument as the help names it."""
     if name in arguments:
         return arguments[name]
-    (parameter,) = (one for one in context.command.params if one.name == name)
+    (parameter,) = (parameter for parameter in context.command.params if parameter.name == name)
     return parameter.opts[0]
 
 
@@ -531,7 +531,7 @@ def filled(
             context = inspect.Parameter("context", _KEYWORD, annotation=typer.Context)
             parameters.append(context)
         parameters.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
-        parameters = [one.replace(kind=_KEYWORD) for one in parameters]
+        parameters = [parameter.replace(kind=_KEYWORD) for parameter in parameters]
         wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
         return wrapper

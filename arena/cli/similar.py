@@ -10,9 +10,9 @@ from arena.evaluation.similar import SimilarSubmissions, describe_similar
 _SHOWN = 20
 
 
-def say_similar(found: Sequence[SimilarSubmissions]) -> None:
+def say_similar(pairs: Sequence[SimilarSubmissions]) -> None:
     """Print one line for each of the first 20 on stderr."""
-    for one in found[:_SHOWN]:
-        say_note(describe_similar(one))
-    if len(found) > _SHOWN:
-        say_note(f"... and {len(found) - _SHOWN:,} more: arena audit --json lists all of them.")
+    for pair in pairs[:_SHOWN]:
+        say_note(describe_similar(pair))
+    if len(pairs) > _SHOWN:
+        say_note(f"... and {len(pairs) - _SHOWN:,} more: arena audit --json lists all of them.")

@@ -331,7 +331,7 @@ class Competition(CompetitionView):
         times = None
         if manifest is not None:
             dated = ordered_by_manifest(files, Path(manifest), self._state.clock())
-            files, times = [one for one, _ in dated], [time for _, time in dated]
+            files, times = [file for file, _ in dated], [time for _, time in dated]
         with shown(progress) as display:
             display.start("Importing submissions", len(files))
             handler = self._open_handler()

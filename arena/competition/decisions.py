@@ -127,8 +127,10 @@ def select(
             f"be selected. To record a late selection, use --late. Nothing was changed."
         )
     team = _require_team(state, team)
-    own = [one.submission for one in state.ledger.counting() if one.team == team]
-    check_choice(submissions, own, state.settings.final.count)
+    team_submissions = [
+        record.submission for record in state.ledger.counting() if record.team == team
+    ]
+    check_choice(submissions, team_submissions, state.settings.final.count)
     payload = {"team": team, "submissions": sorted(set(submissions)), **state.phase_fields}
     state.record("selection", {**payload, "late": True} if passed else payload)
     return state.settings.final.rule
@@ -252,10 +254,10 @@ def merge_teams(state: CompetitionState, team: str, into: str) -> None:
     team, into = _require_participant(state, team), _require_participant(state, into)
     if team == into:
         raise UsageError(f"{into!r} is one team already.")
-    for one in (team, into):
-        if one in state.ledger.disqualified_teams():
+    for team_name in (team, into):
+        if team_name in state.ledger.disqualified_teams():
             raise UsageError(
-                f"The team {one!r} is disqualified: reinstate it first with arena disqualify "
+                f"The team {team_name!r} is disqualified: reinstate it first with arena disqualify "
                 f"--undo. Nothing was changed."
             )
     _record_decision(state, MERGED, {"team": team, "to": into})

@@ -76,15 +76,15 @@ def choose_finals(
 
     def own_choice(team: str) -> tuple[int, ...]:
         wanted = set(chosen.get(team, ()))
-        found = [one for one in by_team[team] if one.submission in wanted]
+        found = [candidate for candidate in by_team[team] if candidate.submission in wanted]
         best = _best_first(found, _public, greater_is_better)[:count]
-        return tuple(sorted(one.submission for one in best)) or best_public(team)
+        return tuple(sorted(candidate.submission for candidate in best)) or best_public(team)
 
     rules: dict[FinalRule, Callable[[str], tuple[int, ...]]] = {
         "best_public": best_public,
         "last": lambda team: (by_team[team][-1].submission,),
         "chosen": own_choice,
-        "best_private": lambda team: tuple(one.submission for one in by_team[team]),
+        "best_private": lambda team: tuple(candidate.submission for candidate in by_team[team]),
     }
     return {team: rules[rule](team) for team in sorted(by_team)}
 
@@ -100,10 +100,12 @@ def _best_first(
     """
     sign = -1 if greater_is_better else 1
 
-    def place(one: Candidate) -> tuple[bool, float, int]:
-        value = score(one)
+    def place(candidate: Candidate) -> tuple[bool, float, int]:
+        value = score(candidate)
         return (
-            (True, 0.0, -one.submission) if value is None else (False, sign * value, one.submission)
+            (True, 0.0, -candidate.submission)
+            if value is None
+            else (False, sign * value, candidate.submission)
         )
 
     return sorted(candidates, key=place)
@@ -117,7 +119,7 @@ def _shown(candidate: Candidate) -> float | None:
     return candidate.ranked_by
 
 
-def check_choice(wanted: Sequence[int], own: Collection[int], allowed: int) -> None:
+def check_choice(wanted: Sequence[int], team_submissions: Collection[int], allowed: int) -> None:
     """Refuse a selection of too many submissions, or of submissions that are not this team's.
 
     Raises
@@ -130,16 +132,16 @@ def check_choice(wanted: Sequence[int], own: Collection[int], allowed: int) -> N
             f"A team may select {allowed} submission{'s' if allowed > 1 else ''}, not "
             f"{len(set(wanted))}. Nothing was changed."
         )
-    strangers = sorted(set(wanted) - set(own))
+    strangers = sorted(set(wanted) - set(team_submissions))
     if strangers:
         raise UsageError(
             f"Submission {strangers[0]} is not an accepted submission of this team. "
-            f"{_own_ids(own)} Nothing was changed."
+            f"{_own_ids(team_submissions)} Nothing was changed."
         )
 
 
-def _own_ids(own: Collection[int]) -> str:
-    ids = sorted(own)
+def _own_ids(team_submissions: Collection[int]) -> str:
+    ids = sorted(team_submissions)
     if not ids:
         return "It has no accepted submission."
     earlier = f"{len(ids) - _IDS_SHOWN:,} earlier ones and " if len(ids) > _IDS_SHOWN else ""
@@ -170,22 +172,25 @@ def public_board(
     for candidate in candidates:
         if candidate.ranked_by is not None:
             by_team.setdefault(candidate.team, []).append(candidate)
-    bests = [_best_first(own, _shown, greater_is_better)[0] for own in by_team.values()]
+    bests = [
+        _best_first(candidates_of_team, _shown, greater_is_better)[0]
+        for candidates_of_team in by_team.values()
+    ]
     best = _best_first(bests, _shown, greater_is_better)
     unranked = set(roster.unranked)
     ranked = [candidate for candidate in best if candidate.team not in unranked]
-    ranks = board_ranks([one.ranked_by for one in ranked], ties)
-    rank_of = dict(zip((one.team for one in ranked), ranks, strict=True))
+    ranks = board_ranks([candidate.ranked_by for candidate in ranked], ties)
+    rank_of = dict(zip((candidate.team for candidate in ranked), ranks, strict=True))
     rows = [
         {
-            "rank": rank_of.get(one.team),
-            "team": one.team,
-            "score": one.shown,
-            "submission": one.submission,
-            "n_submissions": sent[one.team],
-            "baseline": one.team in roster.baselines,
+            "rank": rank_of.get(candidate.team),
+            "team": candidate.team,
+            "score": candidate.shown,
+            "submission": candidate.submission,
+            "n_submissions": sent[candidate.team],
+            "baseline": candidate.team in roster.baselines,
         }
-        for one in best
+        for candidate in best
     ]
     return with_brackets(rows, roster.brackets) if roster.brackets else rows
 

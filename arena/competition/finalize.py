@@ -171,17 +171,17 @@ def _counted(state: CompetitionState) -> _CountedSubmissions:
     finals = choose_finals(
         candidates, final.rule, greater_is_better=better, chosen=chosen, count=final.count
     )
-    known = {one.submission for one in candidates}
+    known = {candidate.submission for candidate in candidates}
     notes = [
-        f"The team {printable(team)} selected {len(known & set(own)):,} submissions when the limit "
-        f"was higher, or before it was merged; the best {final.count:,} of them on the public rows "
-        f"count."
-        for team, own in sorted(chosen.items())
-        if final.rule == "chosen" and len(known & set(own)) > final.count
+        f"The team {printable(team)} selected {len(known & set(team_finals)):,} submissions when "
+        f"the limit was higher, or before it was merged; the best {final.count:,} of them on the "
+        f"public rows count."
+        for team, team_finals in sorted(chosen.items())
+        if final.rule == "chosen" and len(known & set(team_finals)) > final.count
     ]
     others = [candidate for candidate in every if candidate.team in unranked]
     best = choose_finals(others, "best_public", greater_is_better=better, chosen={})
-    final_ones = {submission for own in finals.values() for submission in own}
+    final_ones = {submission for team_finals in finals.values() for submission in team_finals}
     # Records of the others would take 1.5 kB each while the board is computed.
     shown = [number for team in unranked for number in best.get(team, ())]
     records = {
@@ -340,7 +340,7 @@ def as_finalized(state: CompetitionState) -> ScoreResult | None:
 
 
 def _listed(finals: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
-    return {team: list(own) for team, own in finals.items()}
+    return {team: list(team_finals) for team, team_finals in finals.items()}
 
 
 def outdated(state: CompetitionState) -> str | None:
@@ -349,10 +349,10 @@ def outdated(state: CompetitionState) -> str | None:
     It is after a rescore, a changed setting of the final rule or the analysis, or a change in
     which submissions count. None as well if no board is stored. Nothing is computed.
     """
-    found = _outdated(state, lambda: _counted(state))
-    if found is None:
+    reason = _outdated(state, lambda: _counted(state))
+    if reason is None:
         return None
-    what, _ = found
+    what, _ = reason
     return f"The private board is older than {what}: run arena finalize again."
 
 
@@ -390,7 +390,7 @@ def _outdated(
     """
     events = state.events("finalized", *FINAL_CAUSES)
     boards = (event for event in reversed(events) if event.kind == "finalized")
-    kept = next((one for one in boards if digest in (None, one.payload["sha256"])), None)
+    kept = next((board for board in boards if digest in (None, board.payload["sha256"])), None)
     if kept is None:
         return None
     later = [event for event in events if event.sequence > kept.sequence]
@@ -569,8 +569,8 @@ def evaluate_finals(
     settings
         The settings of the final rule and of ties.
     """
-    counting = {submission for own in finals.values() for submission in own}
-    several = any(len(own) > 1 for own in finals.values())
+    counting = {submission for team_finals in finals.values() for submission in team_finals}
+    several = any(len(team_finals) > 1 for team_finals in finals.values())
     notes = [_RULE_NOTES[settings.final.rule]] if several else []
     result = run.result(
         [record for record in records if record.submission in counting], notes=notes

@@ -78,18 +78,18 @@ def restored(
         standings=tuple(document["standings"]),
         best_score_corrected=document["best_score_corrected"],
         rejected=tuple(
-            RejectedFile(one["file"], tuple(Fault(**fault) for fault in one["faults"]))
-            for one in document["rejected"]
+            RejectedFile(rejected["file"], tuple(Fault(**fault) for fault in rejected["faults"]))
+            for rejected in document["rejected"]
         ),
         findings=tuple(
             Finding(
                 one["analysis"],
                 one["verdict"],
                 one["document"],
-                tables=_tables(own["tables"]),
-                charts=_charts(own["charts"]),
+                tables=_tables(parts["tables"]),
+                charts=_charts(parts["charts"]),
             )
-            for one, own in findings
+            for one, parts in findings
         ),
         notes=tuple(document["notes"]),
         baseline=document["baseline"],

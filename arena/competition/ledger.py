@@ -73,18 +73,18 @@ def _decided(events: Iterable[Event]) -> list[Event]:
 
 def _disqualified_by(key: str, events: Iterable[Event]) -> dict[Any, str]:
     """Return the values of a key of events that are disqualified and not reinstated."""
-    found: dict[Any, str] = {}
+    reasons: dict[Any, str] = {}
     for event in sorted(events, key=lambda event: event.sequence):
         if key in event.payload:
-            found.pop(event.payload[key], None)
+            reasons.pop(event.payload[key], None)
             if event.kind == "disqualification":
-                found[event.payload[key]] = event.payload["reason"]
-    return found
+                reasons[event.payload[key]] = event.payload["reason"]
+    return reasons
 
 
 def _disqualified_teams(events: Iterable[Event], teams: Teams) -> dict[str, str]:
-    found = _disqualified_by("team", events)
-    return {teams.current(name): reason for name, reason in found.items()}
+    reasons = _disqualified_by("team", events)
+    return {teams.current(name): reason for name, reason in reasons.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +102,14 @@ class Ledger:
     """Only what belongs to this phase is read; None: everything."""
 
     def _events(self, *kinds: str) -> tuple[Event, ...]:
-        return (*self.store.events(*kinds), *(one for one in self.later if one.kind in kinds))
+        return (*self.store.events(*kinds), *(event for event in self.later if event.kind in kinds))
 
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order of arrival."""
         rows = self._shown()
         released = {number: shown for number, _, shown, _, _ in rows}
         sources = {number: source for number, *_, source in rows}
-        selected = {one for chosen in self.selections().values() for one in chosen}
+        selected = {submission for chosen in self.selections().values() for submission in chosen}
         status = {
             **dict.fromkeys(self.withdrawn(), "withdrawn"),
             **dict.fromkeys(self.disqualified(), "disqualified"),
@@ -194,7 +194,7 @@ class Ledger:
         events = self._events(*_DECISIONS, *TEAM_CHANGES, WITHDRAWAL)
         decided, teams = _decided(events), Teams.of(events)
         disqualified = _disqualified_teams(decided, teams)
-        found = self.store.standings(
+        standings = self.store.standings(
             self.epoch,
             greater_is_better=greater_is_better,
             phase=self.phase,
@@ -203,13 +203,13 @@ class Ledger:
         )
         candidates = [
             Candidate(
-                one.submission,
-                teams.current(one.team),
+                standing.submission,
+                teams.current(standing.team),
                 None,
-                shown=one.score,
-                ranked_by=one.rank_value,
+                shown=standing.score,
+                ranked_by=standing.rank_value,
             )
-            for one in found
+            for standing in standings
         ]
         return [candidate for candidate in candidates if candidate.team not in disqualified]
 

@@ -255,8 +255,10 @@ def _process_submissions(
         queued, seconds=seconds, before_each=lambda request: before_each(by_id[str(request.key)])
     )
     return [
-        RequestAnswer(one.seq, one.request, one.kind, answer.team, answer.status, submitted=answer)
-        for one, answer in zip(by_id.values(), answers, strict=False)
+        RequestAnswer(
+            request.seq, request.request, request.kind, answer.team, answer.status, submitted=answer
+        )
+        for request, answer in zip(by_id.values(), answers, strict=False)
     ]
 
 
@@ -287,9 +289,9 @@ def _read(
 ) -> tuple[list[SubmissionRequest], str]:
     """Read the files of a group up to the first that cannot be judged; also return why."""
     files = [
-        replace(named_file(Path(str(one.payload["file"])), one.team), path=one.path)
-        for one in group
-        if one.path is not None
+        replace(named_file(Path(str(request.payload["file"])), request.team), path=request.path)
+        for request in group
+        if request.path is not None
     ]
     queued: list[SubmissionRequest] = []
     read_files = read_by_phase(state, files, phases, workers)
@@ -447,7 +449,7 @@ def _rename(state: CompetitionState, request: QueuedRequest) -> None:
 def _merge(state: CompetitionState, request: QueuedRequest) -> None:
     # A team that sent nothing is not on record: its members only belong to the other one.
     team, into = (team_name(request.payload[key]) for key in ("team", "into"))
-    sent, into_sent = (bool(state.ledger.records(one)) for one in (team, into))
+    sent, into_sent = (bool(state.ledger.records(team_name)) for team_name in (team, into))
     if sent and into_sent:
         decisions.merge_teams(state, team, into)
     elif sent:

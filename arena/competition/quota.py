@@ -125,16 +125,18 @@ def count_interrupted(store: Store, settings: Settings, actor: str, now: datetim
     -------
     Notes for the organiser; none if the last process was not killed while scoring.
     """
-    found = store.interrupted()
-    if found is None:
+    interrupted = store.interrupted()
+    if interrupted is None:
         return []
     with store.transaction() as transaction:
-        received = datetime.fromisoformat(found.received)
-        quota = Quota(settings, found.team, received, (found.team,), phase=found.phase)
+        received = datetime.fromisoformat(interrupted.received)
+        quota = Quota(
+            settings, interrupted.team, received, (interrupted.team,), phase=interrupted.phase
+        )
         quota.use(transaction)
-        transaction.append_event("submission interrupted", actor, asdict(found), time=now)
+        transaction.append_event("submission interrupted", actor, asdict(interrupted), time=now)
     return [
         f"The last process was killed, or ended by the metric {settings.metric.specification}, "
-        f"while it scored {printable(found.file)} of {printable(found.team)}: this counts against "
-        f"the limits, and the file was not stored."
+        f"while it scored {printable(interrupted.file)} of {printable(interrupted.team)}: this "
+        f"counts against the limits, and the file was not stored."
     ]

@@ -251,7 +251,7 @@ class Rebuilding:
         transaction.copy_releases(epoch, epoch + 1, without=self.replaced)
         transaction.add_releases(
             epoch + 1,
-            [(number, one.instance, one.release) for number, one in new.items()],
+            [(number, released.instance, released.release) for number, released in new.items()],
             time=now,
         )
         transaction.put_meta("epoch", str(epoch + 1))
@@ -279,12 +279,12 @@ def rebuilding(facts: BoardFacts, teams: Iterable[str] | None = None) -> Rebuild
     names = None
     if teams is not None:
         teams, current = set(teams), facts.ledger.teams()
-        new = {number: one for number, one in new.items() if history[number] in teams}
+        new = {number: released for number, released in new.items() if history[number] in teams}
         members = (current.members(current.current(team)) for team in teams)
         names = teams.union(*members)
     old = {record.submission: record for record in facts.store.releases(epoch, teams=names)}
     releases = {number: (record.instance, record.release) for number, record in old.items()}
-    released = {number: (one.instance, one.release) for number, one in new.items()}
+    released = {number: (released.instance, released.release) for number, released in new.items()}
     if _states(releases) == _states(released) and released == {
         number: release for number, release in releases.items() if number in history
     }:

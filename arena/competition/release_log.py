@@ -62,13 +62,13 @@ class StoredLog:
         """Return the releases of a team after this number, with their scores."""
         return [
             LoggedRelease(
-                one.number,
-                one.record.submission,
-                one.team,
-                InstanceRelease(one.record.instance, one.record.release),
-                one.public,
+                logged.number,
+                logged.record.submission,
+                logged.team,
+                InstanceRelease(logged.record.instance, logged.record.release),
+                logged.public,
             )
-            for one in self.transaction.releases_since(self.epoch, self.revision, number, team)
+            for logged in self.transaction.releases_since(self.epoch, self.revision, number, team)
         ]
 
     def add(self, submission: int, team: str, released: InstanceRelease) -> None:  # noqa: ARG002

@@ -111,10 +111,10 @@ def replay(
     group = group_of(state.with_phases, state.phase or "")
     for name in mechanisms:
         state.manager.mechanisms.resolve(name)
-        own = _with_mechanism(group.settings, name, scope)
-        settings.append(own)
+        phase_settings = _with_mechanism(group.settings, name, scope)
+        settings.append(phase_settings)
         notes += review_mechanism(
-            own, state.solution.outline, lambda: state.solution, state.manager
+            phase_settings, state.solution.outline, lambda: state.solution, state.manager
         )
     teams = {
         record.submission: record.team
@@ -139,7 +139,8 @@ def replay(
         greater_is_better=state.metric.greater_is_better,
         released=_board(state, state.settings.public, shown),
         replayed=tuple(
-            _board(state, own.public, each) for own, each in zip(settings, releases, strict=True)
+            _board(state, phase_settings.public, each)
+            for phase_settings, each in zip(settings, releases, strict=True)
         ),
         history=history,
         notes=tuple(notes),
@@ -172,9 +173,9 @@ def _release(
     # As when they were submitted: a mechanism that bounds the values of rows scores them itself.
     scores = {score.submission: score.public for score in state.store.scores(state.revision)}
     for ref, released in release_again(releasers, history, state.store, state.solution, scores):
-        for own, one in zip(releases, released, strict=True):
-            if one is not None:
-                own[ref.submission] = one.release
+        for released_scores, release in zip(releases, released, strict=True):
+            if release is not None:
+                released_scores[ref.submission] = release.release
         progress.advance()
     return releases
 

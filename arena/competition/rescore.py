@@ -296,9 +296,9 @@ def _score_all(
 
     def scores(by: Metric, split: str) -> FloatArray:
         rows = rows_of(solution, split)
-        found = np.full(len(ids), np.nan)
+        scores_of_ids = np.full(len(ids), np.nan)
         if not ids or not rows.any():
-            return found
+            return scores_of_ids
         predictions = state.store.predictions(ids, rows=rows)
         valid = np.arange(len(ids))
         if by is not metric:
@@ -306,8 +306,10 @@ def _score_all(
             predictions = predictions.subset(valid)
         bound, truth = bind(by, solution, rows), solution.truth[rows]
         if valid.size:
-            found[valid] = full_scores(bound, truth, predictions, workers=workers, failures=[])
-        return found
+            scores_of_ids[valid] = full_scores(
+                bound, truth, predictions, workers=workers, failures=[]
+            )
+        return scores_of_ids
 
     tied = np.zeros(len(ids))
     if settings.final.ties == "secondary":
@@ -326,8 +328,10 @@ def _compare(
 ) -> list[RankChange]:
     """Return every team's rank on the private board before and after, sorted by rank after."""
     boards = [
-        _board(ledger, scored, own, better, unranked)
-        for scored, own, better in zip((before, after), settings, greater_is_better, strict=True)
+        _board(ledger, scored, settings_of_board, better, unranked)
+        for scored, settings_of_board, better in zip(
+            (before, after), settings, greater_is_better, strict=True
+        )
     ]
     teams = [*boards[1], *(team for team in boards[0] if team not in boards[1])]
     return [
@@ -361,8 +365,8 @@ def _board(
     )
     sign = -1 if better else 1
     best = {
-        team: min((sign * private[submission], submission) for submission in own)
-        for team, own in finals.items()
+        team: min((sign * private[submission], submission) for submission in team_finals)
+        for team, team_finals in finals.items()
     }
 
     def key(team: str) -> tuple[float, float]:
@@ -393,14 +397,14 @@ def align_solution(new: Solution, old: Solution) -> Solution:
             "The columns or classes of the corrected solution differ from the stored one, so the "
             "stored predictions do not match it. Only labels can be corrected."
         )
-    positions: dict[Any, int] = {one: at for at, one in enumerate(new.ids.to_pylist())}
+    positions: dict[Any, int] = {row_id: at for at, row_id in enumerate(new.ids.to_pylist())}
     ids = old.ids.to_pylist()
     if set(positions) != set(ids):
         raise InputError(
             "The ids of the corrected solution differ from the stored ones: use the same ids. Only "
             "labels can be corrected."
         )
-    order = np.array([positions[one] for one in ids], dtype=np.intp)
+    order = np.array([positions[row_id] for row_id in ids], dtype=np.intp)
     if (new.pending[order] != old.pending).any():
         raise InputError(
             "The corrected solution has labels for other rows than the stored one. A rescore "

@@ -26,14 +26,14 @@ def secondary_metrics(
     """
     from arena.evaluation.combinations import served_metric  # a submission needs none
 
-    found = {}
+    metrics = {}
     for name in settings.metric.secondary:
         single = metric_of_solution(manager.metrics.resolve(name), solution)
         try:
-            found[name] = served_metric(name, single, solution.outline())
+            metrics[name] = served_metric(name, single, solution.outline())
         except UsageError as error:
             raise UsageError(f"[metric] secondary: {error}") from error
-    return found
+    return metrics
 
 
 def all_further_metrics(

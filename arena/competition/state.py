@@ -234,17 +234,22 @@ class CompetitionState:
             return None
         truth = solution.truth.reshape(solution.n_rows, -1)
         codes = [set(column[public].tolist()) for column in truth.T]
-        if all(len(own) == len(names) for own, names in zip(codes, named, strict=True)):
+        if all(
+            len(codes_of_column) == len(names)
+            for codes_of_column, names in zip(codes, named, strict=True)
+        ):
             return None
         if solution.kind is PredictionKind.LABEL and (path := self.folder / SAMPLE_NAME).is_file():
             from arena.intake import read_submission
 
             values = read_submission(path, solution).values
-            for own, column in zip(codes, () if values is None else values.T, strict=False):
-                own |= set(column.tolist())
+            for codes_of_column, column in zip(
+                codes, () if values is None else values.T, strict=False
+            ):
+                codes_of_column |= set(column.tolist())
         return tuple(
-            tuple(name for code, name in enumerate(names) if code in own)
-            for own, names in zip(codes, named, strict=True)
+            tuple(name for code, name in enumerate(names) if code in codes_of_column)
+            for codes_of_column, names in zip(codes, named, strict=True)
         )
 
     def examine(

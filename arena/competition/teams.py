@@ -61,7 +61,7 @@ class Teams:
 
     def members(self, name: str) -> tuple[str, ...]:
         """Return every name that submissions of a team may be stored under, sorted."""
-        former = {one for one, current in self._current.items() if current == name}
+        former = {name_before for name_before, current in self._current.items() if current == name}
         return tuple(sorted({*former, name}))
 
     def former(self) -> dict[str, str]:

@@ -255,8 +255,10 @@ def _is_finals(value: Any) -> bool:
         isinstance(value, dict)
         and bool(value)
         and all(
-            isinstance(own, list) and own and all(type(one) is int for one in own)
-            for own in value.values()
+            isinstance(team_finals, list)
+            and team_finals
+            and all(type(submission) is int for submission in team_finals)
+            for team_finals in value.values()
         )
     )
 
@@ -400,12 +402,12 @@ def _bound(claims: Claims, table: str, name: str | None = None) -> Any:
 
     A value that an event records again replaces nothing, as in the audit.
     """
-    found = None
+    bound = None
     for event in claims.events:
         facts = facts_of(event.payload).get(table)
-        if isinstance(facts, dict) and (found is None or event.kind not in RECORDS_AGAIN):
-            found = facts if name is None else facts.get(name, found)
-    return found
+        if isinstance(facts, dict) and (bound is None or event.kind not in RECORDS_AGAIN):
+            bound = facts if name is None else facts.get(name, bound)
+    return bound
 
 
 def _solution_digests(claims: Claims) -> tuple[int, Mapping[str, Any]]:
@@ -486,7 +488,11 @@ def _contradictions(claims: Claims) -> Iterator[str]:
         yield from _of_submissions(claims, _recorded_submissions(events))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _no_content(folder / "events.jsonl") from error
-    known = _FILES | {f"finals/{one}.csv" for own in claims.written.values() for one in own}
+    known = _FILES | {
+        f"finals/{submission}.csv"
+        for team_finals in claims.written.values()
+        for submission in team_finals
+    }
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if name not in known and name != "finals":
@@ -536,7 +542,7 @@ def _recorded_submissions(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
                 rows[number]["released"] = score
                 rows[number]["source"] = None if score is None else number
             _name_sources(rows, payload)
-    selected = {one for chosen in selections_in(events).values() for one in chosen}
+    selected = {submission for chosen in selections_in(events).values() for submission in chosen}
     teams = {number: str(row["team"]) for number, row in rows.items()}
     disqualified = disqualified_in(events, teams)
     withdrawn = withdrawn_in(events)
@@ -568,10 +574,10 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
         names.current(payload["team"]) for payload in events if payload["status"] == "accepted"
     )
     lost = {
-        one
+        submission
         for event in claims.events
         if event.kind == "repair"
-        for one in event.payload.get("lost_submissions", ())
+        for submission in event.payload.get("lost_submissions", ())
     }
     # An arena without phases wrote neither whose score was released nor which files were late.
     has_phases = "phase" in claims.settings.model_fields_set
@@ -654,14 +660,14 @@ def _of_public_board(
     sign = -1 if claims.result.get("greater_is_better") else 1
     ranked: dict[str, tuple[float, str]] = {}
     for team in dict.fromkeys(row["team"] for row in counting if row["released"] is not None):
-        own = {str(one["submission"]): one for one in counting if one["team"] == team}
+        rows_of_team = {str(row["submission"]): row for row in counting if row["team"] == team}
         named = [row for row in shown if row["team"] == str(table_cell(team))]
         if not named:
             yield f"public.csv lacks the team {printable(team)}, which events.jsonl records."
             continue
-        row = next((one for one in named if one["submission"] in own), named[0])
+        row = next((row for row in named if row["submission"] in rows_of_team), named[0])
         shown.remove(row)
-        stands = own.get(row["submission"])
+        stands = rows_of_team.get(row["submission"])
         if stands is None:
             yield f"public.csv: {printable(team)} is listed with a submission of another team."
             continue
@@ -681,8 +687,8 @@ def _of_public_board(
         if stands["released"] is None:
             continue
         loss = sign * stands["released"]
-        if any(one["released"] is not None and sign * one["released"] < loss
-               for one in own.values()):  # fmt: skip
+        if any(row["released"] is not None and sign * row["released"] < loss
+               for row in rows_of_team.values()):  # fmt: skip
             yield f"public.csv: {printable(team)} is not listed with its best released score."
         if team not in unranked:
             ranked[team] = (loss, row["rank"])
@@ -751,7 +757,11 @@ def _take_finals(
     predictions differ from the record.
     """
     allowed = traits_of(metric).prediction_range
-    teams = {submission: team for team, own in claims.written.items() for submission in own}
+    teams = {
+        submission: team
+        for team, team_finals in claims.written.items()
+        for submission in team_finals
+    }
     records: dict[int, SubmissionRecord] = {}
     changed = []
     for submission in sorted(teams):
@@ -771,20 +781,20 @@ def _take_finals(
     return records, changed
 
 
-def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+def _differences(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
     for key in ("n_rows", "greater_is_better"):
-        if claimed.get(key, found[key]) != found[key]:
+        if claimed.get(key, computed[key]) != computed[key]:
             yield f"{key} differs."
-    mine = {row["team"]: row for row in found["standings"]}
+    mine = {row["team"]: row for row in computed["standings"]}
     for row in claimed["standings"]:
-        own = mine.pop(row["team"], None)
-        if own is None:
+        recorded_row = mine.pop(row["team"], None)
+        if recorded_row is None:
             yield f"The team {printable(row['team'])} is not on the recomputed board."
             continue
         for column in sorted(set(row) - _NOT_COMPARED):
-            if not _agree(row[column], own.get(column)):
+            if not _agree(row[column], recorded_row.get(column)):
                 yield f"{column} of the team {printable(row['team'])} differs."
-    again = {row["team"]: row for row in unranked_rows(found)}
+    again = {row["team"]: row for row in unranked_rows(computed)}
     for row in unranked_rows(claimed):
         what = f"the {'baseline' if row['baseline'] else 'unranked team'} {printable(row['team'])}"
         for column in ("score", "public_score", "baseline"):
@@ -793,11 +803,11 @@ def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
     listed = {row["team"] for row in unranked_rows(claimed)}
     for team in sorted(again.keys() - listed):
         yield f"The team {printable(team)}, which is not ranked, is missing from the board."
-    yield from _differences_in_brackets(claimed, found)
+    yield from _differences_in_brackets(claimed, computed)
     for team in mine:
         yield f"The team {printable(team)} is missing from the exported board."
     if not _agree(claimed["best_score_corrected"]["estimate"],
-                  found["best_score_corrected"]["estimate"]):  # fmt: skip
+                  computed["best_score_corrected"]["estimate"]):  # fmt: skip
         yield "The corrected best score differs."
 
 
@@ -818,10 +828,10 @@ def _differences_in_brackets(
             yield f"The ranks in the bracket {printable(name)} differ."
 
 
-def _agree(claimed: Any, found: Any) -> bool:
-    if isinstance(claimed, float) and isinstance(found, float | int):
-        return math.isclose(claimed, found, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    return bool(claimed == found)
+def _agree(claimed: Any, computed: Any) -> bool:
+    if isinstance(claimed, float) and isinstance(computed, float | int):
+        return math.isclose(claimed, computed, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    return bool(claimed == computed)
 
 
 def check_hash(text: str) -> None:
@@ -874,8 +884,8 @@ def receipt_problems(path: Path, events: Sequence[Event]) -> tuple[str, ...]:
     answers = document.get("answers", [document]) if isinstance(document, dict) else []
     by_hash = {event.hash: event for event in events}
     names = Teams.of(events)
-    problems = [one for noted in dict.fromkeys(_HASH.findall(text))
-                for one in missing_hash(events, noted)]  # fmt: skip
+    problems = [problem for noted in dict.fromkeys(_HASH.findall(text))
+                for problem in missing_hash(events, noted)]  # fmt: skip
     if not _HASH.search(text):
         raise InputError(f"The receipt {path} contains no hash: give the output of submit.")
     for answer in answers if isinstance(answers, list) else ():

@@ -268,7 +268,7 @@ class CompetitionView:
         """Return what exempted teams may do: ``team``, ``until``, ``extra`` and ``reason``."""
         exempted = Admission.read(self._state.store).exemptions
         teams = self._state.ledger.teams()
-        return [{"team": teams.current(team), **own} for team, own in exempted.items()]
+        return [{"team": teams.current(team), **exemption} for team, exemption in exempted.items()]
 
     def brackets(self) -> dict[str, tuple[str, ...]]:
         """Return the teams of each bracket of the settings, by their current names."""
@@ -337,7 +337,7 @@ class CompetitionView:
         from arena.competition import results
 
         published = results.published_results(self._board)
-        wanted = [one for one in published if version in (None, one.version)][-1:]
+        wanted = [result for result in published if version in (None, result.version)][-1:]
         board = self.leaderboard(live=True) if wanted else ()
         return next(
             (results.for_participants(self._board, result, board) for result in wanted), None
@@ -398,7 +398,7 @@ class CompetitionView:
         from arena.competition.rebuild import REBUILT
 
         rebuilt = self._state.store.events(REBUILT)
-        return frozenset(number for one in rebuilt for number, _ in one.payload["released"])
+        return frozenset(number for event in rebuilt for number, _ in event.payload["released"])
 
     def mark(self, *, private: bool) -> Mark | None:
         """Return when and why the facts of a board last changed after it was shown, or None.

@@ -264,12 +264,12 @@ class Draws:
             del drawn, others, chosen_on, judged_on  # before the next ones are drawn
 
         def judge(submissions: IntArray) -> FloatArray:
-            found = []
+            verdicts = []
             for mask, count in masks:
                 rows = np.unpackbits(mask, axis=1, count=count) if packed else mask.view(np.uint8)
-                found.append(score_under(rows, submissions))
+                verdicts.append(score_under(rows, submissions))
                 del rows
-            return np.concatenate(found, axis=1)
+            return np.concatenate(verdicts, axis=1)
 
         return cls(np.concatenate(chosen, axis=1), judge, np.concatenate(sizes), left_out)
 
@@ -302,8 +302,8 @@ def corrected_best_on(
         may_be_first=may_be_first,
     )
     low, high = best.ends
-    own = float(first.low[0]), float(first.high[0])
-    bounds = own if first.reasons[0] is None else errors.score_range
+    interval = float(first.low[0]), float(first.high[0])
+    bounds = interval if first.reasons[0] is None else errors.score_range
     return CorrectedBest(
         estimate=float(np.clip(round_significant(sign * estimate), *bounds)),
         low=low,
@@ -316,8 +316,8 @@ def corrected_best_on(
         effective_units=float(errors.effective_units[winner]),
         assumption=errors.assumption,
         reason=best.reason,
-        winner_low=own[0],
-        winner_high=own[1],
+        winner_low=interval[0],
+        winner_high=interval[1],
         winner_reason=first.reasons[0],
         winners=winners,
     )
@@ -452,7 +452,7 @@ def winner_intervals(
     >>> bool(first.low[0] < 0.8 < first.high[0]), first.contenders
     (True, 40)
     """
-    found, _ = _winners_of_places(
+    intervals, _ = _winners_of_places(
         errors,
         resampled,
         (places,),
@@ -460,7 +460,7 @@ def winner_intervals(
         level=level,
         teams=teams,
     )
-    return found[0]
+    return intervals[0]
 
 
 def _winners_of_places(
@@ -506,7 +506,7 @@ def _winners_of_places(
         if places == counts[0]:
             signed_ends = low, high
         beaten = [signed <= signed[winner] for winner in winners] if places > 1 else [winners]
-        upper = [np.fmax.reduce(high[own]) for own in beaten]
+        upper = [np.fmax.reduce(high[positions]) for positions in beaten]
         ends = np.sort([sign * low[winners], sign * np.array(upper)], axis=0)
         infinite = np.isinf(ends).any(axis=0)
         reasons = tuple(
@@ -551,9 +551,11 @@ def intervals_of_teams(
     flattering = np.full(len(errors.scores), float(-ndtri(tail)))
     order = np.argsort(study.candidates.team, kind="stable")
     with one_thread_each():  # for so small products, others would wait most of the time
-        for own in np.split(order, np.flatnonzero(np.diff(study.candidates.team[order])) + 1):
-            of_team = None if correlated is None else correlated[own]
-            (flattering[own],) = _joint_criticals(of_team, [np.ones(len(own), np.bool_)], tail)
+        for positions in np.split(order, np.flatnonzero(np.diff(study.candidates.team[order])) + 1):
+            of_team = None if correlated is None else correlated[positions]
+            (flattering[positions],) = _joint_criticals(
+                of_team, [np.ones(len(positions), np.bool_)], tail
+            )
     other = float(-ndtri(tail))
     of_ends = (flattering, other) if study.metric.greater_is_better else (other, flattering)
     low, high = interval_ends(errors, *of_ends)
@@ -652,11 +654,15 @@ def _joint_criticals(
         errors = block @ nodes
         still = ~block.any(axis=1)
         errors[still] = rng.standard_normal((int(still.sum()), _NODES), dtype=np.float32)
-        for family, own in zip(families, largest, strict=True):
-            np.maximum(own, errors[family[rows]].max(axis=0, initial=-np.inf), out=own)
+        for family, largest_of_family in zip(families, largest, strict=True):
+            np.maximum(
+                largest_of_family,
+                errors[family[rows]].max(axis=0, initial=-np.inf),
+                out=largest_of_family,
+            )
     return [
-        limit if family.sum() == 1 else min(limit, float(np.quantile(own, 1 - tail)))
-        for limit, family, own in zip(bonferroni, families, largest, strict=True)
+        limit if family.sum() == 1 else min(limit, float(np.quantile(largest_of_family, 1 - tail)))
+        for limit, family, largest_of_family in zip(bonferroni, families, largest, strict=True)
     ]
 
 

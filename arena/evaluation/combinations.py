@@ -134,8 +134,8 @@ class Part:
 
     def of_block(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return predictions ``(k, n, …)`` as the metric takes them."""
-        own = block if self.rows is None else block[:, self.rows]
-        return own if self.convert is None else self.convert(own)
+        part_block = block if self.rows is None else block[:, self.rows]
+        return part_block if self.convert is None else self.convert(part_block)
 
     def of_predictions(self, predictions: PredictionBlocks) -> PredictionBlocks:
         """Return the predictions on the rows of the part, as the metric takes them."""
@@ -498,10 +498,10 @@ class _ResampledCombination(CombinedMetric):
 def _resampled_part(
     part: Part, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
 ) -> FloatArray:
-    own_truth, own, metric = part.of_rows(truth), part.of_block(predictions), part.metric
+    own_truth, part_block, metric = part.of_rows(truth), part.of_block(predictions), part.metric
     if part.row_factors is not None and isinstance(metric, HasRowValues):
-        return weighted_means(metric, own_truth, own, weights, part.row_factors)
-    return resample_block(metric, own_truth, own, weights_on(part.rows, weights))
+        return weighted_means(metric, own_truth, part_block, weights, part.row_factors)
+    return resample_block(metric, own_truth, part_block, weights_on(part.rows, weights))
 
 
 class _Worst(_ResampledCombination):
@@ -530,14 +530,14 @@ class _InfluencedCombination(_ResampledCombination):
         values = np.zeros((m, n))
         for part in self._bound():
             rows = slice(None) if part.rows is None else part.rows
-            own_truth, own = part.of_rows(truth), part.of_block(predictions)
-            influence = influence_values(part.metric, own_truth, own)
+            own_truth, part_block = part.of_rows(truth), part.of_block(predictions)
+            influence = influence_values(part.metric, own_truth, part_block)
             if influence is None:
                 raise MetricError(f"{part.metric.name} has no influence values.")
             count = influence.shape[1]
             slope = np.full(m, part.weight)
             if self.combination.how == "geometric":
-                scores = resample_block(part.metric, own_truth, own, once[:count])[:, 0]
+                scores = resample_block(part.metric, own_truth, part_block, once[:count])[:, 0]
                 slope /= scores
             unbiased = mean_correction(count, n) if self.by_task else 1.0
             values[:, rows] += influence * (slope * n / count * unbiased)[:, np.newaxis]
@@ -584,10 +584,12 @@ class MeanRank(CombinedMetric):
         """
         defined = np.isfinite(scores).all(axis=0)
         mean_ranks = np.zeros(scores.shape[1:])
-        for part, own in zip(self._bound(), scores, strict=True):
-            signed = np.where(defined, -own if part.metric.greater_is_better else own, np.inf)
-            ranks = doubled_mean_ranks(signed.reshape(len(own), -1).T).T / 2
-            mean_ranks += part.weight * ranks.reshape(own.shape)
+        for part, part_scores in zip(self._bound(), scores, strict=True):
+            signed = np.where(
+                defined, -part_scores if part.metric.greater_is_better else part_scores, np.inf
+            )
+            ranks = doubled_mean_ranks(signed.reshape(len(part_scores), -1).T).T / 2
+            mean_ranks += part.weight * ranks.reshape(part_scores.shape)
         return np.where(defined, mean_ranks, np.nan)
 
     def score_together(
@@ -696,9 +698,9 @@ class _WeightedRowMean(PointwiseMetric):
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         values = np.zeros(predictions.shape[:2])
         for part in self.parts:
-            own = predictions if part.convert is None else part.convert(predictions)
+            converted = predictions if part.convert is None else part.convert(predictions)
             metric: Any = part.metric
-            values += part.weight * metric.row_values(truth, own)
+            values += part.weight * metric.row_values(truth, converted)
         return values
 
 

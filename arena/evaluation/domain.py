@@ -62,7 +62,9 @@ def constant_targets(solution: Solution, rows: npt.NDArray[np.bool_]) -> str:
     truth = solution.truth[rows]
     truth = truth if truth.ndim > 1 else truth[:, np.newaxis]
     names = [target.name for target in solution.targets]
-    constant = [name for name, own in zip(names, truth.T, strict=True) if (own == own[:1]).all()]
+    constant = [
+        name for name, column in zip(names, truth.T, strict=True) if (column == column[:1]).all()
+    ]
     more = len(constant) - _NAMED_TARGETS
     some = ", ".join(repr(printable(name)) for name in constant[:_NAMED_TARGETS])
     return f"target {some}{f' and {more:,} more' if more > 0 else ''}" if constant else ""

@@ -93,13 +93,15 @@ class TargetPart:
 
     def of_truth(self, truth: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the truth of the target, of ``(n, n_targets)``."""
-        own = truth[:, self.position]
-        return own if self.rows is None else own[self.rows]
+        target_truth = truth[:, self.position]
+        return target_truth if self.rows is None else target_truth[self.rows]
 
     def of_block(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the predictions of the target, of ``(m, n, n_targets)``."""
-        own = block[:, :, self.position]
-        return np.ascontiguousarray(own if self.rows is None else own[:, self.rows])
+        target_block = block[:, :, self.position]
+        return np.ascontiguousarray(
+            target_block if self.rows is None else target_block[:, self.rows]
+        )
 
     def of_predictions(self, predictions: PredictionBlocks) -> PredictionBlocks:
         """Return the predictions of the target."""
@@ -140,8 +142,8 @@ class _MeanOverTargets(WrappedMetric):
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo
     ) -> Iterable[Fault]:
         for target, column in enumerate(competition.columns):
-            own = replace(competition, columns=(column,))
-            yield from faults_of_predictions(self.metric, predictions[:, [target]], own)
+            one_target = replace(competition, columns=(column,))
+            yield from faults_of_predictions(self.metric, predictions[:, [target]], one_target)
 
 
 def _score_of_target(
@@ -150,16 +152,16 @@ def _score_of_target(
     prediction: npt.NDArray[Any],
     weight: npt.NDArray[Any] | None,
 ) -> float:
-    metric, own = part.metric, part.of_truth(truth)
+    metric, target_truth = part.metric, part.of_truth(truth)
     predicted = part.of_block(prediction[np.newaxis])[0]
     if weight is None or part.rows is None:
-        return metric.score(own, predicted, weight)
+        return metric.score(target_truth, predicted, weight)
     counts = weight[part.rows]
     if not counts.any():
         return float("nan")
     if is_black_box(metric):
-        return scorer_of(metric, own, predicted)(counts)
-    return metric.score(own, predicted, counts)
+        return scorer_of(metric, target_truth, predicted)(counts)
+    return metric.score(target_truth, predicted, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,13 +191,15 @@ class _InfluencedMeanOverTargets(_ResampledMeanOverTargets):
         values = np.zeros((m, n))
         parts = target_parts(self, truth.shape[1])
         for part in parts:
-            own = influence_values(part.metric, part.of_truth(truth), part.of_block(predictions))
-            if own is None:
+            influences = influence_values(
+                part.metric, part.of_truth(truth), part.of_block(predictions)
+            )
+            if influences is None:
                 continue
-            rows, count = slice(None) if part.rows is None else part.rows, own.shape[1]
+            rows, count = slice(None) if part.rows is None else part.rows, influences.shape[1]
             # In a mean of fewer rows each has n / count times the effect.
             scale = n / count * mean_correction(count, n) / len(parts)
-            values[:, rows] += own * scale
+            values[:, rows] += influences * scale
         return values
 
 

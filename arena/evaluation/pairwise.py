@@ -62,13 +62,13 @@ class PairwiseSkill(BaseMetric):
     ) -> FloatArray:
         """Return ``(m, B)`` comparisons under each column of weights."""
         counts = weights.astype(np.float64)
-        return np.stack([self._compared(own, counts) for own in predictions])
+        return np.stack([self._compared(values, counts) for values in predictions])
 
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
         """Return ``(m, n)`` first-order effects of each case on the comparisons."""
-        return np.stack([self._influence(own, len(truth)) for own in predictions])
+        return np.stack([self._influence(values, len(truth)) for values in predictions])
 
     def _influence(self, own: FloatArray, n: int) -> FloatArray:
         """Return ``(n,)`` influence values of one comparison."""
@@ -85,18 +85,18 @@ class PairwiseSkill(BaseMetric):
             values *= self._compared(own, np.ones((n, 1)))[0]
         return np.asarray(values - values.mean())
 
-    def _shared(self, own: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _shared(self, values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return ``(m, n)`` whether both have a value, and both values, 0 where one has none."""
-        shared = np.isfinite(self.values) & np.isfinite(own)
+        shared = np.isfinite(self.values) & np.isfinite(values)
         return (
             shared.astype(np.float64),
-            np.where(shared, own, 0.0),
+            np.where(shared, values, 0.0),
             np.where(shared, self.values, 0.0),
         )
 
-    def _compared(self, own: FloatArray, weights: FloatArray) -> FloatArray:
+    def _compared(self, values: FloatArray, weights: FloatArray) -> FloatArray:
         """Return ``(B,)`` comparisons of one algorithm with all."""
-        shared, first, second = (part @ weights for part in self._shared(own))
+        shared, first, second = (part @ weights for part in self._shared(values))
         with np.errstate(divide="ignore", invalid="ignore"):
             each = np.log(first) - np.log(second) if self.ratios else (first - second) / shared
             each[shared == 0] = np.nan

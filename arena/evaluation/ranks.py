@@ -64,9 +64,9 @@ def _minimum_ranks_of_rows(values: FloatArray) -> IntArray:
     first = ordered[:, 1:] != ordered[:, :-1]  # of those that are tied
     np.multiply(first, np.arange(2, values.shape[1] + 1), out=ranks[:, 1:])
     np.maximum.accumulate(ranks, axis=1, out=ranks)
-    own = np.empty_like(ranks)
-    np.put_along_axis(own, order, ranks, axis=1)
-    return own
+    ranks_of_row = np.empty_like(ranks)
+    np.put_along_axis(ranks_of_row, order, ranks, axis=1)
+    return ranks_of_row
 
 
 def tied_ranks(values: FloatArray) -> tuple[IntArray, IntArray]:
@@ -161,14 +161,14 @@ def best_of_each_team(
     >>> best.positions.tolist(), best.resampled.tolist()
     ([1, 2], [[0.5], [0.4]])
     """
-    own: dict[str, list[int]] = {}
+    places_of_team: dict[str, list[int]] = {}
     for position, team in enumerate(teams):
-        own.setdefault(team, []).append(position)
+        places_of_team.setdefault(team, []).append(position)
     choose = np.argmax if greater_is_better else np.argmin
     extreme = np.max if greater_is_better else np.min
-    positions = [positions[int(choose(scores[positions]))] for positions in own.values()]
-    again = np.empty((len(own), resampled.shape[1]))
-    for row, positions_of_team in zip(again, own.values(), strict=True):
+    positions = [positions[int(choose(scores[positions]))] for positions in places_of_team.values()]
+    again = np.empty((len(places_of_team), resampled.shape[1]))
+    for row, positions_of_team in zip(again, places_of_team.values(), strict=True):
         extreme(resampled[positions_of_team], axis=0, out=row)
     kept = np.array(positions, dtype=np.intp)
     return BestOfTeams(kept, scores[kept], again)

@@ -77,18 +77,18 @@ def score_errors(study: Study) -> ScoreErrors:
     otherwise the joint resamples are used, which contain less information about the tails. The
     intervals of a combination of tasks are withheld if a task has fewer than 30 rows, or groups.
     """
-    found = _errors_by_procedure(study)
+    errors = _errors_by_procedure(study)
     tasks = tasks_of(study.metric)
     if tasks is None:
-        return found
+        return errors
     fewest = fewest_units(tasks, study.clusters)
     if fewest > _FEWEST_IN_TASK - 1e-9:
-        return found
+        return errors
     reason = (
         f"A task has only {fewest:.3g} {study.words.rows} or groups of equal size, in which an "
         "error can be too rare to be seen."
     )
-    return replace(found, reasons=(reason,) * len(found.reasons))
+    return replace(errors, reasons=(reason,) * len(errors.reasons))
 
 
 def _errors_by_procedure(study: Study) -> ScoreErrors:
@@ -98,15 +98,15 @@ def _errors_by_procedure(study: Study) -> ScoreErrors:
     sampling = SamplingUnits.of(len(study.truth), study.clusters, weights)
     if isinstance(study.metric, MedianOfCases) and weights is None:
         return errors_of_medians(study, sampling)
-    found: ScoreErrors | None = None
+    errors: ScoreErrors | None = None
     if len(study.scores) * len(study.truth) <= _MOST_VALUES:
-        found = errors_from_rows(study, sampling) or errors_of_statistics(study, sampling)
-        if found is not None and not (
-            isinstance(found, UnitMeans) or np.isfinite(found.score_range).all()
+        errors = errors_from_rows(study, sampling) or errors_of_statistics(study, sampling)
+        if errors is not None and not (
+            isinstance(errors, UnitMeans) or np.isfinite(errors.score_range).all()
         ):
-            found = _widest(found, errors_from_influence(study, sampling))
-    if found is not None:
-        return found
+            errors = _widest(errors, errors_from_influence(study, sampling))
+    if errors is not None:
+        return errors
     limit_units, most_units = information(study)
     return errors_from_resamples(
         study.scores,
@@ -120,14 +120,14 @@ def _errors_by_procedure(study: Study) -> ScoreErrors:
     )
 
 
-def _widest(found: ScoreErrors, other: ScoreErrors | None) -> ScoreErrors:
+def _widest(errors: ScoreErrors, other: ScoreErrors | None) -> ScoreErrors:
     if other is None:
-        return found
-    shared = {field.name: getattr(found, field.name) for field in fields(ScoreErrors)}
-    shared["assumption"] = f"The wider of two. {found.assumption} {other.assumption}"
-    reasons = zip(found.reasons, other.reasons, strict=True)
+        return errors
+    shared = {field.name: getattr(errors, field.name) for field in fields(ScoreErrors)}
+    shared["assumption"] = f"The wider of two. {errors.assumption} {other.assumption}"
+    reasons = zip(errors.reasons, other.reasons, strict=True)
     shared["reasons"] = tuple(first or second for first, second in reasons)
-    return Widest(**shared, parts=(found, other))
+    return Widest(**shared, parts=(errors, other))
 
 
 def interval_ends(

@@ -175,7 +175,9 @@ def resample_block(
         return metric.from_mean(weighted_means(metric, truth, block, weights))
     from arena.evaluation.black_box import score_columns, scorer_of
 
-    return np.array([score_columns(scorer_of(metric, truth, one), weights) for one in block])
+    return np.array(
+        [score_columns(scorer_of(metric, truth, predictions), weights) for predictions in block]
+    )
 
 
 def weighted_means(

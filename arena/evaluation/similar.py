@@ -149,17 +149,17 @@ def _last_of_each_team(positions: IntArray, owners: npt.NDArray[Any]) -> IntArra
     return np.array(sorted(last.values()), dtype=np.intp)
 
 
-def describe_similar(found: SimilarSubmissions) -> str:
+def describe_similar(pair: SimilarSubmissions) -> str:
     """Return similar submissions as a sentence for the organiser, which names the first ten."""
-    pairs = list(zip(found.submissions, found.teams, strict=True))
+    pairs = list(zip(pair.submissions, pair.teams, strict=True))
     named = ", ".join(f"{number} of {printable(team)}" for number, team in pairs[:_NAMED])
     if len(pairs) > _NAMED:
         named += f" and {len(pairs) - _NAMED:,} more"
-    if found.identical:
+    if pair.identical:
         return f"Identical predictions: submission {named}."
-    how = f"{found.differing:.2%} of the predictions differ"
-    if found.differ_slightly:
-        how = f"correlation {found.correlation:.6f}"
+    how = f"{pair.differing:.2%} of the predictions differ"
+    if pair.differ_slightly:
+        how = f"correlation {pair.correlation:.6f}"
     return f"Nearly identical predictions: submission {named} ({how})."
 
 
@@ -194,14 +194,16 @@ class _ComparedContent:
         """
         n_groups, stop = self.hashes.shape[1], min(start + _ROWS_COMPARED, len(self.hashes))
         by_count = self.from_hashes((n_groups - np.arange(n_groups + 1)) / n_groups)
-        found = [hashes.at_least(int(np.count_nonzero(by_count > limit)), start, stop)]
+        pair_blocks = [hashes.at_least(int(np.count_nonzero(by_count > limit)), start, stop)]
         products = None
         if scaled is not None:
             products = scaled[start:stop] @ scaled[start:].T
             rows, columns = np.nonzero(products >= 1 - (1 + _ROUNDING) * limit**2 / 2)
-            found.append((rows + start, columns + start))
-            found.append(codes.at_least(_copied_from(self.codes.shape[1]), start, stop))
-        pairs = np.unique(np.concatenate([np.stack(own, axis=1) for own in found]), axis=0)
+            pair_blocks.append((rows + start, columns + start))
+            pair_blocks.append(codes.at_least(_copied_from(self.codes.shape[1]), start, stop))
+        pairs = np.unique(
+            np.concatenate([np.stack(pair_columns, axis=1) for pair_columns in pair_blocks]), axis=0
+        )
         first, second = pairs[pairs[:, 0] < pairs[:, 1]].T
         shares = by_count[(self.hashes[first] == self.hashes[second]).sum(axis=1)]
         distances, near = shares, shares <= limit
@@ -275,20 +277,22 @@ class Comparison:
         if not len(self._keys):
             self._draw(flat.shape[1])
         for at in np.flatnonzero(self._is_needed[positions]).tolist():
-            own, rows = flat[at], block[at]
+            kept_cells, rows = flat[at], block[at]
             if kind is PredictionKind.TEXT:
                 from pandas.util import hash_array
 
-                cells = np.asarray(hash_array(own))
+                cells = np.asarray(hash_array(kept_cells))
             else:
-                values = np.ascontiguousarray(own, dtype=np.float64) + 0.0  # no negative zero
+                values = (
+                    np.ascontiguousarray(kept_cells, dtype=np.float64) + 0.0
+                )  # no negative zero
                 cells = values.view(np.uint64)
             digest = hashlib.blake2b(cells.tobytes(), digest_size=16).digest()
             self._digests[int(positions[at])] = digest
             if digest in self._kept:
                 continue
             self._kept[digest] = int(positions[at])
-            self._keep(own, cells)
+            self._keep(kept_cells, cells)
             if bool((rows == rows[0]).all()):
                 self._constant.add(digest)
 
@@ -300,10 +304,10 @@ class Comparison:
         self._places = np.sort(rng.permutation(n_cells)[: self._n_groups]).astype(np.intp)
         self._padded = np.zeros((-(-n_cells // self._n_groups), self._n_groups), dtype=np.uint64)
 
-    def _keep(self, own: npt.NDArray[Any], cells: npt.NDArray[np.uint64]) -> None:
+    def _keep(self, kept_cells: npt.NDArray[Any], cells: npt.NDArray[np.uint64]) -> None:
         keys, places = self._keys, self._places
         if self._kind not in _CATEGORIES:
-            self._drawn.append(own[places].astype(np.float64))
+            self._drawn.append(kept_cells[places].astype(np.float64))
             mixed = (cells[places] ^ (cells[places] >> np.uint64(32))) * keys[0]
             self._codes.append((mixed >> np.uint64(48)).astype(np.uint16))
             self._repeated.append(1 - len(np.unique(cells[places])) / len(places))
@@ -319,17 +323,17 @@ class Comparison:
         numbers, owners = np.array(self._numbers, dtype=np.intp), np.asarray(teams, dtype=object)
         # Predictions that were not needed have no equal, so that any other digest serves.
         digests = [self._digests.get(at, at.to_bytes(8, "big")) for at in self._first]
-        found = [
+        groups = [
             SimilarSubmissions(
-                True, tuple(numbers[own].tolist()), tuple(owners[own].tolist()), 0.0, None
+                True, tuple(numbers[group].tolist()), tuple(owners[group].tolist()), 0.0, None
             )
-            for own in _identical(digests, self._constant, owners)
+            for group in _identical(digests, self._constant, owners)
         ]
         read = self._compared(owners, len(set(digests)))
         if len(read.positions) > 1:
             scaled = None if read.drawn is None else _scaled(read.drawn, self._kind)
-            found += _near(read, scaled, numbers[read.positions], owners[read.positions])
-        return tuple(found)
+            groups += _near(read, scaled, numbers[read.positions], owners[read.positions])
+        return tuple(groups)
 
     @property
     def submissions(self) -> tuple[int, ...]:
@@ -383,12 +387,12 @@ def _near(
             if owners[i] != owners[j]:
                 pair = (min(owners[i], owners[j]), max(owners[i], owners[j]))
                 closest[pair] = min(closest.get(pair, own_pair), own_pair)
-    found = []
+    pairs = []
     for _, i, j, share in sorted(closest.values()):
         correlation = None if scaled is None else float(scaled[i] @ scaled[j])
-        names, own = (owners[i], owners[j]), (int(numbers[i]), int(numbers[j]))
-        found.append(SimilarSubmissions(False, own, names, share, correlation))
-    return found
+        names, pair_numbers = (owners[i], owners[j]), (int(numbers[i]), int(numbers[j]))
+        pairs.append(SimilarSubmissions(False, pair_numbers, names, share, correlation))
+    return pairs
 
 
 def _least_copied(n_cells: int) -> float:
@@ -434,13 +438,13 @@ class _EqualColumns:
         longest = int(sizes.max(initial=0))
         if max(longest, int(sizes @ sizes) // max(table.size, 1)) > k // _SPARSE + 1:
             return cls(table, None)
-        found = []
+        pair_blocks = []
         for lag in range(1, longest):
             column, at = np.nonzero(ordered[:, lag:] == ordered[:, :-lag])
             # A stable order: of equal cells the first row comes first.
-            found.append(order[column, at].astype(np.intp) * k + order[column, at + lag])
+            pair_blocks.append(order[column, at].astype(np.intp) * k + order[column, at + lag])
         keys, counts = np.unique(
-            np.concatenate([np.empty(0, dtype=np.intp), *found]), return_counts=True
+            np.concatenate([np.empty(0, dtype=np.intp), *pair_blocks]), return_counts=True
         )
         return cls(table, (keys, counts))
 
@@ -455,8 +459,8 @@ class _EqualColumns:
             first, second = np.nonzero(np.triu(equal >= count, k=1))
             return first + start, second + start
         keys, counts = self.pairs
-        own = slice(*np.searchsorted(keys, [start * k, stop * k]))
-        chosen = keys[own][counts[own] >= count]
+        block_keys = slice(*np.searchsorted(keys, [start * k, stop * k]))
+        chosen = keys[block_keys][counts[block_keys] >= count]
         return chosen // k, chosen % k
 
 
@@ -479,11 +483,11 @@ def _equal_columns(
         part = slice(first, first + _ROWS_COUNTED)
         equal = np.empty(counts[part].shape, dtype=np.bool_)
         for start in range(0, n_columns, _MOST_IN_A_BYTE):
-            own = np.zeros(equal.shape, dtype=np.uint8)
+            n_equal = np.zeros(equal.shape, dtype=np.uint8)
             for column in range(start, min(start + _MOST_IN_A_BYTE, n_columns)):
                 np.equal(of_these[column, part], of_others[column], out=equal)
-                own += equal.view(np.uint8)
-            counts[part] += own
+                n_equal += equal.view(np.uint8)
+            counts[part] += n_equal
     return counts
 
 

@@ -111,7 +111,7 @@ def class_means_are_removed(
     centred = values - values.mean(axis=1, keepdims=True)
     least = _NO_MEAN * np.abs(centred).sum(axis=1)
     sums = (centred[:, truth == code].sum(axis=1) for code in np.unique(truth))
-    return bool(least.any()) and all((np.abs(one) <= least).all() for one in sums)
+    return bool(least.any()) and all((np.abs(class_sums) <= least).all() for class_sums in sums)
 
 
 def standard_error_of_mean(values: FloatArray, clusters: IntArray | None = None) -> float:

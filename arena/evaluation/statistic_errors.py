@@ -262,11 +262,11 @@ def errors_from_resamples(
     defined = resampled[:, np.isfinite(resampled).all(axis=0)]
     resamples, m = defined.shape[1], len(scores)
     deviations, excess = np.full(m, np.nan), np.zeros(m)
-    for j, own in enumerate(defined if resamples > 1 else ()):  # no second (m, B) array
-        if own.min() == own.max():  # exactly 0, despite rounding
+    for j, defined_scores in enumerate(defined if resamples > 1 else ()):  # no second (m, B) array
+        if defined_scores.min() == defined_scores.max():  # exactly 0, despite rounding
             deviations[j] = 0.0
             continue
-        squared = np.square(own - own.mean())
+        squared = np.square(defined_scores - defined_scores.mean())
         deviations[j] = np.sqrt(squared.sum() / (resamples - 1))
         # Less three standard errors of the kurtosis in a normal sample of size B.
         noise = 3 * np.sqrt(24 / resamples)
@@ -324,8 +324,8 @@ def _limit_of_tasks(metric: CombinedMetric, classes: IntArray, clusters: IntArra
     limits = []
     for code, weight in enumerate(metric.weights_of_tasks):
         rows = metric.tasks == code
-        own = None if clusters is None else clusters[rows]
-        limits.append(fewest_units(classes[rows], own) / weight)
+        clusters_of_task = None if clusters is None else clusters[rows]
+        limits.append(fewest_units(classes[rows], clusters_of_task) / weight)
     return float(min(limits))
 
 

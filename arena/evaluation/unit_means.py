@@ -75,12 +75,12 @@ def errors_of_means(
     An end of the range may be infinite. With ``(n,)`` clusters, these are drawn and not the rows.
     """
     sampling = SamplingUnits.of(values.shape[1], clusters)
-    found, step = _Found([], [], [], []), block_size(values.shape[1])
+    parts, step = _Found([], [], [], []), block_size(values.shape[1])
     for start in range(0, len(values), step):
         block = values[start : start + step].astype(np.float64)
-        _add_block(found, sampling, block, value_range, None)
+        _add_block(parts, sampling, block, value_range, None)
     scores = values.mean(axis=1, dtype=np.float64)
-    return _unit_means(found, sampling, scores, value_range, value_range, _same)
+    return _unit_means(parts, sampling, scores, value_range, value_range, _same)
 
 
 def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | None:
@@ -89,7 +89,7 @@ def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | Non
     if not isinstance(metric, HasRowValues):
         return None
     row_range, truth = _row_range(metric, study), study.truth
-    found = _Found([], [], [], [])
+    parts = _Found([], [], [], [])
     blocks = study.predictions.blocks(block_size(truth.size))
     for block in (part for _, whole in blocks for part in in_cache(whole)):
         with np.errstate(all="ignore"):
@@ -99,29 +99,29 @@ def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | Non
             other = None
             if np.isfinite(row_range).sum() == 1:
                 other = _opposite(metric, truth, block)
-        _add_block(found, sampling, values, row_range, other)
+        _add_block(parts, sampling, values, row_range, other)
         slope = np.abs(slope_of_score(metric, sampling.moved(sampling.means(values))[0]))
-        found.errors[-1] = found.errors[-1] * slope
+        parts.errors[-1] = parts.errors[-1] * slope
     score_range = range_of(study.metric)
     if np.isfinite(row_range).all():
         score_range = _narrowed(score_range, metric, row_range)
     return _unit_means(
-        found, sampling, study.scores, score_range, row_range, metric.from_mean, words=study.words
+        parts, sampling, study.scores, score_range, row_range, metric.from_mean, words=study.words
     )
 
 
 def errors_from_influence(study: Study, sampling: SamplingUnits) -> UnitMeans | None:
     """Return the uncertainty of scores without two bounds, linearised; None for a black box."""
-    found, unbounded = _Found([], [], [], []), (-np.inf, np.inf)
+    parts, unbounded = _Found([], [], [], []), (-np.inf, np.inf)
     for start, block in study.predictions.blocks(block_size(study.truth.size)):
         values = unit_influence(study, sampling, block)
         if values is None:
             return None
         scores = study.scores[start : start + len(block)]
-        _add_shifts(found, sampling, scores, values, unbounded, scores[:, np.newaxis] + values)
+        _add_shifts(parts, sampling, scores, values, unbounded, scores[:, np.newaxis] + values)
     score_range = range_of(study.metric)
     return _unit_means(
-        found, sampling, study.scores, score_range, unbounded, _same, words=study.words
+        parts, sampling, study.scores, score_range, unbounded, _same, words=study.words
     )
 
 
@@ -137,7 +137,7 @@ def unit_influence(
 
 
 def _add_block(
-    found: _Found,
+    parts: _Found,
     sampling: SamplingUnits,
     values: FloatArray,
     row_range: tuple[float, float],
@@ -145,11 +145,11 @@ def _add_block(
 ) -> None:
     means = sampling.means(values)
     opposite = None if other is None else sampling.means(other)
-    _add_shifts(found, sampling, *sampling.moved(means), row_range, means, opposite)
+    _add_shifts(parts, sampling, *sampling.moved(means), row_range, means, opposite)
 
 
 def _add_shifts(
-    found: _Found,
+    parts: _Found,
     sampling: SamplingUnits,
     mean: FloatArray,
     shifts: FloatArray,
@@ -175,14 +175,14 @@ def _add_shifts(
         beyond = _mean_excess(moved.max(axis=1, keepdims=True) - moved) * (top - smallest)
         low = np.minimum(top - beyond, end)
     worst = mean + sampling.another * (np.stack(np.broadcast_arrays(low, high, mean)[:2]) - mean)
-    found.worst.append(worst)
-    found.units.append(Units.of(moved))
-    found.errors.append(sampling.standard_errors(shifts))
-    found.degrees.append(sampling.degrees_of_freedom(shifts))
+    parts.worst.append(worst)
+    parts.units.append(Units.of(moved))
+    parts.errors.append(sampling.standard_errors(shifts))
+    parts.degrees.append(sampling.degrees_of_freedom(shifts))
 
 
 def _unit_means(
-    found: _Found,
+    parts: _Found,
     sampling: SamplingUnits,
     scores: FloatArray,
     score_range: tuple[float, float],
@@ -191,7 +191,7 @@ def _unit_means(
     words: Vocabulary = TEAMS,
 ) -> UnitMeans:
     bounded = bool(np.isfinite(row_range).all())
-    units, effective = Units.joined(found.units), sampling.n_units / sampling.another
+    units, effective = Units.joined(parts.units), sampling.n_units / sampling.another
     few = too_few_units(sampling.n_units, effective, words) if effective < FEWEST_UNITS else None
     reasons = [
         None if bounded else unmoved(words) if equal else few
@@ -209,12 +209,12 @@ def _unit_means(
         scores=scores,
         score_range=score_range,
         n_units=sampling.n_units,
-        standard_errors=np.concatenate(found.errors),
-        degrees_of_freedom=np.concatenate(found.degrees),
+        standard_errors=np.concatenate(parts.errors),
+        degrees_of_freedom=np.concatenate(parts.degrees),
         assumption=assumption,
         reasons=tuple(reasons),
         units=units,
-        worst=np.concatenate(found.worst, axis=1),
+        worst=np.concatenate(parts.worst, axis=1),
         to_score=to_score,
     )
 

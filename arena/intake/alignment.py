@@ -135,8 +135,8 @@ def locate_ids(ids: Any, expected: Any) -> IntArray | None:
         if located is not None:
             break
     else:
-        found = pc.index_in(ids, value_set=expected)
-        located = pc.fill_null(found, -1).to_numpy().astype(np.intp)
+        positions = pc.index_in(ids, value_set=expected)
+        located = pc.fill_null(positions, -1).to_numpy().astype(np.intp)
     unknown = np.flatnonzero(located < 0)
     if len(unknown):
         located = located.copy()
@@ -269,8 +269,8 @@ def _reasons(ids: Any, others: Any) -> npt.NDArray[np.int8]:
         left = np.flatnonzero(reasons < 0)
         if not len(left) or not len(others):
             break
-        found = pc.is_in(same(ids.take(pa.array(left))), value_set=same(others))
-        reasons[left[found.to_numpy(zero_copy_only=False)]] = at
+        is_similar = pc.is_in(same(ids.take(pa.array(left))), value_set=same(others))
+        reasons[left[is_similar.to_numpy(zero_copy_only=False)]] = at
     return reasons
 
 

@@ -129,10 +129,10 @@ def report_texts(
 
 
 def report_cells(
-    found: Iterable[CellFault], names: Sequence[str], place: Place, faults: FaultList
+    cell_faults: Iterable[CellFault], names: Sequence[str], place: Place, faults: FaultList
 ) -> None:
     """Add the faults that a modality found in the cells of the columns with these names."""
-    for cell in found:
+    for cell in cell_faults:
 
         def fault(position: int, cell: CellFault = cell) -> Fault:
             return place.fault(cell.kind, cell.message, position, names[cell.column])
@@ -310,9 +310,9 @@ def _reasons(cells: Any, faults: FaultList) -> npt.NDArray[np.int8]:
         pc.match_substring_regex(text, _DECIMAL_COMMA),
     )
     choices = (_EMPTY, _NAN, _INFINITY, _COMMA, _REPORTED)
-    found = [mask.to_numpy(zero_copy_only=False) for mask in masks]
-    found.append(with_replaced_bytes(cells, faults))
-    return np.select(found, choices, default=_NO_NUMBER).astype(np.int8)
+    reason_masks = [mask.to_numpy(zero_copy_only=False) for mask in masks]
+    reason_masks.append(with_replaced_bytes(cells, faults))
+    return np.select(reason_masks, choices, default=_NO_NUMBER).astype(np.int8)
 
 
 def merge_equal_numbers(labels: Sequence[str]) -> dict[str, Decimal] | None:

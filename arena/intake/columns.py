@@ -189,15 +189,15 @@ def match_columns(
             message = f"Column {show(name)} occurs {count:,} times: keep one of them."
             faults.add("repeated column", message, row=row, column=name)
     first = {name: at for at, name in reversed(list(enumerate(names)))}
-    found = {name: first[name] for name in dict.fromkeys(expected) if name in first}
+    matched = {name: first[name] for name in dict.fromkeys(expected) if name in first}
     wanted = set(expected)
-    missing = [name for name in expected if name not in found]
+    missing = [name for name in expected if name not in matched]
     extra = [name for name in dict.fromkeys(names) if name not in wanted]
     guesses = _guess(missing, extra, never_guessed)
     for name, (written, why) in guesses.items():
         message = f"Column {show(written)} is unknown; did you mean {show(name)}? {why}Rename it."
         faults.add("misnamed column", message, row=row, column=written)
-        found[name] = first[written]
+        matched[name] = first[written]
     has, keep = show_all(names), show_all(expected)
     for name in (name for name in missing if name not in guesses):
         message = f"Column {show(name)} is missing; the file has {has}. Add it."
@@ -211,7 +211,7 @@ def match_columns(
             "write the file with index=False."
         )
         faults.add("extra column", message, row=row, column=name)
-    return found
+    return matched
 
 
 def _guess(

@@ -212,8 +212,8 @@ def _report(
     broken: _BrokenRows, expected: int, data: bytes, numbers: RowNumbers, faults: FaultList
 ) -> None:
     """Add a fault for every row that could not be split; rows of only spaces are ignored."""
-    for record, found in zip(broken.numbers, broken.found, strict=True):
-        if not found:
+    for record, width in zip(broken.numbers, broken.found, strict=True):
+        if not width:
             continue
         row = numbers.line_of_record(record)
         last = record == broken.numbers[-1]
@@ -221,12 +221,12 @@ def _report(
         if last and broken.last_text.count('"') % 2:
             message = "A quotation mark is opened here and never closed: close or remove it."
             faults.add("unclosed quote", message, row=row)
-        elif cut and found < expected and data.endswith(broken.last_text.encode()):
+        elif cut and width < expected and data.endswith(broken.last_text.encode()):
             message = "The last line is incomplete, the file is truncated: write and send it again."
             faults.add("truncated file", message, row=row)
         else:
-            kind = "too few fields" if found < expected else "too many fields"
-            if found > expected and _COMMA_DECIMAL.search(broken.last_text):
+            kind = "too few fields" if width < expected else "too many fields"
+            if width > expected and _COMMA_DECIMAL.search(broken.last_text):
                 faults.explain(kind, _DECIMAL_COMMAS)
-            message = f"The row has {plural(found, 'field')}, but the header has {expected:,}."
+            message = f"The row has {plural(width, 'field')}, but the header has {expected:,}."
             faults.add(kind, message, row=row)

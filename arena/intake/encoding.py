@@ -105,10 +105,10 @@ def _is_utf8(data: bytes) -> bool:
 def _replace_damage(data: bytes, faults: FaultList) -> bytes:
     """Return UTF-8 without NUL bytes, in one pass; each line with invalid bytes is a fault."""
     nul: list[int] = []
-    found = data.find(b"\0")
-    while found >= 0 and len(nul) <= _MOST_DAMAGE:
-        nul.append(found)
-        found = data.find(b"\0", found + 1)
+    position = data.find(b"\0")
+    while position >= 0 and len(nul) <= _MOST_DAMAGE:
+        nul.append(position)
+        position = data.find(b"\0", position + 1)
     wrong: list[int] = []
 
     def replace(error: Any) -> tuple[str, int]:

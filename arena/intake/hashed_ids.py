@@ -50,21 +50,21 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     longest = int(sizes[0].max())
     if longest > _LONGEST:
         return None
-    if longest >= _WORD and all((own == longest).all() for own in sizes):
+    if longest >= _WORD and all((sizes_of_side == longest).all() for sizes_of_side in sizes):
         known, asked = (text.view(f"V{longest}") for _, text in (of_expected, of_ids))
     else:
         known, asked = _padded(*of_expected, longest), _padded(*of_ids, longest)
-    found = _match(_hashes(asked), _hashes(known), _TABLES)
-    left = _unequal(asked, known, found)
+    positions = _match(_hashes(asked), _hashes(known), _TABLES)
+    left = _unequal(asked, known, positions)
     if len(left):
-        found[left] = -1
+        positions[left] = -1
         is_free = np.ones(len(known) + 1, dtype=bool)
-        is_free[found] = False
+        is_free[positions] = False
         free = np.flatnonzero(is_free[:-1])
         texts = expected.take(pa.array(free))
         of_texts = pc.fill_null(pc.index_in(ids.take(pa.array(left)), value_set=texts), -1)
-        found[left] = np.append(free, -1)[of_texts.to_numpy()]
-    return found
+        positions[left] = np.append(free, -1)[of_texts.to_numpy()]
+    return positions
 
 
 def _padded(places: npt.NDArray[np.int32], text: npt.NDArray[np.uint8], longest: int) -> _Rows:
@@ -79,10 +79,10 @@ def _padded(places: npt.NDArray[np.int32], text: npt.NDArray[np.uint8], longest:
     starts = range(0, longest, _WORD)
     words = np.empty((len(sizes), 1 + len(starts)), dtype="<u8")
     for row in range(0, len(sizes), _BLOCK):
-        block, own = words[row : row + _BLOCK], sizes[row : row + _BLOCK]
-        block[:, 0] = own
-        last = np.maximum(own - _WORD, 0)
-        masks = _FIRST_BYTES.take(own, mode="clip")
+        block, block_sizes = words[row : row + _BLOCK], sizes[row : row + _BLOCK]
+        block[:, 0] = block_sizes
+        last = np.maximum(block_sizes - _WORD, 0)
+        masks = _FIRST_BYTES.take(block_sizes, mode="clip")
         for at, start in enumerate(starts, 1):
             # take would copy every word first.
             word = from_place[begins[row : row + _BLOCK] + np.minimum(start, last)]
@@ -128,8 +128,8 @@ def _match(asked: _Words, known: _Words, tables: int) -> IntArray:
     rows = table.take(_slots(asked, bits), mode="wrap").astype(np.intp)
     still = np.flatnonzero(known.take(rows, mode="wrap") != asked)
     rest = np.flatnonzero(table.take(slots, mode="wrap") != numbers)
-    found = _match(asked.take(still) * _FACTOR, known.take(rest) * _FACTOR, tables - 1)
-    rows[still] = np.append(rest, -1)[found]
+    positions = _match(asked.take(still) * _FACTOR, known.take(rest) * _FACTOR, tables - 1)
+    rows[still] = np.append(rest, -1)[positions]
     return rows
 
 
@@ -138,14 +138,16 @@ def _slots(hashes: _Words, bits: int) -> npt.NDArray[np.int64]:
     return (hashes >> np.uint64(64 - bits)).view(np.int64)
 
 
-def _unequal(asked: _Rows, known: _Rows, found: IntArray) -> IntArray:
+def _unequal(asked: _Rows, known: _Rows, positions: IntArray) -> IntArray:
     """Return where ``asked`` is not the row of ``known`` that was found, or none was found."""
-    unequal = [np.flatnonzero(found < 0)]
+    unequal = [np.flatnonzero(positions < 0)]
     copies = np.empty(min(_BLOCK, len(asked)), dtype=known.dtype)
     for start in range(0, len(asked), _BLOCK):
-        own = asked[start : start + _BLOCK]
+        asked_block = asked[start : start + _BLOCK]
         # Row -1 reads the last one: it counts as unequal in any case.
-        same = known.take(found[start : start + _BLOCK], mode="wrap", out=copies[: len(own)])
-        if same.tobytes() != own.tobytes():  # much faster than a comparison of each row
-            unequal.append(start + np.flatnonzero(same != own))
+        same = known.take(
+            positions[start : start + _BLOCK], mode="wrap", out=copies[: len(asked_block)]
+        )
+        if same.tobytes() != asked_block.tobytes():  # much faster than a comparison of each row
+            unequal.append(start + np.flatnonzero(same != asked_block))
     return np.unique(np.concatenate(unequal))

@@ -46,7 +46,7 @@ def ordered_by_manifest(
         if name in times:
             raise InputError(f"{where}: {show(name)} is there twice.")
         times[name] = (_time(row["received"] or "", where, now), (row.get("team") or "").strip())
-    there = {one.name: one for one in files}
+    there = {file.name: file for file in files}
     if unlisted := sorted(there.keys() - times.keys()):
         raise InputError(f"{manifest} does not list {show_all(unlisted)}: add them, with a time.")
     if absent := sorted(times.keys() - there.keys()):

@@ -200,7 +200,7 @@ def _is_array(data: Any) -> bool:
     if isinstance(data, Mapping) or hasattr(data, "columns") or hasattr(data, "column_names"):
         return False
     if isinstance(data, list | tuple):
-        return all(not isinstance(one, Mapping) for one in data)
+        return all(not isinstance(element, Mapping) for element in data)
     return hasattr(data, "__array__")
 
 
@@ -361,8 +361,8 @@ def _table_of_columns(what: str, columns: Mapping[Any, Any]) -> Any:
     arrays = {str(name): _column(values) for name, values in columns.items()}
     lengths = {name: len(values) for name, values in arrays.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{show(name)} {length:,}" for name, length in lengths.items())
-        raise UsageError(f"{what} has columns of different lengths: {found}.")
+        lengths_text = ", ".join(f"{show(name)} {length:,}" for name, length in lengths.items())
+        raise UsageError(f"{what} has columns of different lengths: {lengths_text}.")
     return pa.table(arrays)
 
 

@@ -68,10 +68,10 @@ def _numbers(ids: Any, prefix: bytes) -> tuple[npt.NDArray[np.int64], int] | Non
         if len(rows):
             first = begins[rows]
             columns = (text[first + at] for at in range(size))
-            own = _number(columns, prefix, leading_zeros=size == len(prefix) + 1)
-            if own is None:
+            number = _number(columns, prefix, leading_zeros=size == len(prefix) + 1)
+            if number is None:
                 return None
-            numbers[rows] = own
+            numbers[rows] = number
     return numbers, 0
 
 

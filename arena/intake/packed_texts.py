@@ -17,7 +17,9 @@ def are_many_texts(ids: Any, expected: Any) -> bool:
     return (
         len(ids) > 0
         and len(expected) >= _FEWEST
-        and all(isinstance(one, pa.StringArray) and not one.null_count for one in (ids, expected))
+        and all(
+            isinstance(texts, pa.StringArray) and not texts.null_count for texts in (ids, expected)
+        )
     )
 
 

@@ -45,8 +45,8 @@ def fold_rows(
             columns.append(pa.array(map(json.dumps, sets), pa.string()))
             continue
         columns.append(texts.take(pa.array(first)))
-        for at, one in enumerate(sets):
-            if len(set(one)) > 1:
+        for at, row_set in enumerate(sets):
+            if len(set(row_set)) > 1:
                 message = f"The rows of id {show(encoded.dictionary[at].as_py())} differ here."
                 row = table.row_number(int(first[at]))
                 faults.add("different in one id", message, column=name, row=row)
@@ -66,4 +66,4 @@ def rows_of_cells(cells: Sequence[str]) -> tuple[list[list[str]], list[int]]:
     ([['1', '2'], ['3']], [2, 1])
     """
     lists = [json.loads(cell) if cell else [] for cell in cells]
-    return lists, [len(one) for one in lists]
+    return lists, [len(cell) for cell in lists]

@@ -543,8 +543,8 @@ def _read_weights(
     if largest > 0 and not _WEIGHTS_AS_GIVEN[0] <= largest <= _WEIGHTS_AS_GIVEN[1]:
         weights = np.ldexp(weights, -int(np.frexp(largest)[1]))
     for split in (Usage.PUBLIC, Usage.PRIVATE):
-        own = weights[usage == split]
-        if own.size and not own.any():
+        weights_of_split = weights[usage == split]
+        if weights_of_split.size and not weights_of_split.any():
             text = f"All {split.name.lower()} rows have the weight 0: give some of them a weight."
             faults.add("no weight", text, column=name)
     return weights

@@ -129,7 +129,7 @@ def _lines_of_quoted(data: bytes, delimiter: str) -> npt.NDArray[np.int32]:
 def _lines_of_plain(data: bytes) -> npt.NDArray[np.int32]:
     """Return the numbers of the lines that are not blank."""
     text = np.frombuffer(data, dtype=np.uint8)
-    found, line, after_end = [], 1, True
+    lines, line, after_end = [], 1, True
     for start in range(0, len(text), _CHUNK):
         chunk = text[start : start + _CHUNK]
         following = text[start + 1 : start + _CHUNK + 1]
@@ -139,7 +139,7 @@ def _lines_of_plain(data: bytes) -> npt.NDArray[np.int32]:
         ends[: len(following)] &= ~((chunk[: len(following)] == _CR) & (following == _LF))
         starts = np.concatenate(([after_end], ends[:-1])) & ~blank
         numbers = line + np.searchsorted(np.flatnonzero(ends), np.flatnonzero(starts))
-        found.append(numbers.astype(np.int32))
+        lines.append(numbers.astype(np.int32))
         line += int(ends.sum())
         after_end = bool(ends[-1])
-    return np.concatenate(found) if found else np.zeros(0, dtype=np.int32)
+    return np.concatenate(lines) if lines else np.zeros(0, dtype=np.int32)

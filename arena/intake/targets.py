@@ -341,7 +341,9 @@ def _declared(
     if reading.positive is not None:
         order = _positive_last(order, names, name, reading.positive, faults)
     code = {value: at for at, value in enumerate(order)}
-    return tuple(names[one] for one in order), {one: code.get(key[one], 0) for one in labels}
+    return tuple(names[number] for number in order), {
+        label: code.get(key[label], 0) for label in labels
+    }
 
 
 def class_order(labels: Sequence[str], positive: str | None = None) -> list[str]:

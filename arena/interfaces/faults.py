@@ -101,11 +101,11 @@ def group_faults(faults: Iterable[Fault]) -> tuple[FaultGroup, ...]:
     return tuple(
         FaultGroup(
             kind,
-            sum(fault.count for fault in found),
-            next((fault.cause for fault in found if fault.cause), None),
-            tuple(fault for fault in found if fault.count == 1)[:_EXAMPLES],
+            sum(fault.count for fault in faults_of_kind),
+            next((fault.cause for fault in faults_of_kind if fault.cause), None),
+            tuple(fault for fault in faults_of_kind if fault.count == 1)[:_EXAMPLES],
         )
-        for kind, found in kinds.items()
+        for kind, faults_of_kind in kinds.items()
     )
 
 

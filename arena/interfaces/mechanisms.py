@@ -65,8 +65,8 @@ class Evaluation:
         Exact ties are common because one more correct row adds 1/n, and releasing a tie reveals a
         label. A gain that rounding alone can explain therefore does not count.
         """
-        theirs, own = self.to_loss(other), self.to_loss(self.score)
-        return theirs - own - by > _TOLERANCE * (abs(theirs) + abs(own) + abs(by))
+        theirs, loss = self.to_loss(other), self.to_loss(self.score)
+        return theirs - loss - by > _TOLERANCE * (abs(theirs) + abs(loss) + abs(by))
 
     def to_loss(self, score: float) -> float:
         """Convert a score to a loss, for which smaller is better, or a loss to a score."""

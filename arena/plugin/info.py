@@ -66,7 +66,9 @@ def may_implement(point: metadata.EntryPoint, hook: str) -> bool:
     try:
         spec = importlib.util.find_spec(package)
         folders = (
-            [] if spec is None else [Path(one) for one in spec.submodule_search_locations or ()]
+            []
+            if spec is None
+            else [Path(location) for location in spec.submodule_search_locations or ()]
         )
         files = [file for folder in folders for file in folder.rglob("*.py")]
         if spec is not None and spec.origin and not folders:
@@ -148,15 +150,15 @@ def unique_entry_points(group: str) -> list[metadata.EntryPoint]:
     DuplicateNameError
         If two distributions provide one name.
     """
-    found = _entry_points(group, _search_path())
-    for first, second in itertools.pairwise(found):
+    entry_points = _entry_points(group, _search_path())
+    for first, second in itertools.pairwise(entry_points):
         if first.name == second.name:
             both = " and ".join(sorted(map(distribution_of, (first, second))))
             raise DuplicateNameError(
                 f"Two installed distributions, {both}, both provide {first.name!r} in the entry "
                 f"points {group!r}. Uninstall one of them."
             )
-    return list(found)
+    return list(entry_points)
 
 
 @functools.lru_cache(maxsize=16)
@@ -164,8 +166,8 @@ def _entry_points(
     group: str, where: tuple[tuple[str, int], ...]
 ) -> tuple[metadata.EntryPoint, ...]:
     """Return the entry points of a group by name, read again only after an installation."""
-    found = _all_entry_points(where).select(group=group)
-    return tuple(sorted(found, key=lambda point: point.name))
+    entry_points = _all_entry_points(where).select(group=group)
+    return tuple(sorted(entry_points, key=lambda point: point.name))
 
 
 @functools.lru_cache(maxsize=1)
@@ -176,8 +178,8 @@ def _all_entry_points(_where: tuple[tuple[str, int], ...]) -> Any:
 
 def _search_path() -> tuple[tuple[str, int], ...]:
     """Return where distributions are searched, and when each place was changed last."""
-    found = []
+    folders = []
     for place in sys.path:
         with contextlib.suppress(OSError):
-            found.append((place, Path(place).stat().st_mtime_ns))
-    return tuple(found)
+            folders.append((place, Path(place).stat().st_mtime_ns))
+    return tuple(folders)

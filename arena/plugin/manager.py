@@ -181,11 +181,11 @@ class PluginManager:
 
         See :meth:`Registry.within`, and :meth:`require_plugins`.
         """
-        own = copy.copy(self)
-        own._folder = folder.absolute()
-        own._required = tuple(required)
-        own._registries = {**self._registries, "metrics": self.metrics.within(own._folder)}
-        return own
+        manager = copy.copy(self)
+        manager._folder = folder.absolute()
+        manager._required = tuple(required)
+        manager._registries = {**self._registries, "metrics": self.metrics.within(manager._folder)}
+        return manager
 
     # -- calling -------------------------------------------------------------------------------
 

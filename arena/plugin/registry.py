@@ -160,14 +160,14 @@ class Registry(Generic[_Item]):
         File names in specifications are relative to this folder, and pinned code applies to this
         competition only.
         """
-        own = Registry[_Item](self.kind, self._protocol, self._failed, self._failures)
-        own._entries, own._pinned = dict(self._entries), dict(self._pinned)
-        own._folder = folder
-        own._families = {
-            prefix: dataclasses.replace(entry, item=own._placed(entry.item))
+        registry = Registry[_Item](self.kind, self._protocol, self._failed, self._failures)
+        registry._entries, registry._pinned = dict(self._entries), dict(self._pinned)
+        registry._folder = folder
+        registry._families = {
+            prefix: dataclasses.replace(entry, item=registry._placed(entry.item))
             for prefix, entry in self._families.items()
         }
-        return own
+        return registry
 
     def resolve(
         self,
@@ -260,8 +260,8 @@ class Registry(Generic[_Item]):
     def _unknown(self, name: str, suggest: Callable[[_Item], bool] = lambda _: True) -> str:
         failed = [str(failure) for failure in self._failures if failure.plugin not in self._plugins]
         reasons = "".join(
-            f" It may be provided by a plugin that could not be used: {one}."
-            for one in dict.fromkeys(failed)
+            f" It may be provided by a plugin that could not be used: {failure}."
+            for failure in dict.fromkeys(failed)
         )
         return self._named_nearest(name, suggest) + reasons
 
@@ -305,7 +305,11 @@ def _with_parameters(entry: Entry[_Item], parameters: Mapping[str, Any], kind: s
     if not parameters:
         return entry.item
     fields = (
-        [one.name for one in dataclasses.fields(entry.item) if one.init and one.name not in _FIXED]
+        [
+            parameter.name
+            for parameter in dataclasses.fields(entry.item)
+            if parameter.init and parameter.name not in _FIXED
+        ]
         if dataclasses.is_dataclass(entry.item)
         else []
     )

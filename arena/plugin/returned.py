@@ -52,8 +52,10 @@ def checked(value: Any, kind: type[_Returned]) -> _Returned:
     for name, (holds, wanted) in _RULES[kind.__name__].items():
         field = getattr(value, name)
         if not holds(field):
-            found = "" if wanted.startswith("a finite") and _is_float(field) else _named(field)
-            raise ValueError(f"{name} of the {kind.__name__} must be {wanted}{found}")
+            description = (
+                "" if wanted.startswith("a finite") and _is_float(field) else _named(field)
+            )
+            raise ValueError(f"{name} of the {kind.__name__} must be {wanted}{description}")
     problem = _WHOLE[kind.__name__](value) if kind.__name__ in _WHOLE else None
     if problem is not None:
         raise ValueError(problem)
@@ -197,7 +199,7 @@ def _each(kind: str) -> Callable[[Any], bool]:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, tuple | list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, tuple | list) and all(isinstance(element, str) for element in value)
 
 
 def _are_columns(value: Any) -> bool:

@@ -65,4 +65,4 @@ def chance_difference(metric: Metric, n_rows: float, score: float) -> float | No
     mean = min(max((ends[0] + ends[1]) / 2, low), high)
     reach = _NORMAL_QUANTILE * np.sqrt(2 * (mean - low) * (high - mean) / n_rows)
     moved = [score_of(min(max(mean + side * reach, low), high)) for side in (-1, 1)]
-    return max(abs(one - score_of(mean)) for one in moved)
+    return max(abs(moved_mean - score_of(mean)) for moved_mean in moved)

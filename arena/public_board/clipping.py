@@ -119,12 +119,12 @@ def suggested_clip(metric: Metric, solution: Solution) -> tuple[float, float] | 
         return None  # a call of a metric in a process of its own takes long
     metric = bind(metric, solution, rows)
     truth = solution.truth[rows].reshape(int(rows.sum()), -1)
-    found = [
+    bounds_of_targets = [
         _bounds_of(metric, truth[:, position], _constant(target, truth[:, position], solution.kind))
         for position, target in enumerate(solution.targets)
     ]
-    bounds = [one for one in found if one is not None]
-    if not bounds or len(bounds) < len(found):
+    bounds = [clip for clip in bounds_of_targets if clip is not None]
+    if not bounds or len(bounds) < len(bounds_of_targets):
         return None
     return min(low for low, _ in bounds), max(high for _, high in bounds)
 

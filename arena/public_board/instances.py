@@ -77,17 +77,17 @@ class MemoryLog:
 
     def holders(self, outside: Collection[str] = ()) -> Iterator[Holder]:
         """Yield the holders of the ranks, best first, without those of some teams."""
-        found = self._holders
-        if any(team in found for team in outside):  # a team whose name is that of a rank
-            found = Holders()
+        holders = self._holders
+        if any(team in holders for team in outside):  # a team whose name is that of a rank
+            holders = Holders()
             for release in self.releases:
                 if release.team not in outside:
-                    _add(found, release)
-        return iter(found.ranks)
+                    _add(holders, release)
+        return iter(holders.ranks)
 
     def since(self, number: int, team: str) -> Sequence[LoggedRelease]:
         """Return the releases of a team after the one of this number."""
-        return [one for one in self._by_team.get(team, ()) if one.number > number]
+        return [logged for logged in self._by_team.get(team, ()) if logged.number > number]
 
     def add(self, submission: int, team: str, released: InstanceRelease) -> None:
         """Append a release."""
@@ -99,11 +99,11 @@ class MemoryLog:
         _add(self._holders, self.releases[-1])
 
 
-def _add(holders: Holders, one: LoggedRelease) -> None:
-    release = one.released.release
+def _add(holders: Holders, logged: LoggedRelease) -> None:
+    release = logged.released.release
     mark = release.score if release.ranked_by is None else release.ranked_by
-    instance, state = one.released.instance, release.state
-    holders.add(one.submission, one.team, instance, release.improved, mark, state)
+    instance, state = logged.released.instance, release.state
+    holders.add(logged.submission, logged.team, instance, release.improved, mark, state)
 
 
 def late_instance(team: str) -> str:

@@ -105,11 +105,13 @@ class _AheadLog:
         return self.log.state_of(f"{self.prefix}{instance}")
 
     def holders(self, outside: Collection[str] = ()) -> Iterator[Holder]:
-        found, size = self.log.holders(outside), 1
-        while block := list(itertools.islice(found, size)):
+        holders, size = self.log.holders(outside), 1
+        while block := list(itertools.islice(holders, size)):
             # Others were never an improvement: their mechanism compares nothing with them.
             self.upcoming = [
-                one.submission for one in block if one.state.get("submission") == one.submission
+                logged.submission
+                for logged in block
+                if logged.state.get("submission") == logged.submission
             ]
             yield from block
             size = min(2 * size, _READ_TOGETHER)
@@ -233,8 +235,8 @@ class Releaser:
             stream = np.random.SeedSequence(self.seed, spawn_key=key)
             with attributed_unquoted(self.plugin, "releasing a score"):
                 rng = np.random.default_rng(stream)
-                found = self.mechanism.release(read_only(state), evaluation.at_most(bound), rng)
-                return checked(found, Release)
+                answer = self.mechanism.release(read_only(state), evaluation.at_most(bound), rng)
+                return checked(answer, Release)
 
         if submission.late:
             released = PerTeam().release(late_instance(submission.team), ask, ahead)
@@ -261,26 +263,30 @@ class Releaser:
         """Return loss and id of the baseline's best submission, perhaps this one; None: none."""
         if self.baseline_team is None:
             return None
-        for one in log.since(self._baseline_seen, self.baseline_team):
-            known = None if self._clipped else one.score
-            own = self._score(self.read([one.submission])) if known is None else known
-            self._baseline = self._better_baseline(own, one.submission)
-            self._baseline_seen = one.number
+        for logged in log.since(self._baseline_seen, self.baseline_team):
+            known = None if self._clipped else logged.score
+            baseline_score = self._score(self.read([logged.submission])) if known is None else known
+            self._baseline = self._better_baseline(baseline_score, logged.submission)
+            self._baseline_seen = logged.number
         if submission.team == self.baseline_team:
             return self._better_baseline(score, submission.submission)
         return self._baseline
 
     def _better_baseline(self, score: float, submission: int) -> tuple[float, int]:
-        own = (self._template.to_loss(score), submission)
-        return own if self._baseline is None else min(self._baseline, own)
+        candidate = (self._template.to_loss(score), submission)
+        return candidate if self._baseline is None else min(self._baseline, candidate)
 
     # -- what earlier submissions are compared by ------------------------------------------------
 
     def _error_of_difference(
-        self, block: npt.NDArray[Any], own: _ComparedValues, other: int, upcoming: Sequence[int]
+        self,
+        block: npt.NDArray[Any],
+        compared: _ComparedValues,
+        other: int,
+        upcoming: Sequence[int],
     ) -> float:
         if other not in self._cache:
-            new = [one for one in upcoming if one != other and one not in self._cache]
+            new = [number for number in upcoming if number != other and number not in self._cache]
             room = max(1, _HELD_BYTES // (8 * block.size))
             together = [other, *new][:room]
             read = self.read(together)
@@ -289,10 +295,10 @@ class Releaser:
                 self._put_in_cache(together[at], self._compare(read[at : at + 1]))
         self._cache.move_to_end(other)
         held = self._cache[other]
-        if own.values is not None and held.values is None and held.block is not None:
+        if compared.values is not None and held.values is None and held.block is not None:
             held = self._cache[other] = self._compare(held.block)  # improved, and was not compared
-        if own.values is not None and held.values is not None:
-            return standard_error_of_mean(own.values - held.values, self.clusters)
+        if compared.values is not None and held.values is not None:
+            return standard_error_of_mean(compared.values - held.values, self.clusters)
         pair = np.concatenate([block, self.read([other]) if held.block is None else held.block])
         return standard_error(self.metric, self.truth, pair, self.seed, self.clusters)
 
@@ -382,7 +388,7 @@ def release_again(
     """
     known, changes = scores or {}, score_changes or {}
     logs = [MemoryLog() for _ in releasers]
-    numbers = [one.submission for one in history]
+    numbers = [scored.submission for scored in history]
     size = block_size(solution.n_rows * len(solution.columns))
     blocks = store.predictions(numbers, rows=public_rows(solution)).blocks(size)
     for start, block in blocks:

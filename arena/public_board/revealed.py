@@ -121,13 +121,16 @@ def rows_revealed(
     """
     step = -(-len(truth) // MOST_ROWS)
     oracle = _Oracle(metric, mechanism, truth[::step], n_classes, teams=teams, scope=scope)
-    designs, found = list(oracle.designs()), [Revealed(0.0, 0.0)]
+    designs, revealed_amounts = list(oracle.designs()), [Revealed(0.0, 0.0)]
     for k in (k for k in _DRAWS if targets is None or k <= targets):
         measured = [oracle.measure(design, k) for design in designs]
-        found += measured
+        revealed_amounts += measured
         # More targets are worth their time where most of the fewer ones were revealed.
-        designs = [one for one, of in zip(designs, measured, strict=True) if of.rows >= k / 4]
-    return Revealed(max(one.rows for one in found), max(one.bits for one in found))
+        designs = [design for design, of in zip(designs, measured, strict=True) if of.rows >= k / 4]
+    return Revealed(
+        max(revealed.rows for revealed in revealed_amounts),
+        max(revealed.bits for revealed in revealed_amounts),
+    )
 
 
 class _Oracle:
@@ -285,7 +288,9 @@ def _learned(
         _read(_counts(distances <= within, meant, len(assignments)), right, assignments)
         for within in (0.0, reach)
     ]
-    return Revealed(max(one.rows for one in each), max(one.bits for one in each))
+    return Revealed(
+        max(revealed.rows for revealed in each), max(revealed.bits for revealed in each)
+    )
 
 
 def _outcomes(

@@ -56,14 +56,14 @@ def _ranks(result: ScoreResult) -> Iterator[Section]:
     )
     if not charts:
         return
-    found = next(
+    document = next(
         (finding.document for finding in result.findings if "not_offered" in finding.document), {}
     )
-    if found.get("not_offered"):
-        text = f"Rank intervals are withheld. {found['not_offered']}"
+    if document.get("not_offered"):
+        text = f"Rank intervals are withheld. {document['not_offered']}"
         yield Section("How certain each rank is", text)
         return
-    comparisons = found.get("comparisons", len(result.standings) * (len(result.standings) - 1))
+    comparisons = document.get("comparisons", len(result.standings) * (len(result.standings) - 1))
     text = (
         f"The ranked {words.rows} are a sample, and another sample may rank the {words.teams} "
         "differently. The wide bar holds the ranks that the data do not exclude: at "
@@ -158,7 +158,9 @@ def _best(result: ScoreResult) -> str:
 def _winners(result: ScoreResult) -> tuple[Table, ...]:
     """Return the intervals of the next places, where there are any."""
     winners = [
-        one for one in result.best_score_corrected.get("winners", ())[1:] if one["low"] is not None
+        winner
+        for winner in result.best_score_corrected.get("winners", ())[1:]
+        if winner["low"] is not None
     ]
     if not winners:
         return ()
@@ -215,7 +217,7 @@ def _moves(both: _Standings, words: Vocabulary) -> str:
             "ones."
         )
     rose, fell = both[int(moved.argmax())], both[int(moved.argmin())]
-    leaders = [one for one in both if one["public_rank"] == public.min()]
+    leaders = [row for row in both if row["public_rank"] == public.min()]
     text = (
         f"Of all pairs of {words.teams}, {percent(_same_order(public, private))} are in the same "
         "order on both. "

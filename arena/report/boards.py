@@ -88,7 +88,7 @@ def _column(
     textual = any(isinstance(value, str) for value in first)
     order = None
     if not textual:
-        order = tuple(float(one) if isinstance(one, int | float) else None for one in first)
+        order = tuple(float(cell) if isinstance(cell, int | float) else None for cell in first)
     bars = None
     if kind.keys == _BARS:
         low, high = _BARS

@@ -103,7 +103,9 @@ def _names_across(specification: Mapping[str, Any]) -> int:
     ]
     across = [encoding.get("x") or {} for encoding in encodings]
     domains = [
-        one.get("scale", {}).get("domain", ()) for one in across if one.get("type") == "nominal"
+        channel.get("scale", {}).get("domain", ())
+        for channel in across
+        if channel.get("type") == "nominal"
     ]
     return max(map(len, domains), default=0)
 

@@ -136,16 +136,16 @@ def _kinds_table(outcome: CompetitionOutcome) -> Table:
     rows = tuple(
         (
             kind,
-            own[0].conduct,
-            len(own),
-            sum(team.submissions for team in own),
-            min(team.rank for team in own),
-            _mean([team.score for team in own]),
-            _mean([team.true_score for team in own]) if outcome.knows_truth else None,
-            _flattery(own, outcome.greater_is_better),
-            sum(team.team in flagged for team in own),
+            teams_of_kind[0].conduct,
+            len(teams_of_kind),
+            sum(team.submissions for team in teams_of_kind),
+            min(team.rank for team in teams_of_kind),
+            _mean([team.score for team in teams_of_kind]),
+            _mean([team.true_score for team in teams_of_kind]) if outcome.knows_truth else None,
+            _flattery(teams_of_kind, outcome.greater_is_better),
+            sum(team.team in flagged for team in teams_of_kind),
         )
-        for kind, own in by_kind.items()
+        for kind, teams_of_kind in by_kind.items()
     )
     columns = (
         "kind", "conduct", "teams", "submissions", "best rank", "private score", "true score",
@@ -196,7 +196,10 @@ def _comparison(simulation: PreparedSimulation, outcomes: Sequence[CompetitionOu
     return Report(
         title=simulation.settings.competition.title,
         facts=(*_facts(simulation), ("Mechanisms", ", ".join(simulation.mechanisms))),
-        verdicts=(_SIMULATED, *(f"{one.mechanism}: {summarize(one)}" for one in outcomes)),
+        verdicts=(
+            _SIMULATED,
+            *(f"{outcome.mechanism}: {summarize(outcome)}" for outcome in outcomes),
+        ),
         boards=tuple(_board(outcome, at) for at, outcome in enumerate(outcomes)),
         sections=tuple(sections),
     )
@@ -258,7 +261,7 @@ def _board(outcome: CompetitionOutcome, number: int) -> Board:
 
 def _ranks(title: str, values: Sequence[int | None]) -> Column:
     cells = tuple("" if value is None else f"{value:,}" for value in values)
-    return Column(title, "", cells, tuple(None if one is None else float(one) for one in values))
+    return Column(title, "", cells, tuple(None if rank is None else float(rank) for rank in values))
 
 
 def _scores(title: str, values: Sequence[float | None]) -> Column:

@@ -85,7 +85,7 @@ def board_report(
         rejections=tuple(as_rejections(result.rejected) if rejections is None else rejections),
         technical=(
             *technical_sections(result, manager),
-            *(one for one in (similar, history) if one is not None),
+            *(note for note in (similar, history) if note is not None),
             *(section for section in sections if section.technical),
         ),
         summary=board_summary(result),
@@ -111,14 +111,14 @@ def public_report(public: PublicBoard, manager: PluginManager, *, sections: bool
     added: tuple[Section, ...] = ()
     if sections:
         provided = manager.provide_report_sections(_as_result(public))
-        added = tuple(one for one in provided if one.public)
+        added = tuple(section for section in provided if section.public)
     return Report(
         title=public.title or "Public leaderboard",
         facts=public.facts,
         verdicts=(_public_verdict(public),),
         boards=(public_board(public, name="board"),),
-        sections=tuple(one for one in added if not one.technical),
-        technical=(software_section(manager), *(one for one in added if one.technical))
+        sections=tuple(section for section in added if not section.technical),
+        technical=(software_section(manager), *(section for section in added if section.technical))
         if sections
         else (),
     )

@@ -9,18 +9,18 @@ from arena.types import Section, Table
 from arena.utils.formatting import percent
 
 
-def copies_section(found: Sequence[SimilarSubmissions]) -> Section | None:
+def copies_section(pairs: Sequence[SimilarSubmissions]) -> Section | None:
     """Return which teams sent the same predictions, or nearly the same; None if no teams did."""
-    if not found:
+    if not pairs:
         return None
     rows = tuple(
         (
-            "identical" if one.identical else "nearly identical",
-            ", ".join(one.teams),
-            ", ".join(map(str, one.submissions)),
-            _difference(one),
+            "identical" if pair.identical else "nearly identical",
+            ", ".join(pair.teams),
+            ", ".join(map(str, pair.submissions)),
+            _difference(pair),
         )
-        for one in found
+        for pair in pairs
     )
     return Section(
         "Similar submissions of different teams",
@@ -37,9 +37,9 @@ def copies_section(found: Sequence[SimilarSubmissions]) -> Section | None:
     )
 
 
-def _difference(one: SimilarSubmissions) -> str:
-    if one.identical:
+def _difference(pair: SimilarSubmissions) -> str:
+    if pair.identical:
         return "none"
-    if one.differ_slightly:
-        return f"correlation {one.correlation:.6f}"
-    return f"{percent(one.differing)} of the predictions differ"
+    if pair.differ_slightly:
+        return f"correlation {pair.correlation:.6f}"
+    return f"{percent(pair.differing)} of the predictions differ"

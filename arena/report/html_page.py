@@ -131,10 +131,10 @@ def _key(value: float | None) -> str:
 
 def _script(*, with_charts: bool) -> str:
     """Return Vega and our own script, wrapped so that no global of theirs leaks."""
-    own = _read("page.js")
+    page_script = _read("page.js")
     if not with_charts:
-        return own
-    return f"(function (console) {{\n{_vega()}\n}})({_QUIET_CONSOLE});\n{own}"
+        return page_script
+    return f"(function (console) {{\n{_vega()}\n}})({_QUIET_CONSOLE});\n{page_script}"
 
 
 @cache

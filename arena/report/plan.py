@@ -110,8 +110,8 @@ def questions_report(questions: QuestionPlan) -> Report:
         "Cases by answers to each case",
         ("answers per case", "cases", "fewest of a pair", "most of a pair"),
         tuple(
-            (one.answers, *map(math.ceil, (one.cases, one.cases_low, one.cases_high)))
-            for one in questions.needed
+            (needed.answers, *map(math.ceil, (needed.cases, needed.cases_low, needed.cases_high)))
+            for needed in questions.needed
         ),
     )
     neighbours = Table(
@@ -183,16 +183,18 @@ def queue_report(queue: QueuePlan) -> Report:
     )
 
 
-def _needed_cells(label: str, one: NeededRows) -> tuple[Any, ...]:
+def _needed_cells(label: str, needed: NeededRows) -> tuple[Any, ...]:
     """Return the cells of a probability; the estimates are empty if the interval is too wide."""
     interval = (
-        f"at least {one.low:,.0f}" if one.high is None else f"{one.low:,.0f} to {one.high:,.0f}"
+        f"at least {needed.low:,.0f}"
+        if needed.high is None
+        else f"{needed.low:,.0f} to {needed.high:,.0f}"
     )
     points = [
-        "" if value is None or not one.is_known else f"{value:,.0f}"
-        for value in (one.test_rows, one.nonparametric)
+        "" if value is None or not needed.is_known else f"{value:,.0f}"
+        for value in (needed.test_rows, needed.nonparametric)
     ]
-    return (label, percent(one.probability), *points, interval)
+    return (label, percent(needed.probability), *points, interval)
 
 
 def _rows_section(plan: Plan, metric: str) -> Section:
@@ -201,7 +203,11 @@ def _rows_section(plan: Plan, metric: str) -> Section:
     table = Table(
         "Private rows needed",
         ("for", "probability", "normal prior", "nonparametric prior", "interval"),
-        tuple(_needed_cells(label, one) for label, own in needed for one in own),
+        tuple(
+            _needed_cells(label, needed_rows)
+            for label, rows_of_label in needed
+            for needed_rows in rows_of_label
+        ),
     )
     figures = Table(
         f"Other numbers of private rows ({plan.level:.10g} intervals in brackets)",

@@ -37,14 +37,14 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
         ("test rows", "competitors", "best wins", "95% from", "to", "populations"),
         tuple(
             (
-                one.test_rows,
-                one.competitors,
-                percent(one.frequency),
-                percent(one.low),
-                percent(one.high),
-                one.populations,
+                wins.test_rows,
+                wins.competitors,
+                percent(wins.frequency),
+                percent(wins.low),
+                percent(wins.high),
+                wins.populations,
             )
-            for one in result.win_frequency
+            for wins in result.win_frequency
         ),
     )
     needed = Table(
@@ -52,14 +52,14 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
         ("competitors", "probability", "test rows", "95% from", "to", ""),
         tuple(
             (
-                one.competitors,
-                percent(one.probability),
-                _rows(one.rows, largest) if one.rows else "any",
-                _rows(one.low, largest),
-                "no upper limit" if one.high is None else _rows(one.high, largest),
-                "extrapolated" if one.rows > largest else "",
+                needed.competitors,
+                percent(needed.probability),
+                _rows(needed.rows, largest) if needed.rows else "any",
+                _rows(needed.low, largest),
+                "no upper limit" if needed.high is None else _rows(needed.high, largest),
+                "extrapolated" if needed.rows > largest else "",
             )
-            for one in result.rows_needed
+            for needed in result.rows_needed
         ),
     )
     covered = Table(
@@ -68,15 +68,15 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
         ("test rows", "competitors", "ranges", "all at once", "the best's", "each", "boards"),
         tuple(
             (
-                one.test_rows,
-                one.competitors,
-                one.kind,
-                percent(one.all_ranks),
-                percent(one.best),
-                percent(one.each),
-                one.boards,
+                held.test_rows,
+                held.competitors,
+                held.kind,
+                percent(held.all_ranks),
+                percent(held.best),
+                percent(held.each),
+                held.boards,
             )
-            for one in result.coverage
+            for held in result.coverage
         ),
     )
     return (
@@ -121,16 +121,16 @@ def _rows(count: float, largest: int) -> str:
 
 def _board(result: RankSimulation) -> Board:
     """Return the models of the largest competition with their ranks in tests."""
-    one = max(result.ranks, key=lambda ranks: (ranks.test_rows, ranks.competitors))
-    numbers = {"true rank": one.true_ranks}
+    quantiles = max(result.ranks, key=lambda ranks: (ranks.test_rows, ranks.competitors))
+    numbers = {"true rank": quantiles.true_ranks}
     for place, share in enumerate(QUANTILES):
-        numbers[f"{share:.0%} of ranks"] = one.quantiles[:, place].astype(int)
+        numbers[f"{share:.0%} of ranks"] = quantiles.quantiles[:, place].astype(int)
     columns = [_column(title, values.tolist()) for title, values in numbers.items()]
-    team = Column("team", "a trained model", tuple(f"model {model}" for model in one.models))
+    team = Column("team", "a trained model", tuple(f"model {model}" for model in quantiles.models))
     return Board(
         "ranks",
-        f"Ranks of the truly best in tests of {one.test_rows:,} rows, {one.competitors:,} "
-        f"competitors",
+        f"Ranks of the truly best in tests of {quantiles.test_rows:,} rows, "
+        f"{quantiles.competitors:,} competitors",
         "By true rank, with quantiles of the ranks in the tests.",
         (columns[0], team, *columns[1:]),
     )

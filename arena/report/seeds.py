@@ -23,10 +23,10 @@ _MEANING = (
 )
 
 
-def seeds_report(simulation: PreparedSimulation, found: MechanismComparison) -> Report:
+def seeds_report(simulation: PreparedSimulation, comparison: MechanismComparison) -> Report:
     """Return the report on a comparison over seeds; ``simulation`` is one of them."""
     metric = simulation.metric
-    seeds = [story.seed for story in found.stories]
+    seeds = [story.seed for story in comparison.stories]
     runs = Table(
         "Each simulation",
         ("seed", "mechanism", *(measure.label for measure in MEASURES), "ranking"),
@@ -37,8 +37,8 @@ def seeds_report(simulation: PreparedSimulation, found: MechanismComparison) -> 
                 *(measure.of(outcome) for measure in MEASURES),
                 outcome["degenerate"] or "has a meaning",
             )
-            for story in found.stories
-            for name, outcome in zip(found.mechanisms, story.outcomes, strict=True)
+            for story in comparison.stories
+            for name, outcome in zip(comparison.mechanisms, story.outcomes, strict=True)
         ),
     )
     return Report(
@@ -49,18 +49,18 @@ def seeds_report(simulation: PreparedSimulation, found: MechanismComparison) -> 
             ("Metric", metric),
             ("Teams", f"{simulation.request.teams:,}"),
             ("Days", f"{simulation.request.days:,}"),
-            ("Mechanisms", ", ".join(found.mechanisms)),
+            ("Mechanisms", ", ".join(comparison.mechanisms)),
         ),
-        verdicts=(*summarize_seeds(found), "Everything on this page is simulated."),
+        verdicts=(*summarize_seeds(comparison), "Everything on this page is simulated."),
         boards=(),
-        sections=tuple(seeds_sections(found, metric)),
+        sections=tuple(seeds_sections(comparison, metric)),
         technical=(Section("Every simulation", "", (runs,)),),
     )
 
 
-def seeds_sections(found: MechanismComparison, metric: str) -> list[Section]:
+def seeds_sections(comparison: MechanismComparison, metric: str) -> list[Section]:
     """Return the sections on a comparison over seeds, for this report or another."""
-    level = level_text(found.level)
+    level = level_text(comparison.level)
     labels = {measure.name: measure.label for measure in MEASURES}
     summaries = Table(
         f"Over the seeds ({level} intervals of the mean)",
@@ -78,17 +78,17 @@ def seeds_sections(found: MechanismComparison, metric: str) -> list[Section]:
                 summary.seeds,
             )
             for name in labels
-            for summary in found.summaries
+            for summary in comparison.summaries
             if summary.measure == name
         ),
     )
-    charts = [errors_by_day_chart(found, metric)] if found.days else []
-    drawn_measures = {summary.measure for summary in found.summaries} & set(_DRAWN)
+    charts = [errors_by_day_chart(comparison, metric)] if comparison.days else []
+    drawn_measures = {summary.measure for summary in comparison.summaries} & set(_DRAWN)
     charts += [
-        seeds_chart(found, measure) for measure in MEASURES if measure.name in drawn_measures
+        seeds_chart(comparison, measure) for measure in MEASURES if measure.name in drawn_measures
     ]
     sections = [Section("Outcomes over the seeds", _MEANING, (summaries,), tuple(charts))]
-    if found.differences:
+    if comparison.differences:
         differences = Table(
             "Paired differences",
             ("outcome", "mechanism", "less", "mean", "low", "high", "p", "difference"),
@@ -103,14 +103,15 @@ def seeds_sections(found: MechanismComparison, metric: str) -> list[Section]:
                     difference.p,
                     "shown" if difference.shown else "not shown",
                 )
-                for difference in found.differences
+                for difference in comparison.differences
             ),
         )
         text = (
             f"The same seed gives the same rows, teams and random numbers under each mechanism, so "
             f"the differences are paired by seed. The test is a paired t test, for yes or no an "
-            f"exact sign test. Intervals ({level}) and p are corrected for {found.comparisons:,} "
-            f'comparisons (Bonferroni). "Not shown" does not mean that there is no difference.'
+            f"exact sign test. Intervals ({level}) and p are corrected for "
+            f'{comparison.comparisons:,} comparisons (Bonferroni). "Not shown" does not mean that '
+            "there is no difference."
         )
         sections.insert(0, Section("Mechanisms compared", text, (differences,)))
     return sections

@@ -18,7 +18,7 @@ from arena.utils.formatting import level_text
 
 def technical_sections(result: ScoreResult, manager: PluginManager) -> list[Section]:
     """Return settings, notes, software and inputs of a result."""
-    of_copies = {describe_similar(one) for one in result.similar}
+    of_copies = {describe_similar(pair) for pair in result.similar}
     remarks = [note for note in result.notes if note not in of_copies]
     notes = [Section("Notes", "\n\n".join(remarks))] if remarks else []
     inputs = Table("Inputs", ("file", "sha256"), result.inputs)
@@ -73,8 +73,15 @@ def software_section(manager: PluginManager) -> Section:
 @functools.cache  # the files of all distributions are read for it
 def _versions() -> tuple[tuple[str, str], ...]:
     """Return the versions of Python, arena and its dependencies."""
-    needed = [one for one in metadata.requires(DISTRIBUTION) or [] if "extra ==" not in one]
-    names = [DISTRIBUTION, *sorted(re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed)]
+    needed = [
+        requirement
+        for requirement in metadata.requires(DISTRIBUTION) or []
+        if "extra ==" not in requirement
+    ]
+    names = [
+        DISTRIBUTION,
+        *sorted(re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in needed),
+    ]
     return (
         ("Python", platform.python_version()),
         *((name, metadata.version(name)) for name in names),

@@ -82,11 +82,11 @@ def print_columns(
 
     columns = list(columns)
     if n_rows is None:
-        n_rows = max([len(one.cells) for one in columns], default=0)
-    filled = [one for one in _with_bars(columns, most, cut) if any(one.cells)]
-    wrapped = not cut and max([len(one.cells) for one in filled], default=0) <= _ROWS_OF_RICH
+        n_rows = max([len(column.cells) for column in columns], default=0)
+    filled = [column for column in _with_bars(columns, most, cut) if any(column.cells)]
+    wrapped = not cut and max([len(column.cells) for column in filled], default=0) <= _ROWS_OF_RICH
     widths = _fitting(filled, out.width, wrapped=wrapped)
-    shown = [_drawn(one, width) for one, width in zip(filled, widths, strict=True) if width]
+    shown = [_drawn(column, width) for column, width in zip(filled, widths, strict=True) if width]
     kept = [width for width in widths if width]
     grid = Grid(box=box.SIMPLE_HEAD)
     for column, width in zip(shown, kept, strict=True):
@@ -111,7 +111,7 @@ def print_columns(
         out.file.write("\n".join([*lines, *_lines(body[_ROWS_OF_RICH:], shown, kept), last, ""]))
     if n_rows > len(body):
         out.print(f"… and {n_rows - len(body):,} more: --json prints every one.")
-    missing = [one.title for one, width in zip(filled, widths, strict=True) if not width]
+    missing = [column.title for column, width in zip(filled, widths, strict=True) if not width]
     if missing:
         out.print(f"Too wide for this terminal: {', '.join(missing)}; {every} prints all.")
 

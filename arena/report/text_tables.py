@@ -37,14 +37,14 @@ def as_markdown(result: ScoreResult) -> str:
         [column.title, *(_MARKDOWN.sub(r"\\\1", printable(cell)) for cell in column.cells)]
         for column in columns
     ]
-    widths = [max(map(len, own)) for own in cells]
+    widths = [max(map(len, column_cells)) for column_cells in cells]
     rule = [
         "-" * width if _is_left(column) else "-" * (width - 1) + ":"
         for column, width in zip(columns, widths, strict=True)
     ]
     padded = [
-        [cell.ljust(width) if _is_left(column) else cell.rjust(width) for cell in own]
-        for column, own, width in zip(columns, cells, widths, strict=True)
+        [cell.ljust(width) if _is_left(column) else cell.rjust(width) for cell in column_cells]
+        for column, column_cells, width in zip(columns, cells, widths, strict=True)
     ]
     lines = [list(line) for line in zip(*padded, strict=True)]
     return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], rule, *lines[1:]])

@@ -394,7 +394,7 @@ class BoardRun:
         standings = []
         for at in best_first(scores, greater_is_better=better):
             delivered = {name: values[at] for name, values in columns.items()}
-            own = {
+            standing = {
                 "rank": int(ranks[at]),
                 "team": records[at].team,
                 "submission": records[at].submission,
@@ -407,7 +407,7 @@ class BoardRun:
                 {
                     **dict.fromkeys(STANDING_COLUMNS),
                     **delivered,
-                    **own,
+                    **standing,
                     **{name: scores[at] for name, scores in others.items()},
                 }
             )
@@ -441,7 +441,7 @@ class BoardRun:
         for any truth: otherwise whether its score is finite could reveal labels.
         """
         rows = rows_of(self.solution, self.split)
-        found = {}
+        scores_by_metric = {}
         for name, metric in self.secondary.items():
             predictions = self._predictions(records, self.split)
             valid = np.flatnonzero(within_range(metric, predictions, self.solution, self.metric))
@@ -455,8 +455,8 @@ class BoardRun:
                         workers=self.settings.n_workers,
                         failures=[],
                     )
-            found[name] = as_json(scores)
-        return found
+            scores_by_metric[name] = as_json(scores)
+        return scores_by_metric
 
     def _target_scores(self, records: Sequence[SubmissionRecord]) -> dict[str, list[float | None]]:
         """Return the scores on each target, None where undefined, if their mean is the score.
@@ -470,7 +470,7 @@ class BoardRun:
             return {}
         predictions = self._predictions(records, self.split)
         truth = self.solution.truth[rows]
-        found = {}
+        scores_by_target = {}
         for part in target_parts(metric, truth.shape[1]):
             scores = full_scores(
                 part.metric,
@@ -479,8 +479,8 @@ class BoardRun:
                 workers=self.settings.n_workers,
             )
             name = self.solution.targets[part.position].name
-            found[target_column(single, name)] = as_json(scores)
-        return found
+            scores_by_target[target_column(single, name)] = as_json(scores)
+        return scores_by_target
 
     def _public_scores(
         self, records: Sequence[SubmissionRecord]
@@ -596,11 +596,11 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
     units, what = n_rows, words.row if n_rows == 1 else words.rows
     if clusters is not None:
         units = len(np.unique(clusters))
-        one = units == 1
-        what = f"group{'' if one else 's'} of {words.rows}"
+        is_single = units == 1
+        what = f"group{'' if is_single else 's'} of {words.rows}"
         notes.append(
             f"The {n_rows:,} {words.rows} are in {plural(units, 'group')}, which "
-            f"{'is' if one else 'are'} resampled as a whole."
+            f"{'is' if is_single else 'are'} resampled as a whole."
         )
     if units < _FEWEST_ROWS:
         notes.append(

@@ -63,8 +63,8 @@ def boards_of_brackets(
             sorted(place[team] for team in set(teams) & place.keys()), dtype=np.intp
         )
         if len(positions):
-            own = study_of_teams(study, positions, level)
-            boards[name] = analyse(own, settings, manager, analyses=False)
+            bracket_study = study_of_teams(study, positions, level)
+            boards[name] = analyse(bracket_study, settings, manager, analyses=False)
     return boards
 
 
@@ -83,15 +83,15 @@ def finding_of_brackets(
         if absent:
             verdicts.append(f"Not on the board, of {name}: {show_all(absent)}.")
     for name, board in boards.items():
-        own, columns = board.study, board.columns
-        better = own.metric.greater_is_better
-        order = best_first(own.scores, greater_is_better=better)
-        ranks = minimum_ranks(own.scores, greater_is_better=better)
+        bracket_study, columns = board.study, board.columns
+        better = bracket_study.metric.greater_is_better
+        order = best_first(bracket_study.scores, greater_is_better=better)
+        ranks = minimum_ranks(bracket_study.scores, greater_is_better=better)
         rows = [
             {
                 "rank": int(ranks[position]),
-                "team": own.teams[position],
-                "score": float(own.scores[position]),
+                "team": bracket_study.teams[position],
+                "score": float(bracket_study.scores[position]),
                 **{column: values[position] for column, values in columns.items()},
             }
             for position in order

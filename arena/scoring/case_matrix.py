@@ -63,9 +63,9 @@ class CaseMatrix:
                 f"There is no algorithm {show(algorithm)} to fill missing values from; there are "
                 f"{show_all(self.algorithms)}."
             )
-        own = self.values[self.algorithms.index(algorithm)]
-        absent = np.isnan(self.values) & ~np.isnan(own)
-        return replace(self, values=np.where(absent, own, self.values)), int(absent.sum())
+        filling = self.values[self.algorithms.index(algorithm)]
+        absent = np.isnan(self.values) & ~np.isnan(filling)
+        return replace(self, values=np.where(absent, filling, self.values)), int(absent.sum())
 
     def missing(self) -> dict[int, tuple[Fault, ...]]:
         """Return the faults of each algorithm that lacks values."""
@@ -111,15 +111,15 @@ def combine(parts: Sequence[CaseScores]) -> CaseScores:
     columns: dict[str, Any] = {}
     for name in ("algorithms", "cases", "tasks", "clusters", "moments", "repeats"):
         part_values = [getattr(part, name) for part in parts]
-        if any(one is None for one in part_values):
-            if any(one is not None for one in part_values):
+        if any(part_value is None for part_value in part_values):
+            if any(part_value is not None for part_value in part_values):
                 raise InputError(f"Only some of the files have {name}: add them to all, or none.")
             columns[name] = None
         else:
             columns[name] = (
                 np.concatenate(part_values)
                 if name == "moments"
-                else pa.concat_arrays([_text(one) for one in part_values])
+                else pa.concat_arrays([_text(part_value) for part_value in part_values])
             )
     return replace(
         first,
@@ -277,11 +277,11 @@ def _clusters(
         codes, what = np.unique(scores.moments, return_inverse=True)[1], "at two times"
     else:
         return None
-    own: npt.NDArray[np.intp] = codes[first]
-    other = np.flatnonzero(own[cases] != codes)
+    cluster_codes: npt.NDArray[np.intp] = codes[first]
+    other = np.flatnonzero(cluster_codes[cases] != codes)
     if len(other):
         label = labels[cases[other[0]]]
         raise InputError(f"The case {show(label)} is {what}: each case has one.")
     if scores.clusters is None:
-        return time_blocks(own.astype(np.float64))
-    return np.asarray(np.unique(own, return_inverse=True)[1], dtype=np.intp)
+        return time_blocks(cluster_codes.astype(np.float64))
+    return np.asarray(np.unique(cluster_codes, return_inverse=True)[1], dtype=np.intp)

@@ -224,8 +224,8 @@ class MetricScorer:
             sha256="",
         )
         bound = BoundMetric(metric, solution).for_rows(np.ones(len(truth), dtype=np.bool_))
-        found = full_scores(bound, truth, ArrayPredictions(np.ascontiguousarray(values)[None]))[0]
-        return float(found) if metric.greater_is_better else -float(found)
+        scores = full_scores(bound, truth, ArrayPredictions(np.ascontiguousarray(values)[None]))[0]
+        return float(scores) if metric.greater_is_better else -float(scores)
 
 
 @lru_cache(maxsize=32)
@@ -325,17 +325,17 @@ def _as_submission(
     values: Any, kind: PredictionKind, columns: Mapping[str, int] | None
 ) -> npt.NDArray[Any]:
     """Return predictions of an estimator as those of a submission."""
-    found: npt.NDArray[Any] = np.asarray(values)
+    predictions: npt.NDArray[Any] = np.asarray(values)
     if columns is None:
-        return _numbers(found, "the predictions are")
+        return _numbers(predictions, "the predictions are")
     if kind is PredictionKind.LABEL:
-        return _texts(found)
+        return _texts(predictions)
     order = list(columns.values())
     if len(order) > 2:
-        return found[:, order]
-    if found.ndim == 2:
-        return np.ascontiguousarray(found[:, order[-1]])
-    return found if order[-1] == 1 else -found  # a decision function of two classes
+        return predictions[:, order]
+    if predictions.ndim == 2:
+        return np.ascontiguousarray(predictions[:, order[-1]])
+    return predictions if order[-1] == 1 else -predictions  # a decision function of two classes
 
 
 def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> npt.NDArray[np.intp]:

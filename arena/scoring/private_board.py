@@ -340,7 +340,7 @@ def _bootstrap(
 
     In the middle are the weights, if the metric can only be called as a whole.
     """
-    found, redrawn = [], 0
+    blocks, redrawn = [], 0
     for part in _parts(metric, len(rows.truth), settings.resamples):
         resamples = draw_resamples(
             len(rows.truth),
@@ -357,8 +357,8 @@ def _bootstrap(
         of_part = _resampled(metric, rows, predictions, weights, 2, workers, progress)
         if of_part is None or of_part.shape[1] == settings.resamples:
             return of_part, weights if is_black_box(metric) else None, redrawn
-        found.append(of_part)
-    return np.concatenate(found, axis=1), None, redrawn
+        blocks.append(of_part)
+    return np.concatenate(blocks, axis=1), None, redrawn
 
 
 def analyse(
@@ -581,15 +581,15 @@ def check_defined(metric: Metric, rows: RankedRows) -> None:
         return
     tasks = tasks_of(metric)
     parts = [rows.truth] if tasks is None else [rows.truth[tasks == t] for t in np.unique(tasks)]
-    found = min(len(np.unique(truth)) for truth in parts)
-    if found < len(rows.classes):
+    fewest = min(len(np.unique(truth)) for truth in parts)
+    if fewest < len(rows.classes):
         if tasks is not None:
             raise MetricError(
-                f"{metric.name} needs every class in every task, but a task has only {found} of "
+                f"{metric.name} needs every class in every task, but a task has only {fewest} of "
                 f"{len(rows.classes)}."
             )
         raise MetricError(
-            f"{metric.name} needs every class, but only {found} of {len(rows.classes)} occur in "
+            f"{metric.name} needs every class, but only {fewest} of {len(rows.classes)} occur in "
             f"the {len(rows.truth):,} ranked rows."
         )
 

@@ -285,11 +285,11 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     if isinstance(table, str | Path):
         table = [table]
     if isinstance(table, Sequence) and all(isinstance(entry, str | Path) for entry in table):
-        paths = [Path(one) for one in table]
+        paths = [Path(file) for file in table]
         if settings.columns.algorithm_from is not None:
-            paths = [one for path in paths for one in _files(path)]
+            paths = [file for path in paths for file in _files(path)]
         parts = [part for path in paths for part in _read(path, settings, manager)]
-        files = [one for path in paths for one in _files(path)]
+        files = [file for path in paths for file in _files(path)]
         inputs = tuple((file.name, file_sha256(file)) for file in files)
     else:
         parts = [case_scores_of(table, settings.columns)]
@@ -315,7 +315,10 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
         matrix, count = matrix.filled_from(settings.baseline)
         notes.append(f"Missing values are those of {settings.baseline}: {count:,} of them.")
     faults = _too_few(matrix) if settings.missing == PAIRWISE else matrix.missing()
-    rejected = tuple(RejectedFile(matrix.algorithms[j], own) for j, own in faults.items())
+    rejected = tuple(
+        RejectedFile(matrix.algorithms[j], algorithm_faults)
+        for j, algorithm_faults in faults.items()
+    )
     kept = [j for j in range(len(matrix.algorithms)) if j not in faults]
     return CaseTable(
         matrix=matrix.subset(kept),
@@ -350,7 +353,10 @@ def _read(path: Path, settings: CaseSettings, manager: PluginManager) -> list[Ca
         return [read_case_table(path, settings.columns)]
     reader: CaseReader = readers.resolve(str(chosen))
     with attributed(readers.plugin_of(str(chosen)), f"reading {path}"):
-        return [checked(one, CaseScores) for one in reader.read(path, settings.columns.value)]
+        return [
+            checked(case_scores, CaseScores)
+            for case_scores in reader.read(path, settings.columns.value)
+        ]
 
 
 def _summaries(matrix: CaseMatrix) -> list[str]:
@@ -427,8 +433,8 @@ class _Values:
         rows: npt.NDArray[np.bool_] | None = None,
     ) -> PredictionBlocks:
         """Return the values of submissions on the rows of a mask."""
-        own = self.values[np.asarray(submissions, dtype=np.intp) - 1]
-        return ArrayPredictions(own if rows is None else own[:, rows])
+        values = self.values[np.asarray(submissions, dtype=np.intp) - 1]
+        return ArrayPredictions(values if rows is None else values[:, rows])
 
 
 def rank_table(
@@ -483,9 +489,9 @@ def rank_table(
 def _scored(table: CaseTable, settings: CaseSettings) -> tuple[FloatArray, Metric]:
     """Return the ``(m, n)`` values, or ranks, and the metric that aggregates them."""
     values, better, ends = table.matrix.values, table.greater_is_better, table.value_range
-    if found := _PASS_AT.fullmatch(settings.aggregate):
-        passed = _passed(table.matrix, int(found[1]))
-        return passed, MeanOfCases(f"pass@{found[1]} of {table.metric}", True, (0.0, 1.0))
+    if pass_at := _PASS_AT.fullmatch(settings.aggregate):
+        passed = _passed(table.matrix, int(pass_at[1]))
+        return passed, MeanOfCases(f"pass@{pass_at[1]} of {table.metric}", True, (0.0, 1.0))
     if settings.missing == PAIRWISE and np.isnan(values).any():
         ratios = not better and bool(np.nanmin(values) >= 0)
         name = "relative skill by" if ratios else "mean difference in"
@@ -623,18 +629,18 @@ def _as_solution(matrix: CaseMatrix) -> Solution:
 
 def _repeats(matrix: CaseMatrix, words: Vocabulary) -> Finding:
     """Return how much of the variance of the scores is due to repeated answers."""
-    found = repeat_variance(matrix.values, matrix.within, matrix.repeats, matrix.clusters)
-    total = found.between + found.within / found.answers
+    variance = repeat_variance(matrix.values, matrix.within, matrix.repeats, matrix.clusters)
+    total = variance.between + variance.within / variance.answers
     share = np.divide(
-        found.within / found.answers, total, out=np.zeros_like(total), where=total > 0
+        variance.within / variance.answers, total, out=np.zeros_like(total), where=total > 0
     )
     usual = float(np.nanmedian(share))
     verdict = (
-        f"A {words.row} was answered {np.median(found.answers):.3g} times (harmonic mean). The "
+        f"A {words.row} was answered {np.median(variance.answers):.3g} times (harmonic mean). The "
         f"answers to the same {words.row} make up {percent(usual)} of the variance of a mean "
         f"(median over the {words.teams}), and the differences between {words.rows} the rest."
     )
-    document: Mapping[str, Any] = {"algorithms": list(matrix.algorithms), **found.to_dict()}
+    document: Mapping[str, Any] = {"algorithms": list(matrix.algorithms), **variance.to_dict()}
     table = Table(
         "Variance of the mean: (between + within / K) / n",
         (
@@ -648,10 +654,10 @@ def _repeats(matrix: CaseMatrix, words: Vocabulary) -> Finding:
             (name, *map(float, row))
             for name, *row in zip(
                 matrix.algorithms[:_TABLE_ROWS],
-                found.answers,
-                found.between,
-                found.within,
-                found.standard_error,
+                variance.answers,
+                variance.between,
+                variance.within,
+                variance.standard_error,
                 strict=False,
             )
         ),

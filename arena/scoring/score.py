@@ -285,9 +285,9 @@ def _similar(
     return similar_submissions(store.predictions(numbers), numbers, teams, solution.kind)
 
 
-def _similar_notes(found: Sequence[SimilarSubmissions]) -> list[str]:
-    notes = [describe_similar(one) for one in found[:_SIMILAR_SHOWN]]
-    more = len(found) - len(notes)
+def _similar_notes(pairs: Sequence[SimilarSubmissions]) -> list[str]:
+    notes = [describe_similar(pair) for pair in pairs[:_SIMILAR_SHOWN]]
+    more = len(pairs) - len(notes)
     return [*notes, f"{more:,} more pairs of teams have such submissions."] if more else notes
 
 
@@ -299,7 +299,7 @@ def _last_of_each_team(
     for record in sorted(records, key=lambda record: record.file):
         if record.status == "accepted":
             sent.setdefault(record.team, {})[record.submission] = record
-    last = {team: list(own.values())[-1] for team, own in sent.items()}
+    last = {team: list(files_of_team.values())[-1] for team, files_of_team in sent.items()}
     notes = [
         f"{team} has {len(sent[team])} valid files; {record.file}, the last by name, counts."
         for team, record in last.items()

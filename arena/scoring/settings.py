@@ -151,7 +151,7 @@ def score_settings(
     if not names or not all(isinstance(name, str) for name in names):
         what = "No metric was given" if named is None else f"The metric is {named!r}"
         raise UsageError(f'{what}: give its name, such as metric="roc_auc".')
-    board = {one.name for one in fields(BoardSettings)}
+    board = {setting.name for setting in fields(BoardSettings)}
     of_board = {name: said.pop(name) for name in list(said) if name in board}
     database = said.pop("database", None)
     split = said.pop("split", "private")

@@ -36,9 +36,9 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
     records = layout.root.resolve()
 
     def skipped(parent: str, names: list[str]) -> set[str]:
-        own = {name for name in names if (Path(parent) / name).resolve() == records}
+        records_names = {name for name in names if (Path(parent) / name).resolve() == records}
         unfinished = {UNFINISHED_NAME} if Path(parent) == folder else set()
-        return own | (_TRANSIENT & set(names)) | (unfinished & set(names))
+        return records_names | (_TRANSIENT & set(names)) | (unfinished & set(names))
 
     with atomic_folder(target, 0o700) as partial:  # closed to others while it is written
         try:

@@ -143,9 +143,9 @@ class RecordedRequests:
         return QueueComparison(tuple(differences), not_compared)
 
     def _competition_in(self, intake: Intake) -> str | None:
-        known = {one.request for one in self._judged.values()}
-        found = Counter(name for request, name in intake.competitions() if request in known)
-        return max(found, key=lambda name: (found[name], name), default=None)
+        known = {request.request for request in self._judged.values()}
+        competitions = Counter(name for request, name in intake.competitions() if request in known)
+        return max(competitions, key=lambda name: (competitions[name], name), default=None)
 
     def _of_people(
         self, intake: Intake, competition: str, names: Teams, first: int
@@ -156,14 +156,14 @@ class RecordedRequests:
         """
         teams: dict[str, set[str]] = {}
         organisers = set()
-        for one in self._judged.values():
-            role, _, account = one.actor.partition(" ")
-            if one.seq < first:
+        for request in self._judged.values():
+            role, _, account = request.actor.partition(" ")
+            if request.seq < first:
                 continue
             if role == "organiser":
                 organisers.add(account)
-            elif one.kind == "submission":  # a team without one is not on record
-                teams.setdefault(account, set()).add(names.current(one.team))
+            elif request.kind == "submission":  # a team without one is not on record
+                teams.setdefault(account, set()).add(names.current(request.team))
         people = account_teams(intake.path, competition)
         if not people:
             return
@@ -172,19 +172,19 @@ class RecordedRequests:
             told = " and ".join(shorten(team) for team in sorted(sent))
             if len(sent) > 1:
                 yield f"{who} sent submissions for {told}: an account is in one team."
-            found = people.get(account)
-            if found is None:
+            person = people.get(account)
+            if person is None:
                 yield f"{who} sent submissions for {told} and is missing."
-            elif found.team is None:
+            elif person.team is None:
                 yield f"{who} sent submissions for {told} and is in no team now."
-            elif names.current(_named(found.team)) not in sent:
-                yield f"{who} sent submissions for {told} and is in {shorten(found.team)} now."
+            elif names.current(_named(person.team)) not in sent:
+                yield f"{who} sent submissions for {told} and is in {shorten(person.team)} now."
         for account in sorted(organisers):
-            found = people.get(account)
-            if found is None or not found.organiser:
+            person = people.get(account)
+            if person is None or not person.organiser:
                 yield (
                     f"The account {shorten(account)} made decisions of the organiser and is "
-                    f"{'missing' if found is None else 'no organiser now'}."
+                    f"{'missing' if person is None else 'no organiser now'}."
                 )
 
 
@@ -243,8 +243,8 @@ def files_compared(
             )
         )
     try:
-        if found := damage(layout.intake):
-            return QueueComparison((f"The queue at {where} is damaged: {found}.",))
+        if damage_text := damage(layout.intake):
+            return QueueComparison((f"The queue at {where} is damaged: {damage_text}.",))
         with closing(Intake(layout.intake, read_only=True)) as intake:
             return recorded.compare(intake, competition)
     except (sqlite3.OperationalError, OSError) as error:
@@ -286,8 +286,8 @@ def _differing(request: Request, judged: _JudgedRequest, names: Teams) -> Iterat
         chosen = request.payload.get("submissions")
         queued = sorted(set(chosen)) if isinstance(chosen, list) else chosen
         pairs["selection"] = (queued, judged.selected)
-    for what, (one, other) in pairs.items():
-        if one != other:
+    for what, (recorded, other) in pairs.items():
+        if recorded != other:
             yield what
 
 

@@ -105,9 +105,9 @@ def served_folder(folder: Path) -> ServedFolder | None:
     """
     try:
         note = parse_json((folder / MARKER_NAME).read_text())
-        found = ServedFolder(str(note["url"]), Path(note["data"]))
+        served = ServedFolder(str(note["url"]), Path(note["data"]))
         with locked(folder, shared=True) as alone:
-            return None if alone else found
+            return None if alone else served
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

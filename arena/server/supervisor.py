@@ -74,10 +74,10 @@ class User:
             If there is no such user.
         """
         try:
-            found = pwd.getpwnam(name)
+            entry = pwd.getpwnam(name)
         except KeyError as error:
             raise UsageError(f"There is no user {name!r} on this machine.") from error
-        return cls(name, found.pw_uid, found.pw_gid)
+        return cls(name, entry.pw_uid, entry.pw_gid)
 
 
 def is_loopback(host: str) -> bool:
@@ -251,7 +251,9 @@ class Supervisor:
             # The web process first: the scorer finds the last requests at its next start.
             # The scorer needs its checker until it has finished its group.
             for checkers in (False, True):
-                ending = [one for one in self._children if (one.role == "checker") is checkers]
+                ending = [
+                    child for child in self._children if (child.role == "checker") is checkers
+                ]
                 for child in ending:
                     child.end()
                 for child in ending:

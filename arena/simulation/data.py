@@ -62,14 +62,14 @@ class Sizes:
         >>> Sizes(3_000, 1_000, 6_000).shrunk(6_000, {"training"})
         Sizes(training=3000, validation=428, population=2571)
         """
-        own = {name: getattr(self, name) for name in ("training", "validation", "population")}
-        fixed = sum(size for name, size in own.items() if name in given)
+        sizes = {name: getattr(self, name) for name in ("training", "validation", "population")}
+        fixed = sum(size for name, size in sizes.items() if name in given)
         free = self.total - fixed
-        if not free or n_rows - fixed < _LEAST_ROWS * (3 - len(set(given) & set(own))):
+        if not free or n_rows - fixed < _LEAST_ROWS * (3 - len(set(given) & set(sizes))):
             return self if self.total <= n_rows else None
         factor = min(1.0, (n_rows - fixed) / free)
         return Sizes(
-            **{name: size if name in given else int(factor * size) for name, size in own.items()}
+            **{name: size if name in given else int(factor * size) for name, size in sizes.items()}
         )
 
 

@@ -69,15 +69,15 @@ def best_constant_score(
         elif kind in (PredictionKind.PROBABILITY, PredictionKind.SCORE) and n_classes == 2:
             constants = [np.full(len(truth), frequencies[1])]
         elif kind is PredictionKind.CLASS_PROBABILITIES:
-            one = frequencies if n_classes > 2 else frequencies[1]
-            constants = [np.broadcast_to(one, (len(truth), *np.shape(one))).copy()]
+            constant = frequencies if n_classes > 2 else frequencies[1]
+            constants = [np.broadcast_to(constant, (len(truth), *np.shape(constant))).copy()]
         else:
             return None
     scores = score_under_weights(metric, truth, ArrayPredictions(np.stack(constants)), weights)
-    found = scores[np.isfinite(scores)]
-    if not len(found):
+    finite = scores[np.isfinite(scores)]
+    if not len(finite):
         return None
-    return float(found.max() if metric.greater_is_better else found.min())
+    return float(finite.max() if metric.greater_is_better else finite.min())
 
 
 def degenerate_board(

@@ -260,15 +260,15 @@ def _of_solutions(
 ) -> Iterator[str]:
     for number, (event, digests) in sorted(bound.items()):
         try:
-            found = solution_facts(cursor, key, int(number))
+            facts = solution_facts(cursor, key, int(number))
         except _UNREADABLE:
             yield f"Solution {number} cannot be read: its rows were changed or are missing."
             continue
-        if found is None:
+        if facts is None:
             yield f"Solution {number} is missing: {_named(cursor, event)} recorded it."
             continue
         for part, sentence in _SOLUTION_PARTS.items():
-            if found[part] != digests.get(part):
+            if facts[part] != digests.get(part):
                 what = sentence.format(number)
                 yield f"{what[0].upper()}{what[1:]}: {_named(cursor, event)} recorded others."
                 break
@@ -352,8 +352,8 @@ def _change(
     recorded["team"] = recorded.get("stored_as", recorded.get("team"))  # of a renamed team
     for name in told:
         if recorded.get(name) not in (None, values[name]):
-            found, kept = (shorten(json.dumps(one)) for one in (values[name], recorded[name]))
-            return f"{name} is {found}, and {named} recorded {kept}."
+            present, kept = (shorten(json.dumps(value)) for value in (values[name], recorded[name]))
+            return f"{name} is {present}, and {named} recorded {kept}."
     if table == "submissions" and isinstance(values["received"], datetime):
         received = as_text(values["received"])
         if event.kind == "submission" and received != event.time:
@@ -367,9 +367,9 @@ def _of_objects(
     """Compare which object the database names for each submission."""
     named = dict(cursor.execute("SELECT submission, name FROM objects").fetchall())
     for number, (event, name) in sorted(bound.items()):
-        found = named.get(number)
-        if found != name:
-            state = "is not named" if found is None else f"is named {found}"
+        object_found = named.get(number)
+        if object_found != name:
+            state = "is not named" if object_found is None else f"is named {object_found}"
             yield (
                 f"The object with the predictions of submission {number} {state} in the database: "
                 f"{_named(cursor, event)} recorded {name}."

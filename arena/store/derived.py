@@ -183,7 +183,7 @@ def select_standings(
     kept = [
         standing for standing in standings if until is None and standing.submission not in excluded
     ]
-    counted = {one.team for one in kept}
+    counted = {standing.team for standing in kept}
     again = [standing.team for standing in standings if standing.team not in counted]
     if again:
         rows = cursor.execute(

@@ -118,7 +118,7 @@ def translate_error(error: duckdb.Error, path: Path) -> StoreError:
         if isinstance(error, meant):
             return kind(sentence.format(path=path, said=first_line))
     for pattern, kind, sentence in _REASONS:
-        found = re.search(pattern, text, re.DOTALL)
-        if found:
-            return kind(sentence.format(*found.groups(), path=path))
+        match = re.search(pattern, text, re.DOTALL)
+        if match:
+            return kind(sentence.format(*match.groups(), path=path))
     return StoreError(f"The database '{path}' cannot be used: {first_line}")

@@ -110,8 +110,8 @@ def insert_event(
     time: datetime | None,
 ) -> Event:
     """Append an event, inside a transaction."""
-    found = cursor.execute(f"SELECT sequence, hash {_LAST}").fetchall()
-    sequence, previous = found[0] if found else (0, FIRST_PREVIOUS)
+    last_rows = cursor.execute(f"SELECT sequence, hash {_LAST}").fetchall()
+    sequence, previous = last_rows[0] if last_rows else (0, FIRST_PREVIOUS)
     stored = as_stored(time)
     text = canonical_json(payload)
     unsigned = Event(
@@ -145,8 +145,8 @@ def select_head(cursor: duckdb.DuckDBPyConnection, submission: int | None = None
             "SELECT hash FROM events WHERE submission = ? AND kind = 'submission' "
             "ORDER BY sequence LIMIT 1"
         )
-    found = cursor.execute(query, [] if submission is None else [submission]).fetchall()
-    return found[0][0] if found else None
+    rows = cursor.execute(query, [] if submission is None else [submission]).fetchall()
+    return rows[0][0] if rows else None
 
 
 @collection_paused()

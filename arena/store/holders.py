@@ -76,8 +76,8 @@ class Holders:
 
 def move_holders(cursor: duckdb.DuckDBPyConnection, first: int, last: int) -> None:
     """Apply releases of consecutive numbers to the table, inside a transaction."""
-    found = _releases(cursor, first, last).fetchall()
-    for epoch, releases in itertools.groupby(found, lambda row: row[0]):
+    rows = _releases(cursor, first, last).fetchall()
+    for epoch, releases in itertools.groupby(rows, lambda row: row[0]):
         before = _stored(cursor, epoch)
         holders = Holders(before)
         for _, *release in releases:

@@ -361,7 +361,7 @@ def _is_scoring(fields: Any) -> bool:
         datetime.fromisoformat(fields["received"])
     except (TypeError, ValueError):
         return False
-    return all(isinstance(one, str) for one in fields.values())
+    return all(isinstance(field_value, str) for field_value in fields.values())
 
 
 def _is_number(value: Any) -> bool:

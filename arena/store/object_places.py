@@ -193,10 +193,10 @@ class FolderPlace:
 
     @staticmethod
     def _make(folder: Path) -> None:
-        missing = [one for one in (folder, *folder.parents) if not one.exists()]
-        for one in reversed(missing):  # not at once: the mode of parents would be another
-            one.mkdir(mode=0o700, exist_ok=True)
-            _sync(one.parent)
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        for path in reversed(missing):  # not at once: the mode of parents would be another
+            path.mkdir(mode=0o700, exist_ok=True)
+            _sync(path.parent)
 
     @staticmethod
     def _write(folder: Path, name: str, content: bytes) -> None:

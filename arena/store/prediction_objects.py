@@ -69,8 +69,8 @@ class PredictionObjects:
         self, cursor: duckdb.DuckDBPyConnection, submission: int, form: CellForm
     ) -> npt.NDArray[Any]:
         """Read the object of a submission."""
-        one = np.array([submission], dtype=np.intp)
-        return self.reader(cursor, one, form).read(one, None).reshape(-1)
+        numbers = np.array([submission], dtype=np.intp)
+        return self.reader(cursor, numbers, form).read(numbers, None).reshape(-1)
 
     def object_names(
         self, cursor: duckdb.DuckDBPyConnection, submissions: Sequence[int]

@@ -172,12 +172,12 @@ def copy_releases(
 
 def select_state(cursor: duckdb.DuckDBPyConnection, instance: str, epoch: int) -> Mapping[str, Any]:
     """Return the state of an instance after its last release, or an empty one."""
-    found = cursor.execute(
+    rows = cursor.execute(
         "SELECT release FROM instances WHERE epoch = ? AND instance = ?", [epoch, instance]
     ).fetchall()
     query = "SELECT state FROM releases WHERE release = ?"
-    found = cursor.execute(query, list(found[0])).fetchall() if found else []
-    state: dict[str, Any] = parse_json(found[0][0]) if found else {}
+    rows = cursor.execute(query, list(rows[0])).fetchall() if rows else []
+    state: dict[str, Any] = parse_json(rows[0][0]) if rows else {}
     return state
 
 

@@ -370,7 +370,7 @@ def _sentence(path: Path, report: RepairReport) -> str:
     if report.cut_at is not None:
         parts.append(f"Its write-ahead log was cut at byte {report.cut_at}.")
     if report.lost:
-        named = ", ".join(f"{one.submission} of {one.team} ({one.file})" for one in report.lost)
+        named = ", ".join(f"{lost.submission} of {lost.team} ({lost.file})" for lost in report.lost)
         parts.append(f"Lost, to be submitted again: submission {named}.")
     else:
         parts.append("No submission in its journal was lost.")

@@ -315,7 +315,9 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
     if not rows:
         return None
     ((targets, kind, n_public, weighted, gaps),) = rows
-    classes = tuple(None if one is None else tuple(one) for _, one in parse_json(targets))
+    classes = tuple(
+        None if outline is None else tuple(outline) for _, outline in parse_json(targets)
+    )
     return SolutionOutline(n_public, classes, weighted, gaps, PredictionKind(kind))
 
 

@@ -206,10 +206,10 @@ class Store:
         if number is None:
             number = self.latest_solution()
         with self._database.reading() as cursor:
-            found = self._solutions.get(number) or select_solution(cursor, number)
-        if found is None:
+            stored = self._solutions.get(number) or select_solution(cursor, number)
+        if stored is None:
             raise no_solution(self.path)
-        return self._solutions.setdefault(number, found)
+        return self._solutions.setdefault(number, stored)
 
     def solution_outline(self) -> SolutionOutline:
         """Return what is known of the latest solution without reading its rows.
@@ -640,14 +640,18 @@ class Store:
         journal = self._journal()
         numbers = [entry.submission for entry in journal.submissions]
         series = ([sequence for sequence, _ in journal.events], numbers)
-        disordered = sum(after <= one for found in series for one, after in pairwise(found))
+        disordered = sum(
+            after <= number
+            for numbers_of_series in series
+            for number, after in pairwise(numbers_of_series)
+        )
         with self._database.reading() as cursor:
             query = "SELECT submission FROM submissions ORDER BY submission"
             stored = [number for (number,) in cursor.execute(query).fetchall()]
         known = set(numbers)
         # A journal that has nothing is reported by events_without_journal.
-        lacking = [one for one in stored if one not in known] if any(series) else []
-        before = sum(one < min(known, default=one + 1) for one in lacking)
+        lacking = [number for number in stored if number not in known] if any(series) else []
+        before = sum(number < min(known, default=number + 1) for number in lacking)
         counts = {
             "damaged lines": journal.damaged,
             "entries that are there twice or in another order": disordered,

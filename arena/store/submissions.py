@@ -81,9 +81,9 @@ def insert_records(
         cursor, [(team, phase, key) for team, phase, key in names if isinstance(key, str)]
     )
     new: dict[_Name, Incoming] = {}
-    for name, one in zip(names, incoming, strict=True):
+    for name, submission in zip(names, incoming, strict=True):
         if name not in records:
-            new.setdefault(name, one)
+            new.setdefault(name, submission)
     records |= zip(new, _append(cursor, list(new.values())), strict=True)
     # Of several equal ones, the first is the new one.
     return [(records[name], new.pop(name, None) is not None) for name in names]
@@ -104,15 +104,15 @@ def _append(
         f"RETURNING {_COLUMNS}",
         [
             len(incoming),
-            [one.team for one in incoming],
-            [one.file for one in incoming],
-            [one.sha256 for one in incoming],
-            [one.idempotency_key for one in incoming],
-            [one.status for one in incoming],
-            [as_stored(one.received) for one in incoming],
-            [_json_of(one.faults) for one in incoming],
-            [one.late for one in incoming],
-            [one.phase for one in incoming],
+            [submission.team for submission in incoming],
+            [submission.file for submission in incoming],
+            [submission.sha256 for submission in incoming],
+            [submission.idempotency_key for submission in incoming],
+            [submission.status for submission in incoming],
+            [as_stored(submission.received) for submission in incoming],
+            [_json_of(submission.faults) for submission in incoming],
+            [submission.late for submission in incoming],
+            [submission.phase for submission in incoming],
         ],
     ).fetchall()
     return [_record(row) for row in sorted(rows)]
@@ -175,10 +175,10 @@ def select_records(
     where = f"WHERE {' AND '.join(condition for condition, _ in chosen)}" if chosen else ""
     query = f"SELECT {_COLUMNS} FROM submissions {where} ORDER BY submission"  # noqa: S608
     rows = cursor.execute(query, [given for _, given in chosen])
-    found: list[SubmissionRecord] = []
+    records: list[SubmissionRecord] = []
     while some := rows.fetchmany(_ROWS):
-        found += map(_record, some)
-    return tuple(found)
+        records += map(_record, some)
+    return tuple(records)
 
 
 def _json_of(faults: Sequence[Fault]) -> str:

@@ -49,14 +49,14 @@ def select_texts(
         raise _damaged()
     low, high = int(codes.min()), int(codes.max())
     query = f"SELECT code, text FROM texts WHERE code BETWEEN {low} AND {high}"  # noqa: S608
-    found: Any = cursor.sql(query).to_arrow_table()
-    known = as_numpy(found["code"]) if len(found) else np.empty(0, dtype=np.int64)
+    table: Any = cursor.sql(query).to_arrow_table()
+    known = as_numpy(table["code"]) if len(table) else np.empty(0, dtype=np.int64)
     # The length first: damaged codes can be far apart.
     complete = len(known) == high - low + 1
     if not complete or not np.array_equal(np.sort(known), np.arange(low, high + 1)):
         raise _damaged()
     texts = np.empty(len(known), dtype=object)
-    texts[known - low] = found["text"].to_numpy()
+    texts[known - low] = table["text"].to_numpy()
     return np.asarray(texts[codes.astype(np.int64) - low], dtype=object)
 
 

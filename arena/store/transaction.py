@@ -143,8 +143,8 @@ class Transaction:
             If there is no solution, or the disk is full.
         """
         shape, kind = self._shape_and_kind()
-        for one in incoming:
-            _check(one, shape, kind)
+        for submission in incoming:
+            _check(submission, shape, kind)
         stored = insert_records(self._cursor, incoming)
         self._new |= {record.submission: record for record, is_new in stored if is_new}
         new = [record.submission for record, is_new in stored if is_new]
@@ -152,9 +152,9 @@ class Transaction:
         for number in new:
             self._pending.add_submission(number)
         fresh = {
-            record.submission: one.values
-            for (record, is_new), one in zip(stored, incoming, strict=True)
-            if is_new and record.status == "accepted" and one.values is not None
+            record.submission: submission.values
+            for (record, is_new), submission in zip(stored, incoming, strict=True)
+            if is_new and record.status == "accepted" and submission.values is not None
         }
         if fresh:
             self._database.require_space(sum(map(self._keeper.bytes_of, fresh.values())))

@@ -43,8 +43,8 @@ def _replace_derived_tables(cursor: duckdb.DuckDBPyConnection) -> None:
 def _table_statement(table: str) -> str:
     """Return the statement that creates a table of the current version."""
     statements = table_statements()
-    (found,) = re.findall(rf"CREATE TABLE {table} \(.*?\);", statements, re.DOTALL)
-    return str(found)
+    (statement,) = re.findall(rf"CREATE TABLE {table} \(.*?\);", statements, re.DOTALL)
+    return str(statement)
 
 
 def _add_objects(cursor: duckdb.DuckDBPyConnection) -> None:

@@ -91,8 +91,8 @@ def _ranks_the_board(subject: tuple[Ranker, Study]) -> Verdict:
 
 
 def _ranks_alike(subject: tuple[Ranker, Study]) -> Verdict:
-    one, other = (subject[0].rank(subject[1]).columns() for _ in range(2))
-    if one == other:
+    first, other = (subject[0].rank(subject[1]).columns() for _ in range(2))
+    if first == other:
         return _OK
     return Outcome.FAILED, "The same study gave different rank sets."
 
@@ -141,9 +141,9 @@ def _fits_the_board(subject: tuple[Analysis, Study]) -> Verdict:
 
 
 def _repeats(subject: tuple[Analysis, Study]) -> Verdict:
-    one, other = _run(subject), _run(subject)
-    same: Any = as_json(dict(one.document)) == as_json(dict(other.document))
-    if same and one.verdict == other.verdict:
+    first, other = _run(subject), _run(subject)
+    same: Any = as_json(dict(first.document)) == as_json(dict(other.document))
+    if same and first.verdict == other.verdict:
         return _OK
     return Outcome.FAILED, "The same study and generator gave a different finding."
 

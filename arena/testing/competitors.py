@@ -192,10 +192,10 @@ def _computed(work: Computation) -> npt.NDArray[Any]:
     return np.asarray(function(*arguments))
 
 
-def _same(one: Sequence[Move], other: Sequence[Move]) -> bool:
-    return len(one) == len(other) and all(
+def _same(moves: Sequence[Move], other: Sequence[Move]) -> bool:
+    return len(moves) == len(other) and all(
         a.team == b.team and np.array_equal(a.prediction, b.prediction)
-        for a, b in zip(one, other, strict=True)
+        for a, b in zip(moves, other, strict=True)
     )
 
 

@@ -52,10 +52,10 @@ def _scores(problem: MetricProblem) -> FloatArray:
     return np.array([metric.score(problem.truth, prediction) for prediction in problem.predictions])
 
 
-def _agree(found: Any, expected: Any, sentence: str) -> Verdict:
-    if np.allclose(found, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
+def _agree(computed: Any, expected: Any, sentence: str) -> Verdict:
+    if np.allclose(computed, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
         return _OK
-    gap = float(np.nanmax(np.abs(np.asarray(found) - np.asarray(expected))))
+    gap = float(np.nanmax(np.abs(np.asarray(computed) - np.asarray(expected))))
     return Outcome.FAILED, f"{sentence} (largest difference {gap:.3g})."
 
 
@@ -104,10 +104,10 @@ def _takes_weights(problem: MetricProblem) -> Verdict:
     metric, weight = problem.metric, problem.weights[:, 0]
     prediction = problem.predictions[0]
     try:
-        found = metric.score(problem.truth, prediction, weight)
+        score = metric.score(problem.truth, prediction, weight)
     except TypeError:
         return Outcome.LACKING, "score takes no weight, which users who call it may need."
-    return _agree(found, _drawn(problem)[0, 0], "A weight of k is not a row k times")
+    return _agree(score, _drawn(problem)[0, 0], "A weight of k is not a row k times")
 
 
 def _drawn(problem: MetricProblem) -> FloatArray:
@@ -174,11 +174,11 @@ def _resample(problem: MetricProblem) -> Verdict:
     metric = problem.metric
     if not isinstance(metric, HasResample | HasRowValues):
         return Outcome.NOT_TRIED, "It has neither resample nor row values."
-    found = resample_block(metric, problem.truth, problem.predictions, problem.weights)
+    scores = resample_block(metric, problem.truth, problem.predictions, problem.weights)
     shape = (len(problem.predictions), problem.weights.shape[1])
-    if found.shape != shape:
-        return Outcome.FAILED, f"resample must have shape {shape}, not {found.shape}."
-    return _agree(found, _drawn(problem), "resample differs from the score of the repeated rows")
+    if scores.shape != shape:
+        return Outcome.FAILED, f"resample must have shape {shape}, not {scores.shape}."
+    return _agree(scores, _drawn(problem), "resample differs from the score of the repeated rows")
 
 
 def _influence(problem: MetricProblem) -> Verdict:
@@ -235,9 +235,9 @@ def _cost(problem: MetricProblem) -> Verdict:
 
 def _few_rows(problem: MetricProblem) -> Verdict:
     """Score a single repeated row, which a resample of few rows may contain."""
-    one = problem.take(np.zeros(12, dtype=np.intp))
+    few_rows = problem.take(np.zeros(12, dtype=np.intp))
     try:
-        _scores(one)
+        _scores(few_rows)
     except (ValueError, ZeroDivisionError):
         return _OK
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any other error would stop the board

@@ -181,13 +181,13 @@ def _recognises_no_other(reader: CaseReader) -> Verdict:
 
 
 def _reads(reader: CaseReader, path: Path, value: str | None) -> Verdict:
-    found = list(reader.read(path, value))
-    if not found:
+    tables = list(reader.read(path, value))
+    if not tables:
         return Outcome.FAILED, "read returned nothing."
-    for scores in found:
+    for scores in tables:
         checked(scores, CaseScores)
     again = list(reader.read(path, value))
-    if [len(one.values) for one in again] != [len(one.values) for one in found]:
+    if [len(table.values) for table in again] != [len(table.values) for table in tables]:
         return Outcome.FAILED, "Reading the same file twice gave different values."
     return _OK
 

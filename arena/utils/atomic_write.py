@@ -68,8 +68,8 @@ def atomic_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
         try:
             yield path
         except BaseException:
-            for one in path.iterdir():
-                shutil.rmtree(one) if one.is_dir() else one.unlink(missing_ok=True)
+            for file in path.iterdir():
+                shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
             raise
         return
     partial = path.with_name(f"{path.name}.part")

@@ -272,7 +272,7 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
     with client:
         _check_scheduler(client.run_on_scheduler(_by_value(_versions)), address)
         _check_versions(client.run(_by_value(_versions)), address)
-        found, wanted = workers or sum(client.nthreads().values()), _versions_here()
+        n_workers, wanted = workers or sum(client.nthreads().values()), _versions_here()
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
             # Keys that are made of the content would name the same objects in two runs, and the
@@ -301,7 +301,7 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
 
         yield Engine(
             "dask",
-            found,
+            n_workers,
             Cluster(
                 share,
                 submit,
@@ -476,11 +476,11 @@ def _ray_engine(
     try:
         versions = ray.remote(num_cpus=0)(_by_value(_versions))
         _check_versions({str(address): ray.get(versions.remote())}, str(address))
-        found = workers or int(ray.cluster_resources().get("CPU", 1))
+        n_workers = workers or int(ray.cluster_resources().get("CPU", 1))
         wanted, checked = _versions_here(), ray.remote(call_checked)
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
-            return [ray.put(one) for one in objects]
+            return [ray.put(object) for object in objects]
 
         check = _RayCheck(ray)
 
@@ -496,7 +496,7 @@ def _ray_engine(
 
         yield Engine(
             "ray",
-            found,
+            n_workers,
             Cluster(
                 share,
                 lambda *call: checked.remote(wanted, *call),

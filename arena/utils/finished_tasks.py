@@ -158,10 +158,10 @@ def _read(file: Path) -> Iterator[tuple[str, FloatArray]]:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             keys, lengths, values = arrays["keys"], arrays["lengths"], arrays["values"]
         parts = np.split(values, np.cumsum(lengths)[:-1])
-        found = [(key.decode(), part) for key, part in zip(keys, parts, strict=True)]
+        parts_by_key = [(key.decode(), part) for key, part in zip(keys, parts, strict=True)]
     except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile):
         return  # what another program has written
-    yield from found
+    yield from parts_by_key
 
 
 _in_use: ContextVar[FinishedTasks | None] = ContextVar("the finished tasks in use", default=None)

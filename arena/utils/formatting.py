@@ -109,7 +109,11 @@ def score_decimals(scores: Sequence[float | None]) -> int:
     before_the_point = math.ceil(math.log10(max(known)))
     most = min(max(_SCORE_DIGITS - before_the_point, 0), _MOST_OF_TINY)
     return next(
-        (few for few in range(most) if all(round(one, few) == round(one, most) for one in known)),
+        (
+            few
+            for few in range(most)
+            if all(round(score, few) == round(score, most) for score in known)
+        ),
         most,
     )
 

@@ -40,7 +40,7 @@ def _prototypes() -> Mapping[int, str | int]:
             continue
         alike, left = {text}, [text]
         while left:
-            new = {one["c"] for one in confusables.get(left.pop(), ())} - alike
+            new = {prototype["c"] for prototype in confusables.get(left.pop(), ())} - alike
             alike |= new
             left += new
         # Letters before digits, which have no case; "rn" before "m", which is one letter.
@@ -49,7 +49,7 @@ def _prototypes() -> Mapping[int, str | int]:
             key=lambda one: (not one.isascii(), not one.isalpha(), -len(one), one.swapcase()),
         )
         representative |= dict.fromkeys(alike, best)
-    return {ord(text): one for text, one in representative.items() if len(text) == 1}
+    return {ord(text): prototype for text, prototype in representative.items() if len(text) == 1}
 
 
 def look_alike(name: str, other: str) -> bool:
@@ -74,8 +74,8 @@ def skeleton(name: str) -> str:
     True
     """
     seen = "".join(
-        one
-        for one in unicodedata.normalize("NFKC", name)
-        if unicodedata.category(one) not in _HIDDEN and one not in _VARIANTS
+        character
+        for character in unicodedata.normalize("NFKC", name)
+        if unicodedata.category(character) not in _HIDDEN and character not in _VARIANTS
     )
     return " ".join(seen.translate(_prototypes()).casefold().split())

@@ -42,7 +42,7 @@ def _malloc_trim() -> Callable[[int], int] | None:
     import ctypes
 
     try:
-        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):  # another C library, or none by that name
         return None
-    return found
+    return trim

@@ -112,7 +112,7 @@ def _hasher() -> Any:
 
         def save(self, obj: Any) -> None:
             if isinstance(obj, type):
-                self.modules |= {one.__module__ for one in obj.__mro__}
+                self.modules |= {base.__module__ for base in obj.__mro__}
             elif isinstance(obj, types.FunctionType | types.BuiltinFunctionType):
                 self.modules.add(obj.__module__ or "")
             elif isinstance(obj, types.MethodType):
@@ -126,28 +126,28 @@ def _hasher() -> Any:
 
 @functools.cache
 def _versions() -> tuple[tuple[str, str], ...]:
-    found = []
+    versions = []
     for name in _VERSIONS_OF:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found.append((name, metadata.version(name)))
-    return tuple(found)
+            versions.append((name, metadata.version(name)))
+    return tuple(versions)
 
 
 def _packages(modules: set[str]) -> list[str]:
     """Return the outermost packages of modules, and of what their modules have imported."""
     waiting = {name.partition(".")[0] for name in modules} | {"arena"}
-    found: set[str] = set()
+    packages: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if not name or name in found or (name in sys.stdlib_module_names and name != "__main__"):
+        if not name or name in packages or (name in sys.stdlib_module_names and name != "__main__"):
             continue
-        found.add(name)
+        packages.add(name)
         if _is_known_by_version(name):
             continue
         for loaded, module in list(sys.modules.items()):
             if loaded.partition(".")[0] == name:
                 waiting |= _imported_by(module)
-    return sorted(found)
+    return sorted(packages)
 
 
 def _imported_by(module: types.ModuleType) -> set[str]:
@@ -190,7 +190,7 @@ def _code_of(name: str) -> str:
         if version is not None:
             return repr((name, str(version)))
         about = [(str(file), file.stat()) for file in sorted(_own_files(name))]
-        return repr((name, [(file, one.st_size, one.st_mtime_ns) for file, one in about]))
+        return repr((name, [(file, status.st_size, status.st_mtime_ns) for file, status in about]))
     files = sorted(_own_files(name))
     if name == "__main__" and not files:
         raise _NotComparableError(name)
@@ -200,8 +200,8 @@ def _code_of(name: str) -> str:
 def _files_at(paths: Sequence[Path]) -> str:
     """Return a text that changes with these files, and with the files of these folders."""
     files = [file for path in paths for file in (_walk(path) if path.is_dir() else [path])]
-    found = {str(file): _content_of(file) if file.exists() else None for file in files}
-    return repr((list(map(str, paths)), sorted(found.items())))
+    digests = {str(file): _content_of(file) if file.exists() else None for file in files}
+    return repr((list(map(str, paths)), sorted(digests.items())))
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -236,12 +236,12 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _printed_to() -> set[tuple[int, int]]:
-    found = set()
+    files = set()
     for number in (1, 2):
         with contextlib.suppress(OSError):
             about = os.fstat(number)
-            found.add((about.st_dev, about.st_ino))
-    return found
+            files.add((about.st_dev, about.st_ino))
+    return files
 
 
 def _content_of(file: Path) -> str:

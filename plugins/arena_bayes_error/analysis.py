@@ -42,17 +42,17 @@ class BayesError:
         )
 
 
-def _verdict(study: Study, found: BoardFloor) -> str:
-    low, high = found.floor.reported_interval
+def _verdict(study: Study, floor: BoardFloor) -> str:
+    low, high = floor.floor.reported_interval
     said = (
         f"By the soft labels, the lowest possible error rate on rows like these is "
-        f"{found.floor.estimate:.2%} ({low:.2%} to {high:.2%})"
+        f"{floor.floor.estimate:.2%} ({low:.2%} to {high:.2%})"
     )
-    if found.errors is None:
-        said = f"{said}; {of_other_metrics(study, found)}"
+    if floor.errors is None:
+        said = f"{said}; {of_other_metrics(study, floor)}"
     elif study.teams:
-        said = f"{said}; {_headroom(study, found.errors)}"
-    labels = found.labels
+        said = f"{said}; {_headroom(study, floor.errors)}"
+    labels = floor.labels
     if labels.p_so_many > _FOREIGN:
         return f"{said}."
     return (
@@ -78,14 +78,14 @@ def _headroom(study: Study, errors: BoardErrors) -> str:
     return f"{left}, and {teams} implausibly few errors against the labels: {named(flagged)}"
 
 
-def _document(study: Study, found: BoardFloor) -> dict[str, Any]:
-    errors, metric = found.errors, found.metric
+def _document(study: Study, floor: BoardFloor) -> dict[str, Any]:
+    errors, metric = floor.errors, floor.metric
     return {
-        "floor": found.floor.to_dict(),
+        "floor": floor.floor.to_dict(),
         "metric_floor": None
         if metric is None
         else {"metric": metric.metric, "value": metric.value, "error": metric.standard_error},
-        "labels": found.labels.to_dict(),
+        "labels": floor.labels.to_dict(),
         "headroom": None
         if errors is None
         else {
@@ -129,7 +129,7 @@ def _table(study: Study, errors: BoardErrors) -> Table:
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _rounded(one) for key, one in value.items()}
+        return {key: _rounded(element) for key, element in value.items()}
     if isinstance(value, list):
-        return [_rounded(one) for one in value]
+        return [_rounded(element) for element in value]
     return float(round_significant(np.array(value))) if isinstance(value, float) else value

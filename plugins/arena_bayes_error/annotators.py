@@ -100,13 +100,13 @@ def from_counts(
     if n_classes > 2:
         dependent = contradicts_independence(groups, rng, level=estimate.level, codes=codes)
     else:
-        found = moment_bounds(groups, rng, level=estimate.level, codes=codes)
-        dependent = found is not None and found.interval is None
-        if found is not None:
+        bounds = moment_bounds(groups, rng, level=estimate.level, codes=codes)
+        dependent = bounds is not None and bounds.interval is None
+        if bounds is not None:
             estimate = replace(
                 estimate,
-                moment_bounds=None if dependent else (found.low, found.high),
-                moment_interval=found.interval,
+                moment_bounds=None if dependent else (bounds.low, bounds.high),
+                moment_interval=bounds.interval,
             )
     note = DEPENDENT if dependent else _UNSEEN
     return replace(estimate, assumptions=(*estimate.assumptions, note))

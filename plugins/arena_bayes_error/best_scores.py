@@ -77,8 +77,8 @@ def best_score(
             rows = rows * _of_few_labels(labels_per_row)
         error = standard_error_of_mean(rows, group_codes(clusters, len(rows)))
         value = float(rows.mean())
-        found = 1 - value if metric == "accuracy" else value
-        return MetricFloor(metric, found, error if np.isfinite(error) else None)
+        score = 1 - value if metric == "accuracy" else value
+        return MetricFloor(metric, score, error if np.isfinite(error) else None)
     if metric not in _RANKINGS:
         raise UsageError(
             f"The best possible score is available for {', '.join(METRIC_FLOORS)}, not {metric}."
@@ -150,10 +150,12 @@ def _roc_auc(labels: FloatArray) -> float:
     from sklearn.metrics import roc_auc_score
 
     positive, negative = float(labels.sum()), float((1 - labels).sum())
-    own = float((labels * (1 - labels)).sum())
+    within_classes = float((labels * (1 - labels)).sum())
     truth, scores, weights = _weighted(labels)
     area = float(roc_auc_score(truth, scores, sample_weight=weights))
-    return (area * positive * negative - own / 2) / (positive * negative - own)
+    return (area * positive * negative - within_classes / 2) / (
+        positive * negative - within_classes
+    )
 
 
 def _average_precision(labels: FloatArray) -> float:

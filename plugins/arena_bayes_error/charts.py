@@ -68,45 +68,45 @@ def specification(result: Any) -> Specification:
 
 
 @specification.register
-def _intervals(found: BayesErrorEstimate) -> Specification:
+def _intervals(estimate: BayesErrorEstimate) -> Specification:
     """Draw the estimate as a line, and each of its intervals in a separate row."""
-    ends = found.intervals()
+    ends = estimate.intervals()
     low, high = (np.array([pair[at] for pair in ends.values()]) for at in (0, 1))
     bound = np.array([name == "Hoeffding" for name in ends])
     series = [
         Bars(label, np.where(here, low, np.nan), np.where(here, high, np.nan), color, 6)
         for label, here, color in (
-            (f"{level_text(found.level)} interval", ~bound, BLUE),
-            (f"bound with probability {1 - found.delta:.0%}", bound, GREY),
+            (f"{level_text(estimate.level)} interval", ~bound, BLUE),
+            (f"bound with probability {1 - estimate.delta:.0%}", bound, GREY),
         )
     ]
     names = [_ROWS.get(name, name) for name in ends]
-    line = {"estimate": found.estimate}
+    line = {"estimate": estimate.estimate}
     return _in_percent(ranges_chart(names, series, "Bayes error", lines=line))
 
 
 @specification.register
-def _of_another_plugin(found: FloorEstimate) -> Specification:
+def _of_another_plugin(estimate: FloorEstimate) -> Specification:
     """Draw the estimate as a line, and its interval."""
-    low, high = found.interval
+    low, high = estimate.interval
     series = [
-        Bars(f"{level_text(found.level)} interval", np.array([low]), np.array([high]), BLUE, 6)
+        Bars(f"{level_text(estimate.level)} interval", np.array([low]), np.array([high]), BLUE, 6)
     ]
-    line = {"estimate": found.estimate}
+    line = {"estimate": estimate.estimate}
     return _in_percent(ranges_chart(["interval"], series, "Bayes error", lines=line))
 
 
 @specification.register
-def _bounds(found: CoverHartBounds) -> Specification:
+def _bounds(bounds: CoverHartBounds) -> Specification:
     """Draw the range between the bounds, and that between their confidence limits."""
     outer = Bars(
-        f"{level_text(found.level)} confidence limits",
-        [found.lower_end],
-        [found.upper_end],
+        f"{level_text(bounds.level)} confidence limits",
+        [bounds.lower_end],
+        [bounds.upper_end],
         PALE,
         11,
     )
-    inner = Bars("between the bounds", [found.lower], [found.upper], BLUE, 5)
+    inner = Bars("between the bounds", [bounds.lower], [bounds.upper], BLUE, 5)
     return _in_percent(ranges_chart(["Bayes error"], [outer, inner], "error rate"))
 
 
@@ -137,7 +137,7 @@ def _calibration(fit: PlattFit) -> Specification:
             "rows": int(inside.sum()),
             "what": "observed",
         }
-        for inside in (bins == one for one in np.unique(bins))
+        for inside in (bins == bin_number for bin_number in np.unique(bins))
     ]
     top = {"orient": "top"}
     place = {
@@ -196,7 +196,7 @@ def board_specification(
             "x": {"field": "low", "type": "quantitative"},
             "x2": {"field": "high"},
             "tooltip": [
-                {"field": one, "type": "quantitative", "format": ".2%"} for one in ("low", "high")
+                {"field": end, "type": "quantitative", "format": ".2%"} for end in ("low", "high")
             ],
         },
     }

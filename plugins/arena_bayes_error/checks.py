@@ -44,17 +44,17 @@ def check_rows(
     ...
     arena.errors.InputError: Rows 2 and 3: not a number.
     """
-    found: list[int] = []
+    rows_shown: list[int] = []
     total = 0
     for rows in blocks(n):
         wrong = is_wrong(rows)
         if wrong.any():
             positions = rows.start + np.flatnonzero(wrong)
             total += len(positions)
-            found += positions[: _SHOWN - len(found)].tolist()
+            rows_shown += positions[: _SHOWN - len(rows_shown)].tolist()
     if total:
         name = row_number or count_from_one
-        raise InputError(sentence.format(rows=_listed([name(p) for p in found], total)))
+        raise InputError(sentence.format(rows=_listed([name(p) for p in rows_shown], total)))
 
 
 def check_labelled_scores(

@@ -202,8 +202,8 @@ def corrected_resamples(
     else:
         all_totals = totals[inverse]
         for at in np.flatnonzero(known):
-            own = fitted[at][fitted[at] > 0]
-            bias[at] = _simulated(own, all_totals, _DRAWS_PER_RESAMPLE, rng)
+            positive = fitted[at][fitted[at] > 0]
+            bias[at] = _simulated(positive, all_totals, _DRAWS_PER_RESAMPLE, rng)
     return np.asarray(np.clip(raw - np.minimum(bias, 0.0), 0.0, 1.0))
 
 

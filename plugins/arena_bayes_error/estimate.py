@@ -93,7 +93,7 @@ class BayesErrorEstimate:
         document = self.to_dict()
         rows = [(name, self.estimate, low, high) for name, (low, high) in self.intervals().items()]
         frame = pd.DataFrame(rows, columns=["interval", "estimate", "low", "high"])
-        frame.attrs = {name: one for name, one in document.items() if "interval" not in name}
+        frame.attrs = {name: cell for name, cell in document.items() if "interval" not in name}
         return frame
 
     def intervals(self) -> dict[str, tuple[float, float]]:

@@ -132,6 +132,8 @@ def _cross_fitted(
     fold = order[units] % min(_FOLDS, len(order))
     losses = np.empty(len(scores))
     for number in range(int(fold.max()) + 1):
-        own = fold == number
-        losses[own] = threshold_losses(scores[~own], positive[~own], scores[own], positive[own])
+        in_fold = fold == number
+        losses[in_fold] = threshold_losses(
+            scores[~in_fold], positive[~in_fold], scores[in_fold], positive[in_fold]
+        )
     return losses

@@ -81,11 +81,11 @@ class LabelKind:
 
     def estimate(self, parsed: Parsed, settings: FloorSettings) -> Any:
         """Return a :class:`LabelAnswer`, which holds more than an estimate."""
-        found = self.function(parsed, settings)
+        answer = self.function(parsed, settings)
         return (
-            found
-            if isinstance(found, LabelAnswer)
-            else LabelAnswer(self.name, found, parsed.positive)
+            answer
+            if isinstance(answer, LabelAnswer)
+            else LabelAnswer(self.name, answer, parsed.positive)
         )
 
 
@@ -115,10 +115,10 @@ def answer(kind: str, request: FloorRequest, manager: PluginManager) -> LabelAns
                 f"the option or change the kind."
             )
     with attributed(manager.floor_estimators.plugin_of(kind), f"estimating from {kind} labels"):
-        found = chosen.estimate(chosen.parse(request), request.settings())
-        if isinstance(found, LabelAnswer):
-            return found
-        return LabelAnswer(kind, checked(found, FloorEstimate), request.positive)
+        label_answer = chosen.estimate(chosen.parse(request), request.settings())
+        if isinstance(label_answer, LabelAnswer):
+            return label_answer
+        return LabelAnswer(kind, checked(label_answer, FloorEstimate), request.positive)
 
 
 def _soft(request: FloorRequest) -> Parsed:
@@ -181,9 +181,9 @@ def _several(
 ) -> tuple[npt.NDArray[np.float64], str | None]:
     """Return ``(n, m)`` of 0, 1 and NaN, and the text that is 1, if others than 0 and 1 are."""
     file = request.file
-    found = {text for name in names for text in file.values(name)} - {""}
-    known = merge_equal_numbers(sorted(found))
-    if file.array is not None or not found or (known and {*known.values()} <= {0.0, 1.0}):
+    texts = {text for name in names for text in file.values(name)} - {""}
+    known = merge_equal_numbers(sorted(texts))
+    if file.array is not None or not texts or (known and {*known.values()} <= {0.0, 1.0}):
         return file.maybe_numbers(names), None
     return file.texts_of_two(names, request.positive)
 
@@ -217,16 +217,16 @@ def _counts(request: FloorRequest) -> Parsed:
 def _estimate_counts(parsed: Parsed, settings: FloorSettings) -> LabelAnswer:
     counts, positive, signs = parsed.values
     if signs is None:
-        found = from_counts(counts, positive, **settings)
+        estimate = from_counts(counts, positive, **settings)
     else:
         noisy = from_noisy_soft_labels(shares_of(counts, positive), signs, **settings)
-        found = replace(noisy, kind="counts")
+        estimate = replace(noisy, kind="counts")
     clusters, totals = settings.get("clusters"), np.asarray(counts).sum(axis=1)
     floors = tuple(
         best_score(metric, shares_of(counts, positive), totals, clusters)
         for metric in parsed.metrics
     )
-    return LabelAnswer("counts", found, parsed.positive, metric_floors=floors)
+    return LabelAnswer("counts", estimate, parsed.positive, metric_floors=floors)
 
 
 def _positive_confidence(request: FloorRequest) -> Parsed:
@@ -254,8 +254,8 @@ def _scores(request: FloorRequest) -> Parsed:
 
 
 def _estimate_scores(parsed: Parsed, settings: FloorSettings) -> LabelAnswer:
-    found, fit = from_scores(*parsed.values, **settings)
-    return LabelAnswer("scores", found, parsed.positive, fit)
+    estimate, fit = from_scores(*parsed.values, **settings)
+    return LabelAnswer("scores", estimate, parsed.positive, fit)
 
 
 def _features(request: FloorRequest) -> Parsed:

@@ -111,15 +111,15 @@ class LabelFile:
         """
         text = self._filled(name, what)
         coded = text.dictionary_encode()
-        found = coded.dictionary.to_pylist()
-        both = list(allowed) if set(found) <= {*allowed} else self._sorted(found)
+        texts = coded.dictionary.to_pylist()
+        both = list(allowed) if set(texts) <= {*allowed} else self._sorted(texts)
         if len(both) != 2:
             raise InputError(
                 f"The {what} of column {show(name)} in {self.path} must have two values, but it "
                 f"has {len(both):,}. Name the column of two values.{otherwise}"
             )
         chosen = self._chosen(positive, both, f"{what} in column {show(name)} of {self.path}")
-        mask = np.array([one == chosen for one in found])
+        mask = np.array([text == chosen for text in texts])
         return mask[coded.indices.to_numpy()], chosen
 
     def texts_of_two(
@@ -127,7 +127,9 @@ class LabelFile:
     ) -> tuple[npt.NDArray[np.float64], str]:
         """Return ``(n, k)`` of columns with the same two texts: 1 positive, 0 not, NaN if empty."""
         texts = [self._text(name) for name in names]
-        both = self._sorted([one for one in pc.unique(pa.concat_arrays(texts)).to_pylist() if one])
+        both = self._sorted(
+            [text for text in pc.unique(pa.concat_arrays(texts)).to_pylist() if text]
+        )
         if len(both) != 2:
             raise InputError(
                 f"The hard labels in {show_all(names)} of {self.path} must have two values, but "
@@ -139,7 +141,7 @@ class LabelFile:
             pc.if_else(pc.equal(text, ""), np.nan, pc.cast(pc.equal(text, chosen), pa.float64()))
             for text in texts
         ]
-        return np.column_stack([one.to_numpy(zero_copy_only=False) for one in coded]), chosen
+        return np.column_stack([codes.to_numpy(zero_copy_only=False) for codes in coded]), chosen
 
     def _chosen(self, positive: str | None, both: Sequence[str], what: str) -> str:
         chosen = both[1] if positive is None else positive
@@ -201,9 +203,9 @@ class LabelFile:
 
 def _refusal(path: Path, faults: FaultList) -> InputError:
     """Return an error with the first few faults of each kind."""
-    found = faults.to_tuple(_FAULTS_SHOWN)
-    lines = [describe(fault) for fault in found]
-    if any(fault.kind in _SPLIT for fault in found):
+    shown_faults = faults.to_tuple(_FAULTS_SHOWN)
+    lines = [describe(fault) for fault in shown_faults]
+    if any(fault.kind in _SPLIT for fault in shown_faults):
         lines.append(
             "If decimals are written with a comma, write points, or put semicolons between the "
             "columns; if the header is split otherwise than the rows, split both alike."

@@ -116,7 +116,9 @@ def moment_bounds(
     programme = _programme(k)
     nearest = _nearest(programme, ones)
     sharp = [
-        float("nan") if (found := _optimum(programme, sign, *nearest)) is None else sign * found[0]
+        float("nan")
+        if (optimum := _optimum(programme, sign, *nearest)) is None
+        else sign * optimum[0]
         for sign in (1, -1)
     ]
     interval = _interval(programme, ones, level, codes, rng)
@@ -151,8 +153,10 @@ def contradicts_independence(
     n_classes = counts.shape[1]
     totals = counts.sum(axis=1)
     for position in range(1 if n_classes == 2 else n_classes):
-        own = counts[:, position]
-        drawn = _same_number(np.column_stack([totals - own, own]), rng, codes)
+        counts_of_annotator = counts[:, position]
+        drawn = _same_number(
+            np.column_stack([totals - counts_of_annotator, counts_of_annotator]), rng, codes
+        )
         if drawn is None:
             return False
         programme = _programme(drawn[1])
@@ -239,18 +243,18 @@ def _interval(
     folds = rng.permutation(units) % min(_FOLDS, units)
     fold = folds if codes is None else folds[codes]
     ends = []
-    for sign, found in zip((1, -1), whole, strict=True):
-        if found is None:
+    for sign, optimum in zip((1, -1), whole, strict=True):
+        if optimum is None:
             return None
         functions = []
         for position in range(int(folds.max()) + 1):
             kept = fold != position
             left = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
             limits = _cell_intervals(programme, ones[kept], level, left)
-            other = _optimum(programme, sign, *limits) or found
+            other = _optimum(programme, sign, *limits) or optimum
             functions.append(other[1] @ programme.functions + other[2])
         tail = _t_bound(np.array(functions), ones, fold, level, codes)
-        ends.append(sign * max(found[0], tail))
+        ends.append(sign * max(optimum[0], tail))
     return max(ends[0], 0.0), min(ends[1], 0.5)
 
 
@@ -291,7 +295,7 @@ def _optimum(
     from scipy.optimize import linprog
 
     objective = sign * np.minimum(programme.grid, 1 - programme.grid)
-    found = linprog(
+    solution = linprog(
         objective,
         A_ub=np.vstack([programme.means, -programme.means]),
         b_ub=np.concatenate([high, -low]),
@@ -299,10 +303,10 @@ def _optimum(
         b_eq=[1.0],
         method="highs",
     )
-    if found.status != 0 or found.fun is None:
+    if solution.status != 0 or solution.fun is None:
         return None
-    upper, lower = np.split(found.ineqlin.marginals, 2)
-    return float(found.fun), upper - lower, float(found.eqlin.marginals[0])
+    upper, lower = np.split(solution.ineqlin.marginals, 2)
+    return float(solution.fun), upper - lower, float(solution.eqlin.marginals[0])
 
 
 def _nearest(programme: _Programme, ones: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -317,7 +321,7 @@ def _nearest(programme: _Programme, ones: IntArray) -> tuple[FloatArray, FloatAr
     observed = programme.functions @ np.bincount(ones, minlength=k + 1) / n
     spread = np.sqrt(np.maximum(observed * (1 - observed), 1 / n) / n)
     size = len(programme.grid)
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(size), 1.0),
         A_ub=np.vstack(
             [
@@ -331,6 +335,6 @@ def _nearest(programme: _Programme, ones: IntArray) -> tuple[FloatArray, FloatAr
         method="highs",
     )
     # Some distance is always large enough; without a solution the means are not constrained.
-    distance = np.inf if found.x is None else float(found.x[-1])
+    distance = np.inf if solution.x is None else float(solution.x[-1])
     reach = (distance + 1e-7) * spread + _SLACK
     return observed - reach, observed + reach

@@ -150,8 +150,12 @@ def _majority(x: FloatArray, codes: IntArray, n_classes: int, neighbours: int) -
     from sklearn.neighbors import NearestNeighbors
 
     # Without query rows, scikit-learn excludes each row from its own neighbours.
-    found = NearestNeighbors(n_neighbors=neighbours).fit(x).kneighbors(return_distance=False)
-    votes = np.stack([(codes[found] == code).sum(axis=1) for code in range(n_classes)], axis=1)
+    neighbour_rows = (
+        NearestNeighbors(n_neighbors=neighbours).fit(x).kneighbors(return_distance=False)
+    )
+    votes = np.stack(
+        [(codes[neighbour_rows] == code).sum(axis=1) for code in range(n_classes)], axis=1
+    )
     return np.asarray(votes.argmax(axis=1))
 
 

@@ -27,13 +27,13 @@ WARNINGS = (CONTRADICTED, DEPENDENT)
 
 def document_of(answer: LabelAnswer, seed: int) -> dict[str, Any]:
     """Return the JSON document of an estimate or of bounds."""
-    found, fit = answer.found, answer.fit
-    if isinstance(found, CoverHartBounds):
-        return {"schema": "arena/bayes-error-bounds/1", "kind": "features", **found.to_dict()}
+    estimate, fit = answer.found, answer.fit
+    if isinstance(estimate, CoverHartBounds):
+        return {"schema": "arena/bayes-error-bounds/1", "kind": "features", **estimate.to_dict()}
     fields = (
-        {**dict.fromkeys(BayesErrorEstimate.__slots__), "kind": answer.kind, **asdict(found)}
-        if isinstance(found, FloorEstimate)
-        else found.to_dict()
+        {**dict.fromkeys(BayesErrorEstimate.__slots__), "kind": answer.kind, **asdict(estimate)}
+        if isinstance(estimate, FloorEstimate)
+        else estimate.to_dict()
     )
     return {
         "schema": "arena/bayes-error/1",
@@ -47,13 +47,13 @@ def document_of(answer: LabelAnswer, seed: int) -> dict[str, Any]:
 
 def sentences_of(answer: LabelAnswer) -> Iterator[str]:
     """Yield the result in sentences, followed by its assumptions."""
-    found = answer.found
-    if isinstance(found, CoverHartBounds):
-        yield from _of_bounds(found)
-    elif isinstance(found, FloorEstimate):
-        yield from _of_another_plugin(found)
+    estimate = answer.found
+    if isinstance(estimate, CoverHartBounds):
+        yield from _of_bounds(estimate)
+    elif isinstance(estimate, FloorEstimate):
+        yield from _of_another_plugin(estimate)
     else:
-        yield from _of_estimate(found)
+        yield from _of_estimate(estimate)
     for floor in answer.metric_floors:
         error = floor.standard_error
         sure = "" if error is None else f" (standard error {error:.2g})"
@@ -61,53 +61,53 @@ def sentences_of(answer: LabelAnswer) -> Iterator[str]:
     if answer.positive is not None:
         yield f"Positive: {answer.positive}."
     yield "Assumptions:"
-    for sentence in found.assumptions:
+    for sentence in estimate.assumptions:
         if sentence not in WARNINGS:
             yield f"  {sentence}"
 
 
-def _of_bounds(found: CoverHartBounds) -> Iterator[str]:
-    asked = "the nearest neighbour" if found.neighbours == 1 else f"{found.neighbours} neighbours"
+def _of_bounds(bounds: CoverHartBounds) -> Iterator[str]:
+    asked = "the nearest neighbour" if bounds.neighbours == 1 else f"{bounds.neighbours} neighbours"
     yield (
         f"Bounds, not an estimate: the lowest error rate that any classifier of these features can "
-        f"reach lies between {found.lower:.3%} and {found.upper:.3%}; with sampling error, "
-        f"between {found.lower_end:.3%} and {found.upper_end:.3%} ({level_text(found.level)} "
-        f"confidence). They follow from the error of {asked}, {found.error:.3%} of {found.n:,} "
+        f"reach lies between {bounds.lower:.3%} and {bounds.upper:.3%}; with sampling error, "
+        f"between {bounds.lower_end:.3%} and {bounds.upper_end:.3%} ({level_text(bounds.level)} "
+        f"confidence). They follow from the error of {asked}, {bounds.error:.3%} of {bounds.n:,} "
         f"rows."
     )
-    if found.copies:
+    if bounds.copies:
         yield (
-            f"{found.copies:,} rows have the same features as another row: if they are copies, "
+            f"{bounds.copies:,} rows have the same features as another row: if they are copies, "
             f"remove them, or both bounds are too low."
         )
 
 
-def _of_another_plugin(found: FloorEstimate) -> Iterator[str]:
-    groups = "" if found.n_clusters is None else f" in {found.n_clusters:,} groups"
-    low, high = found.interval
+def _of_another_plugin(estimate: FloorEstimate) -> Iterator[str]:
+    groups = "" if estimate.n_clusters is None else f" in {estimate.n_clusters:,} groups"
+    low, high = estimate.interval
     yield (
         f"The lowest error rate that any classifier can reach on rows like these is "
-        f"{found.estimate:.3%}, estimated from {found.n:,} rows{groups} ({level_text(found.level)} "
-        f"interval: {low:.3%} to {high:.3%})."
+        f"{estimate.estimate:.3%}, estimated from {estimate.n:,} rows{groups} "
+        f"({level_text(estimate.level)} interval: {low:.3%} to {high:.3%})."
     )
-    if found.bias_bound is not None and found.bias_bound != (0, 0):
-        low, high = found.bias_bound
+    if estimate.bias_bound is not None and estimate.bias_bound != (0, 0):
+        low, high = estimate.bias_bound
         yield f"Its bias is between {_points(low)} and {_points(high)}."
 
 
-def _of_estimate(found: BayesErrorEstimate) -> Iterator[str]:
+def _of_estimate(estimate: BayesErrorEstimate) -> Iterator[str]:
     for warning in WARNINGS:
-        if warning in found.assumptions:
+        if warning in estimate.assumptions:
             yield warning
-    interval = found.reported_interval
-    corrected = found.corrected is not None and found.corrected_interval is not None
+    interval = estimate.reported_interval
+    corrected = estimate.corrected is not None and estimate.corrected_interval is not None
     about, (low, high) = (
-        (f"about {found.corrected:.3%}", found.corrected_interval or interval)
+        (f"about {estimate.corrected:.3%}", estimate.corrected_interval or interval)
         if corrected
-        else (f"{found.estimate:.3%}", interval)
+        else (f"{estimate.estimate:.3%}", interval)
     )
-    groups = "" if found.n_clusters is None else f" in {found.n_clusters:,} groups"
-    yield from _model_free(found)
+    groups = "" if estimate.n_clusters is None else f" in {estimate.n_clusters:,} groups"
+    yield from _model_free(estimate)
     start = "The lowest error rate that any classifier can reach on rows like these is"
     if corrected:
         start = (
@@ -115,34 +115,35 @@ def _of_estimate(found: BayesErrorEstimate) -> Iterator[str]:
             "rate that any classifier can reach on rows like these is"
         )
     yield (
-        f"{start} {about}, estimated from {found.n:,} rows{groups} ({level_text(found.level)} "
-        f"interval: {low:.3%} to {high:.3%})."
+        f"{start} {about}, estimated from {estimate.n:,} rows{groups} "
+        f"({level_text(estimate.level)} interval: {low:.3%} to {high:.3%})."
     )
     if corrected:
-        yield f"Uncorrected: {found.estimate:.3%}."
-    if found.bias_bound is not None and found.bias_bound != (0, 0):
+        yield f"Uncorrected: {estimate.estimate:.3%}."
+    if estimate.bias_bound is not None and estimate.bias_bound != (0, 0):
         which = "That" if corrected else "It"
-        yield f"{which} is too low by at most {_points(-found.bias_bound[0])}: labels are few."
+        yield f"{which} is too low by at most {_points(-estimate.bias_bound[0])}: labels are few."
     raw = "uncorrected estimate" if corrected else "estimate"
     yield (
-        f"With a probability of {1 - found.delta:.0%} the {raw} is within {_points(found.bound)} "
-        f"of its expectation."
+        f"With a probability of {1 - estimate.delta:.0%} the {raw} is within "
+        f"{_points(estimate.bound)} of its expectation."
     )
-    if found.refit_interval is not None:
-        low, high = found.bounded_interval or found.interval
+    if estimate.refit_interval is not None:
+        low, high = estimate.bounded_interval or estimate.interval
         yield f"With the scaling of the scores treated as known: {low:.3%} to {high:.3%}."
 
 
-def _model_free(found: BayesErrorEstimate) -> Iterator[str]:
-    if found.moment_bounds is None or found.moment_interval is None:
+def _model_free(estimate: BayesErrorEstimate) -> Iterator[str]:
+    if estimate.moment_bounds is None or estimate.moment_interval is None:
         return
-    (low, high), (least, most) = found.moment_bounds, found.moment_interval
+    (low, high), (least, most) = estimate.moment_bounds, estimate.moment_interval
     yield (
         "The lowest error rate that any classifier can reach on rows like these lies between "
-        f"{least:.3%} and {most:.3%} ({level_text(found.level)} confidence, for any distribution "
-        f"of the probabilities; between {low:.3%} and {high:.3%} without sampling error)."
+        f"{least:.3%} and {most:.3%} ({level_text(estimate.level)} confidence, for any "
+        f"distribution of the probabilities; between {low:.3%} and {high:.3%} without "
+        f"sampling error)."
     )
-    if found.corrected is not None and not least <= found.corrected <= most:
+    if estimate.corrected is not None and not least <= estimate.corrected <= most:
         yield (
             "The corrected estimate is outside these bounds: a Dirichlet distribution does not fit "
             "the counts, so use the bounds."
@@ -178,16 +179,16 @@ def best_scored(study: Study) -> tuple[float, str]:
     return best, named(list(dict.fromkeys(study.teams[at] for at in alike)))
 
 
-def of_other_metrics(study: Study, found: BoardFloor) -> str:
+def of_other_metrics(study: Study, floor: BoardFloor) -> str:
     """Return the verdict if predictions are not classes, so that errors cannot be counted."""
     said = (
         f"teams are not checked against it, because predictions for {study.metric.name} name no "
         f"class"
     )
-    if found.metric is None or not len(study.scores):
+    if floor.metric is None or not len(study.scores):
         return said
     best, teams = best_scored(study)
-    possible = found.metric.value
+    possible = floor.metric.value
     beyond = best > possible if study.metric.greater_is_better else best < possible
     scores = f"The best score, {best:.5g} ({teams}),"
     if not beyond:

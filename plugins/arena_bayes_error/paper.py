@@ -102,7 +102,7 @@ class Drawn:
 def draw(setup: str, per_class: int, rng: np.random.Generator) -> Drawn:
     """Draw rows of a set-up."""
     points, labels = SETUPS[setup].draw_points(4 * per_class + 40, rng)
-    chosen = np.concatenate([np.flatnonzero(labels == one)[:per_class] for one in (1, 0)])
+    chosen = np.concatenate([np.flatnonzero(labels == label)[:per_class] for label in (1, 0)])
     soft = SETUPS[setup].posterior(points[chosen])
     return Drawn(points[chosen], labels[chosen], soft, soft[:per_class])
 
@@ -149,23 +149,29 @@ def curves(
 ) -> list[Curve]:
     """Return the curves of every estimator on every set-up."""
     rng = np.random.default_rng(seed)
-    found = []
+    drawn_curves = []
     for setup in SETUPS:
         drawn = [[estimates(draw(setup, n, rng), rng) for _ in range(repetitions)] for n in sizes]
         for name in drawn[0][0]:
-            values = np.array([[one[name] for one in own] for own in drawn])
+            values = np.array([[curve[name] for curve in own] for own in drawn])
             error = values.std(axis=1, ddof=1) / repetitions**0.5
-            found.append(Curve(setup, name, values.mean(axis=1), error))
+            drawn_curves.append(Curve(setup, name, values.mean(axis=1), error))
         progress.advance()
-    return found
+    return drawn_curves
 
 
-def compared(where: str, found: Sequence[Curve], per_class: int) -> Iterator[Reproduced]:
+def compared(where: str, measured_curves: Sequence[Curve], per_class: int) -> Iterator[Reproduced]:
     """Yield the last point of every curve with the truth; biased estimators are not compared."""
-    for one in found:
-        what = f"set-up {one.setup}, {one.estimator}, {per_class:,} rows of each class"
-        mean, error, known = float(one.mean[-1]), float(one.error[-1]), truth(one.setup)
-        if one.estimator in BASELINES or one.estimator == NAIVE:
+    for comparison in measured_curves:
+        what = (
+            f"set-up {comparison.setup}, {comparison.estimator}, {per_class:,} rows of each class"
+        )
+        mean, error, known = (
+            float(comparison.mean[-1]),
+            float(comparison.error[-1]),
+            truth(comparison.setup),
+        )
+        if comparison.estimator in BASELINES or comparison.estimator == NAIVE:
             note = f"the truth is {known:.5f}: this estimator is biased"
             yield Reproduced(where, what, None, mean, None, note)
         else:
@@ -173,15 +179,17 @@ def compared(where: str, found: Sequence[Curve], per_class: int) -> Iterator[Rep
             yield within(where, what, known, mean, 4 * error, note)
 
 
-def panel(setup: str, own: Sequence[Curve], sizes: Sequence[int], title: str) -> dict[str, Any]:
+def panel(
+    setup: str, setup_curves: Sequence[Curve], sizes: Sequence[int], title: str
+) -> dict[str, Any]:
     """Return means with their standard errors against n, and the truth as a line."""
     rows = [
-        {"n": n, "mean": mean, "low": mean - error, "high": mean + error, "what": one.estimator}
-        for one in own
-        for n, mean, error in zip(sizes, one.mean.tolist(), one.error.tolist(), strict=True)
+        {"n": n, "mean": mean, "low": mean - error, "high": mean + error, "what": curve.estimator}
+        for curve in setup_curves
+        for n, mean, error in zip(sizes, curve.mean.tolist(), curve.error.tolist(), strict=True)
         if np.isfinite(mean)
     ]
-    names = list(dict.fromkeys(one.estimator for one in own))
+    names = list(dict.fromkeys(curve.estimator for curve in setup_curves))
     legend = {"orient": "bottom", "columns": 1}
     color, shape = (
         named("what", names, [SHAPES[name][at] for name in names], legend=legend) for at in (0, 1)
@@ -206,14 +214,14 @@ def panel(setup: str, own: Sequence[Curve], sizes: Sequence[int], title: str) ->
             "data": {"values": rows}, "layer": layers}  # fmt: skip
 
 
-def figure(found: Mapping[str, Sequence[Curve]], sizes: Sequence[int]) -> dict[str, Any]:
+def figure(curves_by_panel: Mapping[str, Sequence[Curve]], sizes: Sequence[int]) -> dict[str, Any]:
     """Return a row of panels, one for each set-up, for each of the titles."""
     rows = [
         {"hconcat": [
-            panel(setup, [one for one in own if one.setup == setup], sizes, title)
+            panel(setup, [curve for curve in panel_curves if curve.setup == setup], sizes, title)
             for setup in SETUPS
         ]}
-        for title, own in found.items()
+        for title, panel_curves in curves_by_panel.items()
     ]  # fmt: skip
     return {"vconcat": rows}
 
@@ -232,8 +240,8 @@ def simulated(
     rows = list(compared("Figures 1 and 3", plain, sizes[-1]))
     for name, own in noise.items():
         rows += compared(f"Figure 2, noise of {name}", own, sizes[-1])
-    first = [one for one in plain if one.estimator != CONFIDENCE]
-    third = [one for one in plain if one.estimator in {CLEAN, CONFIDENCE}]
+    first = [curve for curve in plain if curve.estimator != CONFIDENCE]
+    third = [curve for curve in plain if curve.estimator in {CLEAN, CONFIDENCE}]
     panels = {f", noise of {name}": own for name, own in noise.items()}
     charts = [
         Chart(name, title, f"{title}, by the number of rows.", figure(found, sizes))
@@ -243,7 +251,7 @@ def simulated(
             ("figure-3", "Estimates from positive confidence", {"": third}),
         )
     ]
-    return rows, charts, [*plain, *(one for own in noise.values() for one in own)]
+    return rows, charts, [*plain, *(curve for own in noise.values() for curve in own)]
 
 
 # -- real annotations ------------------------------------------------------------------------------
@@ -252,30 +260,36 @@ def simulated(
 def estimates_of_annotations(data: Path, resamples: int = 2_000) -> dict[str, BayesErrorEstimate]:
     """Return the estimates from human annotations of images and papers."""
     counts = np.loadtxt(data / "fmh_counts.csv", delimiter=",")
-    found = {"Fashion-MNIST-H": from_counts(counts, FASHION)}
+    estimates = {"Fashion-MNIST-H": from_counts(counts, FASHION)}
     counts = np.load(data / "cifar10h_counts.npy")
-    found |= {f"CIFAR-10H, {name}": from_counts(counts, own) for name, own in GROUPINGS.items()}
+    estimates |= {
+        f"CIFAR-10H, {name}": from_counts(counts, grouping) for name, grouping in GROUPINGS.items()
+    }
     for year in range(2017, 2024):
         table = np.genfromtxt(data / f"iclr_{year}.csv", delimiter=",", dtype=str, skip_header=1)
         scores, accepted = table[:, 1].astype(float), table[:, 2] == "Accept"
-        found[f"ICLR {year}"], _ = from_scores(scores, accepted, resamples=resamples)
-    return found
+        estimates[f"ICLR {year}"], _ = from_scores(scores, accepted, resamples=resamples)
+    return estimates
 
 
-def real(found: Mapping[str, BayesErrorEstimate]) -> Iterator[Reproduced]:
+def real(estimates: Mapping[str, BayesErrorEstimate]) -> Iterator[Reproduced]:
     """Yield the estimates next to the published numbers, which are few."""
-    for name, one in found.items():
-        other = "" if one.corrected is None else f"{one.corrected:.3%} corrected for few labels"
-        if one.refit_interval is not None:
-            other = f"± {half(one.refit_interval):.3%} with the scaling refitted"
+    for name, estimate in estimates.items():
+        other = (
+            ""
+            if estimate.corrected is None
+            else f"{estimate.corrected:.3%} corrected for few labels"
+        )
+        if estimate.refit_interval is not None:
+            other = f"± {half(estimate.refit_interval):.3%} with the scaling refitted"
         note = "; ".join(text for text in (NOTES.get(name, ""), other) if text)
         if name in PUBLISHED:
             value, error = PUBLISHED[name]
-            yield rounded("Section 5", f"{name}, estimate", value, one.estimate, 5, note)
-            yield rounded("Section 5", f"{name}, ±", error, half(one.interval), 5, note)
+            yield rounded("Section 5", f"{name}, estimate", value, estimate.estimate, 5, note)
+            yield rounded("Section 5", f"{name}, ±", error, half(estimate.interval), 5, note)
         else:
-            yield Reproduced("Section 5", f"{name}, estimate", None, one.estimate, None, note)
-            yield Reproduced("Section 5", f"{name}, ±", None, half(one.interval), None, "")
+            yield Reproduced("Section 5", f"{name}, estimate", None, estimate.estimate, None, note)
+            yield Reproduced("Section 5", f"{name}, ±", None, half(estimate.interval), None, "")
 
 
 def on_resampled_labels(data: Path, seed: int) -> Iterator[Reproduced]:
@@ -287,7 +301,7 @@ def on_resampled_labels(data: Path, seed: int) -> Iterator[Reproduced]:
     rng = np.random.default_rng(seed)
     images = {"Fashion-MNIST-H": (np.loadtxt(data / "fmh_counts.csv", delimiter=","), FASHION, 10)}
     counts = np.load(data / "cifar10h_counts.npy")
-    images |= {f"CIFAR-10H, {name}": (counts, own, 20) for name, own in GROUPINGS.items()}
+    images |= {f"CIFAR-10H, {name}": (counts, grouping, 20) for name, grouping in GROUPINGS.items()}
     for name, (votes, positive, repeats) in images.items():
         share = votes[:, positive].sum(axis=1) / votes.sum(axis=1)
         labels = rng.random((repeats, len(share))) < share
@@ -298,15 +312,15 @@ def on_resampled_labels(data: Path, seed: int) -> Iterator[Reproduced]:
         yield Reproduced("Sections 5.2, 5.3", what, None, float(errors.mean()), None, note)
 
 
-def real_charts(found: Mapping[str, BayesErrorEstimate]) -> Iterator[Chart]:
+def real_charts(estimates: Mapping[str, BayesErrorEstimate]) -> Iterator[Chart]:
     """Yield the estimates of images and of papers with their intervals."""
     for name, what, start in (
         ("real-images", "images", ("Fashion", "CIFAR")),
         ("real-papers", "papers", ("ICLR",)),
     ):
-        own = {key: one for key, one in found.items() if key.startswith(start)}
+        chosen = {key: estimate for key, estimate in estimates.items() if key.startswith(start)}
         title = f"Bayes error of annotated {what}"
-        yield Chart(name, title, f"{title}, with intervals.", real_picture(own))
+        yield Chart(name, title, f"{title}, with intervals.", real_picture(chosen))
 
 
 def half(interval: tuple[float, float]) -> float:
@@ -321,16 +335,20 @@ def real_picture(found: Mapping[str, BayesErrorEstimate]) -> dict[str, Any]:
         ("95% interval, scaling of scores refitted", "refit_interval", PALE, 11),
         ("95% interval, as the paper has it", "interval", BLUE, 5),
     ):
-        pairs = [getattr(one, ends) or (np.nan, np.nan) for one in found.values()]
+        pairs = [getattr(estimate, ends) or (np.nan, np.nan) for estimate in found.values()]
         low, high = np.transpose(pairs)
         series.append(Bars(label, low, high, color, width))
     published = [PUBLISHED.get(name, (np.nan, np.nan)) for name in found]
     low, high = np.transpose([(value - error, value + error) for value, error in published])
     series.insert(0, Bars("published", low, high, GREY, 13))
-    corrected = [np.nan if one.corrected is None else one.corrected for one in found.values()]
+    corrected = [
+        np.nan if estimate.corrected is None else estimate.corrected for estimate in found.values()
+    ]
     series.append(Points("corrected for few labels", corrected, ORANGE))
-    series.append(Points("estimate", [one.estimate for one in found.values()], INK))
-    picture = ranges_chart(list(found), [one for one in series if drawn(one)], "Bayes error")
+    series.append(Points("estimate", [estimate.estimate for estimate in found.values()], INK))
+    picture = ranges_chart(
+        list(found), [estimates for estimates in series if drawn(estimates)], "Bayes error"
+    )
     for layer in picture["layer"]:
         layer["encoding"]["x"]["axis"] = PERCENT
     return picture
@@ -363,10 +381,10 @@ class BayesErrorPaper:
         ]
         data = None if options.data is None else options.data / "soft-labels"
         if data is not None and data.is_dir():
-            found = estimates_of_annotations(data, 200 if options.quick else 2_000)
-            rows += real(found)
+            estimates = estimates_of_annotations(data, 200 if options.quick else 2_000)
+            rows += real(estimates)
             rows += on_resampled_labels(data, options.seed)
-            charts += real_charts(found)
+            charts += real_charts(estimates)
         else:
             missing.append("Real annotations: soft-labels is not in --data.")
         return Reproduction(tuple(rows), tuple(charts), tuple(missing))

@@ -152,10 +152,10 @@ def _newton(x: FloatArray, y: npt.NDArray[np.bool_], weights: FloatArray) -> Flo
     """
     design = np.column_stack([np.ones_like(x), x])
     products = np.column_stack([np.ones_like(x), x, x * x])
-    found = np.zeros((len(weights), 2))
-    best = _log_likelihood(found, design, y, weights)
+    coefficients = np.zeros((len(weights), 2))
+    best = _log_likelihood(coefficients, design, y, weights)
     for _ in range(_STEPS):
-        chance = _logistic(found @ design.T)
+        chance = _logistic(coefficients @ design.T)
         gradient = (weights * (y - chance)) @ design
         a, b, c = ((weights * chance * (1 - chance)) @ products).T
         determinant = np.maximum(a * c - b * b, 1e-300)
@@ -168,13 +168,13 @@ def _newton(x: FloatArray, y: npt.NDArray[np.bool_], weights: FloatArray) -> Flo
         if (np.abs(step) < _PRECISE).all():
             break
         for _ in range(_STEPS):
-            reached = _log_likelihood(found + step, design, y, weights)
+            reached = _log_likelihood(coefficients + step, design, y, weights)
             worse = ~(reached >= best - 1e-12 * np.abs(best))
             if not worse.any():
                 break
             step[worse] /= 2
-        found, best = found + step, reached
-    return found
+        coefficients, best = coefficients + step, reached
+    return coefficients
 
 
 def _log_likelihood(

@@ -62,7 +62,7 @@ class FloorRequest:
     def data_columns(self) -> tuple[str, ...]:
         """Return the columns of the labels: the named ones, else the rest if unambiguous."""
         left = self.left()
-        texts = {self.file.starts_with_text(one) for one in left}
+        texts = {self.file.starts_with_text(column) for column in left}
         if self.columns or (left and (len(left) == 1 or len(texts) == 1)):
             return left
         raise UsageError(
@@ -83,10 +83,10 @@ class FloorRequest:
     def signs(self, labels: tuple[str, ...] = ()) -> tuple[npt.NDArray[np.bool_], str]:
         """Return the signs, written with the texts of the labels or with 0, 1 and -1."""
         name = self.sign or ""
-        found = set(self.file.values(name))
-        usual = next((pair for pair in (("0", "1"), ("-1", "1")) if found <= {*pair}), ())
-        shared = bool(labels) and found <= {*labels}
-        positive = self.positive if shared or self.positive in found else None
+        texts = set(self.file.values(name))
+        usual = next((pair for pair in (("0", "1"), ("-1", "1")) if texts <= {*pair}), ())
+        shared = bool(labels) and texts <= {*labels}
+        positive = self.positive if shared or self.positive in texts else None
         known = labels if shared else usual
         return self.file.two_texts(name, "sign label", positive, known, _WITHOUT_SIGNS)
 
@@ -101,10 +101,10 @@ def positions_of(positive: str, names: tuple[str, ...]) -> list[int]:
     >>> positions_of("cat, dog", ("cat", "cow", "dog")), positions_of("1", ("cat", "cow"))
     ([0, 2], [1])
     """
-    given = [one.strip() for one in positive.split(",")]
-    by_name = all(one in names for one in given)
-    if not by_name and not all(one.isdecimal() and int(one) < len(names) for one in given):
+    given = [name.strip() for name in positive.split(",")]
+    by_name = all(name in names for name in given)
+    if not by_name and not all(name.isdecimal() and int(name) < len(names) for name in given):
         raise UsageError(
             f"--positive takes column names of classes, or positions from 0: {show_all(names)}."
         )
-    return [names.index(one) if by_name else int(one) for one in given]
+    return [names.index(name) if by_name else int(name) for name in given]

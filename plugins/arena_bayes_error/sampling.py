@@ -115,11 +115,13 @@ class _RowSampling:
         self._counts, self._sums = np.zeros(_BINS, dtype=np.intp), np.zeros(_BINS)
 
     def add(self, rows: slice, loss: FloatArray) -> None:
-        own, done = float(loss.mean()), rows.start
+        mean_loss, done = float(loss.mean()), rows.start
         share = len(loss) / (done + len(loss))
         # Not a matrix product: BLAS threads cost more than a block on a busy machine.
-        self._squares += float(np.square(loss - own).sum()) + (own - self.mean) ** 2 * done * share
-        self.mean += (own - self.mean) * share
+        self._squares += (
+            float(np.square(loss - mean_loss).sum()) + (mean_loss - self.mean) ** 2 * done * share
+        )
+        self.mean += (mean_loss - self.mean) * share
         self.n_units += len(loss)
         bins = np.minimum((loss * self._bins_per_loss).astype(np.intp), _BINS - 1)
         self._counts += np.bincount(bins, minlength=_BINS)

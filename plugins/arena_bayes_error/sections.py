@@ -51,48 +51,48 @@ _CHANCE = {
 def floor_sections(result: Any) -> Iterable[Section]:
     """Return the sections for a result that holds the finding of ``bayes-error``."""
     for finding in getattr(result, "findings", ()):
-        found = finding.details
-        if finding.analysis != "bayes-error" or not isinstance(found, BoardFloor):
+        floor = finding.details
+        if finding.analysis != "bayes-error" or not isinstance(floor, BoardFloor):
             continue
         yield Section(
             "Lowest possible error rate",
-            "\n\n".join([finding.verdict, _MEANING, *_of_errors(found)]),
-            tables=(_table(found, getattr(result, "study", None)), *finding.tables),
-            charts=_charts(found, result),
+            "\n\n".join([finding.verdict, _MEANING, *_of_errors(floor)]),
+            tables=(_table(floor, getattr(result, "study", None)), *finding.tables),
+            charts=_charts(floor, result),
         )
-        yield Section("How the Bayes error was computed", _method(found), technical=True)
+        yield Section("How the Bayes error was computed", _method(floor), technical=True)
 
 
-def _of_errors(found: BoardFloor) -> Iterable[str]:
-    if found.errors is None:
+def _of_errors(floor: BoardFloor) -> Iterable[str]:
+    if floor.errors is None:
         return
     yield f"{_LEFT} {_ERRORS}"
-    if not found.errors.check.flagged.any():
+    if not floor.errors.check.flagged.any():
         return
-    labels = found.labels
+    labels = floor.labels
     reading = _SURER if labels.p_so_few <= _LUCK else _AS_SURE
     shares = {"differing": labels.differing / labels.n, "expected": labels.expected / labels.n}
     yield f"{_FLAG} {reading.format(**shares)}"
 
 
-def _table(found: BoardFloor, study: Study | None) -> Table:
-    low, high = found.floor.reported_interval
+def _table(floor: BoardFloor, study: Study | None) -> Table:
+    low, high = floor.floor.reported_interval
     rows: list[tuple[str, str]] = [
         (
             "lowest possible error rate (Bayes error)",
-            f"{found.floor.estimate:.3%} ({low:.3%} to {high:.3%})",
+            f"{floor.floor.estimate:.3%} ({low:.3%} to {high:.3%})",
         )
     ]
-    if found.metric is not None:
-        rows.append((f"best possible {found.metric.metric}", f"{found.metric.value:.5g}"))
+    if floor.metric is not None:
+        rows.append((f"best possible {floor.metric.metric}", f"{floor.metric.value:.5g}"))
         if study is not None and len(study.scores):
             best, teams = best_scored(study)
-            rows.append((f"best {found.metric.metric} on the leaderboard", f"{best:.5g} ({teams})"))
-    if found.errors is not None:
-        room = found.errors.headroom
+            rows.append((f"best {floor.metric.metric} on the leaderboard", f"{best:.5g} ({teams})"))
+    if floor.errors is not None:
+        room = floor.errors.headroom
         best_team = ""
         if study is not None and study.teams:
-            best_team = f" ({nearest_to_the_floor(study, found.errors.against_soft)})"
+            best_team = f" ({nearest_to_the_floor(study, floor.errors.against_soft)})"
         rows.append(
             (
                 f"headroom of the best team against the soft labels{best_team}",
@@ -102,18 +102,18 @@ def _table(found: BoardFloor, study: Study | None) -> Table:
     return Table("Lowest possible error rate", ("what", "value"), tuple(rows))
 
 
-def _charts(found: BoardFloor, result: Any) -> tuple[Chart, ...]:
+def _charts(floor: BoardFloor, result: Any) -> tuple[Chart, ...]:
     study = getattr(result, "study", None)
-    if found.errors is None or study is None:
+    if floor.errors is None or study is None:
         return ()
-    errors: BoardErrors = found.errors
+    errors: BoardErrors = floor.errors
     order = np.argsort(errors.against_labels, kind="stable")
     specification = board_specification(
         [study.teams[at] for at in order],
         errors.against_labels[order],
         errors.against_soft[order],
-        found.floor.estimate,
-        found.floor.reported_interval,
+        floor.floor.estimate,
+        floor.floor.reported_interval,
     )
     return (
         Chart(

@@ -145,9 +145,9 @@ def _errors(study: Study, rng: np.random.Generator) -> BoardErrors | None:
         classes = predicted_classes(study.metric.prediction, block)
         if classes is None:
             return None
-        for position, own in enumerate(classes, start=start):
-            wrong[position] = (own != study.truth).sum()
-            above[position] = error_against_soft_labels(own, soft) - floors
+        for position, class_labels in enumerate(classes, start=start):
+            wrong[position] = (class_labels != study.truth).sum()
+            above[position] = error_against_soft_labels(class_labels, soft) - floors
     return BoardErrors(
         against_labels=wrong / n,
         against_soft=above.mean(axis=1, dtype=np.float64) + float(floors.mean()),

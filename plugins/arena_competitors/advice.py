@@ -47,11 +47,11 @@ def evaluate(
     """Return a verdict for each mechanism, in the order of ``gains``."""
     verdicts = []
     for mechanism, gain in gains.items():
-        own = [curve for curve in curves if curve.mechanism == mechanism]
-        worst = max(own, key=lambda curve: curve.largest_bias)
+        mechanism_curves = [curve for curve in curves if curve.mechanism == mechanism]
+        worst = max(mechanism_curves, key=lambda curve: curve.largest_bias)
         bias = worst.largest_bias
         within = None if budget is None else bias <= budget
-        highs = [curve.bias_bound for curve in own if curve.bias_bound is not None]
+        highs = [curve.bias_bound for curve in mechanism_curves if curve.bias_bound is not None]
         high = max(highs) if highs else None
         labels = revealed[mechanism]
         rows, bits = (None, None) if labels is None else (labels.shown_rows, labels.bits)

@@ -135,8 +135,8 @@ class _Tally:
         if self._better(shown.score, self.best_shown):
             self.best_shown = shown.score
             # A first release that is no improvement shows the baseline's score.
-            own = shown.improved or shown.previous not in (None, shown.score)
-            self.best_prediction = shown.prediction if own else self.rows.baseline
+            is_own = shown.improved or shown.previous not in (None, shown.score)
+            self.best_prediction = shown.prediction if is_own else self.rows.baseline
         true = self.rows.true_score(shown.prediction)
         self.best_true = true if self._better(true, self.best_true) else self.best_true
         self.error = max(self.error, abs(self.best_true - self.best_shown))

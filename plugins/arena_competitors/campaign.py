@@ -167,22 +167,22 @@ class Campaign:
         kept: list[FloatArray | None] = [None] * len(plays)
         if tasks is not None:
             made = (self.make_rows, self.settings, self.seed)
-            found = [digest_of("attack", *made, *play) for play in plays]
-            if None in found:
+            digests = [digest_of("attack", *made, *play) for play in plays]
+            if None in digests:
                 progress.say(
                     "Some of the attacks or mechanisms cannot be compared with another time: they "
                     "are not kept."
                 )
-            keys = [key or "" for key in found]
+            keys = [key or "" for key in digests]
             kept = [next(iter(tasks.get(key)), None) if key else None for key in keys]
-            done = sum(one is not None for one in kept)
+            done = sum(play_kept is not None for play_kept in kept)
             tasks.say_found(done, len(plays), "repetitions")
-        missing = (play for play, one in zip(plays, kept, strict=True) if one is None)
+        missing = (play for play, play_kept in zip(plays, kept, strict=True) if play_kept is None)
         results = engine.run(_play, (self,), missing)
         shape = (-1, len(MEASURES))
-        for key, one in zip(keys, kept, strict=True):
-            if one is not None:
-                yield one.reshape(shape)
+        for key, play_kept in zip(keys, kept, strict=True):
+            if play_kept is not None:
+                yield play_kept.reshape(shape)
                 continue
             points = next(results)
             values = np.array([[getattr(point, name) for name in MEASURES] for point in points])

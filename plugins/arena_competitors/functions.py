@@ -86,7 +86,8 @@ def attack(
     True
     """
     attacks, mechanisms = (
-        [one] if isinstance(one, str) and one else one for one in (attacks, mechanisms)
+        [specification] if isinstance(specification, str) and specification else specification
+        for specification in (attacks, mechanisms)
     )
     request = AttackRequest(
         attacks=", ".join(attacks),

@@ -245,16 +245,16 @@ def table_1(authors: Path) -> Iterator[Reproduced]:
     }
     printed = {"private": {6: 8, 8: 6}, "public": {5: 7, 6: 5, 7: 6}}
     for board, changes in printed.items():
-        found = found_of[board]
+        measured = found_of[board]
         for rank in range(1, 11):
             published = changes.get(rank, rank)
-            if published == rank == found.get(rank):
+            if published == rank == measured.get(rank):
                 continue  # the table lists changes only
             yield rounded(
                 "Table 1",
                 f"{board} rank under the Ladder of rank {rank} under Kaggle's",
                 published,
-                found.get(rank, np.nan),
+                measured.get(rank, np.nan),
                 0,
                 "the files name no submissions, so that those with a changed public score are "
                 "matched by their order",

@@ -141,12 +141,12 @@ class PublicBoardRun:
         self, number: int, team: int, public: npt.NDArray[Any], score: float
     ) -> InstanceRelease:
         rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
-        own: list[FloatArray | None] = []
+        team_scores: list[FloatArray | None] = []
 
         def own_values() -> FloatArray | None:
-            if not own:
-                own.append(self._comparable(public))
-            return own[0]
+            if not team_scores:
+                team_scores.append(self._comparable(public))
+            return team_scores[0]
 
         def error() -> float:
             values = own_values()

@@ -40,7 +40,7 @@ class Rows:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave out the score, a function that cannot be pickled by name: it is made again."""
-        given = tuple(getattr(self, one.name) for one in fields(self) if one.init)
+        given = tuple(getattr(self, field.name) for field in fields(self) if field.init)
         return type(self), given
 
     def participation(self, submissions: int, baseline_score: float | None) -> Participation:

@@ -243,19 +243,19 @@ class TrainingTeam:
             computation = self.computation()
             self._result = computation.function(*computation.arguments)
         kept = self._members[-(self._habits.ensemble - 1) :] if self._habits.ensemble > 1 else []
-        own = np.mean([*kept, self._result], axis=0) if kept else self._result
-        self._sent = self._blended(own)
+        blended = np.mean([*kept, self._result], axis=0) if kept else self._result
+        self._sent = self._blended(blended)
         return Move(self._sent)
 
-    def _blended(self, own: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _blended(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         share = self._habits.blend
         if not share:
-            return self._shape.submission(own)
+            return self._shape.submission(predictions)
         notebook = np.asarray(self._best_notebook())
         if self._shape.kind is PredictionKind.LABEL:
             codes = notebook.astype(np.intp)
-            notebook = codes if own.ndim == 1 else np.eye(own.shape[1])[codes]
-        blended: npt.NDArray[Any] = (1 - share) * own + share * notebook
+            notebook = codes if predictions.ndim == 1 else np.eye(predictions.shape[1])[codes]
+        blended: npt.NDArray[Any] = (1 - share) * predictions + share * notebook
         return self._shape.submission(blended)
 
     def _best_notebook(self) -> npt.NDArray[Any]:
@@ -290,7 +290,7 @@ class TrainingTeam:
             return
         self._fell = before is not None and now.rank > before.rank
         sign = 1 if self._metric.greater_is_better else -1
-        gained, missing = (sign * (one - two) for one, two in (
+        gained, missing = (sign * (after - two) for after, two in (
             (self._best[0], self._first), (now.best, self._best[0])
         ))  # fmt: skip
         is_far = self._heard >= _FEW and missing > _OUT_OF_REACH * gained
@@ -316,7 +316,7 @@ def _own_view(
     categorical = tuple(int(at) for at in np.flatnonzero(np.isin(known, rows.categorical)))
     first = np.unique(rows.training.target, return_index=True)[1] if rows.n_classes else used[:1]
     used = np.union1d(used, first)  # so that every class occurs
-    own = replace(
+    team_rows = replace(
         rows,
         training=LabelledRows(
             np.ascontiguousarray(rows.training.features[np.ix_(used, known)]),
@@ -327,7 +327,7 @@ def _own_view(
         ),
         categorical=categorical,
     )
-    return own, np.ascontiguousarray(test[:, known])
+    return team_rows, np.ascontiguousarray(test[:, known])
 
 
 def _some(n: int, share: float, rng: np.random.Generator) -> IntArray:

@@ -60,7 +60,9 @@ class _Columns:
                     label = next(
                         (plain.index(class_) for class_ in _CLASSES if class_ in plain), None
                     )
-                    score = next((plain.index(one) for one in _SCORES if one in plain), None)
+                    score = next(
+                        (plain.index(column) for column in _SCORES if column in plain), None
+                    )
                     if with_score and score is None:
                         break
                     crowd = plain.index(CROWD) if CROWD in plain and not with_score else None
@@ -233,7 +235,7 @@ class MeanAveragePrecision(BaseMetric):
 
         def cells(values: npt.NDArray[Any]) -> list[str]:
             parts = np.split(values, np.cumsum(sizes)[:-1])
-            return [str([str(one) for one in part]).replace("'", '"') for part in parts]
+            return [str([str(number) for number in part]).replace("'", '"') for part in parts]
 
         labels = rng.choice(["cat", "dog"], sizes.sum())
         corners = rng.integers(0, 50, (sizes.sum(), 2))
@@ -253,8 +255,8 @@ def _faults(
 ) -> Iterable[Fault]:
     names = competition.columns
     places = [*columns.box, *(() if columns.score is None else (columns.score,))]
-    for row, own in enumerate(cells[:, places].tolist()):
-        for texts in zip(*rows_of_cells(own)[0], strict=True):
+    for row, row_cells in enumerate(cells[:, places].tolist()):
+        for texts in zip(*rows_of_cells(row_cells)[0], strict=True):
             if not any(text.strip() for text in texts[:4]):
                 continue  # no box
             numbers = [_finite(text) for text in texts]
@@ -307,12 +309,12 @@ class _Matched:
             total = int((class_.boxes * weight).sum())
             if not total:
                 continue
-            found, tried = (
+            n_correct, tried = (
                 np.cumsum(np.repeat(which, weight[class_.image], axis=1), axis=1)
                 for which in (class_.correct, class_.counted)
             )
-            recall = found / total
-            precision = found / np.maximum(tried, 1)
+            recall = n_correct / total
+            precision = n_correct / np.maximum(tried, 1)
             precision = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
             for reached, best in zip(recall, precision, strict=True):
                 at = np.searchsorted(reached, _RECALLS, side="left")

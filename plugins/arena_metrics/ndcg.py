@@ -147,10 +147,12 @@ class NdcgAtK:
         relevance = np.asarray(truth, dtype=np.float64)
         gains = relevance if self.gain == "linear" else np.exp2(relevance) - 1.0
         ideal = groups.discounted(gains, gains, self.k)
-        found = np.stack(
+        discounted_gains = np.stack(
             [groups.discounted(gains, prediction, self.k) for prediction in predictions]
         )
-        return np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
+        return np.divide(
+            discounted_gains, ideal, out=np.zeros_like(discounted_gains), where=ideal > 0
+        )
 
 
 class _Groups:

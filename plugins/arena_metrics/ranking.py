@@ -220,7 +220,9 @@ class AveragePrecision:
         positive = positive_rows(self.name, truth)
         if not positive.any():
             return np.full(predictions.shape, np.nan)
-        return as_matrix([_precision_influence(positive, one) for one in _floats(predictions)])
+        return as_matrix(
+            [_precision_influence(positive, scores) for scores in _floats(predictions)]
+        )
 
 
 def _precision_influence(positive: npt.NDArray[np.bool_], scores: FloatArray) -> FloatArray:
@@ -234,14 +236,14 @@ def _precision_influence(positive: npt.NDArray[np.bool_], scores: FloatArray) ->
     of_positive = ranking.to_rank_order(positive)
     n, n_positives = len(scores), np.count_nonzero(positive)
     # Positives found, and rows seen, at or above each position.
-    found = n_positives - ranking.sums_below(cumulative_sums(of_positive))
+    n_above = n_positives - ranking.sums_below(cumulative_sums(of_positive))
     per_row_seen = of_positive / ranking.sums_below(np.arange(n, -1, -1))
-    hits = found * per_row_seen
-    own = ranking.sums_through(cumulative_sums(per_row_seen))
-    own -= hits.sum() / n_positives
-    own *= of_positive
-    own += hits
+    hits = n_above * per_row_seen
+    influence = ranking.sums_through(cumulative_sums(per_row_seen))
+    influence -= hits.sum() / n_positives
+    influence *= of_positive
+    influence += hits
     hits *= per_row_seen
-    own -= ranking.sums_through(cumulative_sums(hits))
-    own *= n / n_positives
-    return ranking.to_row_order(own)
+    influence -= ranking.sums_through(cumulative_sums(hits))
+    influence *= n / n_positives
+    return ranking.to_row_order(influence)

@@ -49,8 +49,8 @@ def boundary_distances(
 
     both = one | other
     inside = tuple(
-        slice(int(found[0]), int(found[-1]) + 1)
-        for found in (
+        slice(int(positions[0]), int(positions[-1]) + 1)
+        for positions in (
             np.flatnonzero(both.any(axis=tuple(at for at in range(both.ndim) if at != axis)))
             for axis in range(both.ndim)
         )
@@ -68,7 +68,7 @@ def boundary_distances(
 def _decoded(cell: str, shape: tuple[int, ...]) -> Mask:
     """Return the mask of a run-length encoding, whose first axis varies fastest."""
     flat = np.zeros(int(np.prod(shape)), dtype=np.bool_)
-    numbers = [int(one) for one in cell.split()] if cell.strip() != "-1" else []
+    numbers = [int(number) for number in cell.split()] if cell.strip() != "-1" else []
     if len(numbers) % 2 or any(number < 1 for number in numbers):
         raise MetricError("A mask is not a run-length encoding: write 'start length …'.")
     for start, length in zip(numbers[::2], numbers[1::2], strict=True):
@@ -256,7 +256,7 @@ class Hausdorff(_SurfaceMetric):
         )
 
     def _of_distances(self, there: FloatArray, back: FloatArray) -> float:
-        return float(max(np.percentile(one, self.percentile) for one in (there, back)))
+        return float(max(np.percentile(distances, self.percentile) for distances in (there, back)))
 
     def _of_empty(self, both: bool, diagonal: float) -> float:
         return 0.0 if both else diagonal

@@ -98,16 +98,16 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     of_pairs = (1 - study.level) * (1.0 if all_pairs else PAIRS)
     needed = sign_test_units(comparisons, 1 - of_pairs)
     larger = study.metric.greater_is_better
-    own = evidence if candidates is None else evidence.subset(candidates.counting)
+    counting_evidence = evidence if candidates is None else evidence.subset(candidates.counting)
     own_scores = scores if candidates is None else scores[candidates.counting]
-    own_same = own.first_identical
+    own_same = counting_evidence.first_identical
     bounded = bool(np.isfinite(range_of(study.metric)).all())
     needed_classes = traits_of(study.metric).needs_every_class
     rows = study.words.rows if study.influence is None else f"groups of {study.words.rows}"
     reason = _not_offered(evidence, rows, bounded=bounded, every_class=needed_classes)
     return_freed_memory()
     without_error = _error_of_still_pairs(evidence, range_of(study.metric), needed)
-    pairs = _findings(study, own, own_scores, needed, without_error)
+    pairs = _findings(study, counting_evidence, own_scores, needed, without_error)
     standard_errors = floor_standard_errors(
         evidence.standard_errors,
         evidence.differing,
@@ -120,7 +120,7 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     shapes = evidence.shapes
     n_units = min(evidence.n_units, evidence.rarest_class)
     allowances = evidence.unseen[same] * (1 - UNSEEN ** (1 / evidence.n_units))
-    del own, evidence  # the counts of differing rows of all pairs
+    del counting_evidence, evidence  # the counts of differing rows of all pairs
     return_freed_memory()
     intervals = rank_intervals(
         scores,

@@ -56,8 +56,8 @@ def ranks_of_parts(study: Study, *, workers: int = 1) -> RankSets:
     if metric.relative:
         decided = _decided(study, alpha, workers)
         better = better_mean_rank(decided.better, weights)
-        best = np.array([1 + own.sum(axis=0) for own in decided.better])
-        worst = np.array([m - own.sum(axis=1) for own in decided.better])
+        best = np.array([1 + better_in_part.sum(axis=0) for better_in_part in decided.better])
+        worst = np.array([m - better_in_part.sum(axis=1) for better_in_part in decided.better])
         low, high = weights @ best, weights @ worst
     else:
         decided = _decided(study, alpha / 2, workers)
@@ -135,13 +135,15 @@ def better_mean_rank(better: Sequence[_Relation], weights: FloatArray) -> _Relat
     """
     m = len(better[0])
     least = np.zeros((m, m))
-    for own, weight in zip(better, weights, strict=True):
-        decided = own.astype(np.float32)
+    for better_in_part, weight in zip(better, weights, strict=True):
+        decided = better_in_part.astype(np.float32)
         between = decided @ decided
         open_pairs = 1 - decided
         may_be_between = open_pairs @ open_pairs - 2 * open_pairs  # without the two themselves
-        places = np.where(own, 1 + between, -1 - may_be_between)
-        by_ranks = (1 + own.sum(axis=0))[np.newaxis, :] - (m - own.sum(axis=1))[:, np.newaxis]
+        places = np.where(better_in_part, 1 + between, -1 - may_be_between)
+        by_ranks = (1 + better_in_part.sum(axis=0))[np.newaxis, :] - (
+            m - better_in_part.sum(axis=1)
+        )[:, np.newaxis]
         least += weight * np.maximum(places, by_ranks)
     np.fill_diagonal(least, 0.0)
     return np.asarray(least > _ROUNDING)
@@ -173,9 +175,9 @@ def better_worst_score(
     [[0, 1], [0, 0]]
     """
     decided = np.zeros(better[0].shape, dtype=np.bool_)
-    for s, own in enumerate(better):
+    for s, better_in_part in enumerate(better):
         others = np.delete(lows, s, axis=0).min(axis=0, initial=np.inf)
-        decided |= own & (others[:, np.newaxis] > highs[s])
+        decided |= better_in_part & (others[:, np.newaxis] > highs[s])
     return decided
 
 

@@ -261,10 +261,10 @@ def _submissions(study: Study, groups: Sequence[Sequence[int]]) -> list[list[int
 
 def _letters(j: int, groups: Sequence[Sequence[int]]) -> str:
     """Return the groups of an algorithm: a, b, …, or numbers if there are more than 26."""
-    own = [number for number, group in enumerate(groups) if j in group]
+    group_numbers = [number for number, group in enumerate(groups) if j in group]
     if len(groups) > 26:
-        return ", ".join(str(number + 1) for number in own)
-    return "".join(chr(ord("a") + number) for number in own)
+        return ", ".join(str(number + 1) for number in group_numbers)
+    return "".join(chr(ord("a") + number) for number in group_numbers)
 
 
 def _verdict(study: Study, comparison: MeanRanks, n_blocks: int, what: str) -> str:

@@ -138,12 +138,12 @@ def _subtract_products(
     """Turn rows of products into squared distances, and return the nearly equal pairs."""
     close = []
     for row in range(start, min(start + _BLOCK, len(squared))):  # which stays in the cache
-        own = squared[row]
+        squared_row = squared[row]
         scale = norms[row] + norms
-        own *= -2.0
-        own += scale
+        squared_row *= -2.0
+        squared_row += scale
         scale *= _CANCELLED
-        close.append(row + 1 + np.flatnonzero(own[row + 1 :] <= scale[row + 1 :]))
+        close.append(row + 1 + np.flatnonzero(squared_row[row + 1 :] <= scale[row + 1 :]))
     return np.repeat(np.arange(start, start + len(close)), [len(k) for k in close]), np.concatenate(
         close
     )
@@ -226,7 +226,7 @@ def floor_standard_errors(
 def _floor_rows(
     floored: FloatArray,
     differing: npt.NDArray[np.uint8],
-    own: FloatArray,
+    row_errors: FloatArray,
     scores: FloatArray,
     n_units: int | None,
     needed: float,
@@ -239,9 +239,9 @@ def _floor_rows(
     floored[(differing < needed) & some_equal] = np.inf
     floored[differing == 0] = 0.0
     sizes = _NOISE * np.abs(scores)
-    floored[floored <= np.maximum(_NOISE * np.abs(own)[:, np.newaxis], sizes)] = 0.0
+    floored[floored <= np.maximum(_NOISE * np.abs(row_errors)[:, np.newaxis], sizes)] = 0.0
     if n_units is not None:
         # Not a constant difference, but one with an unknown standard error, such as that of
         # an F1 score of 0.
         floored[(floored == 0) & (differing < min(n_units, 255)) & (differing > 0)] = np.inf
-        floored[(differing == 0) & (own[:, np.newaxis] != scores)] = without_error
+        floored[(differing == 0) & (row_errors[:, np.newaxis] != scores)] = without_error

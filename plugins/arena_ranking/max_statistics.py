@@ -143,8 +143,8 @@ def largest_leads(
     def task(first: int) -> tuple[IntArray, FloatArray]:
         some = rows[first : first + _TILE]
         largest = np.zeros((len(some), errors.shape[1]))
-        own = limits[first : first + _TILE]
-        kernel(errors, single, sizes, unit, precisions, some, others, own, largest)
+        tile_limits = limits[first : first + _TILE]
+        kernel(errors, single, sizes, unit, precisions, some, others, tile_limits, largest)
         return some, largest
 
     parts = ((first,) for first in range(0, len(rows), _TILE))

@@ -61,7 +61,7 @@ def near_duplicates(
     graph = coo_array((np.ones(len(first)), (first, second)), shape=(m, m))
     _, group = connected_components(graph, directed=False)
     sizes = np.bincount(group)
-    return [np.flatnonzero(group == one) for one in np.flatnonzero(sizes > 1)]
+    return [np.flatnonzero(group == number) for number in np.flatnonzero(sizes > 1)]
 
 
 def _near_rows(
@@ -73,11 +73,13 @@ def _near_rows(
 ) -> tuple[IntArray, IntArray]:
     """Return the pairs of near-duplicates whose first member is in a block of rows."""
     rows = slice(start, start + _BLOCK)
-    variances, own = deviations**2, deviations[rows]
-    covariances = (own**2)[:, np.newaxis] + variances - standard_errors[rows] ** 2
+    variances, row_deviations = deviations**2, deviations[rows]
+    covariances = (row_deviations**2)[:, np.newaxis] + variances - standard_errors[rows] ** 2
     covariances /= 2
-    moving = (own > 0)[:, np.newaxis] & (deviations > 0)
-    near = moving & (covariances >= NEAR_DUPLICATE_CORRELATION * np.outer(own, deviations))
+    moving = (row_deviations > 0)[:, np.newaxis] & (deviations > 0)
+    near = moving & (
+        covariances >= NEAR_DUPLICATE_CORRELATION * np.outer(row_deviations, deviations)
+    )
     near |= differing[rows] < max(min(FEW_ROWS, n_units / 100), 1)
     first, second = np.nonzero(near)
     return start + first, second

@@ -204,11 +204,11 @@ class _Family:
         of_block = at_starts.copy()
         of_block[blocks] = inside[:, -1]
         before = np.concatenate([[0.0], np.maximum.accumulate(of_block)])[own]
-        found = np.maximum(before, at_starts[own])
+        adjusted = np.maximum(before, at_starts[own])
         looked, at = _members(own, blocks)
         within = inside[at, positions[looked] % _BLOCK]
-        found[looked] = np.maximum(found[looked], within)
-        return np.asarray(np.minimum(found, 1.0))
+        adjusted[looked] = np.maximum(adjusted[looked], within)
+        return np.asarray(np.minimum(adjusted, 1.0))
 
     def benjamini_hochberg(self, positions: IntArray) -> FloatArray:
         """Return the smallest ``k p_r / (r + 1)`` from each position r on, at most 1."""
@@ -226,11 +226,11 @@ class _Family:
         of_block = at_ends.copy()
         of_block[blocks] = inside[:, 0]
         after = np.append(np.minimum.accumulate(of_block[::-1])[::-1], np.inf)[own + 1]
-        found = np.minimum(after, at_ends[own])
+        adjusted = np.minimum(after, at_ends[own])
         looked, at = _members(own, blocks)
         within = inside[at, positions[looked] % _BLOCK]
-        found[looked] = np.minimum(found[looked], within)
-        return np.asarray(np.minimum(found, 1.0))
+        adjusted[looked] = np.minimum(adjusted[looked], within)
+        return np.asarray(np.minimum(adjusted, 1.0))
 
     def rows(self, blocks: IntArray) -> IntArray:
         """Return ``(b, _BLOCK)`` positions of the tests of blocks; the last is repeated."""

@@ -223,11 +223,11 @@ def rank_intervals(
     few_units = n_units is not None and n_units < BONFERRONI_BELOW
     constant = _constant_leads(standard_errors, signed, allowances)
     precisions = standard_errors if overwrite else standard_errors.copy()
-    for j, own in enumerate(precisions):
-        tested = (own > 0) & np.isfinite(own)
+    for j, row_precisions in enumerate(precisions):
+        tested = (row_precisions > 0) & np.isfinite(row_precisions)
         tested[j] = False
-        np.divide(1.0, own, out=own, where=tested)
-        own[~tested] = 0.0
+        np.divide(1.0, row_precisions, out=row_precisions, where=tested)
+        row_precisions[~tested] = 0.0
     leading = signed if allowances is None else signed - allowances
     leads = _Leads(
         scores=signed,
@@ -293,14 +293,14 @@ def _constant_leads(
     """Return ``(m, m)``: True where j leads k by the same amount on every unit."""
     leading = scores if allowances is None else scores - allowances
     m, sizes = len(scores), _NO_DIFFERENCE * np.abs(scores)
-    found = None
-    for j, own in enumerate(standard_errors):
-        at = np.flatnonzero(own == 0)
+    leads = None
+    for j, row_errors in enumerate(standard_errors):
+        at = np.flatnonzero(row_errors == 0)
         at = at[leading[j] - scores[at] > np.maximum(sizes[at], sizes[j])]
         if len(at):
-            found = np.zeros((m, m), dtype=np.bool_) if found is None else found
-            found[j, at] = True
-    return np.broadcast_to(np.False_, (m, m)) if found is None else found  # takes no memory
+            leads = np.zeros((m, m), dtype=np.bool_) if leads is None else leads
+            leads[j, at] = True
+    return np.broadcast_to(np.False_, (m, m)) if leads is None else leads  # takes no memory
 
 
 def _checked(
@@ -394,11 +394,11 @@ class _Family:
         # 0 is the largest: so many of B + 1 exchangeable values may exceed it.
         place = int(self.of_pairs * (resamples + 1) + _ROUNDING) - 1
         order = np.argsort(-bounds, kind="stable")
-        found, stop = 0, min(2 * (place + 1), resamples)
+        start, stop = 0, min(2 * (place + 1), resamples)
         if np.isinf(bounds[order[0]]):
             stop = resamples
         while True:
-            some = np.sort(order[found:stop])
+            some = np.sort(order[start:stop])
             whole = len(some) == resamples
             errors = self.errors if whole else np.ascontiguousarray(self.errors[:, some])
             bounds[some] = largest_differences(
@@ -408,9 +408,9 @@ class _Family:
                 loaded=worth_compiling(self.errors),
                 workers=workers,
             )
-            found, stop = stop, min(2 * stop, resamples)
-            largest = -np.partition(-bounds[order[:found]], place)[place]
-            if found == resamples or bounds[order[found]] <= largest:
+            start, stop = stop, min(2 * stop, resamples)
+            largest = -np.partition(-bounds[order[:start]], place)[place]
+            if start == resamples or bounds[order[start]] <= largest:
                 return max(float(largest), 0.0)
 
     def possible_winners(
@@ -503,8 +503,10 @@ class _Leads:
 
     def decided(self, open_pairs: _Relation, critical_value: float, workers: int) -> _Relation:
         """Return ``(m, m)``: where j leads k, the pair is open and its value is larger."""
-        found = np.zeros(open_pairs.shape, dtype=np.bool_)  # pages without a pair take no memory
-        step = max(1, _PAIRS_AT_ONCE // len(found))
+        is_decided = np.zeros(
+            open_pairs.shape, dtype=np.bool_
+        )  # pages without a pair take no memory
+        step = max(1, _PAIRS_AT_ONCE // len(is_decided))
 
         def fill(start: int) -> None:
             rows = slice(start, start + step)
@@ -520,16 +522,16 @@ class _Leads:
             )
             above[near] = self.values(j[near], k[near])
             leads = above > critical_value
-            found[j[leads], k[leads]] = True
+            is_decided[j[leads], k[leads]] = True
 
-        starts = ((start,) for start in range(0, len(found), step))
+        starts = ((start,) for start in range(0, len(is_decided), step))
         for _ in run_tasks(fill, starts, workers=workers):
             pass
-        return found
+        return is_decided
 
     def largest_over(self, columns: IntArray) -> FloatArray:
         """Return the largest value of a lead over each of ``(r,)`` submissions, or 0."""
-        found = np.zeros(len(columns))
+        largest = np.zeros(len(columns))
         step = max(1, _PAIRS_AT_ONCE // len(self.scores))
         for start in range(0, len(columns), step):
             some = columns[start : start + step]
@@ -540,8 +542,8 @@ class _Leads:
             least = np.zeros(len(columns))
             np.maximum.at(least, at, low)
             near = np.flatnonzero(high >= (1 - _ROUNDING) * least[at])
-            np.maximum.at(found, at[near], self.values(j[near], k[near]))
-        return found
+            np.maximum.at(largest, at[near], self.values(j[near], k[near]))
+        return largest
 
     def statistics(self, j: IntArray, k: IntArray) -> tuple[FloatArray, FloatArray | float]:
         """Return the t statistics of pairs in which j leads, and upper limits of their values."""
@@ -636,7 +638,7 @@ def tiers(better: _Relation, scores: FloatArray) -> IntArray:
 
 def _chains(better: _Relation, scores: FloatArray, least: IntArray) -> IntArray:
     """Return the smallest numbers of at least ``least`` that grow by 1 along each decided pair."""
-    found = np.array(least, dtype=np.intp)
+    chain_lengths = np.array(least, dtype=np.intp)
     for k in np.argsort(-scores, kind="stable"):
-        found[k] = max(found[k], 1 + found[better[:, k]].max(initial=0))
-    return found
+        chain_lengths[k] = max(chain_lengths[k], 1 + chain_lengths[better[:, k]].max(initial=0))
+    return chain_lengths

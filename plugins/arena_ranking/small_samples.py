@@ -106,16 +106,16 @@ class DifferenceShapes:
 
     def subset(self, positions: IntArray) -> DifferenceShapes:
         """Return those of the submissions at some positions, which may repeat."""
-        found = np.empty((len(positions), len(positions)), dtype=np.float32)
+        shapes = np.empty((len(positions), len(positions)), dtype=np.float32)
         for at, j in enumerate(positions.tolist()):
-            found[at, :at] = self.skewness[j, positions[:at]]
-            found[at, at:] = self.degrees_of_freedom[j, positions[at:]]
-        return DifferenceShapes(found)
+            shapes[at, :at] = self.skewness[j, positions[:at]]
+            shapes[at, at:] = self.degrees_of_freedom[j, positions[at:]]
+        return DifferenceShapes(shapes)
 
     def limited(self, most: float) -> DifferenceShapes:
         """Return them with at most so many degrees of freedom, in the same memory."""
-        for j, own in enumerate(self.stored):
-            np.minimum(own[j:], most, out=own[j:])
+        for j, row_shapes in enumerate(self.stored):
+            np.minimum(row_shapes[j:], most, out=row_shapes[j:])
         return self
 
 
@@ -261,7 +261,7 @@ def _fill_shapes(powers: _Powers, shapes: npt.NDArray[np.float32], start: int, o
     rows, columns = slice(start, start + _ROWS_AT_ONCE), slice(other, other + _COLUMNS_AT_ONCE)
     v, others, weights = powers.first, powers.first[columns], powers.weights
     squares, cubes, fourths = (
-        (one[rows, np.newaxis], one[columns]) for one in powers.sums
+        (sums[rows, np.newaxis], sums[columns]) for sums in powers.sums
     )  # of j, and of k
     second = (v[rows] if powers.whole else v[rows] * weights) @ others.T
     second *= 2
@@ -392,15 +392,15 @@ def normal_equivalents(statistics: FloatArray, degrees_of_freedom: FloatArray) -
     >>> normal_equivalents(np.array([2.776445, 1.96]), np.array([4.0, np.inf])).round(2).tolist()
     [1.96, 1.96]
     """
-    found = statistics.copy()
-    found[degrees_of_freedom <= _FEWEST_DEGREES] = 0.0
-    used = np.flatnonzero((found > 0) & np.isfinite(degrees_of_freedom))
-    t, df = found[used], degrees_of_freedom[used]
+    equivalents = statistics.copy()
+    equivalents[degrees_of_freedom <= _FEWEST_DEGREES] = 0.0
+    used = np.flatnonzero((equivalents > 0) & np.isfinite(degrees_of_freedom))
+    t, df = equivalents[used], degrees_of_freedom[used]
     bound = np.sqrt((df - 0.5) * np.log1p(t * t / df))
     decisive = (bound > _NEVER_DECISIVE) & (bound < _ALWAYS_DECISIVE)
     bound[decisive] = -ndtri(stdtr(df[decisive], -t[decisive]))
-    found[used] = bound
-    return found
+    equivalents[used] = bound
+    return equivalents
 
 
 def normal_bounds(
@@ -452,5 +452,7 @@ def without_skewness(statistics: FloatArray, skewness: FloatArray) -> FloatArray
     """
     slope = np.minimum(skewness, 0.0) / 3
     # The inverse of the transformation, written so that a slope of 0 needs no case of its own.
-    found = statistics * (1 + slope * statistics + np.square(slope * statistics) / 3) + slope / 2
-    return np.minimum(statistics, found)
+    transformed = (
+        statistics * (1 + slope * statistics + np.square(slope * statistics) / 3) + slope / 2
+    )
+    return np.minimum(statistics, transformed)

@@ -59,7 +59,7 @@ def refusing(
 def find(path: Path, pattern: str) -> Iterator[Path]:
     """Yield the files of a folder that fit a pattern, or the file itself if it does, sorted."""
     if path.is_dir():
-        yield from sorted(one for one in path.rglob(pattern) if one.is_file())
+        yield from sorted(file for file in path.rglob(pattern) if file.is_file())
     elif path.match(pattern):
         yield path
 

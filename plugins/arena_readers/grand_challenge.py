@@ -76,11 +76,11 @@ def _cases(document: Any) -> list[dict[str, Any]]:
         if not all(isinstance(column, Mapping) for column in columns.values()):
             return []
         numbers = dict.fromkeys(at for column in columns.values() for at in column)
-        return [{name: one.get(at) for name, one in columns.items()} for at in numbers]
+        return [{name: cells.get(at) for name, cells in columns.items()} for at in numbers]
     for key in _ROWS:
         rows = document.get(key)
         if isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values()):
-            rows = [{"case": case, **one} for case, one in rows.items()]
+            rows = [{"case": case, **record} for case, record in rows.items()]
         if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows):
             return [dict(flattened(row)) for row in rows]
     return []
@@ -115,13 +115,15 @@ def _read(file: Path, value: str | None) -> CaseScores:
 def _named(cases: list[dict[str, Any]], file: Path) -> list[str]:
     """Return the names of the cases; their order may differ between algorithms."""
     for name in _NAMES:
-        found = [case.get(name) for case in cases]
-        if all(isinstance(one, str | int) for one in found) and len(set(found)) == len(cases):
-            return [PurePosixPath(str(one).replace("\\", "/")).name for one in found]
+        case_names = [case.get(name) for case in cases]
+        if all(isinstance(name, str | int) for name in case_names) and len(set(case_names)) == len(
+            cases
+        ):
+            return [PurePosixPath(str(name).replace("\\", "/")).name for name in case_names]
     raise refuse(
         file,
         f"the cases have no names, and their order may differ between algorithms. Write one of "
-        f"{', '.join(repr(one) for one in _NAMES)} for each case",
+        f"{', '.join(repr(name) for name in _NAMES)} for each case",
     )
 
 

@@ -49,20 +49,25 @@ def _read(file: Path, value: str | None) -> CaseScores:
     if not isinstance(instances, list):
         raise refuse(file, "it is no list of instances")
     model, task = _run(file)
-    plain = [one for one in instances if isinstance(one, Mapping) and not one.get("perturbation")]
-    found: dict[str, dict[str, list[Any]]] = {}
+    plain = [
+        instance
+        for instance in instances
+        if isinstance(instance, Mapping) and not instance.get("perturbation")
+    ]
+    values_by_model: dict[str, dict[str, list[Any]]] = {}
     for instance in plain:
         for stat in instance.get("stats", []):
             name = stat.get("name", {})
             if not name.get("perturbation"):
-                of_split = found.setdefault(str(name.get("name")), {})
+                of_split = values_by_model.setdefault(str(name.get("name")), {})
                 of_split.setdefault(str(name.get("split")), []).append((instance, stat))
-    if value not in found:
+    if value not in values_by_model:
         wanted = "HELM keeps many values per instance" if value is None else f"no value {value!r}"
         raise InputError(
-            f"{file}: {wanted}. Choose one with --value: {show_all(sorted(found), _SHOWN)}."
+            f"{file}: {wanted}. Choose one with --value: "
+            f"{show_all(sorted(values_by_model), _SHOWN)}."
         )
-    splits = found[value]
+    splits = values_by_model[value]
     pairs = splits.get("test") or next(iter(splits.values()))
     numbers = [as_number(stat.get("mean")) for _, stat in pairs]
     return CaseScores(

@@ -92,7 +92,7 @@ def _log(file: Path) -> dict[str, Any] | None:
 def _archive(file: Path) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(file) as archive:
-            members = {one.filename: one for one in archive.infolist()}
+            members = {member.filename: member for member in archive.infolist()}
             if sum(member.file_size for member in members.values()) > _MOST_BYTES:
                 raise refuse(file, "it unpacks to more than 2 GiB")
             header = members.get("header.json") or members.get("_journal/start.json")
@@ -103,8 +103,8 @@ def _archive(file: Path) -> dict[str, Any]:
                 log["samples"] = _member(archive, members["summaries.json"])
             else:
                 log["samples"] = [
-                    _member(archive, one)
-                    for name, one in sorted(members.items())
+                    _member(archive, member)
+                    for name, member in sorted(members.items())
                     if name.startswith("samples/")
                 ]
             return log
@@ -155,14 +155,14 @@ def _value(file: Path, sample: Mapping[str, Any], scorer: str, key: str) -> floa
         return float("nan")
     if scorer not in scores:
         chosen(scorer, list(scores), f"{file}, sample {sample.get('id')},")
-    found = scores[scorer].get("value")
-    if isinstance(found, Mapping):
+    value = scores[scorer].get("value")
+    if isinstance(value, Mapping):
         if not key:
-            names = ", ".join(f"{scorer}/{one}" for one in found)
+            names = ", ".join(f"{scorer}/{name}" for name in value)
             raise InputError(f"{file}: {scorer} has several values. Choose with --value: {names}.")
-        found = found.get(key)
-    if isinstance(found, str):
-        text = found.strip()
+        value = value.get(key)
+    if isinstance(value, str):
+        text = value.strip()
         number = _LETTERS.get(text, _WORDS.get(text.lower()))
         if number is None:
             try:
@@ -173,5 +173,5 @@ def _value(file: Path, sample: Mapping[str, Any], scorer: str, key: str) -> floa
                     f"number. Choose another scorer with --value."
                 ) from None
         return number
-    number = as_number(found)
+    number = as_number(value)
     return float("nan") if number is None else number

@@ -74,8 +74,8 @@ class LmEvalReader:
 
 def _results(folder: Path, date: str) -> dict[str, Any]:
     file = folder / f"results_{date}.json"
-    found = read_json(file) if file.is_file() else {}
-    return found if isinstance(found, dict) else {}
+    results = read_json(file) if file.is_file() else {}
+    return results if isinstance(results, dict) else {}
 
 
 @refusing

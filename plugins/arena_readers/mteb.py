@@ -70,10 +70,10 @@ def _result(file: Path) -> Mapping[str, Any] | None:
     """Return the document if it is a result; a file that looks like one must be readable."""
     if not _is_result(file) and b"task_name" not in file.read_bytes():
         return None
-    found = read_json(file)
-    if not isinstance(found, Mapping) or "task_name" not in found or "scores" not in found:
+    document = read_json(file)
+    if not isinstance(document, Mapping) or "task_name" not in document or "scores" not in document:
         return None
-    return found
+    return document
 
 
 @refusing
@@ -86,10 +86,10 @@ def _read(file: Path, result: Mapping[str, Any], value: str) -> CaseScores:
         chosen(split, list(scores), file)
     splits = [split] if split else [_SPLIT] if _SPLIT in scores else list(scores)
     values = []
-    for subset in (one for name in splits for one in scores[name]):
+    for subset in (subset for name in splits for subset in scores[name]):
         number = as_number(subset.get(score))
         if number is None:
-            names = [name for name, one in subset.items() if as_number(one) is not None]
+            names = [name for name, value in subset.items() if as_number(value) is not None]
             chosen(score, names, file)
         values.append(float("nan") if number is None else number)
     if not values:

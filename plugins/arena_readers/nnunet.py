@@ -36,7 +36,7 @@ class NnUNetReader:
 
     def read(self, path: Path, value: str | None) -> Iterable[CaseScores]:
         """Read all folds of all models. ``value`` is a metric; None: Dice."""
-        files = [one for one in find(path, "*.json") if _is_summary(one)]
+        files = [file for file in find(path, "*.json") if _is_summary(file)]
         if not files:
             raise refuse(path, "there is no summary.json of nnU-Net")
         for file in files:
@@ -87,16 +87,16 @@ def _records(summary: Any, file: Path, value: str) -> Iterator[tuple[str, str, f
         name = case.get("reference_file", case.get("reference"))
         metrics = case.get("metrics", case)
         labels = [
-            (label, found)
-            for label, found in metrics.items()
-            if isinstance(found, Mapping) and label != "0"
+            (label, values)
+            for label, values in metrics.items()
+            if isinstance(values, Mapping) and label != "0"
         ]
         if not isinstance(name, str) or not labels:
             raise refuse(file, "a case has no name of its reference, or no label")
-        for label, found in labels:
-            if value not in found:
-                chosen(value, [one for one in found if one not in _ERRORS], file)
-            number = as_number(found[value])
+        for label, values in labels:
+            if value not in values:
+                chosen(value, [record for record in values if record not in _ERRORS], file)
+            number = as_number(values[value])
             yield _case(name), label, float("nan") if number is None else number
 
 

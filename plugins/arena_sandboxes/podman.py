@@ -171,7 +171,7 @@ class Podman(LinuxSandbox):
         self.require_software()
         folder = supervisor.scratch_path.parent
         environment = None if job.environment is None else Environment.read(job.environment)
-        own, program = (
+        outer_status, program = (
             str(pipe[1].fileno()) for pipe in (supervisor.outer_status, supervisor.status)
         )
         runtime = folder / "runtime"
@@ -180,7 +180,7 @@ class Podman(LinuxSandbox):
             _RUNTIME.format(
                 doors=" ".join(quote(str(door)) for door in doors),
                 folder=quote(str(folder)),
-                own=own,
+                own=outer_status,
                 runtime=quote(_program(self.oci_runtime, self.oci_runtime)),
             )
         )
@@ -195,7 +195,16 @@ class Podman(LinuxSandbox):
             *(_program("setpriv", "util-linux"), "--pdeathsig", "KILL"),
             *(_program("unshare", "util-linux"), "--mount", "--pid", "--fork", "--kill-child"),
             *users,
-            *("/bin/sh", "-c", _HOLD, "sh", str(folder), str(box.disk_mb * 2**20), own, program),
+            *(
+                "/bin/sh",
+                "-c",
+                _HOLD,
+                "sh",
+                str(folder),
+                str(box.disk_mb * 2**20),
+                outer_status,
+                program,
+            ),
             *(_program("podman", "podman"), *_STORAGE, "run"),
             *_limits(box, group),
             *_view(folder, job, box, environment, gpu_nodes(self.gpu_devices, box.gpus)),

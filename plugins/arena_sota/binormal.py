@@ -192,8 +192,8 @@ def _relevant(values: FloatArray, rare: int, other: int, rho: float) -> IntArray
     """Return the classifiers that can overtake the best one, in descending order."""
     top = float(values.max())
     deviation = np.sqrt(np.maximum(values * (1 - values), 0.01) * (1 / rare + 1 / other))
-    own = _REACH * deviation * min(1.0, np.sqrt(1 - rho) + 0.2)
-    reachable = np.flatnonzero(top - values <= own)
+    reach = _REACH * deviation * min(1.0, np.sqrt(1 - rho) + 0.2)
+    reachable = np.flatnonzero(top - values <= reach)
     return reachable[np.argsort(-values[reachable], kind="stable")]
 
 
@@ -246,8 +246,8 @@ def _draw_given_rare(
     size = max(_BLOCK // drawn, 1)
     for start in range(0, len(mu), size):
         shift = mu[start : start + size, np.newaxis]
-        own = np.sqrt(1 - rho) * rng.standard_normal((len(shift), drawn))
-        scores = shift + common + own
+        noise = np.sqrt(1 - rho) * rng.standard_normal((len(shift), drawn))
+        scores = shift + common + noise
         shares = special.ndtr(scores)
         mean = _as_of_all(shares, special.ndtr(shift[:, 0] / np.sqrt(2)), rare)
         if rho:  # the common component of the other class
@@ -255,7 +255,7 @@ def _draw_given_rare(
         if table is None:
             variance, skewness = _moments_of_a_row(np.sort(scores, axis=1), rho)
         else:
-            variance, skewness = (np.interp(mean, table[0], one) for one in table[1:])
+            variance, skewness = (np.interp(mean, table[0], quantiles) for quantiles in table[1:])
         normal = rng.standard_normal(len(shift))
         skewed = normal + skewness / np.sqrt(other) * (normal**2 - 1) / 6  # Cornish and Fisher
         aucs = mean + np.sqrt(variance / other) * skewed

@@ -116,16 +116,16 @@ def _one_split(
         name, equals, wanted = where.partition("=")
         if not equals:
             raise UsageError(f"--where takes COLUMN=VALUE, such as board=private; not {where!r}.")
-        own = cells(_position(header, name.strip(), path))
-        kept = [row for row, cell in zip(rows, own, strict=True) if cell == wanted.strip()]
+        split_cells = cells(_position(header, name.strip(), path))
+        kept = [row for row, cell in zip(rows, split_cells, strict=True) if cell == wanted.strip()]
         if not kept:
-            known = ", ".join(printable(one) for one in sorted(set(own))[:20])
+            known = ", ".join(printable(cell) for cell in sorted(set(split_cells))[:20])
             raise InputError(f"{path} has no row with {printable(where)}; the values are {known}.")
         return kept, []
     for at, name in enumerate(header):
-        own = [cell.casefold() for cell in cells(at)]
-        if set(own) == {"private", "public"}:
-            kept = [row for row, cell in zip(rows, own, strict=True) if cell == "private"]
+        split_cells = [cell.casefold() for cell in cells(at)]
+        if set(split_cells) == {"private", "public"}:
+            kept = [row for row, cell in zip(rows, split_cells, strict=True) if cell == "private"]
             note = (
                 f"Only the {len(kept):,} private rows of the column {printable(name)} are read; "
                 f"pass --where for the others."
@@ -213,11 +213,12 @@ def exact_scores(shown: ShownScores, total: int, what: str) -> tuple[FloatArray,
             )  # fmt: skip
             return scores, (cut,) if cut else ()
     fitting = _nearest_total(shown, total)
-    found = f"they are of 1/{fitting:,}" if fitting else "nor of any number near it"
+    resolution_text = f"they are of 1/{fitting:,}" if fitting else "nor of any number near it"
     return shown.values, (
-        f"The scores are not multiples of 1/{total:,}, rounded or truncated; {found}. Check that "
-        f"{total:,} is the number of {what} of this leaderboard. If each score is a mean of values "
-        f"other than 0 and 1, such as Dice, it is no accuracy, and these estimates do not hold.",
+        f"The scores are not multiples of 1/{total:,}, rounded or truncated; {resolution_text}. "
+        f"Check that {total:,} is the number of {what} of this leaderboard. If each score is a "
+        f"mean of values other than 0 and 1, such as Dice, it is no accuracy, and these estimates "
+        f"do not hold.",
     )
 
 

@@ -222,7 +222,7 @@ def _auc_maximum(
 
 
 def _theta(theta: float | None, uniform: tuple[float, float] | None, file: Path | None) -> Any:
-    given = [one for one in (theta, uniform, file) if one is not None]
+    given = [option for option in (theta, uniform, file) if option is not None]
     if len(given) != 1:
         raise UsageError(
             "Describe the classifiers with one of --theta, --uniform and --theta-file."
@@ -305,10 +305,10 @@ def estimate(
     rng = np.random.default_rng(seed)
     choices = {"method": method, "target": target, "theta": theta}
     if board is None:
-        document, found = _of_competition(find_folder(directory), count, rho, choices, rng, wait)
+        document, sota = _of_competition(find_folder(directory), count, rho, choices, rng, wait)
     else:
         sizes = {"rows": rows, "classes": classes, "positives": positives, "negatives": negatives}
-        found, used = _of_board(
+        sota, used = _of_board(
             board,
             {"column": score_column, "where": where, "percent": percent},
             metric,
@@ -320,19 +320,19 @@ def estimate(
         )
         source = "default" if rho is None else "given"
         drawn = theta if metric == "accuracy" else "fixed"
-        assumed = assumptions_of(found.method, used, source, drawn)
+        assumed = assumptions_of(sota.method, used, source, drawn)
         document = {
-            **found.to_dict(),
+            **sota.to_dict(),
             "rho0": used,
             "rho0_source": source,
             "assumptions": assumed,
         }
     if chart is not None:
-        _write(found, chart)
+        _write(sota, chart)
     if as_json:
         print_document({"schema": "arena/sota-estimate/1", **document})
     else:
-        _print_estimate(found, document)
+        _print_estimate(sota, document)
 
 
 def _write(
@@ -419,7 +419,7 @@ def _of_competition(
         }, board_maximum.estimate
 
 
-def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
+def _print_estimate(sota: SotaEstimate, document: dict[str, Any]) -> None:
     from arena_sota.verdict import of_the_predictions, who_counts, who_is_left_out
 
     out = console()
@@ -428,42 +428,42 @@ def _print_estimate(found: SotaEstimate, document: dict[str, Any]) -> None:
         out.print(
             f"From the predictions: corrected for selection, the best score is worth about "
             f"{corrected['estimate']:.4f}; the best true score is between {corrected['low']:.4f} "
-            f"and {corrected['high']:.4f} ({level_text(found.level)} confidence). From the scores "
+            f"and {corrected['high']:.4f} ({level_text(sota.level)} confidence). From the scores "
             f"alone:",
             soft_wrap=True,
         )
-    distinct = found.n_teams + found.at_or_below_chance
-    counts = who_counts(document.get("submissions", distinct), distinct, found.n_teams)
-    out.print(f"{found.verdict} {counts}".rstrip(), soft_wrap=True)
-    low, high = found.interval
-    unexplained = not found.solved and found.expected_maximum < found.observed_maximum
+    distinct = sota.n_teams + sota.at_or_below_chance
+    counts = who_counts(document.get("submissions", distinct), distinct, sota.n_teams)
+    out.print(f"{sota.verdict} {counts}".rstrip(), soft_wrap=True)
+    low, high = sota.interval
+    unexplained = not sota.solved and sota.expected_maximum < sota.observed_maximum
     case = "If every score were a true performance" if unexplained else "Under the estimate"
     out.print(
-        f"{case}, {level_text(found.level)} of best scores lie between {low:.4f} and {high:.4f}.",
+        f"{case}, {level_text(sota.level)} of best scores lie between {low:.4f} and {high:.4f}.",
         soft_wrap=True,
     )
-    if found.sota_interval is not None:
-        low, high = found.sota_interval
+    if sota.sota_interval is not None:
+        low, high = sota.sota_interval
         out.print(
             f"The best true accuracy is between {low:.4f} and {high:.4f} "
-            f"({level_text(found.level)} confidence, for any true accuracies and any dependence "
+            f"({level_text(sota.level)} confidence, for any true accuracies and any dependence "
             f"between teams).",
             soft_wrap=True,
         )
     elif corrected is None:
         out.print("There is no confidence interval for this estimate: scores alone do not give it.")
-    if found.empirical_bayes is not None:
-        out.print(f"By empirical Bayes it is {found.empirical_bayes:.4f}.")
-    if found.simulation_error is not None:
+    if sota.empirical_bayes is not None:
+        out.print(f"By empirical Bayes it is {sota.empirical_bayes:.4f}.")
+    if sota.simulation_error is not None:
         out.print(
             f"The best score is simulated: the estimate has a simulation error of about "
-            f"{found.simulation_error:.4f} (standard error; smaller with more --repetitions).",
+            f"{sota.simulation_error:.4f} (standard error; smaller with more --repetitions).",
             soft_wrap=True,
         )
     if "clusters" in document:
         out.print(of_the_predictions(document), soft_wrap=True)
-    if found.left_out:
-        out.print(who_is_left_out(found.left_out, document["rho0"]), soft_wrap=True)
+    if sota.left_out:
+        out.print(who_is_left_out(sota.left_out, document["rho0"]), soft_wrap=True)
     out.print("Assumptions of the estimate:")
     for sentence in document["assumptions"]:
         out.print(f"  {sentence}", soft_wrap=True)
@@ -517,7 +517,7 @@ def posterior(
     for note in (*shown_scores.notes, *notes):
         say_note(note)
     within = prior or (1 / classes, 1.0)
-    found = best_posterior(
+    posterior_of_best = best_posterior(
         scores,
         rows,
         classes,
@@ -526,29 +526,29 @@ def posterior(
         prior=lambda best: ((best >= within[0]) & (best <= within[1])).astype(np.float64),
     )
     words = f"uniform on {within[0]:.4g} to {within[1]:.4g}"
-    low, high = found.interval(level)
+    low, high = posterior_of_best.interval(level)
     observed = float(scores.max())
     if chart is not None:
-        _write(found, chart)
+        _write(posterior_of_best, chart)
     if as_json:
         document = {
-            "mean": found.mean,
+            "mean": posterior_of_best.mean,
             "interval": [low, high],
             "level": level,
             "observed_maximum": observed,
-            "epsilon": found.epsilon,
+            "epsilon": posterior_of_best.epsilon,
             "rho0": rho,
             "prior": words,
-            "best": found.best.tolist(),
-            "probability": found.probability.tolist(),
+            "best": posterior_of_best.best.tolist(),
+            "probability": posterior_of_best.probability.tolist(),
         }
         print_document({"schema": "arena/sota-posterior/1", **document})
         return
     console().print(
-        f"The best true accuracy is {found.mean:.4f} on average, and between {low:.4f} and "
-        f"{high:.4f} with a probability of {level:.10g}; the best score is {observed:.4f}. Prior: "
-        f"{words}. Assumes rho0 {rho:g}, a tolerance of {found.epsilon:.4g}, and true accuracies "
-        f"spread as the scores are.",
+        f"The best true accuracy is {posterior_of_best.mean:.4f} on average, and between {low:.4f} "
+        f"and {high:.4f} with a probability of {level:.10g}; the best score is {observed:.4f}. "
+        f"Prior: {words}. Assumes rho0 {rho:g}, a tolerance of {posterior_of_best.epsilon:.4g}, "
+        f"and true accuracies spread as the scores are.",
         soft_wrap=True,
     )
 

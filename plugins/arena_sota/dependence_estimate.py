@@ -157,10 +157,10 @@ def auc_dependence(ranks: ClassRanks, *, level: float = DEFAULT_LEVEL) -> Depend
     clusters = _groups_of([links, _links(ranked[1], links)], len(ranked[0].stored))
     _, first = np.unique(clusters, return_index=True)
     shares = np.array([part.mean() for part in ranks.parts])
-    found = [_mean_correlation(one, first, None) for one in ranked]
-    means = np.array([2 * np.sin(np.pi * mean / 6) for mean, _ in found])
-    slopes = np.array([np.pi / 3 * np.cos(np.pi * mean / 6) for mean, _ in found])
-    errors = slopes * np.array([error for _, error in found])
+    correlations = [_mean_correlation(ranks, first, None) for ranks in ranked]
+    means = np.array([2 * np.sin(np.pi * mean / 6) for mean, _ in correlations])
+    slopes = np.array([np.pi / 3 * np.cos(np.pi * mean / 6) for mean, _ in correlations])
+    errors = slopes * np.array([error for _, error in correlations])
     return _dependence(
         float(shares @ means), float(np.sqrt((shares * errors) @ (shares * errors))), level,
         clusters, first,
@@ -229,14 +229,14 @@ def _links(values: _Values, among: npt.NDArray[np.intp] | None = None) -> npt.ND
     m, n = values.stored.shape
     means, deviations = values.means, values.deviations
     size = min(_BLOCK, max(1, _CORRELATED_AT_ONCE // n))
-    found = []
+    links = []
     asked = None
     if among is not None:
         different = among[among[:, 0] != among[:, 1]]
         asked = {(a, b) for a, b in np.unique(np.sort(different // size), axis=0).tolist()}
     for start in range(0, m, size):
         rows = np.arange(start, min(start + size, m))
-        found += [
+        links += [
             _linked(values, rows, np.arange(other, min(other + size, m)))
             for other in range(start, m, size)
             if asked is None or (start // size, other // size) in asked
@@ -244,7 +244,7 @@ def _links(values: _Values, among: npt.NDArray[np.intp] | None = None) -> npt.ND
     constant = np.flatnonzero(deviations == 0)
     constant = constant[np.argsort(means[constant], kind="stable")]
     same = [(min(a, b), max(a, b)) for a, b in pairwise(constant) if means[a] == means[b]]
-    return np.concatenate([*found, np.array(same, dtype=np.intp).reshape(-1, 2)])
+    return np.concatenate([*links, np.array(same, dtype=np.intp).reshape(-1, 2)])
 
 
 def _linked(values: _Values, rows: IntArray, columns: IntArray) -> npt.NDArray[np.intp]:
@@ -267,7 +267,10 @@ def _linked(values: _Values, rows: IntArray, columns: IntArray) -> npt.NDArray[n
         if every == 1:
             near &= products > COPIES * n
         else:
-            squares = (np.einsum("jr,jr->j", one, one) / 2 for one in (these, others))
+            squares = (
+                np.einsum("jr,jr->j", values_of_pair, values_of_pair) / 2
+                for values_of_pair in (these, others)
+            )
             near &= np.add.outer(*squares) - products <= most
     first, second = np.nonzero(near)
     return np.stack([rows[first], columns[second]], axis=1)
@@ -306,8 +309,8 @@ def _mean_correlation(
     blocks = list(_slices(c, max(4, _CELLS // n // 4 * 4)))
     summed = np.zeros(n)
     for rows in blocks:
-        for one in values.standardised(chosen[rows]):
-            summed += one
+        for submission in values.standardised(chosen[rows]):
+            summed += submission
     pairs = c * (c - 1)
     mean = float(((summed @ summed) / n - c) / pairs)
     with_others = np.empty(c)  # sums of the correlations with others

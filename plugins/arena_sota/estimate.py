@@ -201,12 +201,12 @@ def estimate_sota(
             n_rows, performances, size, random=theta == "bootstrap", rho0=rho0, settled=settled
         )
 
-    found = solve(
+    solved = solve(
         values, 1 / classes, maximum_of, method=method, target=target, theta=theta, level=level
     )
-    best, selected_from = found.observed_maximum, n_scores or len(values)
+    best, selected_from = solved.observed_maximum, n_scores or len(values)
     return replace(
-        found,
+        solved,
         sota_interval=interval_of_best_accuracy(best, n_rows, selected_from, level),
         empirical_bayes=empirical_bayes_best(values, n_rows, rho0=rho0),
     )
@@ -235,19 +235,19 @@ def solve(
     observed = float(above.max())
     gap = _gap(observed, target, level, maximum_of)
     find = shrink if method == "shrink" else crop
-    found = find(above, chance, gap, tolerance)
-    performances = found.performances
+    root = find(above, chance, gap, tolerance)
+    performances = root.performances
     maximum = maximum_of(performances, 1e-4)
-    sota = float(performances.max()) if found.side == 0 else None
+    sota = float(performances.max()) if root.side == 0 else None
     n_above = None if sota is None else int((above > sota).sum())
-    reach = reach_of_others(above, level, maximum_of) if found.side > 0 else np.inf
-    neighbours = tuple((crop, maximum_of(kept, np.inf).mean) for crop, kept in found.neighbours)
+    reach = reach_of_others(above, level, maximum_of) if root.side > 0 else np.inf
+    neighbours = tuple((crop, maximum_of(kept, np.inf).mean) for crop, kept in root.neighbours)
     return SotaEstimate(
-        solved=found.side == 0,
+        solved=root.side == 0,
         sota=sota,
         method=method,
         target=target,
-        parameter=found.parameter if found.side == 0 else None,
+        parameter=root.parameter if root.side == 0 else None,
         neighbours=neighbours,
         interval=maximum.interval(level),
         expected_maximum=maximum.mean,
@@ -258,7 +258,7 @@ def solve(
         at_or_below_chance=len(values) - len(above),
         level=level,
         verdict=sota_verdict(
-            found.side, target, observed, maximum.mean, sota, len(above), n_above, reach
+            root.side, target, observed, maximum.mean, sota, len(above), n_above, reach
         ),
         performances=performances,
         observed=above,

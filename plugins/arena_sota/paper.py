@@ -108,10 +108,10 @@ def printed_numbers() -> Iterator[Reproduced]:
 
 def _identical() -> Iterator[Reproduced]:
     for m, n, theta, mean, std in _IDENTICAL:
-        found = sample_maximum(n, theta, m)
+        maximum = sample_maximum(n, theta, m)
         what = f"m {m:,}, n {n:,}, theta {theta:.2f}"
-        yield rounded("Table 3", f"mean, {what}", mean, found.mean, 4)
-        yield rounded("Table 3", f"standard deviation, {what}", std, found.std, 6)
+        yield rounded("Table 3", f"mean, {what}", mean, maximum.mean, 4)
+        yield rounded("Table 3", f"standard deviation, {what}", std, maximum.std, 6)
 
 
 def _models() -> Iterator[Reproduced]:
@@ -141,16 +141,16 @@ def _models() -> Iterator[Reproduced]:
         ),
     )
     for where, what, theta, settings, (upper, mean, std) in cases:
-        found = sample_maximum(N, theta, M, **settings)
-        yield rounded(where, f"0.975 quantile, {what}", upper, found.interval()[1], 4)
-        yield rounded(where, f"mean, {what}", mean, found.mean, 4, _SIMULATED)
-        yield rounded(where, f"standard deviation, {what}", std, found.std, 4, _SIMULATED)
-    found = sample_maximum(N, uniform(0.025), M, theta0=THETA)
+        maximum = sample_maximum(N, theta, M, **settings)
+        yield rounded(where, f"0.975 quantile, {what}", upper, maximum.interval()[1], 4)
+        yield rounded(where, f"mean, {what}", mean, maximum.mean, 4, _SIMULATED)
+        yield rounded(where, f"standard deviation, {what}", std, maximum.std, 4, _SIMULATED)
+    maximum = sample_maximum(N, uniform(0.025), M, theta0=THETA)
     note = "so the .9129 of its text and of the second version is wrong"
     where = "first version, Table 2"
-    yield rounded(where, "mean, b - a = 0.025", _FIRST_VERSION[0], found.mean, 4, note)
+    yield rounded(where, "mean, b - a = 0.025", _FIRST_VERSION[0], maximum.mean, 4, note)
     what = "standard deviation, b - a = 0.025"
-    yield within(where, what, _FIRST_VERSION[1], found.std, 1e-5, "simulated with 100,000 draws")
+    yield within(where, what, _FIRST_VERSION[1], maximum.std, 1e-5, "simulated with 100,000 draws")
 
 
 def _in_the_text() -> Iterator[Reproduced]:
@@ -160,9 +160,9 @@ def _in_the_text() -> Iterator[Reproduced]:
         (1, 18, 0.0002, 5),
         (1_000, 18, 0.1823, 4),
     ):
-        found = sample_maximum(20, 0.5, flips).at_least(heads / 20)
+        probability = sample_maximum(20, 0.5, flips).at_least(heads / 20)
         what = f"P(best of {flips:,} coins >= {heads} of 20 heads)"
-        yield rounded("Section 3.2", what, published, found, decimals)
+        yield rounded("Section 3.2", what, published, probability, decimals)
     interval = stats.binomtest(2_700, N).proportion_ci(method="exact")
     beaten = np.ceil(sample_maximum(N, THETA, M).mean * N)
     what = "P(a classifier at the upper limit reaches the expected best of 1,000)"
@@ -257,14 +257,14 @@ def _along(varied: str, *, n: int = N, theta: float = THETA, m: int = M) -> Call
 
 def _distributions(name: str, theta: Any, **settings: Any) -> Iterator[Chart]:
     """Yield distribution function and probabilities of the best score (Figures 2 and 6)."""
-    found = sample_maximum(N, theta, M, **settings)
-    seen = found.probabilities > 1e-3 * found.probabilities.max()
+    maximum = sample_maximum(N, theta, M, **settings)
+    seen = maximum.probabilities > 1e-3 * maximum.probabilities.max()
     for part, what, values in (
-        ("cdf", "probability of at most this score", found.cumulative),
-        ("pmf", "probability", found.probabilities),
+        ("cdf", "probability of at most this score", maximum.cumulative),
+        ("pmf", "probability", maximum.probabilities),
     ):
         title = f"The best of {M:,} scores ({part})"
-        line = {f"best of {M:,}": (found.scores[seen], values[seen])}
+        line = {f"best of {M:,}": (maximum.scores[seen], values[seen])}
         yield _curve(f"{name}-{part}", title, line, y_title=what)
 
 
@@ -288,10 +288,13 @@ def _bias_and_std(
     x_title: str,
 ) -> Iterator[Chart]:
     """Yield bias and standard deviation along one setting (Figures 4 and 5)."""
-    found = {label: [make(x) for x in xs] for label, make in makes.items()}
+    estimates = {label: [make(x) for x in xs] for label, make in makes.items()}
     at = np.asarray(xs, dtype=np.float64)
     for part, what in (("bias", "selection bias"), ("std", "standard deviation")):
-        lines = {k: (at, np.array([getattr(one, part) for one in v])) for k, v in found.items()}
+        lines = {
+            k: (at, np.array([getattr(estimate, part) for estimate in v]))
+            for k, v in estimates.items()
+        }
         title = f"{what} of the best score by {x_title}"
         yield _curve(f"{name}-{part}", title.capitalize(), lines, y_title=what, x_title=x_title)
 
@@ -308,7 +311,7 @@ def _figure_10(best: DrawnMaximum, seed: int) -> Iterator[Chart]:
     grid = np.linspace(0, 1, 60)
     cuts = np.quantile(negative, 1 - grid, axis=1).T
     rates = np.array(
-        [np.searchsorted(np.sort(own), cut) for own, cut in zip(positive, cuts, strict=True)]
+        [np.searchsorted(np.sort(scores), cut) for scores, cut in zip(positive, cuts, strict=True)]
     )
     rates = 1 - rates / POSITIVE
     area = np.trapezoid(rates, grid, axis=1)

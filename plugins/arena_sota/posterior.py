@@ -102,10 +102,10 @@ def best_posterior(
     best = np.linspace(low, high, _GRID)
     shape = (above - chance) / (top - chance)
 
-    def kept_at(one: float) -> float:
+    def kept_at(score: float) -> float:
         maximum = maximum_of_values(
             n_rows,
-            chance + shape * (one - chance),
+            chance + shape * (score - chance),
             len(above),
             random=True,
             rho0=rho0,
@@ -113,7 +113,7 @@ def best_posterior(
         )
         return _kept(maximum, top, width)
 
-    kept = np.array([kept_at(one) for one in best.tolist()])
+    kept = np.array([kept_at(score) for score in best.tolist()])
     density = np.ones(_GRID) if prior is None else np.asarray(prior(best), dtype=np.float64)
     weight = kept * density
     if not (np.isfinite(weight).all() and weight.min() >= 0 and weight.sum() > 0):

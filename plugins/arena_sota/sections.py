@@ -27,7 +27,9 @@ _ALIKE = 1e-9
 
 def sota_sections(result: Any) -> Iterable[Section]:
     """Return the sections for a result that holds the finding of the analysis ``sota``."""
-    findings = [one for one in getattr(result, "findings", ()) if one.analysis == "sota"]
+    findings = [
+        finding for finding in getattr(result, "findings", ()) if finding.analysis == "sota"
+    ]
     standings = getattr(result, "standings", ())
     display = getattr(result, "display", BoardDisplay())
     if len(standings) == 1:

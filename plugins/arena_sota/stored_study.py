@@ -63,7 +63,7 @@ def open_studies(
 
 def _studies(state: CompetitionState, splits: Sequence[str], *, every: bool) -> tuple[Study, ...]:
     unranked = state.roster.unranked
-    records = [one for one in state.ledger.counting() if one.team not in unranked]
+    records = [record for record in state.ledger.counting() if record.team not in unranked]
     if not every:
         board = {row["submission"] for row in final_document(state)["standings"]}
         records = [record for record in records if record.submission in board]

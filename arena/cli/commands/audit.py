@@ -109,17 +109,17 @@ def audit(
         stage("Comparing the stored data with the record"),
         Store.open(folder / DATABASE_NAME, create=False, wait=wait, read_only=True) as store,
     ):
-        found = _compare(store, since, head, layout)
+        findings = _compare(store, since, head, layout)
         if as_json:
-            print_document(_document(store, found))
+            print_document(_document(store, findings))
         else:
-            _print_events(found.seen)
-    for problem in found.problems:
+            _print_events(findings.seen)
+    for problem in findings.problems:
         say_error(problem)
-    if found.problems:
+    if findings.problems:
         raise typer.Exit(1)
     if not as_json:
-        _print_conclusion(found)
+        _print_conclusion(findings)
 
 
 def _print_released(accounts: Sequence[ReleasedNumbers]) -> None:
@@ -177,40 +177,40 @@ def _compare(store: Store, since: str | None, head: str | None, layout: Layout) 
     return _Found(seen, problems, similar, len(unused), not_compared)
 
 
-def _document(store: Store, found: _Found) -> dict[str, Any]:
+def _document(store: Store, findings: _Found) -> dict[str, Any]:
     """Return the document ``arena/audit/1``; its events are read while it is written."""
-    names = [one.name for one in dataclasses.fields(Event)]
+    names = [column.name for column in dataclasses.fields(Event)]
     return {
         "schema": "arena/audit/1",
-        "problem": found.problems[0] if found.problems else None,
-        "problems": found.problems,
-        "head": found.seen.last,
-        "similar": [dataclasses.asdict(one) for one in found.similar],
-        "unused_objects": found.unused,
-        "not_compared": found.not_compared,
+        "problem": findings.problems[0] if findings.problems else None,
+        "problems": findings.problems,
+        "head": findings.seen.last,
+        "similar": [dataclasses.asdict(pair) for pair in findings.similar],
+        "unused_objects": findings.unused,
+        "not_compared": findings.not_compared,
         # Not asdict, which copies every payload.
         "events": (
             {name: getattr(event, name) for name in names}
-            for event in store.each_event(after=found.seen.after or None)
+            for event in store.each_event(after=findings.seen.after or None)
         ),
     }
 
 
-def _print_conclusion(found: _Found) -> None:
+def _print_conclusion(findings: _Found) -> None:
     """Print the result of an audit without a difference."""
-    seen = found.seen
+    seen = findings.seen
     if seen.after:
         text = "The record is whole, and the data recorded since then agree with it."
     else:
         text = "The record is whole, and everything that is stored agrees with it."
     console().print(f"{text} Its last hash is {seen.last}.", soft_wrap=True)
-    for sentence in found.not_compared:
+    for sentence in findings.not_compared:
         console().print(sentence, soft_wrap=True)
     console().print(seen.since_noted() if seen.head else _NOTE, soft_wrap=True)
-    say_similar(found.similar)
-    if found.unused:
+    say_similar(findings.similar)
+    if findings.unused:
         console().print(
-            f"Objects with predictions that belong to no submission: {found.unused:,}. An "
+            f"Objects with predictions that belong to no submission: {findings.unused:,}. An "
             "interrupted submission leaves such objects. They do no harm; arena repair "
             "--remove-unused removes them.",
             soft_wrap=True,
@@ -245,8 +245,8 @@ def _after(store: Store, since: str | None) -> tuple[int, list[str]]:
     if since is None:
         return 0, []
     if not _is_number(since):
-        found = store.sequence_of(since)
-        return found or 0, [] if found else [*missing_hash((), since)]
+        sequence = store.sequence_of(since)
+        return sequence or 0, [] if sequence else [*missing_hash((), since)]
     last = next((event.sequence for event in store.last_events(1)), 0)
     if int(since) > last:
         return 0, [f"The record ends with event {last}, before event {since}."]
@@ -340,14 +340,14 @@ def _print_events(seen: _Seen) -> None:
 def _print_decisions(events: Sequence[Event]) -> None:
     rows = [
         (
-            str(one.sequence),
-            one.time[:19].replace("T", " "),
-            one.kind,
-            shorten(one.actor, 24),
-            shorten(_summary(one.payload), _WIDTH_OF_PAYLOAD),
-            one.hash[:12],
+            str(event.sequence),
+            event.time[:19].replace("T", " "),
+            event.kind,
+            shorten(event.actor, 24),
+            shorten(_summary(event.payload), _WIDTH_OF_PAYLOAD),
+            event.hash[:12],
         )
-        for one in events
+        for event in events
     ]
     counts = Counter(event.kind for event in events)
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))

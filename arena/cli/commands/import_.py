@@ -83,7 +83,7 @@ def import_(
             submission["submission"]: submission["file"] for submission in competition.submissions()
         }
     if as_json:
-        document = {"schema": "arena/import/1", "answers": [one.to_dict() for one in answers]}
+        document = {"schema": "arena/import/1", "answers": [answer.to_dict() for answer in answers]}
         print_document(document)
     else:
         out = console()

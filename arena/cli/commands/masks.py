@@ -58,7 +58,7 @@ def masks(
     from arena.utils.atomic_write import atomic_write
 
     try:
-        values = sorted({int(one) for one in labels.split(",")}) if labels else []
+        values = sorted({int(label) for label in labels.split(",")}) if labels else []
     except ValueError:
         values = [0]
     if values and values[0] < 1:
@@ -72,23 +72,23 @@ def masks(
     if not holds_masks(source):
         raise InputError(f"{source} is neither a folder nor a ZIP with mask files.")
     faults = FaultList()
-    found = None
+    masks_read = None
     try:
-        found = read_masks(
+        masks_read = read_masks(
             source, ("id", column), faults, max_bytes=MAX_SOLUTION_BYTES, labels=values
         )
     except Refused:
         pass  # the fault has been added
     except OSError as error:
         raise InputError(f"{source} cannot be read: {error}.") from error
-    if faults or found is None:
+    if faults or masks_read is None:
         lines = fault_lines(faults.to_tuple())
         raise InputError("\n".join([f"The masks of {source} cannot be used:", *lines]))
-    measured = mask_columns(found) if sizes else {}
+    measured = mask_columns(masks_read) if sizes else {}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["id", column, *measured])
-    ids, encodings = (one.to_pylist() for one in found.table.columns)
+    ids, encodings = (column.to_pylist() for column in masks_read.table.columns)
     writer.writerows(zip(ids, encodings, *measured.values(), strict=True))
     atomic_write(output, text.getvalue().encode())
     say_note(f"Wrote {plural(len(ids), 'mask')} to {output}.")

@@ -65,9 +65,9 @@ def metrics(
     manager = PluginManager()
     registry = manager.metrics
     if name is not None:
-        found = [_document(name, registry.resolve(name), registry.plugin_of(name))]
+        documents = [_document(name, registry.resolve(name), registry.plugin_of(name))]
     else:
-        found = [_document(entry.name, entry.item, entry.plugin) for entry in registry]
+        documents = [_document(entry.name, entry.item, entry.plugin) for entry in registry]
     families = [
         {
             "prefix": family.name,
@@ -83,12 +83,12 @@ def metrics(
 
         conformance = checked_item(check_metric, registry.resolve(name))
     if as_json:
-        document = {"schema": "arena/metrics/1", "metrics": found, "families": families}
+        document = {"schema": "arena/metrics/1", "metrics": documents, "families": families}
         print_document(document | {"check": conformance.to_dict() if conformance else None})
     elif name is not None:
-        _print_one(found[0])
+        _print_one(documents[0])
     else:
-        _print_all(found, families)
+        _print_all(documents, families)
     finish_checks(conformance, as_json=as_json)
 
 
@@ -114,7 +114,7 @@ def _document(name: str, metric: Metric, plugin: str) -> dict[str, Any]:
     }
 
 
-def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> None:
+def _print_all(documents: list[dict[str, Any]], families: list[dict[str, Any]]) -> None:
     from rich import box
     from rich.table import Table
 
@@ -125,10 +125,16 @@ def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> N
     table = Table(box=box.SIMPLE_HEAD)
     for name in names:
         table.add_column(name, no_wrap=name == "metric", overflow="fold")
-    for one in found:
-        parameters = ", ".join(f"{key}={value}" for key, value in one["parameters"].items())
-        direction = "larger" if one["greater_is_better"] else "smaller"
-        cells = (one["name"], direction, one["prediction"], parameters, one["plugin"])
+    for document in documents:
+        parameters = ", ".join(f"{key}={value}" for key, value in document["parameters"].items())
+        direction = "larger" if document["greater_is_better"] else "smaller"
+        cells = (
+            document["name"],
+            direction,
+            document["prediction"],
+            parameters,
+            document["plugin"],
+        )
         table.add_row(*map(printable, cells[: len(names)]))
     for family in families:
         table.add_row(*(family["form"], "", "", "", family["plugin"])[: len(names)])
@@ -138,16 +144,16 @@ def _print_all(found: list[dict[str, Any]], families: list[dict[str, Any]]) -> N
             out.print(printable(f"{family['form']}: {family['description']}."), soft_wrap=True)
 
 
-def _print_one(one: dict[str, Any]) -> None:
+def _print_one(document: dict[str, Any]) -> None:
     out = console()
-    out.print(printable(one["name"]), style="bold")
-    out.print(printable(one["description"]), soft_wrap=True)
-    out.print(f"{'Larger' if one['greater_is_better'] else 'Smaller'} is better.")
-    out.print(f"A submission holds {SENT[PredictionKind(one['prediction'])]}.")
-    print_parameters(one)
+    out.print(printable(document["name"]), style="bold")
+    out.print(printable(document["description"]), soft_wrap=True)
+    out.print(f"{'Larger' if document['greater_is_better'] else 'Smaller'} is better.")
+    out.print(f"A submission holds {SENT[PredictionKind(document['prediction'])]}.")
+    print_parameters(document)
     for name, _, meaning in _CAPABILITIES:
-        if name in one["capabilities"]:
+        if name in document["capabilities"]:
             out.print(f"It has {name}: {meaning}.")
-    if not one["capabilities"]:
+    if not document["capabilities"]:
         out.print("It is called as a whole, on some 120 parts of the rows, for each submission.")
-    out.print(f"From the plugin {printable(one['plugin'])}.")
+    out.print(f"From the plugin {printable(document['plugin'])}.")

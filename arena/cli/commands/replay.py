@@ -70,7 +70,10 @@ def _print_boards(replayed: Replay, display: BoardDisplay) -> None:
     table = Table(
         "rank and score of each team's best release",
         ("team", f"released: {names[0]}", *names[1:]),
-        tuple((shorten(team, 32), *(own.get(team, "") for own in cells)) for team in teams),
+        tuple(
+            (shorten(team, 32), *(cells_of_board.get(team, "") for cells_of_board in cells))
+            for team in teams
+        ),
     )
     print_table(table, out)
     for board in boards:

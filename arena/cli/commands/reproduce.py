@@ -102,7 +102,7 @@ def reproduce(
         _print(chosen.title, reproduction, charts)
 
 
-def _print(title: str, found: Reproduction, charts: Path | None) -> None:
+def _print(title: str, reproduction: Reproduction, charts: Path | None) -> None:
     from arena.report.terminal import print_table
     from arena.types import Table
 
@@ -121,26 +121,26 @@ def _print(title: str, found: Reproduction, charts: Path | None) -> None:
                 figure.agrees,
                 figure.note,
             )
-            for figure in found.figures
+            for figure in reproduction.figures
         ),
     )
     print_table(table, out, most=None)
-    compared = [figure for figure in found.figures if figure.agrees is not None]
-    agree = sum(one.agrees is True for one in compared)
+    compared = [figure for figure in reproduction.figures if figure.agrees is not None]
+    agree = sum(comparison.agrees is True for comparison in compared)
     out.print(
         f"{agree:,} of {len(compared):,} numbers agree."
         if compared
         else "No number is compared with a published one here."
     )
-    for figure in found.figures:
+    for figure in reproduction.figures:
         if figure.agrees is False:
             out.print(
                 f"{figure.where}, {figure.quantity}, does not agree: {figure.note}.", soft_wrap=True
             )
-    for text in found.missing:
+    for text in reproduction.missing:
         out.print(f"Missing: {text}", soft_wrap=True)
     if charts is not None:
-        out.print(f"The charts ({len(found.charts):,}) are in {charts}.", soft_wrap=True)
+        out.print(f"The charts ({len(reproduction.charts):,}) are in {charts}.", soft_wrap=True)
 
 
 def _draw(chart: Chart, folder: Path) -> None:

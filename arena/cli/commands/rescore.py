@@ -71,7 +71,7 @@ def print_changes(changes: Sequence[RankChange], *, applied: bool, as_json: bool
 
     out = console()
     out.print(sentence_of(changes))
-    shown = [one for one in changes if one.changed or one.rescored]
+    shown = [change for change in changes if change.changed or change.rescored]
     if not shown:
         return
     table = Table(box=box.SIMPLE_HEAD)

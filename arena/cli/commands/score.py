@@ -109,9 +109,13 @@ def score(
 def _hint_at_columns(result: ScoreResult, settings: ScoreSettings, manager: PluginManager) -> None:
     """Say how to name the columns of submissions, if every file was rejected for its columns."""
     of_columns = {"missing column", "extra column"}
-    found = [{fault.kind for fault in file.faults} for file in result.rejected]
+    kinds_of_files = [{fault.kind for fault in file.faults} for file in result.rejected]
     joint = traits_of(manager.metrics.resolve(settings.metric)).joint_targets
-    if joint and not settings.columns.submission and all(of_columns & kinds for kinds in found):
+    if (
+        joint
+        and not settings.columns.submission
+        and all(of_columns & kinds for kinds in kinds_of_files)
+    ):
         say_note(
             "If submissions have other columns than the solution, name them without the id: "
             "--columns prediction,… (submission_columns in competition.toml)."

@@ -193,7 +193,7 @@ def _served_with_settings(
             raise UsageError(f"{name!r} cannot be a name: use lower-case letters, digits, hyphens.")
         if one.name in RESERVED:
             raise UsageError(f"{one.name} is the address of a page: choose another with --name.")
-    if len({one.name for one in served}) < len(served):
+    if len({competition.name for competition in served}) < len(served):
         raise UsageError("Two folders have the same name: rename one of them.")
     settings = [read_settings(competition.folder / CONFIG_NAME) for competition in served]
     served = [
@@ -244,7 +244,7 @@ def _run_all(
     from arena.server.web.main import in_use
     from arena.store import Store
 
-    user, checker = (User.named(one) if one else None for one in users)
+    user, checker = (User.named(user_name) if user_name else None for user_name in users)
     if checker is not None and user is None:
         raise UsageError("--checker-user needs --web-user: give each of them a user of its own.")
     if user is not None and os.geteuid() != 0:
@@ -257,19 +257,19 @@ def _run_all(
         )
     if same_user and user is None:
         say_note(_SAME_USER)
-    for one in served:
-        if (running := served_folder(one.folder)) is not None:
-            raise InputError(f"{one.folder} is served already, at {running.url}.")
+    for competition in served:
+        if (running := served_folder(competition.folder)) is not None:
+            raise InputError(f"{competition.folder} is served already, at {running.url}.")
         # Else its scorer would end at once, again and again, while the pages say that it starts.
         Store.open(
-            one.folder / DATABASE_NAME, create=False, wait=_SECONDS_TO_OPEN, read_only=True
+            competition.folder / DATABASE_NAME, create=False, wait=_SECONDS_TO_OPEN, read_only=True
         ).close()
-    if found := damage(layout.intake):
+    if damage_text := damage(layout.intake):
         raise StoreError(
-            f"The queue of the server at {layout.intake} is damaged: {found}. Restore it from a "
-            f"backup. Do not remove it: requests that wait are in no other file."
+            f"The queue of the server at {layout.intake} is damaged: {damage_text}. Restore "
+            f"it from a backup. Do not remove it: requests that wait are in no other file."
         )
-    prepare(layout, [one.folder for one in served], user, checker)
+    prepare(layout, [competition.folder for competition in served], user, checker)
     with locked(layout.intake.parent) as alone:
         if not alone:
             raise InputError(in_use(layout))
@@ -278,13 +278,16 @@ def _run_all(
     address = public_url or address_of(host, bound.getsockname()[1])
     stop = _stop_event()
     with bound, contextlib.ExitStack() as stack:
-        for one in served:
-            stack.enter_context(marked(one.folder, address, layout.root))
-            note_records(one.folder, layout.root)
+        for competition in served:
+            stack.enter_context(marked(competition.folder, address, layout.root))
+            note_records(competition.folder, layout.root)
         link = _organiser_link(layout, address)
-        prepare(layout, [one.folder for one in served], user, checker)
+        prepare(layout, [competition.folder for competition in served], user, checker)
         out = console()
-        out.print(f"Serving {', '.join(one.name for one in served)} at {address}", soft_wrap=True)
+        out.print(
+            f"Serving {', '.join(competition.name for competition in served)} at {address}",
+            soft_wrap=True,
+        )
         out.print(f"Organiser's sign-in, once, within a day: {link}", soft_wrap=True, markup=False)
         Supervisor(layout, served, address, bound, web_user=user, checker_user=checker).run(stop)
     console().print("The server has ended. Everything that was acknowledged is stored.")
@@ -360,7 +363,7 @@ def _write_units(
 ) -> None:
     from arena.server.units import UnitCompetition, unit_files
 
-    owners = {one.folder.owner() for one in served}
+    owners = {competition.folder.owner() for competition in served}
     if len(owners) > 1:
         raise UsageError(
             f"The folders belong to {' and '.join(sorted(owners))}, but the scorers of a server "

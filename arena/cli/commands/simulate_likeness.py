@@ -56,12 +56,15 @@ def likeness(
             ("board", "statistic", "real", "simulated 5%", "simulated 95%", "held"),
             tuple(
                 (
-                    one.board,
-                    one.statistic,
-                    *(f"{value:.3f}" for value in (one.real, one.low, one.high)),
-                    one.held,
+                    comparison.board,
+                    comparison.statistic,
+                    *(
+                        f"{value:.3f}"
+                        for value in (comparison.real, comparison.low, comparison.high)
+                    ),
+                    comparison.held,
                 )
-                for one in compared.compared
+                for comparison in compared.compared
             ),
         )
     else:

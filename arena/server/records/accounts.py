@@ -567,7 +567,7 @@ class Accounts(Records):
 
         The organiser's account is created if there is none. ``url`` is the address of the server.
         """
-        account = next((one for one in self.accounts() if one.organiser), None)
+        account = next((account for account in self.accounts() if account.organiser), None)
         account = account or self.register("Organiser", organiser=True)
         secret = self.invite(
             "signin", account=account.account, expires=self._clock() + timedelta(days=1)
@@ -661,7 +661,9 @@ class Accounts(Records):
                     None if expires is None else expires.timestamp(),
                 ),
             )
-        return secret, next(one for one in self.tokens(account) if one.token == token)
+        return secret, next(
+            known_token for known_token in self.tokens(account) if known_token.token == token
+        )
 
     def tokens(self, account: str) -> list[Token]:
         """Return the tokens of an account, the newest first."""
@@ -789,11 +791,11 @@ class Accounts(Records):
 
     def _refuse_look_alikes(self, competition: str, name: str, other_than: str = "") -> None:
         """Refuse a name that looks like that of another team, by letters of any alphabet."""
-        own = looks(name)
+        look = looks(name)
         rows = self._rows(
             "SELECT name FROM teams WHERE competition = ? AND team != ?", competition, other_than
         )
-        if any(own & looks(row["name"]) for row in rows):
+        if any(look & looks(row["name"]) for row in rows):
             raise name_taken(name)
 
     def create_team(self, competition: str, name: str, account: str | None = None) -> Team:
@@ -847,7 +849,7 @@ class Accounts(Records):
 
     def teams(self, competition: str) -> list[tuple[Team, list[Member]]]:
         """Return the teams of a competition with their members, in order of creation."""
-        found = self._rows(
+        team_rows = self._rows(
             "SELECT * FROM teams WHERE competition = ? ORDER BY created, rowid", competition
         )
         members: dict[str, list[Member]] = {}
@@ -857,7 +859,7 @@ class Accounts(Records):
             competition,
         ):
             members.setdefault(row["team"], []).append(_member(row))
-        return [(_team(row), members.get(row["team"], [])) for row in found]
+        return [(_team(row), members.get(row["team"], [])) for row in team_rows]
 
     def members(self, team: str) -> list[Member]:
         """Return the members of a team, the first one first."""

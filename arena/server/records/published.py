@@ -250,7 +250,7 @@ class CompetitionFacts:
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:
         """Return the object that a JSON document describes."""
         # Another arena may have published it: keys are read if they are there.
-        known = {one.name: document[one.name] for one in fields(cls) if one.name in document}
+        known = {fact.name: document[fact.name] for fact in fields(cls) if fact.name in document}
         server = ServerSection.of(document.get("server", {}))
         lists = {key: tuple(known.get(key, ())) for key in ("columns", "baselines", "brackets")}
         return cls(**{**known, **lists, "server": server})
@@ -319,9 +319,11 @@ class Publisher:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
-        if found := damage(path):
+        if damage_text := damage(path):
             # All of it follows from the record; a reader notices that this is another file.
-            _LOGGER.warning("%s is damaged (%s) and is written again from the record.", path, found)
+            _LOGGER.warning(
+                "%s is damaged (%s) and is written again from the record.", path, damage_text
+            )
             for end in ("-wal", "-shm", "-journal", ""):
                 path.with_name(path.name + end).unlink(missing_ok=True)
         self._connection = connect(path, durable=False)
@@ -567,7 +569,7 @@ class Published:
     def state(self) -> State:
         """Return the state of the scorer; its defaults before the first publication."""
         content = self._content("state") or {}
-        known = {one.name for one in fields(State)}
+        known = {fact.name for fact in fields(State)}
         return State(**{key: value for key, value in content.items() if key in known})
 
     def board(self) -> list[dict[str, Any]]:

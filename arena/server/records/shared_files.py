@@ -43,7 +43,7 @@ class SharedFolder:
             return cls()
         return cls(
             tuple((str(name), str(text)) for name, text in document["pages"]),
-            *(tuple(SharedFile(**one) for one in document[part]) for part in ("images", "files")),
+            *(tuple(SharedFile(**file) for file in document[part]) for part in ("images", "files")),
         )
 
     def page(self, name: str) -> str | None:

@@ -114,12 +114,12 @@ def damage(path: Path) -> str:
         return ""
     try:
         with contextlib.closing(connect(path, wal=False)) as connection:
-            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            check_text = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     except (sqlite3.OperationalError, OSError):
         return ""
     except sqlite3.DatabaseError as error:
         return str(error)
-    return "" if found == "ok" else found.splitlines()[-1]
+    return "" if check_text == "ok" else check_text.splitlines()[-1]
 
 
 @contextmanager

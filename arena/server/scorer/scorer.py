@@ -156,7 +156,8 @@ class Scorer:
         """
         # Apart from each other: a large file takes longer to copy than a sign of life may be late.
         threads = [
-            threading.Thread(target=one, daemon=True) for one in (self._beat, self._share_until)
+            threading.Thread(target=target, daemon=True)
+            for target in (self._beat, self._share_until)
         ]
         for thread in threads:
             thread.start()
@@ -283,7 +284,7 @@ class Scorer:
     def _process(self, waiting: Sequence[Request]) -> list[RequestAnswer]:
         """Judge the first of these requests; an empty list if they must be tried one by one."""
         with self._uploads.opened(filter(None, map(_upload_of, waiting))) as paths:
-            return self._process_opened([self._queued(one, paths) for one in waiting])
+            return self._process_opened([self._queued(request, paths) for request in waiting])
 
     def _process_opened(self, requests: Sequence[QueuedRequest]) -> list[RequestAnswer]:
         if self._attempts.hopeless(requests[0].seq):
@@ -335,10 +336,10 @@ class Scorer:
     def _compare_queue(self) -> None:
         """Log changes in the queue of requests that were judged; the record counts."""
         recorded = RecordedRequests.of(self._competition.events())
-        found = recorded.compare(self._intake, self._name)
-        for difference in found.differences[:_MOST_LOGGED]:
+        differences = recorded.compare(self._intake, self._name)
+        for difference in differences.differences[:_MOST_LOGGED]:
             _LOGGER.warning("%s The server's files were changed.", difference)
-        for sentence in found.not_compared:
+        for sentence in differences.not_compared:
             _LOGGER.warning("%s", sentence)
 
     # -- publishing ----------------------------------------------------------------------------
@@ -348,7 +349,7 @@ class Scorer:
         self._names = competition.current_names()
         recorded = competition.answers()
         rows = {row["submission"]: row for row in competition.submissions()}
-        records = {one.submission: one for one in competition.records()}
+        records = {record.submission: record for record in competition.records()}
         reasons = competition.disqualified()
         private = {
             number: score
@@ -421,9 +422,11 @@ class Scorer:
     def _publish_answers(
         self, waiting: Sequence[Request], judged: Sequence[RequestAnswer], seconds_each: float
     ) -> None:
-        by_id = {one.request: one for one in waiting}
-        answers = [self._answer(by_id[one.request], one) for one in judged]
-        kinds = {one.kind for one in judged if one.status == "done"}
+        by_id = {request.request: request for request in waiting}
+        answers = [
+            self._answer(by_id[judged_answer.request], judged_answer) for judged_answer in judged
+        ]
+        kinds = {judged_answer.kind for judged_answer in judged if judged_answer.status == "done"}
         self._set_state(
             cursor=judged[-1].seq,
             seconds_each=seconds_each,
@@ -445,7 +448,7 @@ class Scorer:
                 content |= result_documents(self._competition)
                 self._note_end(content["private"])
                 self._set_state()
-            teams = {one.team for one in answers}
+            teams = {answer.team for answer in answers}
             frozen = self._competition.frozen_since
             self._last |= {
                 answer.team: answer.received
@@ -460,9 +463,9 @@ class Scorer:
                 state=self._state,
             )
         self._attempts.end()
-        statuses = {one.request: one.status for one in answers}
-        self._drop_uploads([by_id[one.request] for one in judged], statuses)
-        self._board_due |= any(one.status == "accepted" for one in answers)
+        statuses = {answer.request: answer.status for answer in answers}
+        self._drop_uploads([by_id[judged_answer.request] for judged_answer in judged], statuses)
+        self._board_due |= any(answer.status == "accepted" for answer in answers)
         busy = len(waiting) > len(judged) or bool(self._intake.after(self._name, judged[-1].seq, 1))
         late = time.monotonic() > self._board_at + self._server.publish_seconds
         if self._board_due and (late or not busy):
@@ -496,14 +499,14 @@ class Scorer:
         judged_now = {answer.request for answer in answers}
         return [
             replace(
-                one,
-                selected=one.submission in chosen,
+                earlier,
+                selected=earlier.submission in chosen,
                 status="withdrawn"
-                if one.status == "accepted" and one.submission in withdrawn
-                else one.status,
+                if earlier.status == "accepted" and earlier.submission in withdrawn
+                else earlier.status,
             )
-            for one in self._publisher.answers_of(team)
-            if one.request not in judged_now
+            for earlier in self._publisher.answers_of(team)
+            if earlier.request not in judged_now
         ]
 
     def _answer(self, request: Request, answer: RequestAnswer) -> Answer:
@@ -574,9 +577,9 @@ class Scorer:
         aside = self._competition.requests_set_aside()
         waiting = {program.program for program in self._competition.waiting_programs()}
         judged = {
-            _upload_of(one)
-            for one in self._all_judged()
-            if one.request not in aside and one.payload.get("program") not in waiting
+            _upload_of(request)
+            for request in self._all_judged()
+            if request.request not in aside and request.payload.get("program") not in waiting
         }
         for path in self._uploads.folder.iterdir():
             if path.name in judged and path.lstat().st_mtime <= oldest:

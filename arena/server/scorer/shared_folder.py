@@ -62,7 +62,7 @@ class FolderReader:
 
     def remove_old_copies(self, current: SharedFolder) -> None:
         """Remove the copies that are no longer named; call it after ``current`` was published."""
-        named = {one.sha256 for one in (*current.images, *current.files)}
+        named = {file.sha256 for file in (*current.images, *current.files)}
         if self.target.is_dir():
             for path in self.target.iterdir():
                 if path.name not in named:
@@ -145,7 +145,9 @@ def _regular_files(folder: Path) -> Iterator[Path]:
     if folder.is_symlink() or not folder.is_dir():
         return
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(one for one in folders if one.isprintable() and one[0] != ".")
+        folders[:] = sorted(
+            file_name for file_name in folders if file_name.isprintable() and file_name[0] != "."
+        )
         for name in sorted(names):
             path = Path(parent) / name
             is_named = name.isprintable() and not name.startswith(".")

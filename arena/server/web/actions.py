@@ -96,12 +96,12 @@ def check_open(call: Call, at: datetime, *, late: bool = False) -> None:
 
     ``late``: not before the time until which late files are received.
     """
-    deadline, own = call.competition.deadline(), call.own_team
+    deadline, team = call.competition.deadline(), call.own_team
     last = call.competition.facts.late_until if late else None
     if call.competition.state().phase in OVER - {"closed"}:
         raise Problem(409, _("The competition is over: its final result was computed."))
-    if own is not None and deadline is not None:
-        until = call.competition.published.team(record_name(call, own)).until
+    if team is not None and deadline is not None:
+        until = call.competition.published.team(record_name(call, team)).until
         deadline = deadline if until is None else datetime.fromisoformat(until)
     if deadline is not None and last is not None:
         deadline = max(deadline, datetime.fromisoformat(last))
@@ -299,7 +299,11 @@ def withdraw_submission(call: Call, submission: int) -> Request:
 
 def _check_accepted(call: Call, team: Team, submissions: Sequence[int]) -> None:
     """Refuse numbers that are not those of accepted submissions of the team: 422."""
-    statuses = {one.answer.submission: one.answer.status for one in sent(call, team) if one.answer}
+    statuses = {
+        sending.answer.submission: sending.answer.status
+        for sending in sent(call, team)
+        if sending.answer
+    }
     for number in submissions:
         if statuses.get(number) != "accepted":
             raise Problem(
@@ -355,12 +359,12 @@ def _unjudged(call: Call, team: Team) -> list[Request]:
     """Return the requests of a team that wait, those under its former names included."""
     competition = call.competition
     cursor = competition.state().cursor
-    found = (
+    requests = (
         request
         for name in _all_names(call, team)
         for request in call.site.intake.after(competition.name, cursor, 1_000, team=name)
     )
-    return sorted(found, key=lambda request: request.seq)
+    return sorted(requests, key=lambda request: request.seq)
 
 
 def sent(call: Call, team: Team, *, before: int | None = None, limit: int = 200) -> list[Sent]:
@@ -421,7 +425,7 @@ def sent_request(call: Call, request: str) -> Sent:
     program = call.site.runs.get(request)
     if program is not None:
         stored = programs.as_request(program)
-    answer, own = published.answer(request), call.own_team
+    answer, team = published.answer(request), call.own_team
     missing = Problem(404, _("Your team has no such request."))
     if stored is not None and stored.competition == call.competition.name:
         names = {published.current_name(stored.team), stored.team}
@@ -430,7 +434,7 @@ def sent_request(call: Call, request: str) -> Sent:
     else:
         raise missing
     if not call.person.organiser and (
-        own is None or not names & {own.name, record_name(call, own)}
+        team is None or not names & {team.name, record_name(call, team)}
     ):
         raise missing
     if program is not None:
@@ -464,7 +468,7 @@ def left(call: Call, team: Team) -> Left:
         for allowed, used in counts
     )
     if week is not None or today is not None:
-        today = min(one for one in (today, week, total) if one is not None)
+        today = min(number for number in (today, week, total) if number is not None)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     return Left(today, total, waiting, midnight.astimezone(UTC).isoformat())
 

@@ -66,7 +66,7 @@ async def _overview(
         alike=_alike(names),
         events=call.competition.published.answers("", limit=20),
         activity=await api.activity(call),
-        decisions=[one for one in queue if not one.team],
+        decisions=[request for request in queue if not request.team],
         names=sorted(names),
         set_aside=[answer for answer in answers if answer.status == "set_aside"],
         codes=[

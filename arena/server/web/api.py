@@ -272,12 +272,12 @@ async def _submissions(call: Call) -> models.SubmissionsPage:
     before = _number(call, "before", None)
     limit = _number(call, "limit", 100, MOST_ROWS) or 100
     team = call.team
-    found = actions.sent(call, team, before=before, limit=limit)
-    answered = [one.answer.seq for one in found if one.answer is not None]
+    sendings = actions.sent(call, team, before=before, limit=limit)
+    answered = [sending.answer.seq for sending in sendings if sending.answer is not None]
     left = actions.left(call, team)
     facts = call.competition.published.team(actions.record_name(call, team))
     return models.SubmissionsPage(
-        requests=[request_state(one) for one in found],
+        requests=[request_state(sending) for sending in sendings],
         next=min(answered) if len(answered) == limit else None,
         left_today=left.today,
         left_total=left.total,
@@ -291,24 +291,24 @@ async def submissions_csv(call: Call) -> Response:
     """Return the team's submissions as CSV."""
     rows = [
         {
-            "submission": one.submission,
-            "received": one.received,
-            "status": one.status,
-            "score": one.score,
-            "score_of": one.source,
-            "private": one.private,
-            "private_rank": one.private_rank,
-            "before_rebuild": one.before_rebuild,
-            "late": one.late,
-            "file": one.file,
-            "selected": one.selected,
-            "faults": "; ".join(map(fault_line, one.faults)),
-            "receipt": one.receipt,
-            "sha256": one.sha256,
-            "request": one.request,
+            "submission": state.submission,
+            "received": state.received,
+            "status": state.status,
+            "score": state.score,
+            "score_of": state.source,
+            "private": state.private,
+            "private_rank": state.private_rank,
+            "before_rebuild": state.before_rebuild,
+            "late": state.late,
+            "file": state.file,
+            "selected": state.selected,
+            "faults": "; ".join(map(fault_line, state.faults)),
+            "receipt": state.receipt,
+            "sha256": state.sha256,
+            "request": state.request,
         }
-        for one in map(request_state, actions.sent(call, call.team, limit=10_000))
-        if one.kind == "submit"
+        for state in map(request_state, actions.sent(call, call.team, limit=10_000))
+        if state.kind == "submit"
     ]
     columns = ("submission", "received", "status", "score", "score_of", "private", "private_rank",
                "before_rebuild", "late", "file", "selected", "faults", "receipt", "sha256",
@@ -470,7 +470,7 @@ async def _private(call: Call) -> Response:
     document = call.competition.published.document("private")
     if document is None:
         results = call.competition.published.document("results")
-        retracted = [one["retracted"] for one in results.json()][-1:] if results else []
+        retracted = [result["retracted"] for result in results.json()][-1:] if results else []
         if retracted:
             raise Problem(404, _("The result was retracted:") + f" {retracted[0]['reason']}")
         raise Problem(404, _("The private board is not published yet."))
@@ -495,9 +495,11 @@ async def _announcements(call: Call) -> models.AnnouncementList:
     return models.AnnouncementList(
         announcements=[
             models.AnnouncementState(
-                announcement=one.announcement, posted=one.posted.isoformat(), text=one.text
+                announcement=announcement.announcement,
+                posted=announcement.posted.isoformat(),
+                text=announcement.text,
             )
-            for one in call.site.announcements.of(call.competition.name)
+            for announcement in call.site.announcements.of(call.competition.name)
         ]
     )
 
@@ -557,13 +559,13 @@ async def _queue(call: Call) -> models.Rows:
         rows=[
             {
                 "place": place,
-                "request": one.request,
-                "kind": one.kind,
-                "team": one.team,
-                "received": one.received.isoformat(),
-                "file": one.payload.get("file", ""),
+                "request": request.request,
+                "kind": request.kind,
+                "team": request.team,
+                "received": request.received.isoformat(),
+                "file": request.payload.get("file", ""),
             }
-            for place, one in enumerate(
+            for place, request in enumerate(
                 call.site.intake.after(call.competition.name, cursor, MOST_ROWS), 1
             )
         ]
@@ -735,13 +737,13 @@ def open_invitations(call: Call) -> list[Invite]:
 
 
 def _open_invitation(call: Call, invite: str) -> Invite:
-    found = next(
+    invitation_found = next(
         (invitation for invitation in open_invitations(call) if invitation.invite == invite),
         None,
     )
-    if found is None:
+    if invitation_found is None:
         raise Problem(404, _("This link is no longer open."))
-    return found
+    return invitation_found
 
 
 def withdraw_invitation(call: Call, invite: str) -> None:
@@ -824,15 +826,15 @@ def participant(call: Call, account: str) -> Account:
     accounts, here = call.site.accounts, call.competition.name
     missing = Problem(404, _("There is no such account."))
     try:
-        found = accounts.account(account, here)
+        account_found = accounts.account(account, here)
     except KeyError:
         raise missing from None
     is_host = accounts.account(call.account.account).organiser
     if here not in accounts.competitions_of(account) and not is_host:
         raise missing
-    if found.organiser and not is_host:
+    if account_found.organiser and not is_host:
         raise Problem(409, _("An organiser's account cannot be changed here."))
-    return found
+    return account_found
 
 
 def set_account_state(call: Call, account: str, state: str) -> None:
@@ -933,8 +935,8 @@ async def _rescore(call: Call, sent: models.Rescore) -> models.RequestState:
 def _all_answers(call: Call) -> Iterable[dict[str, Any]]:
     before: int | None = None
     while page := call.competition.published.answers(None, before=before, limit=MOST_ROWS):
-        for one in page:
-            yield asdict(one)
+        for answer in page:
+            yield asdict(answer)
         before = page[-1].seq
 
 

@@ -250,19 +250,21 @@ def guarded(
     return answer
 
 
-def _endpoint(site: Site, one: Endpoint) -> Route:
+def _endpoint(site: Site, endpoint: Endpoint) -> Route:
     return Route(
-        f"/api/v1/{{competition}}{route_path(one.path)}",
+        f"/api/v1/{{competition}}{route_path(endpoint.path)}",
         guarded(
             site,
-            one.who,
-            one.scope,
-            one.handler,
-            status=one.status,
-            body=one.body,
-            may_embed=one.method == "GET" and one.who == "reader" and one.path != "/events",
+            endpoint.who,
+            endpoint.scope,
+            endpoint.handler,
+            status=endpoint.status,
+            body=endpoint.body,
+            may_embed=endpoint.method == "GET"
+            and endpoint.who == "reader"
+            and endpoint.path != "/events",
         ),
-        methods=[one.method],
+        methods=[endpoint.method],
     )
 
 

@@ -125,7 +125,8 @@ async def read_json(request: Request, limits: ServerSection, model: type[BaseMod
         return model.model_validate_json(body or b"{}")
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in error.errors()
+            f"{'.'.join(map(str, problem['loc'])) or 'body'}: {problem['msg']}"
+            for problem in error.errors()
         )
         raise Problem(
             422, f"The body does not have the form of this request. {problems}."

@@ -23,13 +23,13 @@ def style_sheet(colour: str) -> str:
     )
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """Return the contrast of two colours as WCAG defines it, from 1 to 21.
 
     >>> round(contrast("#000000", "#ffffff"), 6)
     21.0
     """
-    low, high = sorted((_luminance(one), _luminance(other)))
+    low, high = sorted((_luminance(colour), _luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 

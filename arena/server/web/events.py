@@ -70,7 +70,9 @@ def _last_answer(call: Call) -> int:
     if call.person.organiser:
         senders.append("")  # the decisions of organisers
     answers = [call.competition.published.answers(sender, limit=1) for sender in senders]
-    return max((found[0].seq for found in answers if found), default=0)
+    return max(
+        (answers_of_team[0].seq for answers_of_team in answers if answers_of_team), default=0
+    )
 
 
 async def _events(call: Call) -> AsyncIterator[str]:

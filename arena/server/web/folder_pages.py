@@ -62,7 +62,7 @@ async def _page(call: Call) -> Response:
 
 
 def _image(call: Call, name: str) -> Response:
-    image = next((one for one in call.competition.folder().images if one.name == name), None)
+    image = next((image for image in call.competition.folder().images if image.name == name), None)
     if image is None:
         raise Problem(404, _("There is no such page."))
     kind = _IMAGE_TYPES[name.rpartition(".")[2].lower()]
@@ -88,7 +88,7 @@ def _file_response(call: Call, file: SharedFile, media: str, *, name: str = "") 
 
 
 def _offered(folder: SharedFolder, name: str) -> SharedFile:
-    file = next((one for one in folder.files if one.name == name), None)
+    file = next((file for file in folder.files if file.name == name), None)
     if file is None:
         raise Problem(404, _("There is no such file."))
     return file

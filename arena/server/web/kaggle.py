@@ -185,17 +185,17 @@ def _submissions(call: Call, *, only_known: bool) -> list[dict[str, Any]]:
     """
     team = call.team
     shown = []
-    for one in actions.sent(call, team):
-        kind = one.answer.kind if one.answer else one.request.kind  # type: ignore[union-attr]
+    for sending in actions.sent(call, team):
+        kind = sending.answer.kind if sending.answer else sending.request.kind  # type: ignore[union-attr]
         if kind != "submit":
             continue
-        answer, request = one.answer, one.request or call.site.intake.get(one.id)
+        answer, request = sending.answer, sending.request or call.site.intake.get(sending.id)
         payload = request.payload if request else {}
         member = answer.member if answer else request.member if request else ""
         score = answer.released if answer is not None else None
         fault = fault_line(answer.faults[0]) if answer and answer.faults else None
         reason = fault or (answer.message if answer else "")
-        state = _STATUS.get(one.status, "error")
+        state = _STATUS.get(sending.status, "error")
         description = str(payload.get("description", ""))
         if state == "error" and reason:
             if only_known:
@@ -206,10 +206,10 @@ def _submissions(call: Call, *, only_known: bool) -> list[dict[str, Any]]:
             {
                 "ref": answer.seq if answer else request.seq if request else 0,
                 "totalBytes": payload.get("bytes"),
-                "date": _time(one.received),
+                "date": _time(sending.received),
                 "description": description,
                 "errorDescription": reason or None,
-                "fileName": one.file,
+                "fileName": sending.file,
                 "publicScore": "" if score is None else f"{score:.10g}",
                 "privateScore": "",
                 "status": state.upper() if only_known else state,
@@ -267,8 +267,8 @@ def _file(call: Call, name: str) -> Response:
     if name and name not in files:
         raise Problem(404, f"There is no file {name[:100]!r} here. There is: {', '.join(files)}.")
     base = str(call.request.base_url).rstrip("/")
-    own = quote(name or f"{call.competition.name}.zip")
-    place = f"{base}/api/v1/competitions/data/file/{call.competition.name}/{own}"
+    file_name = quote(name or f"{call.competition.name}.zip")
+    place = f"{base}/api/v1/competitions/data/file/{call.competition.name}/{file_name}"
     return RedirectResponse(place, 303)
 
 
@@ -414,7 +414,7 @@ async def _limits_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
     team, facts = call.team, call.competition.facts
     left = actions.left(call, team)
     used = call.competition.published.team(actions.record_name(call, team)).used_total
-    possible = [one for one in (left.today, left.total) if one is not None]
+    possible = [number for number in (left.today, left.total) if number is not None]
     return {
         "numAllowedNow": min(possible) if possible else 1_000,
         "numToday": 0 if left.today is None else (facts.per_day or 0) - left.today,

@@ -350,23 +350,23 @@ def merge(call: Call, team: Team, into: Team, *, by_organiser: bool = False) -> 
 def _check_may_unite(call: Call, asker: str, team: Team) -> None:
     """Refuse that a person joins a team, or that the person's own team is merged into it."""
     accounts, competition, now = call.site.accounts, call.competition, call.site.clock()
-    own, deadline = accounts.team_of(team.competition, asker), competition.deadline()
+    asking_team, deadline = accounts.team_of(team.competition, asker), competition.deadline()
     if competition.state().phase in actions.OVER or (deadline is not None and now > deadline):
         raise _over()
-    if own == team:
+    if asking_team == team:
         raise Problem(409, _("You are in the team {name} already.").format(name=team.name))
     most = competition.limits.team_size
-    if own is None:
+    if asking_team is None:
         if team.team in call.merging:
             raise _merging()
         if len(_active_members(call, team)) >= most:
             raise full_team(team, most)
         return
-    if call.merging & {own.team, team.team}:
+    if call.merging & {asking_team.team, team.team}:
         raise _merging()
-    if captain(call, own) != asker:
+    if captain(call, asking_team) != asker:
         raise Problem(403, _("Only the captain of a team can ask to merge it."))
-    members = len(_active_members(call, team)) + len(_active_members(call, own))
+    members = len(_active_members(call, team)) + len(_active_members(call, asking_team))
     if members > most:
         raise Problem(
             409,
@@ -374,13 +374,13 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
                 n=members, most=most
             ),
         )
-    both = (own, team)
+    both = (asking_team, team)
     team_facts = [competition.published.team(actions.record_name(call, side)) for side in both]
     if any(facts.disqualified for facts in team_facts):
         raise Problem(409, _("A disqualified team cannot be merged."))
     n_files = sum(facts.used_total for facts in team_facts)
     n_files += sum(actions.left(call, side).waiting for side in both)
-    allowed = _allowed_until_now(call, min(own.created, team.created))
+    allowed = _allowed_until_now(call, min(asking_team.created, team.created))
     if allowed is not None and n_files > allowed + sum(facts.extra for facts in team_facts):
         raise Problem(
             409,

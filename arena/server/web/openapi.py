@@ -71,21 +71,21 @@ def _content(model: type[BaseModel] | str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
 
 
-def errors_of(one: Endpoint) -> list[int]:
+def errors_of(endpoint: Endpoint) -> list[int]:
     """Return the statuses with which an endpoint refuses."""
-    known = {*one.errors, 404, 429, 503}
-    if one.who != "anyone":
+    known = {*endpoint.errors, 404, 429, 503}
+    if endpoint.who != "anyone":
         known |= {401, 403}
-    if one.body is not None:
+    if endpoint.body is not None:
         known |= {400, 408, 413}
     return sorted(known)
 
 
-def _operation(one: Endpoint) -> dict[str, Any]:
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "summary": one.summary,
-        "description": f"Who: {one.who}. Scope of a token: {one.scope}.",
-        "operationId": f"{one.method.lower()}{one.path.replace('/', '_') or '_info'}",
+        "summary": endpoint.summary,
+        "description": f"Who: {endpoint.who}. Scope of a token: {endpoint.scope}.",
+        "operationId": f"{endpoint.method.lower()}{endpoint.path.replace('/', '_') or '_info'}",
         "parameters": [
             {
                 "name": name,
@@ -94,15 +94,15 @@ def _operation(one: Endpoint) -> dict[str, Any]:
                 "description": _PARAMETERS[name],
                 "schema": {"type": "string"},
             }
-            for name in ("competition", *re.findall(r"\{(\w+)\}", one.path))
+            for name in ("competition", *re.findall(r"\{(\w+)\}", endpoint.path))
         ]
         + [
             {"name": name, "in": "query", "description": text, "schema": {"type": "string"}}
-            for name, text in one.query.items()
+            for name, text in endpoint.query.items()
         ],
         "responses": {
-            str(one.status): {"description": "Done.", "content": _content(one.answer)},
-            **({"304": {"description": "Not modified."}} if one.path == "/board" else {}),
+            str(endpoint.status): {"description": "Done.", "content": _content(endpoint.answer)},
+            **({"304": {"description": "Not modified."}} if endpoint.path == "/board" else {}),
             **{
                 str(status): {
                     "description": TITLES[status],
@@ -112,19 +112,19 @@ def _operation(one: Endpoint) -> dict[str, Any]:
                         }
                     },
                 }
-                for status in errors_of(one)
+                for status in errors_of(endpoint)
             },
         },
     }
-    if one.who != "anyone":
+    if endpoint.who != "anyone":
         operation["security"] = [{"token": []}, {"session": []}]
-        if one.who == "reader":
+        if endpoint.who == "reader":
             operation["security"].append({})
-    if one.path == "/submissions" and one.method == "POST":
+    if endpoint.path == "/submissions" and endpoint.method == "POST":
         operation["parameters"].append(
             {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}
         )
-    if one.body is bytes:
+    if endpoint.body is bytes:
         operation["requestBody"] = {
             "content": {
                 "application/octet-stream": {"schema": {}},
@@ -133,9 +133,9 @@ def _operation(one: Endpoint) -> dict[str, Any]:
                 },
             }
         }
-    elif one.body is not None:
+    elif endpoint.body is not None:
         operation["requestBody"] = {
             "required": True,
-            "content": _content(cast("type[BaseModel]", one.body)),
+            "content": _content(cast("type[BaseModel]", endpoint.body)),
         }
     return operation

@@ -145,18 +145,20 @@ class Provider:
     async def _discover(self) -> Mapping[str, Any]:
         issuer = self.settings.oidc_issuer
         async with self._client() as client:
-            found = await _json(client, f"{issuer.rstrip('/')}/.well-known/openid-configuration")
-        if found.get("issuer") != issuer:
+            configuration = await _json(
+                client, f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+            )
+        if configuration.get("issuer") != issuer:
             raise ProviderError(
                 "unreachable", "its discovery document names another issuer than oidc_issuer"
             )
         scheme = urlsplit(issuer).scheme
         for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-            if not _usable(found.get(key), scheme):
+            if not _usable(configuration.get(key), scheme):
                 raise ProviderError("unreachable", f"its {key} is missing or not encrypted")
-        if not _usable(found.get("userinfo_endpoint"), scheme):
-            found.pop("userinfo_endpoint", None)
-        return found
+        if not _usable(configuration.get("userinfo_endpoint"), scheme):
+            configuration.pop("userinfo_endpoint", None)
+        return configuration
 
     async def authorization_url(self, flow: Flow) -> str:
         """Return the address at the provider to which the browser goes.
@@ -267,11 +269,11 @@ def _key_set(document: Mapping[str, Any]) -> KeySet:
     """Return the keys that can verify; others, such as of kinds unknown here, are left out."""
     listed = document.get("keys")
     usable = [
-        one
-        for one in (listed if isinstance(listed, list) else [])
-        if isinstance(one, dict)
-        and one.get("kty") in {"RSA", "EC", "OKP"}
-        and one.get("use", "sig") == "sig"
+        key
+        for key in (listed if isinstance(listed, list) else [])
+        if isinstance(key, dict)
+        and key.get("kty") in {"RSA", "EC", "OKP"}
+        and key.get("use", "sig") == "sig"
     ]
     return KeySet.import_key_set({"keys": usable})
 
@@ -281,10 +283,10 @@ async def _json(client: AsyncOAuth2Client, url: str, *, signed: bool = False) ->
     answer = await client.request("GET", url, withhold_token=not signed)
     if answer.status_code != httpx2.codes.OK:
         raise ProviderError("unreachable", f"an answer has the status {answer.status_code}")
-    found = answer.json()
-    if not isinstance(found, dict):
+    document = answer.json()
+    if not isinstance(document, dict):
         raise ProviderError("unreachable", "an answer is not a JSON object")
-    return found
+    return document
 
 
 def _complete(claims: Mapping[str, Any]) -> bool:

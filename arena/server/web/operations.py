@@ -100,7 +100,7 @@ def health(site: Site) -> Response:
             "waiting": site.intake.waiting(name, state.cursor),
             "problem": state.problem or silent,
         }
-    well = all(one["well"] for one in report.values())
+    well = all(state["well"] for state in report.values())
     return JSONResponse({"well": well, "competitions": report}, 200 if well else 503)
 
 

@@ -129,16 +129,16 @@ async def _board(call: Call) -> Response:
     share(call)
     bracket, phase = api.asked_bracket(call), api.asked_phase(call)
     rows, etag = call.competition.board(bracket, phase)
-    own = call.own_team
-    own_name = actions.record_name(call, own) if own else None
+    own_team = call.own_team
+    own_name = actions.record_name(call, own_team) if own_team else None
     search = call.request.query_params.get("search", "")[:100].strip()
-    found = (
+    matching = (
         [row for row in rows if search.casefold() in str(row.get("team", "")).casefold()]
         if search
         else rows
     )
-    page = _page_number(call, len(found))
-    shown = found[(page - 1) * ROWS : page * ROWS]
+    page = _page_number(call, len(matching))
+    shown = matching[(page - 1) * ROWS : page * ROWS]
     pinned = next((row for row in rows if row.get("team") == own_name), None)
     listed = shown if pinned is None else [*shown, pinned]
     ranks_before, since = ({}, "") if bracket or phase else call.competition.ranks_before()
@@ -167,11 +167,11 @@ async def _board(call: Call) -> Response:
         bracket=bracket,
         phase=phase or call.competition.facts.current_phase,
         total=len(rows),
-        found=len(found),
+        found=len(matching),
         search=search,
         searched_above=_SEARCHED_ABOVE,
         page=page,
-        n_pages=max(-(-len(found) // ROWS), 1),
+        n_pages=max(-(-len(matching) // ROWS), 1),
         etag=etag,
         **_announcements(call, below=2, most=_NEWEST),
     )
@@ -194,11 +194,14 @@ async def _embed(call: Call) -> Response:
 
 def _announcements(call: Call, *, below: int, most: int | None = None) -> dict[str, Any]:
     """Return the templates' values for the newest announcements below a heading's level."""
-    found = call.site.announcements.of(call.competition.name)
+    announcements = call.site.announcements.of(call.competition.name)
     return {
-        "announcements": [(one, markdown(one.text, below=below)) for one in found[:most]],
-        "n_announcements": len(found),
-        "announcements_version": version(found),
+        "announcements": [
+            (announcement, markdown(announcement.text, below=below))
+            for announcement in announcements[:most]
+        ],
+        "n_announcements": len(announcements),
+        "announcements_version": version(announcements),
     }
 
 
@@ -257,7 +260,7 @@ async def _private(call: Call) -> Response:
 
 async def _next_result(call: Call) -> Response:
     """Show the organiser the private board before it is published."""
-    document, _etag = call.competition.held("next result", lambda one: one.json())
+    document, _etag = call.competition.held("next result", lambda result: result.json())
     if document is None:
         raise Problem(
             404,
@@ -287,7 +290,7 @@ def _result_page(
         raise Problem(404, _("There is no such bracket."))
     rows = rows_of_bracket(rows, bracket) if bracket else rows
     page = _page_number(call, len(rows))
-    own = call.own_team
+    own_team = call.own_team
     facts = call.competition.facts
     with_interval = [row for row in rows if None not in map(row.get, ("score_low", "score_high"))]
     keys = dict.fromkeys(key for row in rows for key, value in row.items() if value is not None)
@@ -313,7 +316,7 @@ def _result_page(
         total=len(rows),
         page=page,
         n_pages=max(-(-len(rows) // ROWS), 1),
-        own_name=actions.record_name(call, own) if own else None,
+        own_name=actions.record_name(call, own_team) if own_team else None,
     )
 
 
@@ -438,8 +441,8 @@ async def _show_mine(
 ) -> Response:  # fmt: skip
     team = call.team
     facts = call.competition.published.team(actions.record_name(call, team))
-    sent = [request_state(one) for one in actions.sent(call, team, limit=500)]
-    files = [one for one in sent if one.kind == "submit"]
+    sent = [request_state(sending) for sending in actions.sent(call, team, limit=500)]
+    files = [state for state in sent if state.kind == "submit"]
     compared = [
         answer
         for key in ("first", "second")
@@ -463,9 +466,9 @@ async def _show_mine(
             [(file.received, file.score) for file in reversed(files) if file.score is not None]
         ),
         others=[
-            one
-            for one in sent
-            if one.kind in {"rename", "select", "withdraw", "merge"} and one.status != "done"
+            state
+            for state in sent
+            if state.kind in {"rename", "select", "withdraw", "merge"} and state.status != "done"
         ][:3],
         selected=set(facts.selected),
         disqualified=facts.disqualified,

@@ -128,10 +128,10 @@ def identify(request: Request, accounts: Accounts) -> Person:
         account, token = held
         return Person(account, frozenset(_SCOPES.get(token.scope, ())), program=True)
     cookie = cookies_of(request).get(cookie_name(request))
-    found = accounts.session(cookie) if cookie else None
-    if found is None:
+    session = accounts.session(cookie) if cookie else None
+    if session is None:
         return Person()
-    account, since = found
+    account, since = session
     return Person(account, frozenset({"read", "submit", "account", "admin"}), since=since)
 
 
@@ -184,8 +184,8 @@ def from_another_site(request: Request, url: str) -> bool:
     origin = request.headers.get("origin")
     if origin is None:
         return cookie_name(request) in cookies_of(request)
-    own = {f"{request.url.scheme}://{request.headers.get('host', '')}", url}
-    return origin not in own
+    own_addresses = {f"{request.url.scheme}://{request.headers.get('host', '')}", url}
+    return origin not in own_addresses
 
 
 def refuse_other_sites(request: Request, url: str) -> None:

@@ -144,12 +144,12 @@ def _keep_mathematics(element: ElementTree.Element) -> None:
 
     latex2mathml writes characters as references, and lets the text of ``\text`` through.
     """
-    for one in element.iter():
-        if one.tag not in _ELEMENTS:
-            one.tag = "mrow"
-        kept = {key: value for key, value in one.attrib.items() if key in _ATTRIBUTES}
-        one.attrib.clear()
-        one.attrib.update(kept)
-        one.text = html.unescape(one.text) if one.text else None
-        one.tail = html.unescape(one.tail) if one.tail else None
+    for element_part in element.iter():
+        if element_part.tag not in _ELEMENTS:
+            element_part.tag = "mrow"
+        kept = {key: value for key, value in element_part.attrib.items() if key in _ATTRIBUTES}
+        element_part.attrib.clear()
+        element_part.attrib.update(kept)
+        element_part.text = html.unescape(element_part.text) if element_part.text else None
+        element_part.tail = html.unescape(element_part.tail) if element_part.tail else None
     element.set("xmlns", "http://www.w3.org/1998/Math/MathML")

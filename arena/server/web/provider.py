@@ -86,7 +86,7 @@ class Identity:
             (text for key in ("name", "preferred_username", "nickname")
              if isinstance(text := claims.get(key), str) and text.strip()), ""
         )  # fmt: skip
-        name = " ".join("".join(one for one in named[:1_000] if one.isprintable()).split())
+        name = " ".join("".join(group for group in named[:1_000] if group.isprintable()).split())
         email = claims.get("email")
         known = email if isinstance(email, str) and len(email) < 255 and email.isprintable() else ""
         verified = claims.get("email_verified")  # some providers write the boolean as a text
@@ -164,7 +164,7 @@ class Seals:
     def spend(self, state: str) -> bool:
         """Return whether a sign-in is finished for the first time."""
         now = self._clock().timestamp()
-        self._spent = {one: until for one, until in self._spent.items() if until > now}
+        self._spent = {seal: until for seal, until in self._spent.items() if until > now}
         if state in self._spent:
             return False
         self._spent[state] = now + FLOW_SECONDS

@@ -67,8 +67,8 @@ def newcomer_cookie(request: Request) -> str:
 def newcomer(request: Request, site: Site) -> Identity | None:
     """Return who signed in at the provider in this browser and has no account yet."""
     sealed = cookies_of(request).get(newcomer_cookie(request))
-    found = site.seals.open("newcomer", sealed) if sealed else None
-    return None if found is None else Identity(**found)
+    opened = site.seals.open("newcomer", sealed) if sealed else None
+    return None if opened is None else Identity(**opened)
 
 
 def routes(site: Site, show_sign_in: ShowSignIn) -> list[Route]:

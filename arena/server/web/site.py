@@ -171,8 +171,8 @@ class CompetitionSite:
 
     def late(self) -> list[dict[str, Any]]:
         """Return the files after the deadline, the last one first."""
-        found: list[dict[str, Any]] = self.held("late", lambda one: one.json())[0] or []
-        return found
+        rows: list[dict[str, Any]] = self.held("late", lambda one: one.json())[0] or []
+        return rows
 
     def deadline(self) -> datetime | None:
         """Return the deadline in UTC."""
@@ -181,8 +181,8 @@ class CompetitionSite:
 
     def folder(self) -> SharedFolder:
         """Return the pages and files of the competition's folder."""
-        found, _etag = self.held("folder", lambda one: SharedFolder.of(one.json()))
-        return found or SharedFolder()
+        shared, _etag = self.held("folder", lambda one: SharedFolder.of(one.json()))
+        return shared or SharedFolder()
 
     def rules(self) -> tuple[str | None, str]:
         """Return the rules as Markdown and their version; ``(None, "")`` if there are none."""

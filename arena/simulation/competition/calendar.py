@@ -102,10 +102,12 @@ def _slots(counts: Sequence[int], parts: int, rng: np.random.Generator) -> list[
     ]
 
 
-def _counts(one: Participant, days: int, allowed: int, rng: np.random.Generator) -> Sequence[int]:
+def _counts(
+    participant: Participant, days: int, allowed: int, rng: np.random.Generator
+) -> Sequence[int]:
     """Return the number of submissions of a participant on each day."""
-    if one.kind.conduct == "attacks":
-        return [allowed * one.kind.accounts] * days
+    if participant.kind.conduct == "attacks":
+        return [allowed * participant.kind.accounts] * days
     joins = int(days * rng.uniform() ** 2 * 0.8)
     activity = rng.uniform(*_ACTIVITY)
     counts = rng.binomial(min(allowed, MOST_A_DAY), activity, days)

@@ -92,7 +92,10 @@ def ranks_chart(outcome: CompetitionOutcome) -> Chart:
         )
     ]
     known = [conduct for conduct in _CONDUCTS if any(row["conduct"] == conduct for row in values)]
-    colors, dashes = [_CONDUCTS[one][0] for one in known], [_CONDUCTS[one][1] for one in known]
+    colors, dashes = (
+        [_CONDUCTS[conduct][0] for conduct in known],
+        [_CONDUCTS[conduct][1] for conduct in known],
+    )
     last = max(2, len(outcome.teams))
     scale = {"reverse": True, "domain": [1, last], "nice": False, "padding": 6}
     encoding: Specification = {
@@ -172,7 +175,7 @@ def comparison_chart(outcomes: Sequence[CompetitionOutcome], metric: str) -> Cha
     )
 
 
-def errors_by_day_chart(found: MechanismComparison, metric: str) -> Chart:
+def errors_by_day_chart(comparison: MechanismComparison, metric: str) -> Chart:
     """Draw the leaderboard error by day: means over the seeds, with bands of their intervals."""
     values = [
         {
@@ -182,11 +185,11 @@ def errors_by_day_chart(found: MechanismComparison, metric: str) -> Chart:
             "low": day.error if day.low is None else day.low,
             "high": day.error if day.high is None else day.high,
         }
-        for day in found.days
+        for day in comparison.days
     ]
-    x = _days(day.day for day in found.days)
+    x = _days(day.day for day in comparison.days)
     y = _axis("error", f"leaderboard error ({metric})", zero=True)
-    mechanism = named("mechanism", found.mechanisms, legend={"orient": "top"})
+    mechanism = named("mechanism", comparison.mechanisms, legend={"orient": "top"})
     line: Specification = {
         "mark": {"type": "line", "strokeWidth": 2, "point": True},
         "encoding": {
@@ -208,30 +211,31 @@ def errors_by_day_chart(found: MechanismComparison, metric: str) -> Chart:
     }
     return Chart(
         "leaderboard-error-by-day",
-        f"Leaderboard error so far, mean over {len(found.stories) - len(found.degenerate):,} seeds",
+        "Leaderboard error so far, mean over "
+        f"{len(comparison.stories) - len(comparison.degenerate):,} seeds",
         "By day, one line per mechanism: the largest difference so far between the score at the "
         "top of the public leaderboard and the best true score, mean over the seeds. Bands: the "
-        f"interval of the mean, {level_text(found.level)}.",
+        f"interval of the mean, {level_text(comparison.level)}.",
         layered([band, line], height=_HEIGHT, rows=values),
     )
 
 
-def seeds_chart(found: MechanismComparison, measure: Measure) -> Chart:
+def seeds_chart(comparison: MechanismComparison, measure: Measure) -> Chart:
     """Draw a measure of every seed under every mechanism; a line joins the values of one seed."""
-    kept = [story for story in found.stories if not story.degenerate]
+    kept = [story for story in comparison.stories if not story.degenerate]
     values = [
         {"seed": story.seed, "mechanism": name, "value": measure.of(outcome)}
         for story in kept
-        for name, outcome in zip(found.mechanisms, story.outcomes, strict=True)
+        for name, outcome in zip(comparison.mechanisms, story.outcomes, strict=True)
         if measure.of(outcome) is not None
     ]
     encoding: Specification = {
-        "x": named("mechanism", found.mechanisms, axis={"labelAngle": 0}),
+        "x": named("mechanism", comparison.mechanisms, axis={"labelAngle": 0}),
         "y": _axis("value", measure.label),
         "detail": {"field": "seed", "type": "nominal"},
         "tooltip": [{"field": name} for name in ("seed", "mechanism", "value")],
     }
-    summaries = [found.summary_of(name, measure.name) for name in found.mechanisms]
+    summaries = [comparison.summary_of(name, measure.name) for name in comparison.mechanisms]
     means: Specification = {
         "data": {
             "values": [
@@ -265,7 +269,7 @@ def seeds_chart(found: MechanismComparison, measure: Measure) -> Chart:
         f"seeds-{measure.name}".replace("_", "-"),
         f"{measure.label[0].upper()}{measure.label[1:]}, by seed",
         f"A point per seed and mechanism, a line per seed, and in orange the mean with its "
-        f"{level_text(found.level)} interval: {measure.label}.",
+        f"{level_text(comparison.level)} interval: {measure.label}.",
         layered([{"mark": line, "encoding": encoding}, means], height=_HEIGHT, rows=values),
     )
 

@@ -41,10 +41,10 @@ class Measure:
 
     def of(self, outcome: Document) -> float | None:
         """Return it for one outcome; None: not known."""
-        found = [_at(outcome, path) for path in (self.path, self.minus) if path]
-        if any(value is None for value in found):
+        values = [_at(outcome, path) for path in (self.path, self.minus) if path]
+        if any(value is None for value in values):
             return None
-        return float(found[0]) - sum(map(float, found[1:]))
+        return float(values[0]) - sum(map(float, values[1:]))
 
 
 def _at(document: Any, path: Sequence[str | int]) -> Any:
@@ -211,8 +211,8 @@ class MechanismComparison:
 
     def summary_of(self, mechanism: str, measure: str) -> MeasureSummary | None:
         """Return a summary; None: the measure is not known."""
-        own = (summary for summary in self.summaries if summary.mechanism == mechanism)
-        return next((one for one in own if one.measure == measure), None)
+        summaries = (summary for summary in self.summaries if summary.mechanism == mechanism)
+        return next((summary for summary in summaries if summary.measure == measure), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON, without the standings of each seed."""
@@ -247,8 +247,8 @@ class MechanismComparison:
 
 def values_of(stories: Sequence[Story], mechanism: int, measure: Measure) -> FloatArray:
     """Return ``(n_seeds,)`` values of a measure under the mechanism at a position; NaN: unknown."""
-    found = [measure.of(story.outcomes[mechanism]) for story in stories]
-    return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+    values = [measure.of(story.outcomes[mechanism]) for story in stories]
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def compare_mechanisms(
@@ -292,10 +292,10 @@ def compare_mechanisms(
     }
     pairs = list(combinations(range(len(mechanisms)), 2))
     tested = [
-        (one, other, measure)
-        for one, other in pairs
+        (first, other, measure)
+        for first, other in pairs
         for measure in MEASURES
-        if np.isfinite(values[one, measure.name] - values[other, measure.name]).sum() > 1
+        if np.isfinite(values[first, measure.name] - values[other, measure.name]).sum() > 1
     ]
     return MechanismComparison(
         mechanisms=tuple(mechanisms),
@@ -313,12 +313,12 @@ def compare_mechanisms(
         differences=tuple(
             _difference(
                 measure,
-                (mechanisms[one], mechanisms[other]),
-                values[other, measure.name] - values[one, measure.name],
+                (mechanisms[first], mechanisms[other]),
+                values[other, measure.name] - values[first, measure.name],
                 level,
                 len(tested),
             )
-            for one, other, measure in tested
+            for first, other, measure in tested
         ),
         days=tuple(
             day
@@ -357,8 +357,8 @@ def _difference(
 ) -> Difference:
     from scipy import stats
 
-    own = values[np.isfinite(values)]
-    n, mean, sd = len(own), float(own.mean()), float(own.std(ddof=1))
+    finite = values[np.isfinite(values)]
+    n, mean, sd = len(finite), float(finite.mean()), float(finite.std(ddof=1))
     low: float | None = None
     high: float | None = None
     tail = (1 - level) / (2 * comparisons)
@@ -366,12 +366,12 @@ def _difference(
     # Equal differences leave no variance to test with, so only their signs are evidence.
     varies = sd > 1e-12 * abs(mean)
     if measure.is_share:
-        low, high = _interval_of_shares(int((own > 0).sum()), int((own < 0).sum()), n, tail)
+        low, high = _interval_of_shares(int((finite > 0).sum()), int((finite < 0).sum()), n, tail)
     elif varies:
         reach = float(stats.t.ppf(1 - tail, n - 1)) * error
         low, high = mean - reach, mean + reach
     if measure.is_share or not varies:
-        p = _sign_test(own)
+        p = _sign_test(finite)
     else:
         p = float(2 * stats.t.sf(abs(mean / error), n - 1))
     corrected = min(1.0, p * comparisons)

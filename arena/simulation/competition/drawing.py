@@ -94,7 +94,12 @@ class Drawing:
             w[:, part.rows] = part.w_of(gaps / self.reach)[:, np.newaxis]
         if len(self.parts) == 1:
             w[:] = w[:, self.parts[0].rows][:, :1]
-        return np.stack([self._one(one, seed) for one, seed in zip(w, seeds, strict=True)])
+        return np.stack(
+            [
+                self._one(weights_of_team, seed)
+                for weights_of_team, seed in zip(w, seeds, strict=True)
+            ]
+        )
 
     def _one(self, w: FloatArray, seed: Sequence[int] | None) -> npt.NDArray[Any]:
         """Draw one submission; without a seed without noise of its own."""

@@ -105,7 +105,9 @@ def reach_of(teams: PastTeams) -> float:
 
 def final_predictions(drawing: Drawing, teams: PastTeams, seed: int) -> Iterator[npt.NDArray[Any]]:
     """Yield each team's last entry only, in blocks of 64."""
-    seeds = [_seed(seed, int(one), position, 0) for position, one in enumerate(teams.notebook)]
+    seeds = [
+        _seed(seed, int(notebook), position, 0) for position, notebook in enumerate(teams.notebook)
+    ]
     for start in range(0, len(seeds), _BLOCK):
         part = slice(start, start + _BLOCK)
         yield drawing.predictions(teams.public_gap[part], teams.private_gap[part], seeds[part])
@@ -160,9 +162,9 @@ def play_drawn(
         drawn = drawing.predictions(
             entries.public_gap[part], entries.private_gap[part], entries.seeds[part]
         )
-        own = [int(team) for team in entries.team[part]]
-        played += player.send(drawn, [names[team] for team in own], own)
-        progress.advance(len(own))
+        team_numbers = [int(team) for team in entries.team[part]]
+        played += player.send(drawn, [names[team] for team in team_numbers], team_numbers)
+        progress.advance(len(team_numbers))
     return _outcome(state, participants, played, entries.when, days, start, baseline_row)
 
 
@@ -184,8 +186,8 @@ def _entries(
     more = teams.first_gap[team] * left + rng.exponential(known.setback, len(team))
     more = np.where(is_last, 0.0, more)
     seeds = [
-        _seed(seed, int(teams.notebook[number]) if last else -1, int(number), int(own))
-        for number, own, last in zip(team, turn, is_last, strict=True)
+        _seed(seed, int(teams.notebook[number]) if last else -1, int(number), int(turn_number))
+        for number, turn_number, last in zip(team, turn, is_last, strict=True)
     ]
     return _Entries(
         [when for when, _ in visits],
@@ -232,13 +234,13 @@ class _Player:
         if self._kind == "exact":
             state = self._state
             true = true_scores(state.metric, state.solution, ArrayPredictions(predictions))
-        found = []
+        releases = []
         for position, (name, team) in enumerate(zip(names, teams, strict=True)):
             self._number += 1
             public = float(scores["public"][position])
             shown = self._release(name, predictions[position : position + 1], public)
             finite = public if np.isfinite(public) else None
-            found.append(
+            releases.append(
                 _Played(
                     self._number,
                     team,
@@ -248,7 +250,7 @@ class _Player:
                     shown,
                 )
             )
-        return found
+        return releases
 
     def _read(self, submissions: Sequence[int]) -> npt.NDArray[Any]:
         return np.concatenate([self._kept[submission] for submission in submissions])
@@ -284,16 +286,23 @@ def _outcome(
     kind = truth_kind(state.solution, metric)
     names = [participant.team() for participant in participants]
     candidates = [
-        Candidate(one.number, names[one.team], one.public, one.private, one.shown, one.shown)
-        for one in played
+        Candidate(
+            submission.number,
+            names[submission.team],
+            submission.public,
+            submission.private,
+            submission.shown,
+            submission.shown,
+        )
+        for submission in played
     ]
-    sent = Counter(names[one.team] for one in played)
+    sent = Counter(names[submission.team] for submission in played)
     board = public_board(candidates, greater_is_better=better, ties=settings.final.ties, sent=sent)
     public_of = {row["team"]: row for row in board}
     # A team that may choose takes the submission with its best released score.
     chosen = {row["team"]: [row["submission"]] for row in board}
     finals = choose_finals(candidates, settings.final.rule, greater_is_better=better, chosen=chosen)
-    by_number = {one.number: one for one in played}
+    by_number = {submission.number: submission for submission in played}
     sign = 1 if better else -1
     counted = {
         team: max(
@@ -325,9 +334,9 @@ def _outcome(
         for team, rank, true_rank in zip(order, ranks, true_ranks, strict=True)
     )
     shown = (
-        (time, one.shown, one.true)
-        for time, one in zip(when, played, strict=True)
-        if one.shown is not None
+        (time, submission.shown, submission.true)
+        for time, submission in zip(when, played, strict=True)
+        if submission.shown is not None
     )
     error, by_day = timeline(shown, days, start, greater_is_better=better)
     return CompetitionOutcome(
@@ -357,6 +366,6 @@ def final_board(outcome: CompetitionOutcome) -> str:
     lines = ["team,private_rank,private_score,public_rank,public_score,entries"]
     for team in outcome.teams:
         public = ["", ""] if team.public_rank is None else [str(team.public_rank), repr(team.shown)]
-        own = [team.team, str(team.rank), repr(team.score), *public, str(team.submissions)]
-        lines.append(",".join(own))
+        cells = [team.team, str(team.rank), repr(team.score), *public, str(team.submissions)]
+        lines.append(",".join(cells))
     return "\n".join([*lines, ""])

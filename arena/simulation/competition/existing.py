@@ -71,7 +71,7 @@ def read_own_competition(folder: Path, manager: PluginManager) -> OwnCompetition
 
 
 def data_from_solution(
-    own: OwnCompetition, rows: tuple[TrainingRows, FloatArray] | None
+    own_competition: OwnCompetition, rows: tuple[TrainingRows, FloatArray] | None
 ) -> CompetitionData:
     """Return the data of a competition with this solution, public rows and training rows.
 
@@ -85,12 +85,12 @@ def data_from_solution(
     InputError
         If it has several targets.
     """
-    solution, data = own.solution, own.settings.data
+    solution, data = own_competition.solution, own_competition.settings.data
     if len(solution.targets) != 1:
         raise InputError("Simulated teams predict one target; this solution has several.")
     (target,) = solution.targets
     columns: dict[str, Any] = {solution.id_column: solution.ids, target.name: _cells(solution)}
-    columns[data.usage] = [Usage(int(one)).name.capitalize() for one in solution.usage]
+    columns[data.usage] = [Usage(int(usage)).name.capitalize() for usage in solution.usage]
     if data.cluster and solution.clusters is not None:
         columns[data.cluster] = [f"group {code}" for code in solution.clusters]
     if data.tasks and solution.tasks is not None:
@@ -104,7 +104,7 @@ def data_from_solution(
     if target.classes and len(target.classes) == 2:
         about["positive"] = target.classes[1]
     training, test = rows or (None, None)
-    name = f"the solution of {own.title or 'a competition'}"
+    name = f"the solution of {own_competition.title or 'a competition'}"
     classes = None if training is None else target.classes
     return CompetitionData(name, pa.table(columns), about, training, test, classes)
 
@@ -183,15 +183,15 @@ def _names(frame: pd.DataFrame) -> str:
 
 def _in_order(frame: pd.DataFrame, ids: str, solution: Solution, path: Path) -> pd.DataFrame:
     """Return the rows of a frame in the order of the solution's ids."""
-    own = frame.set_index(frame[ids].astype(str))
-    if own.index.has_duplicates:
+    by_id = frame.set_index(frame[ids].astype(str))
+    if by_id.index.has_duplicates:
         raise InputError(f"{path} has an id of the column {ids!r} twice.")
     wanted = solution.ids.to_pylist()
-    lacking = next((one for one in wanted if one not in own.index), None)
+    lacking = next((row_id for row_id in wanted if row_id not in by_id.index), None)
     if lacking is not None:
         raise InputError(f"{path} lacks the id {printable(str(lacking))!r} of the solution.")
-    found: pd.DataFrame = own.loc[wanted]
-    return found
+    ordered: pd.DataFrame = by_id.loc[wanted]
+    return ordered
 
 
 def _target(

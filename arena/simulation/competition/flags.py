@@ -50,18 +50,20 @@ def flags_of(
         baseline included.
     """
     team_of = {row["submission"]: row["team"] for row in standings}
-    found: list[Flag] = []
+    flags: list[Flag] = []
     for finding in findings:
         for group in finding.document.get("near_copies") or ():
-            found += _near_copies([team_of[one] for one in group if one in team_of], known)
+            flags += _near_copies(
+                [team_of[submission] for submission in group if submission in team_of], known
+            )
         for row in _checked(finding):
             if row["flagged"] and row.get("team") in known:
                 one = known[row["team"]]
                 deserved = one.kind.conduct == "attacks"
-                found.append(Flag(TOO_GOOD, row["team"], one.kind.competitor.name, deserved))
+                flags.append(Flag(TOO_GOOD, row["team"], one.kind.competitor.name, deserved))
     for pair in similar:
-        found += _near_copies(pair.teams, known)
-    return tuple({(flag.check, flag.team): flag for flag in reversed(found)}.values())[::-1]
+        flags += _near_copies(pair.teams, known)
+    return tuple({(flag.check, flag.team): flag for flag in reversed(flags)}.values())[::-1]
 
 
 def floor_was_checked(findings: Sequence[Finding]) -> bool:
@@ -71,8 +73,8 @@ def floor_was_checked(findings: Sequence[Finding]) -> bool:
 
 def _checked(finding: Finding) -> list[Mapping[str, Any]]:
     rows = finding.document.get("submissions")
-    found = rows if isinstance(rows, list) else []
-    return [row for row in found if isinstance(row, Mapping) and "flagged" in row]
+    checked_rows = rows if isinstance(rows, list) else []
+    return [row for row in checked_rows if isinstance(row, Mapping) and "flagged" in row]
 
 
 def _near_copies(teams: Sequence[str], known: Mapping[str, Participant]) -> Iterator[Flag]:
@@ -80,7 +82,7 @@ def _near_copies(teams: Sequence[str], known: Mapping[str, Participant]) -> Iter
         if team not in known:
             continue
         others = tuple(other for other in teams if other != team)
-        one = known[team]
-        same_person = any(known.get(other) is one for other in others)
-        deserved = one.kind.conduct != "honest" or same_person
-        yield Flag(NEAR_COPY, team, one.kind.competitor.name, deserved, others)
+        team_facts = known[team]
+        same_person = any(known.get(other) is team_facts for other in others)
+        deserved = team_facts.kind.conduct != "honest" or same_person
+        yield Flag(NEAR_COPY, team, team_facts.kind.competitor.name, deserved, others)

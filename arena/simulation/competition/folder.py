@@ -122,8 +122,8 @@ def _clear(folder: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
-def _differing(one: Settings, other: Settings) -> list[str]:
-    names = (name.split(".") for name, _, _ in one.changes_to(other))
+def _differing(settings: Settings, other: Settings) -> list[str]:
+    names = (name.split(".") for name, _, _ in settings.changes_to(other))
     return [f"[{section}] {key}" for section, key in names]
 
 

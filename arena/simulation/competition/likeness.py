@@ -64,12 +64,14 @@ class Likeness:
 
     def summary(self) -> list[dict[str, Any]]:
         """Return for each statistic how many boards show it and on how many the range held it."""
-        found = []
+        summaries = []
         for name in STATISTICS:
-            own = [one for one in self.compared if one.statistic == name]
-            held = sum(one.held for one in own)
-            found.append({"statistic": name, "boards": len(own), "held": held})
-        return found
+            of_statistic = [
+                comparison for comparison in self.compared if comparison.statistic == name
+            ]
+            held = sum(comparison.held for comparison in of_statistic)
+            summaries.append({"statistic": name, "boards": len(of_statistic), "held": held})
+        return summaries
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -80,14 +82,14 @@ class Likeness:
             "summary": self.summary(),
             "compared": [
                 {
-                    "board": one.board,
-                    "statistic": one.statistic,
-                    "real": one.real,
-                    "low": one.low,
-                    "high": one.high,
-                    "held": one.held,
+                    "board": comparison.board,
+                    "statistic": comparison.statistic,
+                    "real": comparison.real,
+                    "low": comparison.low,
+                    "high": comparison.high,
+                    "held": comparison.held,
                 }
-                for one in self.compared
+                for comparison in self.compared
             ],
         }
 
@@ -147,16 +149,16 @@ def compare_with_past(
                 drawings: dict[int, Drawing] = {}  # the noise of a seed is the same for every board
                 for board in boards:
                     like = LikePast((board,))
-                    found = []
+                    comparisons = []
                     for position in range(simulated):
-                        found.append(
+                        comparisons.append(
                             _one_board(state, like, board.n_teams, seed + position, drawings)
                         )
                         display.advance()
                     real = FinalBoard(
                         board.private, board.public if board.paired else None, board.entries
                     )
-                    compared += _compared(board.name, board_statistics(real), found)
+                    compared += _compared(board.name, board_statistics(real), comparisons)
     return Likeness({board.name: board.n_teams for board in boards}, simulated, tuple(compared))
 
 
@@ -170,11 +172,11 @@ def _one_board(
     sign = 1 if state.metric.greater_is_better else -1
     scores: dict[str, list[FloatArray]] = {"private": [], "public": []}
     for block in final_predictions(drawing, teams, seed):
-        for split, own in scores.items():
+        for split, split_scores in scores.items():
             rows = rows_of(state.solution, split)
             predictions = ArrayPredictions(block[:, rows])
-            own.append(full_scores(state.metric, state.solution.truth[rows], predictions))
-    private, public = (sign * np.concatenate(own) for own in scores.values())
+            split_scores.append(full_scores(state.metric, state.solution.truth[rows], predictions))
+    private, public = (sign * np.concatenate(split_scores) for split_scores in scores.values())
     return board_statistics(FinalBoard(private, public, teams.entries.astype(np.float64)))
 
 
@@ -183,11 +185,11 @@ def _compared(
     real: Mapping[str, float | None],
     simulated: Sequence[Mapping[str, float | None]],
 ) -> list[Compared]:
-    found = []
+    comparisons = []
     for name, value in real.items():
-        drawn = [own for one in simulated if (own := one[name]) is not None]
+        drawn = [own for board in simulated if (own := board[name]) is not None]
         if value is None or not drawn:
             continue
         low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL])
-        found.append(Compared(name, board, value, float(low), float(high)))
-    return found
+        comparisons.append(Compared(name, board, value, float(low), float(high)))
+    return comparisons

@@ -138,7 +138,9 @@ class CompetitionOutcome:
         ranged = [team for team in self.teams if team.rank_low and team.rank_high]
         if self.truth != "exact" or not ranged:
             return None
-        held = sum((one.rank_low or 0) <= one.true_rank <= (one.rank_high or 0) for one in ranged)
+        held = sum(
+            (team.rank_low or 0) <= team.true_rank <= (team.rank_high or 0) for team in ranged
+        )
         return {"level": self.level, "teams": len(ranged), "held": held}
 
     @property
@@ -267,8 +269,8 @@ def degenerate_reason(state: CompetitionState, teams: Sequence[TeamOutcome]) -> 
     return degenerate_board(scores, constant, greater_is_better=state.metric.greater_is_better)
 
 
-def _accounts(one: Participant) -> list[str]:
-    return [one.team(account) for account in range(one.kind.accounts)]
+def _accounts(participant: Participant) -> list[str]:
+    return [participant.team(account) for account in range(participant.kind.accounts)]
 
 
 def _teams(
@@ -321,19 +323,19 @@ def agreement_of(teams: Sequence[TeamOutcome], truth: TruthKind) -> dict[str, fl
     }
     pairs = (("public", "private"), ("private", "true"), ("public", "true"))
     return {
-        f"{one}_{other}": None
-        if "true" in (one, other) and truth == "private"
-        else _tau(ranks[one], ranks[other])
-        for one, other in pairs
+        f"{first}_{other}": None
+        if "true" in (first, other) and truth == "private"
+        else _tau(ranks[first], ranks[other])
+        for first, other in pairs
     }
 
 
-def _tau(one: FloatArray, other: FloatArray) -> float | None:
+def _tau(ranks: FloatArray, other: FloatArray) -> float | None:
     from scipy.stats import kendalltau
 
-    if len(one) < 2 or np.ptp(one) == 0 or np.ptp(other) == 0:
+    if len(ranks) < 2 or np.ptp(ranks) == 0 or np.ptp(other) == 0:
         return None
-    return float(round(kendalltau(one, other).statistic, 12))
+    return float(round(kendalltau(ranks, other).statistic, 12))
 
 
 def _baseline(

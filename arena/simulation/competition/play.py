@@ -48,11 +48,11 @@ class Publication:
     notebooks: list[Notebook] = field(default_factory=list)
     """In the order of their submission."""
 
-    def offer(self, one: Playing, prediction: npt.NDArray[Any], score: float | None) -> None:
+    def offer(self, playing: Playing, prediction: npt.NDArray[Any], score: float | None) -> None:
         """Make a submission public, by chance; the chance is the same under every mechanism."""
-        if not self.share or one.participant.kind.conduct != "honest":
+        if not self.share or playing.participant.kind.conduct != "honest":
             return
-        key = (_NOTEBOOK_STREAM, one.participant.number, one.sent)
+        key = (_NOTEBOOK_STREAM, playing.participant.number, playing.sent)
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
         if rng.random() < self.share:
             self.notebooks.append(Notebook(prediction, score))
@@ -111,9 +111,9 @@ def play(
         for _, one in present:
             if isinstance(one.player, MayStop) and not one.failed and not one.stopped:
                 one.stopped = bool(one.call(submitter.state.manager, one.player.has_stopped))
-        present = [(visit, one) for visit, one in present if not one.stopped]
+        present = [(visit, playing) for visit, playing in present if not playing.stopped]
         progress.advance(len(visits) - len(present))
-        trained = [one for visit, one in present if not (visit.is_last or one.failed)]
+        trained = [playing for visit, playing in present if not (visit.is_last or playing.failed)]
         ahead = _compute_ahead(trained, cache, submitter.state.manager, workers)
         for visit, one in present:
             if not (visit.is_last or one.failed):
@@ -126,40 +126,42 @@ def play(
 def _visit(
     submitter: Submitter,
     visit: Visit,
-    one: Playing,
+    playing: Playing,
     board: dict[str, float],
     published: Publication,
 ) -> None:
     """Submit once and pass on the released score; the last submission is selected as final."""
     manager, solution = submitter.state.manager, submitter.state.solution
-    send = one.player.finish if visit.is_last else one.player.submit
-    name, n_rows = one.participant.kind.specification, solution.n_rows
-    move = one.call(manager, lambda: checked_move(name, send(), n_rows))
+    send = playing.player.finish if visit.is_last else playing.player.submit
+    name, n_rows = playing.participant.kind.specification, solution.n_rows
+    move = playing.call(manager, lambda: checked_move(name, send(), n_rows))
     if move is None:
         return
-    table = one.call(manager, lambda: submission_table(np.asarray(move.prediction), solution))
+    table = playing.call(manager, lambda: submission_table(np.asarray(move.prediction), solution))
     if table is None:
         return
-    team = one.participant.team(move.team)
-    one.sent += 1
-    as_program = one.participant.kind.sends_programs
-    answer = submitter.submit(table, team, one.sent, visit.when, as_program=as_program)
+    team = playing.participant.team(move.team)
+    playing.sent += 1
+    as_program = playing.participant.kind.sends_programs
+    answer = submitter.submit(table, team, playing.sent, visit.when, as_program=as_program)
     if visit.is_last:
         submitter.select_final(answer)
     if answer.released is None or visit.is_last:
         return
-    published.offer(one, np.array(move.prediction), answer.released)
-    previous, one.shown[team] = one.shown.get(team), answer.released
+    published.offer(playing, np.array(move.prediction), answer.released)
+    previous, playing.shown[team] = playing.shown.get(team), answer.released
     standing = _standing(board, team, answer.released, submitter.state.metric)
-    one.call(manager, partial(one.player.receive, Feedback(answer.released, previous, standing)))
+    playing.call(
+        manager, partial(playing.player.receive, Feedback(answer.released, previous, standing))
+    )
 
 
 def _standing(board: dict[str, float], team: str, released: float, metric: Metric) -> Standing:
     """Enter a released score, and return where its team stands."""
     better = max if metric.greater_is_better else min
-    own = board[team] = better(board.get(team, released), released)
+    best = board[team] = better(board.get(team, released), released)
     shown = np.fromiter(board.values(), np.float64, len(board))
-    ahead = shown > own if metric.greater_is_better else shown < own
+    ahead = shown > best if metric.greater_is_better else shown < best
     return Standing(int(ahead.sum()) + 1, len(board), better(board.values()))
 
 
@@ -168,25 +170,27 @@ def _compute_ahead(
 ) -> Iterator[None]:
     """Compute what these players need in parallel; each step delivers the next player's result."""
     requested: list[tuple[Playing, Computation | None, npt.NDArray[Any] | None]] = []
-    for one in trained:
-        player = one.player
+    for playing in trained:
+        player = playing.player
         ready = isinstance(player, ComputesAhead)
-        computation = one.call(manager, player.computation) if ready else None  # type: ignore[attr-defined]
-        requested.append((one, computation, cache.get(computation.key) if computation else None))
+        computation = playing.call(manager, player.computation) if ready else None  # type: ignore[attr-defined]
+        requested.append(
+            (playing, computation, cache.get(computation.key) if computation else None)
+        )
     missing = [work for _, work, result in requested if work is not None and result is None]
     tasks = ((work.function, work.arguments) for work in missing)
     results: Iterator[npt.NDArray[Any] | str] = iter(())
     if missing:
         results = (cluster_in_use() or local_engine(workers)).run(_carry_out, (), tasks)
-    for one, computation, known in requested:
+    for playing, computation, known in requested:
         result = known
         if computation is not None and result is None:
-            result = one.call(manager, partial(_unpacked, next(results)))
+            result = playing.call(manager, partial(_unpacked, next(results)))
             if result is not None:
                 cache.put(computation.key, result)
-        player = one.player
+        player = playing.player
         if result is not None and isinstance(player, ComputesAhead):
-            one.call(manager, partial(player.receive_result, result))
+            playing.call(manager, partial(player.receive_result, result))
         yield
 
 

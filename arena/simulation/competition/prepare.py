@@ -317,10 +317,10 @@ def _fitting(
     solution = state.solution
     if len(solution.targets) != 1:
         raise InputError("Simulated teams predict one target; this solution has several.")
-    known, found = simulation.data.classes, solution.targets[0].classes
-    if simulation.data.training is not None and known != found:
+    known, classes = simulation.data.classes, solution.targets[0].classes
+    if simulation.data.training is not None and known != classes:
         # A model would predict a label that the metric does not know.
-        lacking = sorted(set(known or ()) - set(found or ()))
+        lacking = sorted(set(known or ()) - set(classes or ()))
         what = f"lack the label {lacking[0]!r}" if lacking else "have other labels"
         raise InputError(
             f"The rows to predict {what}, which is among the rows to train on. Use more rows, or "

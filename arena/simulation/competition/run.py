@@ -194,8 +194,8 @@ def run_competition(
         try:
             submitter = open_submitter(state, clock, files)
             if submitter.known:
-                found = plural(len(submitter.known), "submission")
-                progress.say(f"{found} under {mechanism} found, continuing from there.")
+                stored_text = plural(len(submitter.known), "submission")
+                progress.say(f"{stored_text} under {mechanism} found, continuing from there.")
             published = Publication(simulation.request.notebooks, simulation.request.seed)
             playing = _start(simulation, submitter, participants, rounds, folder.cache, published)
             progress.start(f"Submissions under {mechanism} (maximum)", sum(map(len, rounds)))
@@ -307,7 +307,7 @@ def _start(
 ) -> dict[int, Playing]:
     """Submit the baseline and start every player with what the organiser publishes."""
     state = submitter.state
-    visits = Counter(visit.participant for own in rounds for visit in own)
+    visits = Counter(visit.participant for round_visits in rounds for visit in round_visits)
     baseline = _baseline(simulation, state, cache)
     part = published(simulation, state, visits=0)
     part = replace(part, baseline=baseline, notebooks=publication.notebooks)
@@ -320,10 +320,10 @@ def _start(
         part = replace(part, baseline_score=answer.released)
     playing: dict[int, Playing] = {}
     for participant in participants:
-        own = replace(part, submissions=max(visits[participant.number] - 1, 1))
+        round_visits = replace(part, submissions=max(visits[participant.number] - 1, 1))
         with attributed(participant.kind.plugin, f"starting {participant.kind.specification}"):
             player = participant.kind.competitor.start(
-                own, player_rng(simulation.request.seed, participant.number)
+                round_visits, player_rng(simulation.request.seed, participant.number)
             )
         playing[participant.number] = Playing(participant, player)
     return playing
@@ -380,11 +380,11 @@ def sample_prediction(state: CompetitionState) -> npt.NDArray[Any]:
 
 def stored_submissions(simulation: PreparedSimulation) -> int:
     """Return how many submissions of the simulation are stored, for the note on an interruption."""
-    found = 0
+    n_stored = 0
     for mechanism in simulation.mechanisms:
         path = simulation.folder_of(mechanism) / DATABASE_NAME
         with contextlib.suppress(ArenaError):
             if path.exists():
                 with Store.open(path, create=False, read_only=True) as store:
-                    found += len(store.submissions())
-    return found
+                    n_stored += len(store.submissions())
+    return n_stored

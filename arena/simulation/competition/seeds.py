@@ -159,10 +159,10 @@ def read_stories(folder: Path) -> tuple[tuple[str, ...], list[Story]]:
         if not number.isdecimal():  # such as a copy, seed-3-old
             continue
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))["found"]
+            documents = json.loads(file.read_text(encoding="utf-8"))["found"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{printable(str(file))} is damaged; simulate it again.") from error
-        stories.append(Story(int(number), str(file.parent), tuple(found)))
+        stories.append(Story(int(number), str(file.parent), tuple(documents)))
     mechanisms = {tuple(outcome["mechanism"] for outcome in story.outcomes) for story in stories}
     if len(stories) < 2 or len(mechanisms) > 1:
         problem = "seeds under different mechanisms" if len(mechanisms) > 1 else "no two seeds"

@@ -189,7 +189,9 @@ def _in_order_of_value(world: World) -> World:
         return codes[target.astype(np.intp)]
 
     rows = world.rows
-    parts = (replace(one, target=recoded(one.target)) for one in (rows.training, rows.validation))
+    parts = (
+        replace(part, target=recoded(part.target)) for part in (rows.training, rows.validation)
+    )
     training, validation = parts
     return replace(
         world,

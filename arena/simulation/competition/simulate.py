@@ -88,8 +88,8 @@ class FinishedSimulation:
         ]
         if comparison is not None:
             shares = [
-                {**one, "share": kind.share}
-                for one, kind in zip(kinds, prepared.kinds, strict=True)
+                {**kind_document, "share": kind.share}
+                for kind_document, kind in zip(kinds, prepared.kinds, strict=True)
             ]
             return {
                 "schema": "arena/simulate-seeds/1",
@@ -104,7 +104,10 @@ class FinishedSimulation:
             **shared,
             "greater_is_better": self.runs[0].outcome.greater_is_better,
             "seed": request.seed,
-            "kinds": [{**one, "teams": count} for one, count in zip(kinds, counts, strict=True)],
+            "kinds": [
+                {**kind_document, "teams": count}
+                for kind_document, count in zip(kinds, counts, strict=True)
+            ],
             "mechanisms": [run.outcome.to_dict() for run in self.runs],
         }
 

@@ -34,8 +34,8 @@ def about_winner(outcome: CompetitionOutcome) -> str:
     won = f"{winner.team} won" if not others else f"{winner.team} tied for first with {others:,}"
     if not outcome.knows_truth:
         return f"{won}. {UNKNOWN}"
-    own, score, most = _shown(outcome, winner.true_score, winner.score, best.true_score)
-    won = f"{won} with {score}; its true score is {own}"
+    true_score, score, most = _shown(outcome, winner.true_score, winner.score, best.true_score)
+    won = f"{won} with {score}; its true score is {true_score}"
     tied = sum(team.true_rank == best.true_rank for team in outcome.teams)
     if outcome.best_won:
         subject = "The truly best team" if tied == 1 else f"One of the {tied:,} truly best teams"
@@ -119,14 +119,14 @@ def _teams(count: int) -> str:
     return "1 team was" if count == 1 else f"{count:,} teams were"
 
 
-def summarize_seeds(found: MechanismComparison) -> list[str]:
+def summarize_seeds(comparison: MechanismComparison) -> list[str]:
     """Return what the seeds show, and which differences of mechanisms they do not show."""
-    n, left_out = len(found.stories), len(found.degenerate)
+    n, left_out = len(comparison.stories), len(comparison.degenerate)
     texts = []
     if left_out:
         reason = next(
             outcome["degenerate"]
-            for story in found.stories
+            for story in comparison.stories
             for outcome in story.outcomes
             if outcome["degenerate"] is not None
         )
@@ -136,40 +136,41 @@ def summarize_seeds(found: MechanismComparison) -> list[str]:
         )
         if left_out == n:
             return [f"{texts[0]} Use another metric, more rows or other teams."]
-    if found.truth == "private":
+    if comparison.truth == "private":
         texts.append(UNKNOWN)
-    for mechanism in found.mechanisms:
-        won = found.summary_of(mechanism, "best_won")
-        error = found.summary_of(mechanism, "leaderboard_error")
+    for mechanism in comparison.mechanisms:
+        won = comparison.summary_of(mechanism, "best_won")
+        error = comparison.summary_of(mechanism, "leaderboard_error")
         parts = []
         if won is not None:
             parts.append(
                 f"the truly best team won on {round(won.mean * won.seeds):,} of {won.seeds:,} seeds"
             )
         if error is not None:
-            mean = found.summary_of(mechanism, "leaderboard_error_mean")
+            mean = comparison.summary_of(mechanism, "leaderboard_error_mean")
             days = "" if mean is None else f" and {mean.mean:.2g} as a mean over days"
             parts.append(f"the leaderboard error is {error.mean:.2g} as a maximum over days{days}")
         if parts:
             texts.append(f"Under {mechanism} {' and '.join(parts)} (means over the seeds).")
-    if len(found.mechanisms) > 1:
-        texts.append(_about_differences(found))
+    if len(comparison.mechanisms) > 1:
+        texts.append(_about_differences(comparison))
     return texts
 
 
-def _about_differences(found: MechanismComparison) -> str:
+def _about_differences(comparison: MechanismComparison) -> str:
     labels = {measure.name: measure.label for measure in MEASURES}
-    shown = [difference for difference in found.differences if difference.shown]
+    shown = [difference for difference in comparison.differences if difference.shown]
     if not shown:
         return (
             "No difference between the mechanisms is shown. With more seeds, smaller differences "
             "can be shown."
         )
 
-    def sentence(one: Difference) -> str:
-        way = "larger" if one.mean > 0 else "smaller"
-        return f"{labels[one.measure]} is {way} under {one.second} than under {one.first}"
+    def sentence(difference: Difference) -> str:
+        way = "larger" if difference.mean > 0 else "smaller"
+        label = labels[difference.measure]
+        return f"{label} is {way} under {difference.second} than under {difference.first}"
 
-    rest = len(found.differences) - len(shown)
+    rest = len(comparison.differences) - len(shown)
     other = f" The other {rest:,} differences are not shown." if rest else ""
     return f"Shown: {'; '.join(map(sentence, shown))}.{other}"

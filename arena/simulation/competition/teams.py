@@ -134,7 +134,7 @@ def assign_teams(kinds: Sequence[CompetitorKind], teams: int) -> tuple[Participa
     """
     total = sum(kind.share for kind in kinds)
     exact = [teams * kind.share / total for kind in kinds]
-    counts = [int(one) for one in exact]
+    counts = [int(count) for count in exact]
     by_remainder = sorted(range(len(kinds)), key=lambda at: (counts[at] - exact[at], at))
     for at in by_remainder[: teams - sum(counts)]:
         counts[at] += 1

@@ -46,15 +46,15 @@ def timeline(
         finite true score are left out.
     """
     board = _Board(sign=1 if greater_is_better else -1)
-    found: dict[int, Day] = {}
-    for when, released, own in shown:
-        if np.isfinite(own):
+    days_by_number: dict[int, Day] = {}
+    for when, released, true_score in shown:
+        if np.isfinite(true_score):
             day = (when - start).days + 1
-            board.add(released, own)
-            found[day] = board.at_the_end_of(day)
+            board.add(released, true_score)
+            days_by_number[day] = board.at_the_end_of(day)
     filled, last = [], None
     for day in range(1, days + 1):
-        last = found.get(day, last)
+        last = days_by_number.get(day, last)
         if last is not None:
             filled.append(replace(last, day=day))
     return (board.error if board.submissions else None), tuple(filled)

@@ -95,8 +95,8 @@ def true_scores(metric: Metric, solution: Solution, predictions: PredictionBlock
     n_labels = len(target) // len(rows)
     scores: list[FloatArray] = []
     for _, block in predictions.blocks(_BLOCK):
-        own = np.concatenate([block[:, rows]] * n_labels, axis=1)
-        scores.append(resample_block(metric, target, own, weights)[:, 0])
+        block_of_rows = np.concatenate([block[:, rows]] * n_labels, axis=1)
+        scores.append(resample_block(metric, target, block_of_rows, weights)[:, 0])
     return round_significant(np.concatenate(scores)) if scores else np.empty(0)
 
 

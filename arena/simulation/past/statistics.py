@@ -40,18 +40,18 @@ def _gap(level: float) -> _Statistic:
     """Return the gap to the top of the team at a level of the board, relative to the median's."""
 
     def gap(board: FinalBoard) -> float | None:
-        top, own, median = np.quantile(board.private, [1, 1 - level, 0.5])
-        return float((top - own) / (top - median)) if top > median else None
+        top, upper, median = np.quantile(board.private, [1, 1 - level, 0.5])
+        return float((top - upper) / (top - median)) if top > median else None
 
     return gap
 
 
-def _tau(one: FloatArray | None, other: FloatArray | None) -> float | None:
+def _tau(ranks: FloatArray | None, other: FloatArray | None) -> float | None:
     from scipy.stats import kendalltau
 
-    if one is None or other is None or np.ptp(one) == 0 or np.ptp(other) == 0:
+    if ranks is None or other is None or np.ptp(ranks) == 0 or np.ptp(other) == 0:
         return None
-    return float(kendalltau(one, other).statistic)
+    return float(kendalltau(ranks, other).statistic)
 
 
 STATISTICS: Mapping[str, _Statistic] = {

@@ -86,7 +86,7 @@ class LikePast:
         known = self.defaults
         at = rng.integers(0, board.n_teams, n_teams)
         notebook = _notebooks(board)[at]
-        own = notebook < 0
+        is_own = notebook < 0
         if board.entries is None:
             drawn = rng.normal(np.log(known.median_entries), known.entries_spread, n_teams)
             entries = np.maximum(1, np.round(np.exp(drawn)))
@@ -103,7 +103,7 @@ class LikePast:
             order = np.argsort(np.argsort(-mixed))
             public = np.quantile(public, (order + 0.5) / n_teams)
         private = private[at]
-        change = np.where(own, np.exp(_GAP_CHANGE * rng.standard_normal(n_teams)), 1.0)
+        change = np.where(is_own, np.exp(_GAP_CHANGE * rng.standard_normal(n_teams)), 1.0)
         stops = rng.random(n_teams) if board.last is None else board.last[at]
         if board.last is None:
             stops = np.where(rng.random(n_teams) < known.rush, 1.0, stops)
@@ -179,7 +179,7 @@ def entry_days(
     >>> sum(counts), counts[0], max(counts)
     (7, 0, 2)
     """
-    first, last = (min(days - 1, int(days * one)) for one in (joins, stops))
+    first, last = (min(days - 1, int(days * fraction)) for fraction in (joins, stops))
     entries = min(entries, days * allowed)
     while (last - first + 1) * allowed < entries:
         if first > 0:

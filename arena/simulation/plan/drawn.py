@@ -174,9 +174,9 @@ def populations_of(
     bootstrap of few submissions varies too little), and of resampled submissions the nonparametric
     and the most crowded.
     """
-    own = errors - errors.mean(axis=0)
-    own = own - own.mean(axis=1, keepdims=True)
-    points = _estimated(scores, own, n_rows, bounds)[:2]
+    centred = errors - errors.mean(axis=0)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    points = _estimated(scores, centred, n_rows, bounds)[:2]
     m = len(scores)
     drawn = [rng.integers(0, m, m) for _ in range(_SCENARIOS)]
     factors, spreads = np.ones(_SCENARIOS), np.sqrt((m - 1) / rng.chisquare(m - 1, _SCENARIOS))
@@ -186,8 +186,8 @@ def populations_of(
     centre = scores.mean()
     by_draw = []
     for chosen, factor, spread in zip(drawn, factors, spreads, strict=True):
-        normal = _normal(centre + spread * (scores - centre), factor * own, n_rows, bounds)
-        estimated = _estimated(scores[chosen], factor * own[chosen], n_rows, bounds)[1:]
+        normal = _normal(centre + spread * (scores - centre), factor * centred, n_rows, bounds)
+        estimated = _estimated(scores[chosen], factor * centred[chosen], n_rows, bounds)[1:]
         by_draw.append([normal, *estimated, _with_a_long_tail(normal)])
     return points, [list(kind) for kind in zip(*by_draw, strict=True)]
 
@@ -328,8 +328,10 @@ def _draw(
     }
     if design.public_rows:
         leader = public.argmax(axis=0)
-        shown, own = (np.clip(one[leader, columns], *population.bounds) for one in (public, true))
-        figures["overstatement"] = float((shown - own).mean())
+        shown, true_scores = (
+            np.clip(scores[leader, columns], *population.bounds) for scores in (public, true)
+        )
+        figures["overstatement"] = float((shown - true_scores).mean())
         figures["tau"] = _agreement(public, private)
     return figures
 
@@ -338,7 +340,7 @@ def _agreement(public: FloatArray, private: FloatArray) -> float:
     """Return Kendall's tau of ``(n_teams, n_draws)`` scores from a few pairs of each team."""
     signs, steps = 0.0, min(_PAIRS, len(public) - 1)
     for step in range(1, 1 + steps):
-        leads = (own - np.roll(own, step, axis=0) for own in (public, private))
+        leads = (scores - np.roll(scores, step, axis=0) for scores in (public, private))
         signs += float(np.prod(np.sign(list(leads)), axis=0).sum())
     return signs / (steps * public.size) if steps else float("nan")
 
@@ -362,11 +364,11 @@ def sweep_designs(
     level
         Of the intervals over the populations that the pilot does not exclude.
     """
-    designs = list(dict.fromkeys(design for _, own in swept.values() for design in own))
+    designs = list(dict.fromkeys(design for _, designs in swept.values() for design in designs))
     drawn = _figures_by_design(designs, populations, within, seed, progress or NoProgress())
     return tuple(
-        _sweep(name, settings, [(design, *drawn[design]) for design in own], level)
-        for name, (settings, own) in swept.items()
+        _sweep(name, settings, [(design, *drawn[design]) for design in designs], level)
+        for name, (settings, designs) in swept.items()
     )
 
 
@@ -384,7 +386,7 @@ def _figures_by_design(
     for design in designs:
         by_teams.setdefault(design.teams, []).append(design)
     progress.start("Drawing competitions", len(by_teams) * (1 + len(scenarios)))
-    found: dict[Design, tuple[_Figures, _Spread]] = {}
+    figures: dict[Design, tuple[_Figures, _Spread]] = {}
     for teams, alike in by_teams.items():
         numbers = RandomNumbers.of(teams, _DRAWS, np.random.default_rng(seed))
         point = _figures(points, within, alike, numbers).mean(axis=0)
@@ -396,12 +398,14 @@ def _figures_by_design(
             spread.append(_figures(kinds, within, alike, numbers))
             progress.advance()
         by_design = np.array(spread).transpose(2, 3, 1, 0)
-        for design, own, by_kind in zip(alike, point.tolist(), by_design, strict=True):
-            found[design] = (
-                dict(zip(FIGURES, own, strict=True)),
+        for design, figures_of_design, by_kind in zip(
+            alike, point.tolist(), by_design, strict=True
+        ):
+            figures[design] = (
+                dict(zip(FIGURES, figures_of_design, strict=True)),
                 dict(zip(FIGURES, by_kind, strict=True)),
             )
-    return found
+    return figures
 
 
 def _figures(
@@ -412,7 +416,12 @@ def _figures(
 ) -> FloatArray:
     """Return the ``(n_populations, n_designs, n_figures)`` of :data:`FIGURES`."""
     drawn = [draw_competitions(population, within, designs, numbers) for population in populations]
-    return np.array([[[own[name] for name in FIGURES] for own in one] for one in drawn])
+    return np.array(
+        [
+            [[figures_of_board[name] for name in FIGURES] for figures_of_board in boards]
+            for boards in drawn
+        ]
+    )
 
 
 def _sweep(

@@ -70,29 +70,30 @@ def split_half_agreement(study: Study, metric: Metric, rng: np.random.Generator)
         weights[:, 2 * split] = first[groups]
         weights[:, 2 * split + 1] = ~first[groups]
     scores = score_under_weights(metric, study.truth, predictions, weights)
-    found = [
+    taus = [
         kendalltau(scores[:, 2 * split], scores[:, 2 * split + 1]).statistic
         for split in range(_SPLITS)
     ]
-    return np.nan_to_num(np.array(found, dtype=np.float64))
+    return np.nan_to_num(np.array(taus, dtype=np.float64))
 
 
 def _predictions_for(metric: Metric, study: Study) -> PredictionBlocks:
-    own, taken = kinds_of(study.metric)[0], kinds_of(metric)
+    kinds, taken = kinds_of(study.metric)[0], kinds_of(metric)
     n_classes = 0 if study.classes is None else len(study.classes)
-    as_they_are = {own}
-    if own in _PROBABILITIES:
+    as_they_are = {kinds}
+    if kinds in _PROBABILITIES:
         as_they_are |= {PredictionKind.SCORE}
         as_they_are |= _PROBABILITIES if n_classes == 2 else set()
     if not as_they_are.isdisjoint(taken):
         return study.predictions
-    if own in _PROBABILITIES and PredictionKind.LABEL in taken:
+    if kinds in _PROBABILITIES and PredictionKind.LABEL in taken:
         return MappedPredictions(study.predictions, _most_probable)
     advice = ""
-    if own is PredictionKind.SCORE and not _PROBABILITIES.isdisjoint(taken):
+    if kinds is PredictionKind.SCORE and not _PROBABILITIES.isdisjoint(taken):
         advice = " If they are probabilities, use a pilot with a metric of probabilities."
     raise MetricError(
-        f"{metric.name} takes {' or '.join(taken)}, but the pilot's submissions hold {own}.{advice}"
+        f"{metric.name} takes {' or '.join(taken)}, but the pilot's submissions hold {kinds}."
+        f"{advice}"
     )
 
 

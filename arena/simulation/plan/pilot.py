@@ -435,13 +435,13 @@ def _ranked(pilot: Pilot) -> Study:
 
 def _about_rejected(rejected: Sequence[RejectedFile]) -> list[str]:
     """Return which of the pilot's files are left out, and the first fault of each."""
-    found = [
-        f"{printable(one.file)} is rejected and left out: {one.faults[0].message}"
-        for one in rejected[:_MOST_REJECTED]
-        if one.faults
+    sentences = [
+        f"{printable(file.file)} is rejected and left out: {file.faults[0].message}"
+        for file in rejected[:_MOST_REJECTED]
+        if file.faults
     ]
     more = len(rejected) - _MOST_REJECTED
-    return [*found, f"{more:,} more files are rejected."] if more > 0 else found
+    return [*sentences, f"{more:,} more files are rejected."] if more > 0 else sentences
 
 
 def _without_copies(resampled: FloatArray) -> IntArray:
@@ -453,8 +453,8 @@ def _without_copies(resampled: FloatArray) -> IntArray:
     _, first = np.unique(round_significant(resampled), axis=0, return_index=True)
     kept = np.ptp(resampled, axis=1) == 0
     kept[first] = True
-    found = np.flatnonzero(kept) if len(first) > 1 else np.arange(len(resampled))
-    return np.asarray(found, dtype=np.intp)
+    positions = np.flatnonzero(kept) if len(first) > 1 else np.arange(len(resampled))
+    return np.asarray(positions, dtype=np.intp)
 
 
 def _read(
@@ -524,22 +524,22 @@ def _degrees_of_freedom(study: Study) -> tuple[float | None, int | None]:
         by_class = by_class and class_means_are_removed(values, study.truth, study.classes)
         if study.clusters is not None:
             centred = values - values.mean(axis=1, keepdims=True)
-            values = np.stack([np.bincount(study.clusters, weights=one) for one in centred])
+            values = np.stack([np.bincount(study.clusters, weights=column) for column in centred])
         blocks.append(values)
     groups = None if study.clusters is None else len(np.unique(study.clusters))
     rarest = _units_of_the_rarest_class(study, by_class=by_class)
-    found = [pair_degrees_of_freedom(np.concatenate(blocks))] if blocks else []
+    degrees = [pair_degrees_of_freedom(np.concatenate(blocks))] if blocks else []
     if not blocks and groups is not None:
-        found.append(groups - 1.0)
+        degrees.append(groups - 1.0)
     if study.influence is not None:
-        found.append(study.influence.values.shape[1] - 1.0)
+        degrees.append(study.influence.values.shape[1] - 1.0)
     if rarest is not None and rarest < FEW_IN_CLASS:
-        found.append(rarest - 1.0)
+        degrees.append(rarest - 1.0)
     weights = row_weights_of(study.metric)
     if study.clusters is not None or weights is not None:
         of_rows = np.arange(len(study.truth)) if study.clusters is None else study.clusters
-        found.append(size_degrees_of_freedom(of_rows, weights))
-    return max(1.0, min(found)) if found else None, rarest
+        degrees.append(size_degrees_of_freedom(of_rows, weights))
+    return max(1.0, min(degrees)) if degrees else None, rarest
 
 
 def _units_of_the_rarest_class(study: Study, *, by_class: bool) -> int | None:

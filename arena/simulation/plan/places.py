@@ -66,13 +66,13 @@ def rows_until(true: FloatArray, errors: FloatArray, n_rows: int, target: RankTa
     """
     order = np.argsort(-true, axis=0, kind="stable")
     scores = np.take_along_axis(true, order, axis=0)
-    own = np.take_along_axis(errors, np.broadcast_to(order, errors.shape), axis=0)
+    ordered_errors = np.take_along_axis(errors, np.broadcast_to(order, errors.shape), axis=0)
     largest = np.zeros(errors.shape[1])
     for place in range(target.size):
         after = slice(place + 1 if target.ordered else target.size, None)
         leads = scores[place] - scores[after]
         per_lead = np.divide(1.0, leads, out=np.zeros_like(leads), where=leads > 0)
-        ratios = (own[after] - own[place]) * per_lead
+        ratios = (ordered_errors[after] - ordered_errors[place]) * per_lead
         largest = np.maximum(largest, ratios.max(axis=0))
     return np.asarray(n_rows * largest**2, dtype=np.float64)
 

@@ -166,7 +166,7 @@ class TargetPlan:
                 }
                 for share in self.shares
             ],
-            "needed": [_needed(one) for one in self.needed],
+            "needed": [_needed(needed) for needed in self.needed],
         }
 
 
@@ -213,17 +213,17 @@ class Plan:
         return document
 
 
-def _needed(one: NeededRows) -> dict[str, float | None]:
+def _needed(needed: NeededRows) -> dict[str, float | None]:
     return {
-        "probability": one.probability,
-        "test_rows": one.test_rows,
-        "test_rows_nonparametric": one.nonparametric,
-        **_ends(one),
+        "probability": needed.probability,
+        "test_rows": needed.test_rows,
+        "test_rows_nonparametric": needed.nonparametric,
+        **_ends(needed),
     }
 
 
-def _ends(one: NeededRows) -> dict[str, float | None]:
-    return {"test_rows_low": one.low, "test_rows_high": one.high}
+def _ends(needed: NeededRows) -> dict[str, float | None]:
+    return {"test_rows_low": needed.low, "test_rows_high": needed.high}
 
 
 def plan_rows(
@@ -386,9 +386,9 @@ def _check(grid: Sequence[int], level: float, prizes: int, top: int) -> None:
         raise UsageError("The number of prizes and the k of the top k must be 1 or more.")
 
 
-def _gap(own: FloatArray, difference: float | None) -> float:
+def _gap(scores: FloatArray, difference: float | None) -> float:
     """Return the difference to detect: by default the lead of the best over the next score."""
-    leads = own[0] - own
+    leads = scores[0] - scores
     gap = float(leads[leads > 0].min(initial=np.inf)) if difference is None else difference
     if not 0 < gap < np.inf:
         problem = "of all scores is 0: state one" if difference is None else "must be positive"
@@ -448,21 +448,26 @@ def _target_plan(
     some = fresh[:, -_ERRORS_OF_A_SCENARIO:]
     until = [rows_until(true, fresh, n_rows, target) for true in by_prior]
     spread = [
-        np.stack([rows_until(one[:, None], some, n_rows, target) for one in own.T])
-        for own in scenarios.draws
+        np.stack([rows_until(powers[:, None], some, n_rows, target) for powers in draws.T])
+        for draws in scenarios.draws
     ]
     shares = []
     for rows in grid:
         scale = float(np.sqrt(n_rows / rows))
-        points = [float((one <= rows).mean()) for one in until]
+        points = [float((needed_rows <= rows).mean()) for needed_rows in until]
         least = share_right(worst, scale * fresh, target, rng)
-        most = max(float(np.quantile((one <= rows).mean(axis=1), 1 - tail / 2)) for one in spread)
+        most = max(
+            float(np.quantile((needed_rows <= rows).mean(axis=1), 1 - tail / 2))
+            for needed_rows in spread
+        )
         normal = points[1] if len(points) > 1 else None
         shares.append(TargetShare(rows, normal, points[0], min(least, *points), max(most, *points)))
     at_worst = rows_until(worst[:, None], fresh, n_rows, target)
     needed = []
     for share in _SHARES:
-        counts = [np.quantile(one, share, axis=1, method="inverted_cdf") for one in spread]
+        counts = [
+            np.quantile(needed_rows, share, axis=1, method="inverted_cdf") for needed_rows in spread
+        ]
         low = float(np.ceil(min(float(np.quantile(count, tail / 2)) for count in counts)))
         high = None if has_ties(worst, target) else max(_quantile(at_worst, share), low)
         needed.append(_needed_rows(share, until, low, high))
@@ -507,8 +512,8 @@ class _Deciding:
         by_test = self._critical_value(float(-special.ndtri(alone)), alone, rows)
         needed = np.full((2, *self.deviations.shape), np.inf)
         moving = self.deviations > 0
-        for found, critical in zip(needed, (self.critical_value(rows), by_test), strict=True):
-            found[moving] = critical * self.deviations[moving]
+        for needed_rows, critical in zip(needed, (self.critical_value(rows), by_test), strict=True):
+            needed_rows[moving] = critical * self.deviations[moving]
         return needed[0], needed[1]
 
 
@@ -538,11 +543,16 @@ class _Scenarios:
         n_rows: int,
         level: float,
     ) -> _Scenarios:
-        draws = [flat, *(one[:, :_SCENARIOS] for one in by_prior)]
+        draws = [flat, *(scenario[:, :_SCENARIOS] for scenario in by_prior)]
         some = fresh[:, -_ERRORS_OF_A_SCENARIO:]
         until = [
-            np.stack([rows_until_the_best_leads(one[:, None], some, n_rows) for one in own.T])
-            for own in draws
+            np.stack(
+                [
+                    rows_until_the_best_leads(powers[:, None], some, n_rows)
+                    for powers in scenario_draws.T
+                ]
+            )
+            for scenario_draws in draws
         ]
         return cls(draws, -gaps, until, deciding, fresh, n_rows, level)
 
@@ -555,7 +565,7 @@ class _Scenarios:
         # Of several that are equally good only one counts as the best: any of them by chance.
         wins_at_worst = float(tied[boards.argmax(axis=0)].mean()) / int(tied.sum())
         widths, winners, shown = self._widths(self.worst[:, None], rows, 10)
-        by_prior = [self._widths(own, rows) for own in self.draws]
+        by_prior = [self._widths(scenario_draws, rows) for scenario_draws in self.draws]
         most = max(np.quantile(share, 1 - tail / 2) for share in shares)
         ends = {"best_wins": (wins_at_worst, most)}
         at_worst = {"interval_width": widths, "winner_width": winners, "winner_shown": shown}
@@ -582,7 +592,10 @@ class _Scenarios:
     def rows_for(self, share: float) -> tuple[float, float | None]:
         """Return the interval of the rows with which the truly best wins with a probability."""
         tail = (1 - self.level) / 2
-        rows = [np.quantile(one, share, axis=1, method="inverted_cdf") for one in self.until]
+        rows = [
+            np.quantile(needed_rows, share, axis=1, method="inverted_cdf")
+            for needed_rows in self.until
+        ]
         low = min(float(np.quantile(of_prior, tail / 2)) for of_prior in rows)
         if (self.worst == 0).sum() > 1:
             return float(np.ceil(low)), None

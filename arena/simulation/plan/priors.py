@@ -71,9 +71,9 @@ def draw_normal(
     centre = scores.mean()
     if spread == 0:
         return np.full((len(kept), draws), centre)
-    own = np.atleast_2d(np.cov((errors - errors.mean(axis=0))[kept]))
+    covariance = np.atleast_2d(np.cov((errors - errors.mean(axis=0))[kept]))
     prior = spread * np.eye(len(kept))
-    gain = np.linalg.solve(prior + own, prior)
+    gain = np.linalg.solve(prior + covariance, prior)
     mean = centre + (scores[kept] - centre) @ gain
     drawn = rng.multivariate_normal(mean, prior - spread * gain, draws, method="eigh")
     return np.asarray(drawn.T, dtype=np.float64)
@@ -106,8 +106,10 @@ def draw_flat(
     >>> drawn.mean(axis=1).round(1).tolist()
     [9.0, 1.0]
     """
-    own = errors - errors.mean(axis=1, keepdims=True)
-    normal = own @ rng.standard_normal((own.shape[1], draws)) / np.sqrt(own.shape[1] - 1)
+    centred = errors - errors.mean(axis=1, keepdims=True)
+    normal = (
+        centred @ rng.standard_normal((centred.shape[1], draws)) / np.sqrt(centred.shape[1] - 1)
+    )
     scale = np.sqrt(degrees / rng.chisquare(degrees, draws))
     return np.asarray(scores[:, np.newaxis] + scale * normal, dtype=np.float64)
 
@@ -178,19 +180,19 @@ def draw_nonparametric(
     """
     deviations = _positive(own_deviations(errors - errors.mean(axis=0)))
     centres, weights, width = nonparametric_components(scores, deviations)
-    own, error = scores[kept], deviations[kept, np.newaxis]
-    posterior = _likelihood(own, deviations[kept], centres, width) * weights
+    kept_scores, error = scores[kept], deviations[kept, np.newaxis]
+    posterior = _likelihood(kept_scores, deviations[kept], centres, width) * weights
     cumulative = np.cumsum(posterior / posterior.sum(axis=1, keepdims=True), axis=1)
     uniform = rng.random((len(kept), draws))
     chosen = np.stack(
         [
-            np.searchsorted(one, drawn, side="right")
-            for one, drawn in zip(cumulative, uniform, strict=True)
+            np.searchsorted(cumulative_weights, drawn, side="right")
+            for cumulative_weights, drawn in zip(cumulative, uniform, strict=True)
         ]
     )
     centre = centres[np.minimum(chosen, len(centres) - 1)]
     share = width**2 / (width**2 + error**2)
-    mean = centre + share * (own[:, np.newaxis] - centre)
+    mean = centre + share * (kept_scores[:, np.newaxis] - centre)
     return np.asarray(mean + np.sqrt(share) * error * rng.standard_normal(mean.shape))
 
 

@@ -178,7 +178,9 @@ def plan_table(request: CasesPlanRequest, manager: PluginManager) -> QuestionPla
         greater_is_better=cases.greater_is_better,
         level=request.level,
     )
-    lacking = (f"{printable(one.file)} lacks values and is left out." for one in cases.rejected)
+    lacking = (
+        f"{printable(rejected.file)} lacks values and is left out." for rejected in cases.rejected
+    )
     return replace(questions, notes=tuple(lacking))
 
 
@@ -244,7 +246,7 @@ def plan_questions(
         raise UsageError("Give the difference to detect: --difference, above 0.")
     of_answers = repeat_variance(table.values, table.within, table.repeats)
     within = np.nan_to_num(of_answers.within)
-    own = within / of_answers.answers
+    variance_of_questions = within / of_answers.answers
     factor = float((ndtri((1 + level) / 2) + ndtri(power)) ** 2)
     first, second = np.array(list(combinations(range(m), 2))).T
     variances = np.array([_variance(table, table.values[j] - table.values[k]) for j, k in
@@ -258,7 +260,7 @@ def plan_questions(
         ]
     )
     design = np.divide(variances, plain, out=np.ones_like(plain), where=plain > 0)
-    between = np.maximum(plain - own[first] - own[second], 0.0)
+    between = np.maximum(plain - variance_of_questions[first] - variance_of_questions[second], 0.0)
     noise = within[first] + within[second]
     needed = tuple(
         _needed(answers, factor * design * (between + noise / answers) / wanted**2)

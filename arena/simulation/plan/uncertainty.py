@@ -244,6 +244,8 @@ def normal_errors(errors: FloatArray, rng: np.random.Generator) -> FloatArray:
     >>> bool(np.allclose(drawn[1], 2 * drawn[0])), round(float(drawn[0].var()), 1)
     (True, 2.0)
     """
-    own = errors - errors.mean(axis=1, keepdims=True)
-    drawn = own @ rng.standard_normal((own.shape[1], _DRAWN)) / np.sqrt(own.shape[1] - 1)
+    centred = errors - errors.mean(axis=1, keepdims=True)
+    drawn = (
+        centred @ rng.standard_normal((centred.shape[1], _DRAWN)) / np.sqrt(centred.shape[1] - 1)
+    )
     return np.asarray(drawn, dtype=np.float64)

@@ -47,13 +47,13 @@ def _wins_chart(result: RankSimulation) -> Chart:
     values = as_json(
         [
             {
-                "rows": one.test_rows,
-                "competitors": f"{one.competitors:,} competitors",
-                "frequency": one.frequency,
-                "low": one.low,
-                "high": one.high,
+                "rows": wins.test_rows,
+                "competitors": f"{wins.competitors:,} competitors",
+                "frequency": wins.frequency,
+                "low": wins.low,
+                "high": wins.high,
             }
-            for one in result.win_frequency
+            for wins in result.win_frequency
         ]
     )
     color = {"field": "competitors", "type": "nominal", "title": None, "sort": None}
@@ -80,14 +80,14 @@ def _wins_chart(result: RankSimulation) -> Chart:
 _HIGH: Mapping[str, Any] = {"y2": {"field": "high"}}
 
 
-def _paths_chart(result: RankSimulation, one: RankQuantiles) -> Chart:
+def _paths_chart(result: RankSimulation, quantiles: RankQuantiles) -> Chart:
     """Draw the scores of the truly best models on some tests, over those on the population."""
-    models = one.models[:_TOP]
+    models = quantiles.models[:_TOP]
     true = result.scores.true[models]
-    own = result.scores.competition[one.test_rows][models]
-    shown = min(_PATHS, own.shape[1])
+    paths = result.scores.competition[quantiles.test_rows][models]
+    shown = min(_PATHS, paths.shape[1])
     rows = [
-        {"rank": place + 1, "score": float(own[place, test]), "test": test}
+        {"rank": place + 1, "score": float(paths[place, test]), "test": test}
         for test in range(shown)
         for place in range(len(models))
     ]
@@ -107,10 +107,11 @@ def _paths_chart(result: RankSimulation, one: RankQuantiles) -> Chart:
         },
     ]
     return Chart(
-        _named("scores", one.test_rows, one.competitors),
-        f"Scores on {one.test_rows:,} rows of the best of {one.competitors:,} competitors",
+        _named("scores", quantiles.test_rows, quantiles.competitors),
+        f"Scores on {quantiles.test_rows:,} rows of the best of {quantiles.competitors:,} "
+        "competitors",
         "For the truly best models in the order of their true ranks: the true score as a dot, the "
-        f"scores on {shown} of the {own.shape[1]:,} tests as lines, one of them in blue.",
+        f"scores on {shown} of the {paths.shape[1]:,} tests as lines, one of them in blue.",
         layered(layers, height=_HEIGHT),
     )
 
@@ -126,18 +127,18 @@ def _line(
     return {"data": {"values": list(rows)}, "mark": mark, "encoding": dict(encoding)}
 
 
-def _ranks_chart(one: RankQuantiles) -> Chart:
+def _ranks_chart(quantiles: RankQuantiles) -> Chart:
     rows = [
         {
             "true": int(rank),
-            **dict(zip(("low", "median", "q90", "high"), map(int, own), strict=True)),
+            **dict(zip(("low", "median", "q90", "high"), map(int, quantiles_of_rank), strict=True)),
         }
-        for rank, own in zip(
-            one.true_ranks[:_MOST_MODELS], one.quantiles[:_MOST_MODELS], strict=True
+        for rank, quantiles_of_rank in zip(
+            quantiles.true_ranks[:_MOST_MODELS], quantiles.quantiles[:_MOST_MODELS], strict=True
         )
     ]
     x = _rank("true", "true rank", len(rows))
-    y = _rank("low", "rank in the competition", one.competitors)
+    y = _rank("low", "rank in the competition", quantiles.competitors)
     tooltip = [{"field": name} for name in ("true", "low", "median", "q90", "high")]
     common: Specification = {"x": x, "tooltip": tooltip}
     layers: list[Specification] = [
@@ -155,8 +156,9 @@ def _ranks_chart(one: RankQuantiles) -> Chart:
         },
     ]
     return Chart(
-        _named("ranks", one.test_rows, one.competitors),
-        f"True ranks and ranks on {one.test_rows:,} rows, {one.competitors:,} competitors",
+        _named("ranks", quantiles.test_rows, quantiles.competitors),
+        f"True ranks and ranks on {quantiles.test_rows:,} rows, {quantiles.competitors:,} "
+        "competitors",
         "For each true rank the 5% to 95% quantiles of the competition ranks as a bar, the "
         "median as a dot, and the line on which both ranks are the same.",
         layered(layers, height=_HEIGHT, rows=rows),

@@ -134,20 +134,20 @@ def coverage(
             held[kind].append(covers(columns[low], columns[high], ranks))
         first = first or _single(study, columns, ranks, test_rows)
     assert first is not None  # noqa: S101 - there is at least one board
-    found = [
+    coverages = [
         Coverage(
             test_rows=test_rows,
             competitors=len(true),
             kind=kind,
             level=settings.level,
             boards=settings.boards,
-            all_ranks=float(np.mean([one.all() for one in own])),
-            best=float(np.mean([one[best] for one in own])),
-            each=float(np.mean(own)),
+            all_ranks=float(np.mean([contained.all() for contained in held_of_kind])),
+            best=float(np.mean([contained[best] for contained in held_of_kind])),
+            each=float(np.mean(held_of_kind)),
         )
-        for kind, own in held.items()
+        for kind, held_of_kind in held.items()
     ]
-    return tuple(found), first
+    return tuple(coverages), first
 
 
 def _with_withheld(ranks: Sequence[int | None], end: int) -> list[int]:

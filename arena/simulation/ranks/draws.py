@@ -98,14 +98,16 @@ def draw_tests(
         draw_test(population, n_rows, number, seed, n_classes=n_classes) for number in range(tests)
     ]
     labelled = population.chance is not None
-    codes = [one.rows * 2 + one.target.astype(np.intp) if labelled else one.rows for one in drawn]
+    codes = [
+        test.rows * 2 + test.target.astype(np.intp) if labelled else test.rows for test in drawn
+    ]
     occurs = np.zeros(2 * population.n_rows, dtype=np.bool_)
-    for own in codes:
-        occurs[own] = True
+    for stratum in codes:
+        occurs[stratum] = True
     known, place = np.flatnonzero(occurs), np.cumsum(occurs) - 1
     weights = np.empty((len(known), tests), dtype=np.uint8)
-    for number, own in enumerate(codes):
-        weights[:, number] = np.bincount(place[own], minlength=len(known))
+    for number, stratum in enumerate(codes):
+        weights[:, number] = np.bincount(place[stratum], minlength=len(known))
     if labelled:
         return Draws(known // 2, known % 2, weights)
     return Draws(known, population.target[known], weights)

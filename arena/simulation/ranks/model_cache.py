@@ -127,11 +127,11 @@ class FolderPredictions:
     def blocks(self, size: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         """Yield ``(start, predictions)``, at most ``size`` models each."""
         for start in range(0, len(self.numbers), size):
-            own = [
+            predictions = [
                 self.shape.submission(self.folder.get(int(number))[self.rows])
                 for number in self.numbers[start : start + size]
             ]
-            yield start, np.stack(own)
+            yield start, np.stack(predictions)
 
     def subset(self, submissions: IntArray) -> PredictionBlocks:
         """Return the same for the models at these positions."""

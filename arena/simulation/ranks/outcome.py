@@ -98,14 +98,14 @@ def frequency_over_sets(by_set: Sequence[WinFrequency]) -> WinFrequency:
     >>> round(mean.frequency, 2), round(mean.low, 2), round(mean.high, 2), mean.populations
     (0.67, 0.26, 0.91, 4)
     """
-    shares = np.array([[one.frequency for one in by_set]])
+    shares = np.array([[wins.frequency for wins in by_set]])
     low, high = own_intervals(errors_of_means(shares, (0.0, 1.0)), 0.95)
     return replace(
         by_set[0],
         frequency=float(shares.mean()),
         low=float(low[0]),
         high=float(high[0]),
-        populations=sum(one.populations for one in by_set),
+        populations=sum(wins.populations for wins in by_set),
     )
 
 
@@ -124,8 +124,10 @@ def wins_of_sets(scores: ModelScores, test_rows: int, competitors: int) -> Float
     """
     return np.stack(
         [
-            _wins(scores.true[own], scores.competition[test_rows][own], scores.greater_is_better)
-            for own in disjoint_sets(len(scores.true), competitors)
+            _wins(
+                scores.true[models], scores.competition[test_rows][models], scores.greater_is_better
+            )
+            for models in disjoint_sets(len(scores.true), competitors)
         ]
     )
 
@@ -198,8 +200,8 @@ def rows_until_best_wins(
     best = minimum_ranks(true, greater_is_better=greater_is_better) == 1
     leads = sign * (true[best][0] - true[~best])[:, np.newaxis]
     numbers = [
-        np.max(np.maximum(sign * (errors[~best] - own), 0.0) / leads, axis=0, initial=0.0)
-        for own in errors[best]
+        np.max(np.maximum(sign * (errors[~best] - best_errors), 0.0) / leads, axis=0, initial=0.0)
+        for best_errors in errors[best]
     ]
     return np.asarray(n_rows * np.min(numbers, axis=0) ** 2, dtype=np.float64)
 

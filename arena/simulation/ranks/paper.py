@@ -94,13 +94,17 @@ class WinnerStability:
         with held as folder:
             result = study(Path(folder), rows, counts, 0, options, progress)
             boards = study(Path(folder), rows[:3:2], counts[-1:], 10, options, progress)
-        found = frequencies(result)
+        frequencies_found = frequencies(result)
         data = None if options.data is None else options.data / "winstab" / "best_winning.csv"
         published = {} if data is None else read_published(data)
-        figures = [*compared(found, published), *ranks_in_the_text(result), *coverage(boards)]
+        figures = [
+            *compared(frequencies_found, published),
+            *ranks_in_the_text(result),
+            *coverage(boards),
+        ]
         figures += [
             Reproduced("trend", line, None, None, False, "it should not, by over 3 standard errors")
-            for line in against_the_trend(found)
+            for line in against_the_trend(frequencies_found)
         ]
         missing = [
             "The study's own rows: it trains on 100,000, with trees of up to 12,000 leaves; arena "
@@ -117,7 +121,7 @@ class WinnerStability:
                 f"M = {' and '.join(f'{count:,}' for count in lacking)}: keep models in a folder "
                 f"with --models for 1,000, and use an engine for 3,000."
             )
-        return Reproduction(tuple(figures), (chart(found, published),), tuple(missing))
+        return Reproduction(tuple(figures), (chart(frequencies_found, published),), tuple(missing))
 
 
 def study(
@@ -150,7 +154,7 @@ def study(
 
 def frequencies(result: RankSimulation) -> dict[tuple[int, int], Frequency]:
     """Return the frequencies by N and M."""
-    found = {}
+    frequency_of = {}
     for one in result.win_frequency:
         wins = wins_of_sets(result.scores, one.test_rows, one.competitors)
         errors = [
@@ -158,23 +162,25 @@ def frequencies(result: RankSimulation) -> dict[tuple[int, int], Frequency]:
             for means in (wins.mean(axis=0), wins.mean(axis=1))
             if len(means) > 1
         ]
-        found[one.test_rows, one.competitors] = Frequency(
+        frequency_of[one.test_rows, one.competitors] = Frequency(
             float(wins.mean()), float(max(errors)), tuple(wins.mean(axis=1).tolist())
         )
-    return found
+    return frequency_of
 
 
 def compared(
-    found: Mapping[tuple[int, int], Frequency], published: Mapping[tuple[int, int], float]
+    frequency_of: Mapping[tuple[int, int], Frequency], published: Mapping[tuple[int, int], float]
 ) -> list[Reproduced]:
     """Return the frequencies, the study's beside them where it has any."""
     rows = []
-    for (n, m), one in found.items():
+    for (n, m), frequency in frequency_of.items():
         what = f"best of {m:,} models wins on {n:,} rows"
-        sets = "1 set" if one.sets == 1 else f"{one.sets:,} sets"
-        precision = f"standard error {one.error:.2g} over {sets} of models"
+        sets = "1 set" if frequency.sets == 1 else f"{frequency.sets:,} sets"
+        precision = f"standard error {frequency.error:.2g} over {sets} of models"
         rows.append(
-            _compared("win frequency", what, published.get((n, m)), one.by_set, note=precision)
+            _compared(
+                "win frequency", what, published.get((n, m)), frequency.by_set, note=precision
+            )
         )
     return rows
 
@@ -229,26 +235,27 @@ def coverage(boards: RankSimulation) -> list[Reproduced]:
     return [
         Reproduced(
             "ranks from one test",
-            f"{one.kind} on {one.test_rows:,} rows held all {one.competitors:,} true ranks",
+            f"{held.kind} on {held.test_rows:,} rows held all {held.competitors:,} true ranks",
             None,
-            one.all_ranks,
+            held.all_ranks,
             None,
-            f"of {one.boards:,} boards; each rank {one.each:.1%}",
+            f"of {held.boards:,} boards; each rank {held.each:.1%}",
         )
-        for one in boards.coverage
+        for held in boards.coverage
     ]
 
 
-def against_the_trend(found: Mapping[tuple[int, int], Frequency]) -> list[str]:
+def against_the_trend(frequency_of: Mapping[tuple[int, int], Frequency]) -> list[str]:
     """Return where the frequency falls with N, or rises with M, by over 3 standard errors."""
-    rows, counts = (sorted(set(values)) for values in zip(*found, strict=True))
+    rows, counts = (sorted(set(values)) for values in zip(*frequency_of, strict=True))
     pairs = [((a, m), (b, m)) for a, b in pairwise(rows) for m in counts]
     pairs += [((n, b), (n, a)) for n in rows for a, b in pairwise(counts)]
     return [
         f"{less} wins more often than {more}"
         for less, more in pairs
-        if found[less].mean
-        > found[more].mean + 3 * math.hypot(found[less].error, found[more].error)
+        if frequency_of[less].mean
+        > frequency_of[more].mean
+        + 3 * math.hypot(frequency_of[less].error, frequency_of[more].error)
     ]
 
 
@@ -264,27 +271,27 @@ def read_published(path: Path) -> dict[tuple[int, int], float]:
 
 
 def chart(
-    found: Mapping[tuple[int, int], Frequency], published: Mapping[tuple[int, int], float]
+    frequency_of: Mapping[tuple[int, int], Frequency], published: Mapping[tuple[int, int], float]
 ) -> Chart:
     """Return the frequency by the number of rows, a line for each number of models."""
     here, theirs = "here, ± standard error", "published"
     lines = [
-        {"rows": n, "frequency": one.mean, "low": max(one.mean - one.error, 0.0),
-         "high": min(one.mean + one.error, 1.0), "models": f"{m:,}", "source": here}
-        for (n, m), one in found.items()
+        {"rows": n, "frequency": frequency.mean, "low": max(frequency.mean - frequency.error, 0.0),
+         "high": min(frequency.mean + frequency.error, 1.0), "models": f"{m:,}", "source": here}
+        for (n, m), frequency in frequency_of.items()
     ]  # fmt: skip
     points = [
         {"rows": n, "frequency": share, "models": f"{m:,}", "source": theirs}
         for (n, m), share in published.items()
     ]
-    order = [f"{m:,}" for m in sorted({m for _, m in (*found, *published)})]
+    order = [f"{m:,}" for m in sorted({m for _, m in (*frequency_of, *published)})]
     x = {
         "field": "rows",
         "type": "quantitative",
         "title": "test rows",
         "scale": {"type": "log", "nice": False},
         "axis": {
-            "values": sorted({n for n, _ in (*found, *published)}),
+            "values": sorted({n for n, _ in (*frequency_of, *published)}),
             "format": ",d",
             "labelFlush": False,
         },

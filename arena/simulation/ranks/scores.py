@@ -107,8 +107,8 @@ def score_models(
     progress.start("Scoring models", count)
     tasks = ((scorings, shape, folder, number) for number in range(count))
     scores = [np.empty((count, draw.weights.shape[1])) for draw in draws]
-    for number, own in enumerate(run_tasks(_score, tasks, workers=workers)):
-        for kept, values in zip(scores, own, strict=True):
+    for number, model_scores in enumerate(run_tasks(_score, tasks, workers=workers)):
+        for kept, values in zip(scores, model_scores, strict=True):
             kept[number] = values
         progress.advance()
     for kept in scores:

@@ -88,38 +88,43 @@ class RankSimulation:
                 "seed": self.settings.seed,
                 "tests": self.settings.tests,
                 "models": self.scores.true,
-                "win_frequency": [_fields(one) for one in self.win_frequency],
+                "win_frequency": [_fields(wins) for wins in self.win_frequency],
                 "ranks": [row for quantiles in self.ranks for row in _rank_rows(quantiles)],
-                "coverage": [_fields(one) for one in self.coverage],
+                "coverage": [_fields(held) for held in self.coverage],
                 "boards": [_board(board) for board in self.boards],
-                "rows_needed": [_fields(one) for one in self.rows_needed],
-                "by_set": [[_fields(one) for one in own] for own in self.by_set],
+                "rows_needed": [_fields(needed) for needed in self.rows_needed],
+                "by_set": [[_fields(wins) for wins in set_wins] for set_wins in self.by_set],
             }
         )
         return document
 
 
-def _fields(one: Any) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+def _fields(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
-def _rank_rows(one: RankQuantiles) -> list[dict[str, Any]]:
+def _rank_rows(quantiles: RankQuantiles) -> list[dict[str, Any]]:
     names = [f"q{round(100 * share):02d}" for share in QUANTILES]
-    rows = zip(one.models, one.true_ranks, one.quantiles, strict=True)
-    grid = {"test_rows": one.test_rows, "competitors": one.competitors}
+    rows = zip(quantiles.models, quantiles.true_ranks, quantiles.quantiles, strict=True)
+    grid = {"test_rows": quantiles.test_rows, "competitors": quantiles.competitors}
     return [
-        {**grid, "model": model, "true_rank": rank, **dict(zip(names, own, strict=True))}
-        for model, rank, own in rows
+        {
+            **grid,
+            "model": model,
+            "true_rank": rank,
+            **dict(zip(names, quantiles_of_rank, strict=True)),
+        }
+        for model, rank, quantiles_of_rank in rows
     ]
 
 
-def _board(one: SingleBoard) -> dict[str, Any]:
-    columns = {"model": one.models, "true_rank": one.true_ranks, "rank": one.ranks}
-    columns["rank_low"], columns["rank_high"] = one.ranges["intervals"]
-    columns["bootstrap_rank_low"], columns["bootstrap_rank_high"] = one.ranges["spread"]
+def _board(board: SingleBoard) -> dict[str, Any]:
+    columns = {"model": board.models, "true_rank": board.true_ranks, "rank": board.ranks}
+    columns["rank_low"], columns["rank_high"] = board.ranges["intervals"]
+    columns["bootstrap_rank_low"], columns["bootstrap_rank_high"] = board.ranges["spread"]
     rows = zip(*columns.values(), strict=True)
     standings = [dict(zip(columns, row, strict=True)) for row in rows]
-    return {"test_rows": one.test_rows, "competitors": one.competitors, "standings": standings}
+    return {"test_rows": board.test_rows, "competitors": board.competitors, "standings": standings}
 
 
 def compare_ranks(
@@ -172,8 +177,10 @@ def compare_ranks(
     if settings.boards:
         progress.start("Analysing single tests", len(settings.sizes))
         for rows, count in settings.sizes:
-            own = scores.true[:count]
-            judged.append(coverage(world, metric, ranker, analysis, folder, own, rows, judging))
+            true_scores = scores.true[:count]
+            judged.append(
+                coverage(world, metric, ranker, analysis, folder, true_scores, rows, judging)
+            )
             progress.advance()
     return RankSimulation(
         settings=settings,
@@ -182,20 +189,22 @@ def compare_ranks(
         scores=scores,
         win_frequency=tuple(win_frequency(scores, rows, count) for rows, count in settings.sizes),
         ranks=tuple(rank_quantiles(scores, rows, count) for rows, count in settings.sizes),
-        coverage=tuple(one for found, _ in judged for one in found),
+        coverage=tuple(quantiles for judged_part, _ in judged for quantiles in judged_part),
         boards=tuple(board for _, board in judged),
         rows_needed=tuple(
-            one for count in settings.competitors for one in _rows_needed(scores, count)
+            needed for count in settings.competitors for needed in _rows_needed(scores, count)
         ),
     )
 
 
 def with_other_sets(result: RankSimulation, others: Sequence[RankSimulation]) -> RankSimulation:
     """Return a result whose win frequencies, and their intervals, are over several sets."""
-    by_set = tuple(one.win_frequency for one in (result, *others))
+    by_set = tuple(wins.win_frequency for wins in (result, *others))
     return replace(
         result,
-        win_frequency=tuple(frequency_over_sets(own) for own in zip(*by_set, strict=True)),
+        win_frequency=tuple(
+            frequency_over_sets(wins_of_sets) for wins_of_sets in zip(*by_set, strict=True)
+        ),
         by_set=by_set,
     )
 
@@ -224,10 +233,10 @@ def _rows_needed(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
     # The ends are order statistics. The sets share their tests, so the tests are the trials.
     tests, sets = scores.competition[largest].shape[1], len(starts)
     ordered = np.ceil(np.sort(rows))
-    found = []
+    needed = []
     for share in _PROBABILITIES:
         below, above = (int(binom.ppf(end, tests, share)) for end in (0.025, 0.975))
-        found.append(
+        needed.append(
             RowsNeeded(
                 competitors,
                 share,
@@ -236,7 +245,7 @@ def _rows_needed(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
                 float(ordered[(above + 1) * sets - 1]) if above + 1 <= tests else None,
             )
         )
-    return found
+    return needed
 
 
 def simulation_verdict(result: RankSimulation) -> str:
@@ -252,7 +261,7 @@ def simulation_verdict(result: RankSimulation) -> str:
             f"number of rows. Use another metric, more training rows or other models."
         )
     won = next(
-        one for one in result.win_frequency if (one.test_rows, one.competitors) == (rows, count)
+        wins for wins in result.win_frequency if (wins.test_rows, wins.competitors) == (rows, count)
     )
     text = (
         f"With {rows:,} test rows and {count:,} competitors the truly best one wins "
@@ -260,10 +269,10 @@ def simulation_verdict(result: RankSimulation) -> str:
     )
     if result.by_set:
         shares = [
-            one.frequency
+            wins.frequency
             for own in result.by_set
-            for one in own
-            if (one.test_rows, one.competitors) == (rows, count)
+            for wins in own
+            if (wins.test_rows, wins.competitors) == (rows, count)
         ]
         text += (
             f" on average over {len(shares)} sets of models (95% interval, models and rows "
@@ -278,7 +287,9 @@ def simulation_verdict(result: RankSimulation) -> str:
                 "the best may lead by more or less. --sets 5 trains five sets."
             )
     needed = next(
-        one for one in result.rows_needed if (one.competitors, one.probability) == (count, 0.9)
+        needed
+        for needed in result.rows_needed
+        if (needed.competitors, needed.probability) == (count, 0.9)
     )
     if not needed.rows:
         return f"{text} For these models fewer rows would be enough."

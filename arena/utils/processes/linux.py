@@ -54,8 +54,8 @@ def guard(worker: int, watched: Any) -> None:
 def _end_descendants() -> None:
     """Kill all descendants of this process, then exit."""
     until = time.monotonic() + _SECONDS_TO_END
-    while (found := descendants(os.getpid())) and time.monotonic() < until:
-        for pid in found:
+    while (pids := descendants(os.getpid())) and time.monotonic() < until:
+        for pid in pids:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
@@ -78,13 +78,13 @@ def descendants(root: int) -> list[int]:
                 # State and parent follow the name, which is in brackets and may contain brackets.
                 fields = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
                 children.setdefault(int(fields[1]), []).append(int(folder.name))
-    found: list[int] = []
+    pids: list[int] = []
     reached = [root]
     while reached:
         own = children.get(reached.pop(), [])
-        found += own
+        pids += own
         reached += own
-    return found
+    return pids
 
 
 def has_left_processes() -> bool:
@@ -92,10 +92,10 @@ def has_left_processes() -> bool:
     worker, guard = os.getpid(), os.getppid()
     try:
         tasks = [Path(f"/proc/{guard}/task/{guard}"), *Path(f"/proc/{worker}/task").iterdir()]
-        found = " ".join((task / "children").read_text() for task in tasks).split()
+        pids = " ".join((task / "children").read_text() for task in tasks).split()
     except OSError:  # a kernel without these lists, or a thread that has just ended
-        found = [str(pid) for pid in descendants(guard)]
-    return set(found) != {str(worker)}
+        pids = [str(pid) for pid in descendants(guard)]
+    return set(pids) != {str(worker)}
 
 
 def data_bytes() -> int:
@@ -167,9 +167,9 @@ def _start_loopback() -> None:
     import struct
 
     up_and_running = 0x1 | 0x40
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as loopback:
         set_flags = 0x8914
-        fcntl.ioctl(one, set_flags, struct.pack("16sh22x", b"lo", up_and_running))
+        fcntl.ioctl(loopback, set_flags, struct.pack("16sh22x", b"lo", up_and_running))
 
 
 def _make_read_only(folder: Path) -> None:

@@ -297,15 +297,17 @@ def idle_worker(kind: type[_Kind], key: Any) -> _Kind:
     """Return an idle process of this kind and key, or a new one."""
     with _idle_lock:
         # A fork of this process must not write to the pipes of its parent.
-        own = [one for one in _idle if one.owner == os.getpid()]
+        own = [worker for worker in _idle if worker.owner == os.getpid()]
         keys = (key, (key[0], _ANY_LIMITS))
-        found = next((one for one in own if isinstance(one, kind) and one.key in keys), None)
-        _idle[:] = [one for one in own if one is not found]
-    if found is not None and found.process.poll() is None:
-        found.key = key
-        return found
-    if found is not None:
-        found.kill()
+        fitting = next(
+            (worker for worker in own if isinstance(worker, kind) and worker.key in keys), None
+        )
+        _idle[:] = [worker for worker in own if worker is not fitting]
+    if fitting is not None and fitting.process.poll() is None:
+        fitting.key = key
+        return fitting
+    if fitting is not None:
+        fitting.kill()
     return kind(key)
 
 

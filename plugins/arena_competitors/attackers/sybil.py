@@ -65,8 +65,8 @@ class Sybil:
     def variants(self) -> Sequence[Competitor]:
         """Return itself with every setting of the other attack."""
         inner = self.resolve(self.of)
-        found = inner.variants() if isinstance(inner, HasVariants) else (inner,)
-        return tuple(replace(self, of=written(one)) for one in found)
+        attacks = inner.variants() if isinstance(inner, HasVariants) else (inner,)
+        return tuple(replace(self, of=written(attack)) for attack in attacks)
 
     def start(self, participation: Participation, rng: np.random.Generator) -> Player:
         """Return a player; UsageError if the other attack cannot play."""

@@ -207,11 +207,13 @@ def _study(
     *,
     synthetic: bool,
 ) -> AttackStudy:
-    found = {name: manager.mechanisms.resolve(name) for name in split_specifications(mechanisms)}
+    mechanism_items = {
+        name: manager.mechanisms.resolve(name) for name in split_specifications(mechanisms)
+    }
     attacks = {
         name: manager.competitors.resolve(name) for name in split_specifications(request.attacks)
     }
-    if not found or not attacks:
+    if not mechanism_items or not attacks:
         raise UsageError("Name at least one attack and one mechanism.")
     with attributed_unquoted(manager.metrics.plugin_of(metric), f"scoring {metric}"):
         example = campaign.rows(0)
@@ -230,7 +232,7 @@ def _study(
             raise UsageError(f"None of the attacks suits {metric}: {' '.join(notes)}")
         notes += [
             note
-            for name, mechanism in found.items()
+            for name, mechanism in mechanism_items.items()
             for note in review(name, mechanism, example, campaign.settings)
         ]
     return AttackStudy(
@@ -239,7 +241,7 @@ def _study(
         campaign=campaign,
         example=example,
         attacks=fitting,
-        mechanisms=found,
+        mechanisms=mechanism_items,
         synthetic=synthetic,
         notes=tuple(notes),
     )

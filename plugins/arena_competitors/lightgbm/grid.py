@@ -146,7 +146,7 @@ def _check_name(file: Path, name: str) -> None:
 
 def _meaning(name: str) -> str:
     """Return the main name of a parameter that may be an alias."""
-    return next((own for own, others in _aliases().items() if name in others), name)
+    return next((parameter for parameter, others in _aliases().items() if name in others), name)
 
 
 @lru_cache

@@ -50,7 +50,7 @@ def binned(rows: TrainingRows, key: str) -> tuple[Any, Any]:
         _kept[key] = _kept.pop(key)
     else:
         size = rows.training.features.nbytes + rows.validation.features.nbytes
-        while _kept and size + sum(one[2] for one in _kept.values()) > _MOST_BYTES:
+        while _kept and size + sum(data[2] for data in _kept.values()) > _MOST_BYTES:
             del _kept[next(iter(_kept))]
         _kept[key] = (*_bin(rows), size)
     return _kept[key][:2]
@@ -135,7 +135,8 @@ def _blamed(rows: TrainingRows, settings: Mapping[str, Any]) -> str:
     blamed = [
         f"{name} = {value!r}"
         for name, value in settings.items()
-        if _refusal(rows, {own: settings[own] for own in settings if own != name}) is None
+        if _refusal(rows, {setting: settings[setting] for setting in settings if setting != name})
+        is None
     ]
     return " with ".join(blamed) if blamed else "several values"
 

@@ -87,17 +87,19 @@ def predictions_of_family(
             ),
         ]
     )
-    own = {name: value for name, value in settings.items() if name != "seed"}
+    parameters = {name: value for name, value in settings.items() if name != "seed"}
     is_number = rows.n_classes is None
-    model = make_pipeline(prepared, *_MODELS[fixed["family"]](own, is_number, settings["seed"]))
+    model = make_pipeline(
+        prepared, *_MODELS[fixed["family"]](parameters, is_number, settings["seed"])
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(features, target)
     if is_number:
         return np.asarray(model.predict(test), dtype=np.float32)
-    found = np.zeros((len(test), int(rows.n_classes or 0)), dtype=np.float32)
-    found[:, model.classes_.astype(np.intp)] = model.predict_proba(test)
-    return found[:, 1] if rows.n_classes == 2 else found
+    probabilities = np.zeros((len(test), int(rows.n_classes or 0)), dtype=np.float32)
+    probabilities[:, model.classes_.astype(np.intp)] = model.predict_proba(test)
+    return probabilities[:, 1] if rows.n_classes == 2 else probabilities
 
 
 _Steps = Callable[[Mapping[str, Any], bool, int], Sequence[Any]]

@@ -103,15 +103,17 @@ class _Bundle:
         folder = place.parent if place.name == _CONFIGURATION else place
         if place.suffix == ".zip" and place.is_file():
             folder = _unpacked(place, scratch_folder())
-        found = [*folder.glob(_CONFIGURATION), *sorted(folder.glob(f"*/{_CONFIGURATION}"))]
-        if not found:
+        configurations = [*folder.glob(_CONFIGURATION), *sorted(folder.glob(f"*/{_CONFIGURATION}"))]
+        if not configurations:
             raise InputError(f"There is no {_CONFIGURATION} in {place}: name the bundle's folder.")
-        document = _read_yaml(found[0])
+        document = _read_yaml(configurations[0])
         if isinstance(document, Mapping) and not document.get("tasks"):
             document = {**document, "tasks": _phases(document.get("phases"))}
         if not isinstance(document, Mapping) or not document["tasks"]:
-            raise InputError(f"{found[0]} has neither tasks nor phases with a scoring program.")
-        return cls(found[0].parent, document)
+            raise InputError(
+                f"{configurations[0]} has neither tasks nor phases with a scoring program."
+            )
+        return cls(configurations[0].parent, document)
 
     def task(self, name: str) -> Mapping[str, Any]:
         """Return a task by its index or name; without one the first."""
@@ -122,7 +124,7 @@ class _Bundle:
             if name in (str(task.get("index", at)), task.get("name")):
                 return task
         known = ", ".join(
-            f"{one.get('index', at)} ({one.get('name')})" for at, one in enumerate(tasks)
+            f"{task.get('index', at)} ({task.get('name')})" for at, task in enumerate(tasks)
         )
         raise UsageError(f"The bundle {self.folder.name} has no task {name!r}. It has: {known}.")
 
@@ -130,12 +132,12 @@ class _Bundle:
         """Return the folder of a part of a task."""
         if not task.get(part):
             raise InputError(f"The task {task.get('name')!r} of {self.folder.name} has no {part}.")
-        found = self.folder / str(task[part])
-        if not found.exists() and found.suffix == ".zip":
-            found = found.with_suffix("")  # repositories hold the folder that becomes the archive
-        if not found.exists():
-            raise InputError(f"The {part} of the bundle {self.folder.name} is not at {found}.")
-        return found
+        path = self.folder / str(task[part])
+        if not path.exists() and path.suffix == ".zip":
+            path = path.with_suffix("")  # repositories hold the folder that becomes the archive
+        if not path.exists():
+            raise InputError(f"The {part} of the bundle {self.folder.name} is not at {path}.")
+        return path
 
     def columns(self) -> list[Mapping[str, Any]]:
         """Return the columns of the first leaderboard, in their order."""
@@ -194,7 +196,7 @@ def _unpacked(place: Path, scratch: Path) -> Path:
 
 def _program_in(folder: Path) -> Path:
     """Return the folder of a program, which an archive may hold in a folder of its own."""
-    inner = [one for one in folder.iterdir() if not one.name.startswith((".", "__MACOSX"))]
+    inner = [file for file in folder.iterdir() if not file.name.startswith((".", "__MACOSX"))]
     return inner[0] if len(inner) == 1 and inner[0].is_dir() else folder
 
 
@@ -338,11 +340,11 @@ class _Score:
         if column["key"] in scores or combine is None:
             return select_value(name, "value", scores, column["key"])
         indexes = [str(index) for index in column.get("computation_indexes") or ()]
-        fields = [one.strip() for one in str(column.get("of") or "").split(",")]
+        fields = [index.strip() for index in str(column.get("of") or "").split(",")]
         keys = [
-            one["key"]
-            for one in _Bundle.of(self.request.source.folder).columns()
-            if str(one.get("index")) in indexes or one["key"] in fields
+            column["key"]
+            for column in _Bundle.of(self.request.source.folder).columns()
+            if str(column.get("index")) in indexes or column["key"] in fields
         ]
         return combine([float(select_value(name, "value", scores, key)) for key in keys])
 
@@ -363,7 +365,7 @@ def _unpack(cell: str, place: Path) -> None:
         (place / name).write_bytes(data)
         return
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if sum(one.file_size for one in archive.infolist()) > _MOST_BYTES:
+        if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
             text = "The ZIP archive unpacks to more than 2 GiB: send less."
             raise ScoringError(text, "file too large", text)
         archive.extractall(place)
@@ -404,7 +406,7 @@ def _form_of_files(
 def _form_of(path: Path, frame: pd.DataFrame) -> _Form:
     with path.open(encoding="utf-8", errors="replace") as file:
         first = file.readline().strip()
-    counts = {one: first.count(one) for one in (",", "\t", ";", " ")}
+    counts = {separator: first.count(separator) for separator in (",", "\t", ";", " ")}
     separator = max(counts, key=lambda count: counts[count])
     cells = [cell.strip().strip('"') for cell in first.split(separator)]
     header = bool({*map(str, frame.columns)} & {*cells})

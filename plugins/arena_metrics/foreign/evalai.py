@@ -54,9 +54,13 @@ class _Evaluate:
         listed = result.get("result") if isinstance(result, Mapping) else result
         if isinstance(listed, Mapping):
             listed = [listed]  # some scripts return the splits as one dict
-        if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
+        if not isinstance(listed, list) or not all(
+            isinstance(scores_of_split, Mapping) for scores_of_split in listed
+        ):
             raise failed(f"{name} must return a dict with a list of splits under 'result'.")
-        splits = {split: values for one in listed for split, values in one.items()}
+        splits = {
+            split: values for scores_of_split in listed for split, values in scores_of_split.items()
+        }
         values = select_value(name, "split", splits, options["split"])
         return select_value(name, "value", values, options["value"])
 

@@ -62,15 +62,17 @@ def _safe(text: str) -> str:
     'row 1: bad[31m'
     """
     line = " ".join(text.split())
-    line = "".join(one for one in line if unicodedata.category(one) not in {"Cc", "Cf", "Cs"})
+    line = "".join(
+        character for character in line if unicodedata.category(character) not in {"Cc", "Cf", "Cs"}
+    )
     return line if len(line) <= _LONGEST_SHOWN else f"{line[: _LONGEST_SHOWN - 1]}…"
 
 
 def _place(error: BaseException, path: str) -> str:
     """Return file and line, in the metric's own code if it was reached."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == path]
-    reached = (own or list(frames))[-1:]
+    own_frames = [frame for frame in frames if frame.filename == path]
+    reached = (own_frames or list(frames))[-1:]
     return f"{reached[0].filename}, line {reached[0].lineno}" if reached else "an unknown line"
 
 

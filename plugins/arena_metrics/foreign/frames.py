@@ -126,13 +126,13 @@ class Frames:
             self._tables.extend(map(_Table.of, (self.solution, self.submission)))
         frames = []
         for table, size in zip(self._tables, self.sizes, strict=True):
-            rows, own = drawn, ids
+            rows, drawn_ids = drawn, ids
             if (size != 1).any():
                 each = size[drawn]
                 start = np.repeat((np.cumsum(size) - size)[drawn], each)
                 rows = start + np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
-                own = None if ids is None else ids[np.repeat(np.arange(len(drawn)), each)]
-            frames.append(table.take(rows, own))
+                drawn_ids = None if ids is None else ids[np.repeat(np.arange(len(drawn)), each)]
+            frames.append(table.take(rows, drawn_ids))
         return frames[0], frames[1]
 
     @staticmethod

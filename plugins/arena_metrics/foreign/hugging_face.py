@@ -74,12 +74,12 @@ class _Hub(_Part):
     ) -> str:
         """Return the path of a file of the current call, or of one next to the metric."""
         places = [self.folder / filename, self.beside / filename]
-        found = next((place for place in places if place.exists()), None)
-        if found is None:
+        path = next((place for place in places if place.exists()), None)
+        if path is None:
             raise FileNotFoundError(
                 f"{filename} is neither in the competition nor next to its metric"
             )
-        return str(found)
+        return str(path)
 
     def snapshot_download(self, repo_id: str = "", **_: Any) -> str:  # noqa: ARG002 - same
         """Return the folder of the current call."""
@@ -102,8 +102,8 @@ _PARTS = ("utils", "errors", "file_download", "hf_api", "constants", "_snapshot_
 
 def _part(name: str) -> ModuleType:
     made, hub = _Part(f"{_NAME}.{name}"), sys.modules[_NAME]
-    for own in ("hf_hub_download", "snapshot_download"):
-        setattr(made, own, getattr(hub, own))
+    for function_name in ("hf_hub_download", "snapshot_download"):
+        setattr(made, function_name, getattr(hub, function_name))
     return made
 
 

@@ -42,16 +42,20 @@ _GIVEN = ("self", "references", *_SENT)
 def variant_of(source: Source) -> tuple[Kind, Source, StaticInfo] | None:
     """Return how a file with a class of ``evaluate`` is called; None: it has none."""
     tree = ast.parse(source.text)
-    found = [one for one in tree.body if isinstance(one, ast.ClassDef) and _is_metric(one)]
-    if not found:
+    metric_classes = [
+        node for node in tree.body if isinstance(node, ast.ClassDef) and _is_metric(node)
+    ]
+    if not metric_classes:
         return None
-    methods = [one for one in found[-1].body if isinstance(one, ast.FunctionDef)]
+    methods = [
+        function for function in metric_classes[-1].body if isinstance(function, ast.FunctionDef)
+    ]
     compute = next((method for method in methods if method.name == "_compute"), None)
     names: tuple[str, ...] | None = None
     if compute is not None and compute.args.kwarg is None:
         given = (*compute.args.posonlyargs, *compute.args.args, *compute.args.kwonlyargs)
-        names = tuple(one.arg for one in given if one.arg not in _GIVEN)
-    made = replace(source, function=found[-1].name)
+        names = tuple(argument.arg for argument in given if argument.arg not in _GIVEN)
+    made = replace(source, function=metric_classes[-1].name)
     return _KIND, made, StaticInfo(True, names, None)
 
 
@@ -114,11 +118,12 @@ class _List:
         """Convert a list; a list of objects with one type per name may also be an object."""
         if isinstance(self.feature, Mapping) and isinstance(value, Mapping):
             return {
-                key: [_cast(one, kind) for one in value[key]] for key, kind in self.feature.items()
+                key: [_cast(element, kind) for element in value[key]]
+                for key, kind in self.feature.items()
             }
         if not isinstance(value, list):
             raise ValueError("not a list")
-        return [_cast(one, self.feature) for one in value]
+        return [_cast(element, self.feature) for element in value]
 
 
 @dataclass(frozen=True)
@@ -273,7 +278,7 @@ class _Evaluate:
 
     def _named(self, features: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
         """Return the columns by the names of the features."""
-        sent = next((one for one in _SENT if one in features), _SENT[0])
+        sent = next((name for name in _SENT if name in features), _SENT[0])
         return {sent if key == _SENT[0] else key: cells for key, cells in self.columns.items()}
 
 

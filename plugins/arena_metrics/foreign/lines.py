@@ -54,8 +54,10 @@ class Lines:
         ids = self._drawn_ids(rows, again, counts) if self.with_ids else None
         nothing = pa.scalar("", pa.large_string())
         in_parts = rows + len(counts) * (np.arange(len(rows)) % max(1, len(self.parts)))
-        for path, own, (head, lines) in zip(paths, (in_parts, rows), self._tables, strict=True):
-            drawn = lines.take(pa.array(own))
+        for path, with_header, (head, lines) in zip(
+            paths, (in_parts, rows), self._tables, strict=True
+        ):
+            drawn = lines.take(pa.array(with_header))
             if ids is not None:
                 drawn = pc.binary_join_element_wise(ids, drawn, nothing)
             whole = pa.LargeListArray.from_arrays(pa.array([0, len(drawn)]), drawn)

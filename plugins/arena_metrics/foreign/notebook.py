@@ -36,7 +36,7 @@ def code_of_notebook(text: str) -> str:
     if not isinstance(cells, list):
         raise ValueError("it has no cells: save it in Jupyter's format 4")
     code = (cell for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code")
-    return "\n\n".join(_without_commands(_source(one)) for one in code)
+    return "\n\n".join(_without_commands(_source(cell)) for cell in code)
 
 
 def _source(cell: dict[str, Any]) -> str:

@@ -227,16 +227,16 @@ def _parameters(statement: ast.AST | None) -> tuple[str, ...] | None:
     if statement.decorator_list:
         return None
     given = statement.args
-    return tuple(one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+    return tuple(argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs))
 
 
 def _direction(body: list[ast.stmt]) -> bool | None:
-    found = None
+    direction = None
     for statement in body:
         value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
         if "greater_is_better" in _names(statement) and isinstance(value, ast.Constant):
-            found = bool(value.value)
-    return found
+            direction = bool(value.value)
+    return direction
 
 
 # -- in the process that calls the metric ----------------------------------------------------------
@@ -307,14 +307,14 @@ def _can_be_imported(name: str) -> bool:
 
 def _provide(name: str, module: ModuleType) -> None:
     """Register a module; a parent package that cannot be imported becomes an empty one."""
-    parent, _, own = name.rpartition(".")
+    parent, _, module_name = name.rpartition(".")
     sys.modules[name] = module
     if parent:
         if not _can_be_imported(parent):
             _provide(parent, ModuleType(parent))
         package = sys.modules[parent]
         package.__path__ = getattr(package, "__path__", [])
-        setattr(package, own, module)
+        setattr(package, module_name, module)
 
 
 class _KeptText(importlib.machinery.SourceFileLoader):

@@ -168,7 +168,7 @@ def concordance_sums(
     step = max(1, _STRIP_ELEMENTS // max(1, len(ranks)))
     for start in range(0, len(ranks), step):
         rows = start + np.flatnonzero(selected[start : start + step])
-        own = ranks[rows, np.newaxis]
-        doubled = (ranks < own).astype(np.float64) + (ranks <= own)
+        row_ranks = ranks[rows, np.newaxis]
+        doubled = (ranks < row_ranks).astype(np.float64) + (ranks <= row_ranks)
         sums[rows] = (doubled * (times < times[rows, np.newaxis])) @ weights
     return sums

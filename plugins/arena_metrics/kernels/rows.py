@@ -86,11 +86,11 @@ def _loss_pass(
             if below < len(cells):
                 for i in range(below + start, below + stop, _CELLS_OF_A_LINE):
                     prefetch_cell(cells, i)
-            own = cells[row * step + start : row * step + stop]
+            row_cells = cells[row * step + start : row * step + stop]
             others = other[start:stop]
             result = losses[row, start:stop]
             for i in range(stop - start):
-                chosen = min(max(abs(own[i] - others[i]), clip), 1.0 - clip)
+                chosen = min(max(abs(row_cells[i] - others[i]), clip), 1.0 - clip)
                 shifted = bits_of_float(chosen) + _OFFSET
                 k = float_of_bits((shifted >> _MANTISSA_BITS) | _TWO_52_BITS) - _TWO_52_AND_BIAS
                 f = float_of_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0

@@ -82,8 +82,8 @@ def check_runs(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int6
     1: not a whole number, 2: a start without a length, 3: a start before 1, 4: a run of length 0,
     5: a run that starts before the end of the previous one.
     """
-    found = [_checked(cells.words(cell)) for cell in range(len(cells.bounds) - 1)]
-    codes, places = zip(*found, strict=True) if found else ((), ())
+    checked_cells = [_checked(cells.words(cell)) for cell in range(len(cells.bounds) - 1)]
+    codes, places = zip(*checked_cells, strict=True) if checked_cells else ((), ())
     return np.array(codes, dtype=np.int64), np.array(places, dtype=np.int64)
 
 

@@ -75,39 +75,39 @@ def kendall_tau(
     >>> kendall_tau([[1, 2], [2, 1], [3, 3]], [1, 2, 3]).tau.round(3).tolist()
     [1.0, 0.333]
     """
-    others, own = np.asarray(rankings), np.asarray(full)
-    if others.ndim != 2 or own.shape != others.shape[:1]:
+    others, full_ranking = np.asarray(rankings), np.asarray(full)
+    if others.ndim != 2 or full_ranking.shape != others.shape[:1]:
         raise UsageError("The rankings must have one row for each submission of the full ranking.")
     check_level(level)
     tau = np.full(others.shape[1], np.nan)
-    if len(own) > 1 and (own != own[0]).any():
+    if len(full_ranking) > 1 and (full_ranking != full_ranking[0]).any():
         differ = np.flatnonzero((others != others[0]).any(axis=0))
-        of = _tau_of_few if len(own) <= _FEW else _tau_of_many
-        tau[differ] = [round(one, 12) for one in of(own, others[:, differ])]
+        of = _tau_of_few if len(full_ranking) <= _FEW else _tau_of_many
+        tau[differ] = [round(tau, 12) for tau in of(full_ranking, others[:, differ])]
     defined = tau[np.isfinite(tau)]
     tail = (1 - level) / 2
     ends = np.quantile(defined, [0.5, tail, 1 - tail]) if len(defined) else np.full(3, np.nan)
     return RankAgreement(tau, float(ends[0]), float(ends[1]), float(ends[2]), level)
 
 
-def _tau_of_few(own: npt.NDArray[Any], others: npt.NDArray[Any]) -> list[float]:
+def _tau_of_few(full_ranking: npt.NDArray[Any], others: npt.NDArray[Any]) -> list[float]:
     """Return tau-b with each column from all pairs, without importing scipy.stats (a second)."""
-    first, second = np.triu_indices(len(own), k=1)
-    of_own = np.sign(own[first] - own[second]).astype(np.intp)
+    first, second = np.triu_indices(len(full_ranking), k=1)
+    of_own = np.sign(full_ranking[first] - full_ranking[second]).astype(np.intp)
     untied = np.count_nonzero(of_own)
-    found = []
+    taus = []
     for column in others.T:
         of_other = np.sign(column[first] - column[second]).astype(np.intp)
         tau = (of_own @ of_other) / np.sqrt(untied) / np.sqrt(np.count_nonzero(of_other))
-        found.append(float(np.clip(tau, -1.0, 1.0)))
-    return found
+        taus.append(float(np.clip(tau, -1.0, 1.0)))
+    return taus
 
 
-def _tau_of_many(own: npt.NDArray[Any], others: npt.NDArray[Any]) -> list[float]:
+def _tau_of_many(full_ranking: npt.NDArray[Any], others: npt.NDArray[Any]) -> list[float]:
     """Return tau-b with each column, in about n log n steps."""
     from scipy.stats import kendalltau
 
-    return [float(kendalltau(own, column).statistic) for column in others.T]
+    return [float(kendalltau(full_ranking, column).statistic) for column in others.T]
 
 
 def kendall_tau_of_resamples(

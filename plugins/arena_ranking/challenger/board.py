@@ -121,7 +121,7 @@ def technical_section(board: Board, pairs: SignificanceMap, methods: RankingMeth
         f"{words.rows}; percentiles interpolated (R's type 7).",
         f"Agreement: Kendall's tau-b of minimum ranks on all {words.rows} and on the resamples.",
     ]
-    drawn = [len(one.tau) for one in methods.agreement.values()]
+    drawn = [len(agreement.tau) for agreement in methods.agreement.values()]
     if drawn:
         lines.append(
             f"The ranking methods other than the score were repeated on {drawn[0]:,} bootstrap "

@@ -119,12 +119,12 @@ def rank_frequencies(ranks: IntArray, level: float = DEFAULT_LEVEL) -> RankFrequ
     check_level(level)
     base = int(ranks.max()) + 1
     keys = ranks + base * np.arange(len(ranks))[:, np.newaxis]
-    found, counts = np.unique(keys, return_counts=True)
+    pairs, counts = np.unique(keys, return_counts=True)
     tail = (1 - level) / 2
     median, low, high = np.quantile(ranks, [0.5, tail, 1 - tail], axis=1)
     return RankFrequencies(
-        submission=(found // base).astype(np.intp),
-        rank=(found % base).astype(np.intp),
+        submission=(pairs // base).astype(np.intp),
+        rank=(pairs % base).astype(np.intp),
         share=counts / ranks.shape[1],
         median=median,
         low=low,

@@ -42,7 +42,7 @@ class RankingMethods:
         """Return ranks, and the summaries of the agreements, as JSON."""
         return {
             "ranks": as_json(self.ranks),
-            "agreement": {name: one.to_dict() for name, one in self.agreement.items()},
+            "agreement": {name: agreement.to_dict() for name, agreement in self.agreement.items()},
         }
 
     def chart(self, teams: Sequence[str]) -> alt.LayerChart:
@@ -125,7 +125,9 @@ def compare_ranking_methods(
             "mean rank": round_significant(of_cases.mean(axis=1)),
             "median rank": np.median(of_cases, axis=1),
         }
-        ranks |= {name: minimum_ranks(one, greater_is_better=False) for name, one in of_all.items()}
+        ranks |= {
+            name: minimum_ranks(values, greater_is_better=False) for name, values in of_all.items()
+        }
         if weights is not None:
             again = _resampled_methods(signed, of_cases, weights, workers)
             agreement = {name: kendall_tau(again[name], ranks[name], level) for name in of_all}
@@ -161,7 +163,9 @@ def _resampled_methods(
         "mean rank": _weighted_means(ranks, weights),
         "median rank": weighted_medians(ranks, weights, workers=workers),
     }
-    return {name: minimum_ranks(one, greater_is_better=False) for name, one in resampled.items()}
+    return {
+        name: minimum_ranks(values, greater_is_better=False) for name, values in resampled.items()
+    }
 
 
 def _weighted_means(data: FloatArray, weights: WeightArray) -> FloatArray:

@@ -63,7 +63,7 @@ def violins_chart(
         ``median``, ``low`` and ``high`` by name.
     """
     names = axis_labels(list(tau))
-    outlines = [row for at, one in enumerate(tau.values()) for row in _outline(one, at)]
+    outlines = [row for at, taus in enumerate(tau.values()) for row in _outline(taus, at)]
     rows: list[Specification] = as_json(
         [
             {"name": name, "at": at, **summaries[key]}

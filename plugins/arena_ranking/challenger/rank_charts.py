@@ -60,9 +60,9 @@ def frequency_rows(
     block = ranks_together(rank)
     rows = []
     for place, label in enumerate(axis_labels(teams)):
-        own = slice(ends[place], ends[place + 1])
-        blocks, at = np.unique((rank[own] - 1) // block, return_inverse=True)
-        shares = np.bincount(at, weights=share[own], minlength=len(blocks)).round(4)
+        place_rows = slice(ends[place], ends[place + 1])
+        blocks, at = np.unique((rank[place_rows] - 1) // block, return_inverse=True)
+        shares = np.bincount(at, weights=share[place_rows], minlength=len(blocks)).round(4)
         middle = blocks * block + (block + 1) / 2
         seen = shares >= _SMALLEST_SHOWN
         ranks = middle if block % 2 == 0 else middle.astype(np.intp)
@@ -233,8 +233,8 @@ def task_ranks_chart(teams: Sequence[str], tasks: Sequence[str], ranks: IntArray
     """Draw the ``(t, T)`` ranks of teams in tasks as squares; darker is better."""
     names = axis_labels(tasks)
     rows = [
-        {"team": label, "task": names, "rank": own}
-        for label, own in zip(axis_labels(teams), ranks.tolist(), strict=True)
+        {"team": label, "task": names, "rank": team_ranks}
+        for label, team_ranks in zip(axis_labels(teams), ranks.tolist(), strict=True)
     ]
     axis = {"labelAngle": -40 if len(names) > 4 else 0, "orient": "top", "ticks": False}
     last = max(2, int(ranks.max(initial=1)))

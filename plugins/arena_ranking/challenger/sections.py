@@ -56,8 +56,8 @@ def reading_sections(study: Study, top: TopOfBoard, seed: int) -> Iterable[Secti
     telling = RankingMethods(
         {name: ranks for name, ranks in methods.ranks.items() if not _all_alike(ranks)},
         {
-            name: one
-            for name, one in methods.agreement.items()
+            name: agreement
+            for name, agreement in methods.agreement.items()
             if not _all_alike(methods.ranks[name])
         },
     )
@@ -88,15 +88,15 @@ def _stability(board: Board) -> Section:
     words = board.study.words
     study = board.study
     ranks = minimum_ranks(round_significant(study.resampled), greater_is_better=board.larger)
-    found = rank_frequencies(ranks[board.top.positions], study.level)
+    frequencies = rank_frequencies(ranks[board.top.positions], study.level)
     title = "How stable the ranks are"
-    if len(found.share) == len(found.median):
+    if len(frequencies.share) == len(frequencies.median):
         return Section(
             title,
             f"In random samples of the {words.rows} each {words.team} took one rank in all of "
             f"them.{board.first}",
         )
-    block = ranks_together(found.rank)
+    block = ranks_together(frequencies.rank)
     together = f" Each circle combines {block} neighbouring ranks." if block > 1 else ""
     text = (
         f"Each circle is a rank that {words.a_team} took in random samples of the {words.rows}; a "
@@ -109,7 +109,7 @@ def _stability(board: Board) -> Section:
         f"The ranks of each {words.team} in random samples of the {words.rows}, and how often it "
         "has them."
     )
-    picture = blobs_chart(found.rows(board.teams), SHARE)
+    picture = blobs_chart(frequencies.rows(board.teams), SHARE)
     return Section(title, text, charts=(_chart("stability", title, described, picture),))
 
 
@@ -168,10 +168,10 @@ def _podium(board: Board) -> Section | None:
     if board.top.values is None:
         return None
     teams = board.teams[:MOST_ON_PODIUM]
-    found = podium(
+    podium_rows = podium(
         board.top.values[: len(teams)], greater_is_better=board.top.values_greater_is_better
     )
-    if np.ptp(found.shares, axis=0).max() < _FLAT:
+    if np.ptp(podium_rows.shares, axis=0).max() < _FLAT:
         return None
     text = (
         f"The first {len(teams)} {words.teams} are ranked among themselves on each single "
@@ -188,16 +188,18 @@ def _podium(board: Board) -> Section | None:
             "podium",
             title,
             described,
-            podium_chart(teams, found.shares, f"share of the {board.cases}"),
+            podium_chart(teams, podium_rows.shares, f"share of the {board.cases}"),
         )
     ]
-    if found.values.shape[1] > 1:
+    if podium_rows.values.shape[1] > 1:
         text += (
-            f"\n\nThe second chart shows {found.values.shape[1]} {board.cases} without ties, "
+            f"\n\nThe second chart shows {podium_rows.values.shape[1]} {board.cases} without ties, "
             f"evenly spaced over all of them. Each line is one {board.case}."
         )
         described = f"The values of some {board.cases} by place, one line each."
-        picture = cases_chart(teams, found.values, found.places, f"value of the {board.case}")
+        picture = cases_chart(
+            teams, podium_rows.values, podium_rows.places, f"value of the {board.case}"
+        )
         charts.append(
             _chart("podium-cases", f"The podium on some {board.cases}", described, picture)
         )
@@ -278,12 +280,12 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
         study.level,
         greater_is_better=board.larger,
     )
-    found = {"score": whole, **methods.agreement}
+    agreements = {"score": whole, **methods.agreement}
     text = (
         f"How well does the ranking on all {words.rows} agree with the rankings on samples of the "
         f"{words.rows}? 1 means the same order, 0 no agreement, and -1 the reverse order."
     )
-    same = not any(one.low < one.high for one in found.values())
+    same = not any(agreement.low < agreement.high for agreement in agreements.values())
     if not same:
         text += (
             " A shape is wide where an agreement is frequent. The bar covers "
@@ -306,8 +308,8 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
     title = "Agreement of the ranking with samples"
     described = "The distribution of Kendall's tau for each ranking method."
     picture = violins_chart(
-        {name: one.tau for name, one in found.items()},
-        {name: one.summary() for name, one in found.items()},
+        {name: agreement.tau for name, agreement in agreements.items()},
+        {name: agreement.summary() for name, agreement in agreements.items()},
     )
     charts = () if same else (_chart("agreement", title, described, picture),)
     return Section(title, text, charts=charts)
@@ -321,8 +323,8 @@ def _heatmap(board: Board) -> Section | None:
     ranks, _ = tied_ranks(-values)
     if _all_alike(np.floor(np.median(ranks, axis=1)).astype(np.intp)):
         return None  # one colour: most teams tie for the same rank in most cases
-    found = rank_frequencies(ranks, board.study.level)
-    if found.is_flat:
+    frequencies = rank_frequencies(ranks, board.study.level)
+    if frequencies.is_flat:
         return None
     what = f"share of the {board.cases}"
     text = (
@@ -334,7 +336,7 @@ def _heatmap(board: Board) -> Section | None:
     described = (
         f"The ranks of each {words.team} on single {board.cases}, and how often it has them."
     )
-    picture = heatmap_chart(found.rows(board.teams), what)
+    picture = heatmap_chart(frequencies.rows(board.teams), what)
     return Section(title, text, charts=(_chart("heatmap", title, described, picture),))
 
 

@@ -20,7 +20,7 @@ _SHARE = "share of the tasks"
 
 
 def task_sections(
-    teams: Sequence[str], found: TaskScores, level: float, shown: str, words: Vocabulary
+    teams: Sequence[str], task_scores: TaskScores, level: float, shown: str, words: Vocabulary
 ) -> list[Section]:
     """Return the sections on tasks; none if fewer than two tasks have a score for every team.
 
@@ -37,14 +37,14 @@ def task_sections(
     words
         The nouns for teams and rows.
     """
-    if len(found.names) < 2:
+    if len(task_scores.names) < 2:
         return []
-    consensus = consensus_ranking(found.ranks)
+    consensus = consensus_ranking(task_scores.ranks)
     sections = [
-        _consensus(teams, found, consensus, shown, words),
-        _between(teams, found, level, words),
+        _consensus(teams, task_scores, consensus, shown, words),
+        _between(teams, task_scores, level, words),
     ]
-    agreements = found.agreements(level)
+    agreements = task_scores.agreements(level)
     if agreements:
         names = list(agreements)[:_MOST_TASKS]
         text = (
@@ -59,37 +59,38 @@ def task_sections(
         title = "Agreement of the ranking within each task"
         described = "The distribution of Kendall's tau for each task."
         chart = Chart("reading-task-agreement", title, described, picture)
-        sections.append(Section(title, text + _first_tasks(found), charts=(chart,)))
+        sections.append(Section(title, text + _first_tasks(task_scores), charts=(chart,)))
     return sections
 
 
-def _first_tasks(found: TaskScores) -> str:
-    n = len(found.names)
+def _first_tasks(task_scores: TaskScores) -> str:
+    n = len(task_scores.names)
     return f" Only the first {_MOST_TASKS} of {n:,} tasks are shown." if n > _MOST_TASKS else ""
 
 
 def _consensus(
     teams: Sequence[str],
-    found: TaskScores,
+    task_scores: TaskScores,
     consensus: ConsensusRanking,
     shown: str,
     words: Vocabulary,
 ) -> Section:
     order = np.argsort(consensus.rank, kind="stable")
     text = (
-        f"The {words.rows} belong to {len(found.names):,} tasks. The score on the board is "
+        f"The {words.rows} belong to {len(task_scores.names):,} tasks. The score on the board is "
         f"computed on all {words.rows} together, so tasks with more {words.rows} have more "
         f"weight. Here every task has the same weight. The {words.teams} are ranked within each "
         f"task, and then by the mean of these ranks. Tied {words.teams} get the average of their "
         f"ranks.{shown}"
     )
-    if found.left_out:
+    if task_scores.left_out:
         text += (
             f" These tasks are excluded, because not every {words.team} has a score in them: "
-            f"{', '.join(found.left_out[:10])}{', …' if len(found.left_out) > 10 else ''}."
+            f"{', '.join(task_scores.left_out[:10])}"
+            f"{', …' if len(task_scores.left_out) > 10 else ''}."
         )
-    names = found.names[:_MOST_COLUMNS]
-    ranks = found.ranks
+    names = task_scores.names[:_MOST_COLUMNS]
+    ranks = task_scores.ranks
     table = Table(
         "Ranks by task",
         (words.team, "consensus", "mean rank", *names),
@@ -109,10 +110,14 @@ def _consensus(
     return Section(title, text, (table,), (chart,))
 
 
-def _between(teams: Sequence[str], found: TaskScores, level: float, words: Vocabulary) -> Section:
-    ranks = found.ranks
+def _between(
+    teams: Sequence[str], task_scores: TaskScores, level: float, words: Vocabulary
+) -> Section:
+    ranks = task_scores.ranks
     first = min(len(teams), MOST_ON_PODIUM)
-    own = podium(found.scores[:first], greater_is_better=found.greater_is_better)
+    podium_rows = podium(
+        task_scores.scores[:first], greater_is_better=task_scores.greater_is_better
+    )
     described = f"The rank of each {words.team} in each task, and how often it has each rank."
     text = (
         f"{words.A_team} that is good at every task has a similar rank in each of them; a "
@@ -120,11 +125,11 @@ def _between(teams: Sequence[str], found: TaskScores, level: float, words: Vocab
         f"task; darker is better. In the last chart the first {first} {words.teams} are ranked "
         f"among themselves in each task. The bars show how often each {words.team} takes each "
         "place."
-    ) + _first_tasks(found)
-    names = found.names[:_MOST_TASKS]
+    ) + _first_tasks(task_scores)
+    names = task_scores.names[:_MOST_TASKS]
     squares = task_ranks_chart(teams, names, ranks[:, : len(names)])
     blobs = blobs_chart(rank_frequencies(ranks, level).rows(teams), _SHARE)
-    bars = podium_chart(teams[:first], own.shares, _SHARE)
+    bars = podium_chart(teams[:first], podium_rows.shares, _SHARE)
     charts = (
         Chart("reading-task-ranks", "Ranks by task", described, squares),
         Chart("reading-task-stability", "Ranks over all tasks", described, blobs),
@@ -133,13 +138,15 @@ def _between(teams: Sequence[str], found: TaskScores, level: float, words: Vocab
     return Section("Ranks across tasks", text, charts=charts)
 
 
-def task_technical(found: TaskScores, words: Vocabulary) -> str:
+def task_technical(task_scores: TaskScores, words: Vocabulary) -> str:
     """Return how the tasks were compared, for the section on methods."""
     counts = ", ".join(
         f"{name}: {rows:,} {words.rows}"
-        for name, rows in list(zip(found.names, found.n_rows, strict=True))[:_MOST_TASKS]
+        for name, rows in list(zip(task_scores.names, task_scores.n_rows, strict=True))[
+            :_MOST_TASKS
+        ]
     )
-    drawn = [scores.shape[1] for scores in found.resampled]
+    drawn = [scores.shape[1] for scores in task_scores.resampled]
     how = (
         f"rankings within tasks were compared with {min(drawn):,} to {max(drawn):,} resamples "
         f"of their {words.rows}"
