@@ -7,12 +7,13 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from arena.client import REPEAT, ServerError
 from arena.errors import ArenaError, InputError, SandboxError
@@ -36,6 +37,7 @@ _PAUSE_SECONDS = 10.0
 _FREE_BYTES = 5 * 10**9
 _FAULTS_IN_A_ROW = 3
 _Source = RunnerClient | WorkFolder
+_Answer = TypeVar("_Answer")
 TRIAL = "trial"
 NOT_UNPACKED = "not unpacked"
 """The end of a trial whose program cannot be unpacked; the log says why."""
@@ -84,13 +86,11 @@ class Runner:
                 self.stop.wait(_PAUSE_SECONDS)
                 continue
             try:
-                work = client.lease(self._offer())
-            except ServerError as error:
-                if error.status not in {0, *REPEAT}:
-                    raise
-                _LOGGER.warning("%s", error)
-                self.stop.wait(_PAUSE_SECONDS)
-                continue
+                work = _repeated(partial(client.lease, self._offer()), self.stop)
+            except ServerError:
+                if self.stop.is_set():
+                    return
+                raise
             if work is None and (once or isinstance(client, WorkFolder)):
                 return
             if work is not None:
@@ -102,7 +102,7 @@ class Runner:
     def _client(self, **options: Any) -> _Source:
         if isinstance(self.source, Path):
             return WorkFolder(self.source)
-        return RunnerClient(self.source, self.key.token, **options)
+        return RunnerClient(self.source, self.key.token, attempts=1, **options)
 
     def _offer(self) -> dict[str, Any]:
         return {
@@ -139,11 +139,12 @@ class Runner:
                 result, output = self._result(client, work, folder, stop)
                 if work["kind"] != TRIAL:
                     stop.wait(seconds_until_answer(result["seconds"]) - result["seconds"])
-            if stop.is_set():
-                why = "this runner ends" if self.stop.is_set() else "its lease has ended"
-                _LOGGER.warning("The run %s is given up: %s.", work["run"], why)
-                return None
-            client.send_result(work, result, self.key.sign(result), output)
+                if stop.is_set():
+                    why = "this runner ends" if self.stop.is_set() else "its lease has ended"
+                    _LOGGER.warning("The run %s is given up: %s.", work["run"], why)
+                    return None
+                signature = self.key.sign(result)
+                _repeated(partial(client.send_result, work, result, signature, output), stop)
         except ServerError as error:  # the run was given to another runner, or will be
             _LOGGER.warning("The run %s is given up: %s", work["run"], error)
             return None
@@ -155,7 +156,7 @@ class Runner:
     def _lease_prolonged(self, work: Mapping[str, Any]) -> Iterator[threading.Event]:
         """Prolong the lease of a run; the event is set once the run must be given up."""
         finished, stop = threading.Event(), threading.Event()
-        client = self._client(timeout=_BEAT_TIMEOUT, attempts=1)
+        client = self._client(timeout=_BEAT_TIMEOUT)
 
         def beat() -> None:
             prolonged = last_beat = time.monotonic()
@@ -165,7 +166,7 @@ class Runner:
                     last_beat = now
                     try:
                         client.beat(work)
-                        prolonged = time.monotonic()
+                        prolonged = now
                     except ServerError as error:
                         _LOGGER.warning("%s", error)
                         if error.status == HTTPStatus.CONFLICT:
@@ -239,7 +240,7 @@ class Runner:
             )
         environment = environment_of(str(work["environment"] or ""))
         file = folder / ("program.py" if str(work["file"]).endswith(".py") else "program.zip")
-        client.program(work, file)
+        _repeated(partial(client.program, work, file), stop)
         target = folder / "output"
         target.mkdir()
         return run_program(
@@ -260,3 +261,24 @@ class Runner:
             sandbox=self.sandbox,
             stop=stop,
         )
+
+
+def _repeated(request: Callable[[], _Answer], stop: threading.Event) -> _Answer:
+    """Return the answer to a request, which is sent until the server answers.
+
+    Raises
+    ------
+    ServerError
+        If the server refuses it, or ``stop`` is set: the runner or its lease ends.
+    """
+    pause = 1.0
+    while True:
+        try:
+            return request()
+        except ServerError as error:
+            if error.status not in {0, *REPEAT}:
+                raise
+            _LOGGER.warning("%s", error)
+            if stop.wait(min(pause, _PAUSE_SECONDS)):
+                raise
+        pause *= 2

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from arena.client import Client, ServerError, refusal
+from arena.client import Client, refusal
 from arena.errors import InputError
 from arena.store.signatures import signature_of
 from arena.utils.file_digest import file_sha256
@@ -60,7 +60,7 @@ class RunnerClient(Client):
     """A served competition, as one of its runners."""
 
     def lease(self, offer: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Ask for work and wait up to 20 s for it; None: there is none."""
+        """Ask for work and wait a few seconds for it; None: there is none."""
         return self._json("POST", "/runs/lease", body=offer) or None
 
     def beat(self, work: Mapping[str, Any]) -> None:
@@ -78,12 +78,12 @@ class RunnerClient(Client):
 
         Raises
         ------
-        ServerError
+        InputError
             If it does not arrive as announced.
         """
         self._repeated(lambda: self._write(work, path))
         if file_sha256(path) != work["sha256"]:
-            raise ServerError("The program arrived damaged.")
+            raise InputError("The program arrived damaged.")
 
     def _write(self, work: Mapping[str, Any], path: Path) -> None:
         connection = self._connection()

@@ -327,6 +327,7 @@ def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: Prog
     assert first.send(*late).status_code == 409
     assert first.post(f"/runs/{lost['run']}/beat", json={"lease": lost["lease"]}).status_code == 409
     assert second.send(*second.result(taken)).status_code == 200
+    assert first.send(*late).status_code == 409
     server.judge()
     hidden = second.lease()
     assert first.send(*late).status_code == 409  # the number of a trial is not that of the run

@@ -26,7 +26,7 @@ from arena.server.web.call import Call
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
 
-_POLL_SECONDS, _LONGEST_POLL = 0.2, 20.0
+_POLL_SECONDS, _LONGEST_POLL = 0.2, 5.0
 _LONGEST_LOG = 65_536
 _INPUTS: Mapping[str, str] = {"trial": "sample", "hidden": "inputs"}
 """The kind of a run -> the name of its inputs in what is published on runs."""
@@ -115,7 +115,7 @@ def advance(call: Call) -> None:
 
 
 async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease:
-    """Let a runner take the next run; 204 if there is none for twenty seconds."""
+    """Let a runner take the next run; 204 if there is none for five seconds."""
     _check_offer(call, sent)
     until = time.monotonic() + _LONGEST_POLL
     while True:
@@ -216,7 +216,8 @@ async def result(call: Call) -> models.Message:
     except (ValueError, TypeError, KeyError):
         raise Problem(422, "result is not a JSON document with lease and end.") from None
     is_output_used = False
-    if run.state in RUNNING:  # otherwise it was sent before
+    was_sent_before = run.state not in RUNNING and run.lease == lease
+    if not was_sent_before:
         program = _leased(call, str(lease))
         signature = fields.get("signature", "")
         if program.state is ProgramState.TRIAL_RUNS:
