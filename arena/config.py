@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -441,7 +442,7 @@ class BracketSection(ConfigSection):
 
 
 class CombinedBoardSection(ConfigSection):
-    """A private board by one score of several metrics, or of each task."""
+    """A private board by one score of several metrics, of each task, or of several phases."""
 
     columns: tuple[str, ...] = Field(
         (), description="The metrics that it combines. Default: the metric of the competition."
@@ -454,11 +455,16 @@ class CombinedBoardSection(ConfigSection):
     )
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
-        description='Weights of metrics or tasks, such as {"lung" = 2}; others have 1.',
+        description='Weights of metrics, tasks or phases, such as {"lung" = 2}; others have 1.',
     )
     tasks: bool = Field(
         default=True,
         description="Whether each metric is computed on each task of [data] tasks: true or false.",
+    )
+    phases: tuple[str, ...] = Field(
+        (),
+        description="Phases whose scores it combines, each by its own metric. It is part of the "
+        "result of the one that ends last; of several, of the first. Not beside columns.",
     )
     series: str = Field(
         "",
@@ -467,18 +473,28 @@ class CombinedBoardSection(ConfigSection):
     )
     missing: Literal["unranked", "baseline"] = Field(
         "unranked",
-        description="With series: a team that missed a round is not ranked (unranked), or has the "
-        "predictions of the first baseline in it (baseline).",
+        description="With phases or series: a team that missed a phase is not ranked (unranked), "
+        "or has the predictions of the first baseline in it (baseline).",
     )
 
+    @property
+    def over_phases(self) -> bool:
+        """Whether it combines phases: tasks, or the rounds of a series."""
+        return bool(self.phases or self.series)
+
     @model_validator(mode="after")
-    def _of_a_series(self) -> Self:
-        if self.missing != "unranked" and not self.series:
-            raise ValueError("missing needs series, since only rounds can be missed")
-        if self.series and (self.columns or not self.tasks):
-            raise ValueError("columns and tasks are not possible beside series")
-        if self.series and self.rank_by == "worst" and self.weights:
-            raise ValueError("the worst of several rounds takes no weights")
+    def _over_phases(self) -> Self:
+        if self.phases and self.series:
+            raise ValueError("phases and series exclude each other")
+        if self.missing != "unranked" and not self.over_phases:
+            raise ValueError("missing needs phases or series, since only phases can be missed")
+        key = "series" if self.series else "phases"
+        if self.over_phases and (self.columns or not self.tasks):
+            raise ValueError(f"columns and tasks are not possible beside {key}")
+        if self.over_phases and self.rank_by == "worst" and self.weights:
+            raise ValueError("the worst of several scores takes no weights")
+        if self.phases and len(set(self.phases)) < max(len(self.phases), 2):
+            raise ValueError("phases needs at least two phases, each named once")
         return self
 
 
@@ -599,7 +615,9 @@ class Settings(ConfigSection):
         }
         document = dict(self)
         document |= {key: {**dict(getattr(self, key)), **changed[key]} for key in changed}
-        document["board"] = {key: board for key, board in self.board.items() if not board.series}
+        document["board"] = {
+            key: board for key, board in self.board.items() if not board.over_phases
+        }
         if "name" in phase.metric:
             document["metric"] = phase.metric
         return Settings.model_validate({**document, "phase": {}, "server": self.server})
@@ -742,36 +760,61 @@ class Settings(ConfigSection):
         return self
 
     @model_validator(mode="after")
-    def _with_seasons_of_rounds(self) -> Self:
+    def _with_boards_over_phases(self) -> Self:
         for name, board in self.board.items():
-            if not board.series:
+            if not board.over_phases:
                 continue
-            place = f"[board.{name}] series"
-            # Before rounds are made of a section with each, it stands for them.
-            rounds = [
-                phase
-                for phase, section in self.phase.items()
-                if board.series == section.series or (board.series == phase and section.each)
-            ]
-            if not rounds:
-                raise ValueError(f"{place} names {board.series!r}, of which no phase is a round")
+            place = f"[board.{name}] {'series' if board.series else 'phases'}"
+            phases = self._phases_of(board, place)
             if board.missing == "baseline" and not self.competition.baselines:
                 raise ValueError(f'{place}: missing = "baseline" needs [competition] baseline')
-            of_rounds = [self.in_phase(phase) for phase in rounds]
-            if len({settings.metric.specification for settings in of_rounds}) > 1:
-                raise ValueError(f"{place}: the rounds of {board.series} have different metrics")
             if any(
                 final.rule == "best_private" or (final.rule == "chosen" and final.count > 1)
-                for final in (settings.final for settings in of_rounds)
+                for final in (self.in_phase(phase).final for phase in phases)
             ):
                 raise ValueError(
-                    f"{place} needs one final file in each round: set [final] rule to last or "
+                    f"{place} needs one final file in each phase: set [final] rule to last or "
                     f"best_public, or count = 1"
                 )
-            rounds_are_made = not any(self.phase[phase].each for phase in rounds)
-            if rounds_are_made and (unknown := sorted(set(board.weights) - set(rounds))):
-                raise ValueError(f"{place}: there is no round {unknown[0]!r} to weight")
+            are_made = not any(self.phase[phase].each for phase in phases)
+            if are_made and (unknown := sorted(set(board.weights) - set(phases))):
+                raise ValueError(f"{place}: there is no phase {unknown[0]!r} to weight")
         return self
+
+    def _phases_of(self, board: CombinedBoardSection, place: str) -> tuple[str, ...]:
+        """Return the phases of a board.
+
+        Before rounds are made of a section with ``each``, it stands for them.
+
+        Raises
+        ------
+        ValueError
+            If there are none, or they cannot be combined.
+        """
+        if not board.series:
+            for name in board.phases:
+                if name not in self.phase or self.phase[name].each:
+                    raise ValueError(f"{place} names {name!r}, which is no phase")
+                if not self.phase[name].private_usages:
+                    raise ValueError(f"{place}: the phase {name} has no private rows")
+            for first, second in combinations(board.phases, 2):
+                rows = (self.phase[name].private_usages for name in (first, second))
+                if common := sorted(frozenset.intersection(*rows)):
+                    raise ValueError(
+                        f"{place}: the phases {first} and {second} share rows marked as "
+                        f"{common[0]}, which would count twice"
+                    )
+            return board.phases
+        rounds = tuple(
+            name
+            for name, section in self.phase.items()
+            if board.series == section.series or (board.series == name and section.each)
+        )
+        if not rounds:
+            raise ValueError(f"{place} names {board.series!r}, of which no phase is a round")
+        if len({self.in_phase(name).metric.specification for name in rounds}) > 1:
+            raise ValueError(f"{place}: the rounds of {board.series} have different metrics")
+        return rounds
 
     def display(self, *, public: bool) -> BoardDisplay:
         """Return how the public or the private board shows scores, and its wording for ties.

@@ -1,4 +1,4 @@
-"""Combined private boards, ``[board.NAME]``: several metrics, or each task, as one score.
+"""Combined private boards, ``[board.NAME]``: several metrics, tasks or phases, as one score.
 
 Each is a finding of the private board. Its document is that of a board, ``arena/score/2``: ranks,
 possible winners and the corrected best score are those of the combination. The level of
@@ -8,12 +8,18 @@ possible winners and the corrected best score are those of the combination. The 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from arena.config import CombinedBoardSection, Settings
 from arena.errors import UsageError
-from arena.evaluation.combinations import Combination, CombinedMetric, combined_metric
+from arena.evaluation.combinations import (
+    Combination,
+    CombinedMetric,
+    combined_metric,
+    combined_metric_of_tasks,
+)
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import BoardRun
@@ -27,7 +33,7 @@ _ANALYSIS = "board "
 def combined_metrics(
     settings: Settings, solution: Solution, manager: PluginManager
 ) -> dict[str, CombinedMetric]:
-    """Return the metric of each combined board of the settings, without season boards.
+    """Return the metric of each combined board of the settings, without those over phases.
 
     Raises
     ------
@@ -35,25 +41,62 @@ def combined_metrics(
         If there is nothing to combine, no submission serves all metrics of a board, their
         directions differ, or a weight is for something that does not exist.
     """
-    return {
-        name: combined_metric_of(name, board, settings, solution, manager)
-        for name, board in settings.board.items()
-        if not board.series
-    }
+    metrics = {}
+    for name, board in settings.board.items():
+        if not board.over_phases:
+            with _named(name):
+                metrics[name] = _combined_metric(board, settings, solution, manager)
+    return metrics
 
 
-def combined_metric_of(
-    name: str,
+def metric_over_phases(
+    board_name: str,
     board: CombinedBoardSection,
     settings: Settings,
     solution: Solution,
     manager: PluginManager,
 ) -> CombinedMetric:
-    """Return the metric of a combined board; raises UsageError as :func:`combined_metrics`."""
+    """Return the metric of a board over the phases that are the tasks of a solution.
+
+    Raises
+    ------
+    UsageError
+        If the metrics of the phases have different directions, and they are not combined by ranks.
+    """
+    phases = solution.task_names
+    names = {phase: settings.in_phase(phase).metric.specification for phase in phases}
+    metrics = {
+        name: metric_of_solution(manager.metrics.resolve(name), solution)
+        for name in dict.fromkeys(names.values())
+    }
+    weights = {key: weight for key, weight in board.weights.items() if key in phases}
+    combination = Combination(board.rank_by, weights)
+    with _named(board_name):
+        if len(metrics) > 1:
+            of_phases = {phase: (name, metrics[name]) for phase, name in names.items()}
+            combined = combined_metric_of_tasks(of_phases, combination, solution)
+        else:
+            combined = combined_metric(metrics, combination, by_task=True, solution=solution)
+    return replace(combined, task_word="rounds" if board.series else "phases")
+
+
+def check_boards_over_phases(
+    settings: Settings, solution: Solution, manager: PluginManager
+) -> None:
+    """Refuse boards over phases that cannot be computed; raises as :func:`metric_over_phases`."""
+    for name, board in settings.board.items():
+        if board.phases:
+            of_phases = replace(solution, task_names=board.phases)
+            metric_over_phases(name, board, settings, of_phases, manager)
+
+
+@contextmanager
+def _named(board: str) -> Iterator[None]:
+    """Name a board in a UsageError."""
     try:
-        return _combined_metric(board, settings, solution, manager)
+        yield
     except UsageError as error:
-        raise UsageError(f"[board.{name}]: {error}") from error
+        raise UsageError(f"[board.{board}]: {error}") from error
 
 
 def _combined_metric(
@@ -109,12 +152,14 @@ def finding_of(name: str, board: ScoreResult) -> Finding:
 
 
 def round_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Return round -> team -> submission of the season boards in the document of a private board.
+    """Return phase -> team -> submission of the boards over phases in the document of a board.
 
-    Empty without a season board.
+    Empty without such a board.
     """
     boards = combined_boards(document).values()
-    return next((board["round_files"] for board in boards if "round_files" in board), {})
+    return {
+        phase: files for board in boards for phase, files in board.get("round_files", {}).items()
+    }
 
 
 def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

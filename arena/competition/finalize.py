@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arena.competition.combined_boards import round_files
+from arena.competition.combined_boards import combined_boards, round_files
 from arena.competition.final_selection import board_ranks, choose_finals
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
@@ -217,22 +217,24 @@ def _evaluate(
 
 
 def _round_files(state: CompetitionState) -> dict[str, dict[str, int]]:
-    """Return round -> team -> final submission of the season so far; empty without season board."""
-    settings, phase = state.with_phases, state.phase or ""
-    if not settings.board:
-        return {}
-    from arena.competition.season import rounds_until, season_boards  # few competitions have one
-
-    if not season_boards(settings, phase):
-        return {}
-    rounds = {name: _counted(state.in_phase(name)) for name in rounds_until(settings, phase)}
+    """Return phase -> team -> final submission of the boards over phases; empty without one."""
+    counted_in = {name: _counted(state.in_phase(name)) for name in phases_of_final_boards(state)}
     return {
         name: {
             **{team: numbers[0] for team, numbers in counted.finals.items()},
             **{record.team: record.submission for record in counted.unranked},
         }
-        for name, counted in rounds.items()
+        for name, counted in counted_in.items()
     }
+
+
+def phases_of_final_boards(state: CompetitionState) -> tuple[str, ...]:
+    """Return the phases on which the boards over phases depend; few competitions have one."""
+    if not state.with_phases.board:
+        return ()
+    from arena.competition.season import phases_of_boards
+
+    return phases_of_boards(state.with_phases, state.phase or "")
 
 
 def _season(state: CompetitionState, files: Mapping[str, Mapping[str, int]]) -> Season:
@@ -398,17 +400,17 @@ def _outdated(
     for event in later:
         if event.kind == "rescored" or _adds_labels_of(state, event):
             return _OLDER_THAN[event.kind], Mark(event.time, FINAL_CAUSES[event.kind])
-    if changed := _changed_settings(state, [*recorded, *state.unrecorded]):
+    board = final_document(state) if document is None else document
+    changed = _changed_settings(state, [*recorded, *state.unrecorded])
+    if changed := changed or _changed_phases(state, board):
         settings = [event for event in later if event.kind == "configuration"]
         time = settings[0].time if settings else state.clock().isoformat()
         what = f"the change of {', '.join(changed)} in {CONFIG_NAME}"
         return what, Mark(time, FINAL_CAUSES["configuration"])
     counted = count()
     finals = _listed(counted.finals)
-    board = final_document(state) if document is None else document
     same_files = sorted(kept.payload["finals"].values()) == sorted(finals.values())
-    in_rounds = round_files(board)
-    same_season = not in_rounds or _current_names(state, in_rounds) == _round_files(state)
+    same_season = _has_same_season(state, board)
     same_brackets = _brackets_of(board, state.ledger.teams()) == counted.roster.brackets
     unranked = [row["submission"] for row in unranked_rows(board)]
     same_unranked = unranked == [record.submission for record in counted.unranked]
@@ -429,6 +431,38 @@ def _outdated(
     return f"a change of the {what}", mark
 
 
+def _changed_phases(state: CompetitionState, document: Mapping[str, Any]) -> list[str]:
+    """Return the phases that a board over phases had and has no more, or the other way round.
+
+    They follow from the ends of phases.
+    """
+    stored = {
+        name: set(board["round_files"])
+        for name, board in combined_boards(document).items()
+        if "round_files" in board
+    }
+    if not stored:
+        return []
+    from arena.competition.season import season_boards
+
+    now = season_boards(state.with_phases, state.phase or "")
+    changed = {phase for name, had in stored.items() for phase in had ^ set(now.get(name, ()))}
+    return sorted(f"phase.{phase}" for phase in changed)
+
+
+def _has_same_season(state: CompetitionState, document: Mapping[str, Any]) -> bool:
+    """Return whether the boards over phases in a document are of the files that count now."""
+    files = _round_files(state)
+    if not files:
+        return True
+    from arena.competition.season import names_of_boards
+
+    stored = _current_names(state, round_files(document))
+    if any(files[phase] != stored[phase] for phase in stored):
+        return False
+    return names_of_boards(_season(state, files)) <= combined_boards(document).keys()
+
+
 def _current_names(
     state: CompetitionState, files: Mapping[str, Mapping[str, int]]
 ) -> dict[str, dict[str, int]]:
@@ -442,16 +476,12 @@ def _current_names(
 def _adds_labels_of(state: CompetitionState, event: Event) -> bool:
     """Return whether labels of the rows of the phase arrived; without phases, of any row.
 
-    The rows of a round with a season board are those of the season so far.
+    The rows of a phase with boards over phases are those of all of these.
     """
     if event.kind != LABELS_ADDED or not state.phase:
         return event.kind == LABELS_ADDED
-    from arena.competition.season import rounds_until, season_boards
-
-    settings = state.with_phases
-    of_season = season_boards(settings, state.phase)
-    names = rounds_until(settings, state.phase) if of_season else (state.phase,)
-    phases = [settings.phase[name] for name in names]
+    names = {state.phase, *phases_of_final_boards(state)}
+    phases = [state.with_phases.phase[name] for name in names]
     usages = frozenset().union(*(phase.public_usages | phase.private_usages for phase in phases))
     return not usages.isdisjoint(event.payload["labels"])
 
@@ -487,12 +517,13 @@ def _changed_settings(state: CompetitionState, changes: Sequence[Sequence[Any]])
     # If a key changed several times, the first change has the original value.
     before = {key: value for key, value, _ in reversed(changes)}
     now = state.with_phases.to_document()
+    phases = {f"phase.{name}" for name in (state.phase, *phases_of_final_boards(state))}
     return sorted(
         key
         for key, value in before.items()
         if (
             (names := key.split(".", 1))[0] in _SECTIONS_OF_THE_BOARD
-            or key in ("metric.secondary", f"phase.{state.phase}")
+            or key in {"metric.secondary", *phases}
         )
         and _of_the_board(now[names[0]].get(names[1])) != _of_the_board(value)
     )
@@ -593,7 +624,7 @@ def with_combined_boards(
 def with_season_boards(
     run: BoardRun, result: ScoreResult, settings: Settings, season: Season
 ) -> ScoreResult:
-    """Return the board of a round with the season boards; ``settings`` are those of the round."""
+    """Return the board of a phase with those over phases; ``settings`` are those of the phase."""
     from arena.competition.season import season_findings
 
     def rank(

@@ -79,7 +79,7 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
     ------
     InputError
         If it scores another kind of prediction, or it is a file of code: only that of [metric] is
-        kept with the scores.
+        kept with the scores. Or if a board cannot combine the metrics of its phases.
     """
     for name, phase in settings.phase.items():
         if "name" not in phase.metric:
@@ -93,6 +93,13 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
             scoring_metric(metric, solution.outline())
         except UsageError as error:
             raise InputError(f"{place}: {error}") from error
+    if any(board.phases for board in settings.board.values()):
+        from arena.competition.combined_boards import check_boards_over_phases  # few have one
+
+        try:
+            check_boards_over_phases(settings, solution, manager)
+        except UsageError as error:
+            raise InputError(f"{CONFIG_NAME}: {error}") from error
 
 
 def _with_usages(solution: Solution, usages: frozenset[str]) -> npt.NDArray[np.bool_]:
@@ -178,6 +185,8 @@ def check_changed_phases(
         competition without phases, or if a metric does not suit them.
     """
     if before.phase == after.phase:
+        if before.board != after.board:
+            check_metrics(after, store.solution(), manager)
         return
     templates = [name for name, phase in after.phase.items() if phase.each is not None]
     if templates:

@@ -14,6 +14,7 @@ from arena.competition.finalize import (
     for_everybody,
     marks_of_boards,
     outdated,
+    phases_of_final_boards,
     private_standings,
 )
 from arena.competition.phases import deciding_elsewhere
@@ -224,12 +225,12 @@ def _publishable(state: CompetitionState) -> tuple[int, dict[str, Any], str]:
     document = final_document(state)
     if old := outdated(state):
         raise UsageError(old)
-    others = deciding_elsewhere(state.with_phases, state.phase or "", state.clock())
-    if others:
-        raise UsageError(
-            f"The rows that decide the phase {state.phase} decide {', '.join(others)} as well: "
-            f"publish when all of these have ended."
-        )
+    for phase in dict.fromkeys((state.phase or "", *phases_of_final_boards(state))):
+        if others := deciding_elsewhere(state.with_phases, phase, state.clock()):
+            raise UsageError(
+                f"The rows that decide the phase {phase} decide {', '.join(others)} as well: "
+                f"publish when all of these have ended."
+            )
     digest, last = document_digest(document), _last_result(state)
     if last is not None and (last.state, last.sha256) == ("published", digest):
         raise UsageError(f"This private board is published already, as result {last.version}.")

@@ -1,14 +1,15 @@
-"""Season boards, ``[board.NAME]`` with ``series``: one score over the rounds of a series.
+"""Boards over phases, ``[board.NAME]`` with ``phases`` or ``series``: one score of several phases.
 
-What a team predicted in a season is one array: on the rows of each round the predictions of its
-final file in this round. So a season is ranked like any board, and its rounds are combined like
-tasks. A round that a team missed is filled by the baseline, or the team is not ranked: a mean over
-the rounds that a team covered would reward it for leaving out hard ones.
+The phases are tasks that a board names, or the rounds of a season so far. What a team predicted in
+them is one array: on the rows of each phase the predictions of its final file in this phase. So
+they are ranked like any board, and combined like tasks, each by its own metric. A phase that a
+team missed is filled by the baseline, or the team is not ranked: a mean over the phases that a team
+covered would reward it for leaving out hard ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from arena.competition.combined_boards import combined_metric_of, finding_of
+from arena.competition.combined_boards import finding_of, metric_over_phases
 from arena.competition.phases import all_rows_in
 from arena.competition.roster import Roster
 from arena.config import CombinedBoardSection, Settings
@@ -28,7 +29,7 @@ from arena.scoring.result import ScoreResult
 from arena.types import Finding, IntArray, Solution, SubmissionRecord, Usage
 
 RoundFiles: TypeAlias = Mapping[str, Mapping[str, int]]
-"""Round -> team -> its final submission in the round."""
+"""Round, or another phase -> team -> its final submission in it."""
 Rank: TypeAlias = Callable[
     [BoardRun, Mapping[str, Sequence[int]], Sequence[SubmissionRecord], Roster], ScoreResult
 ]
@@ -36,35 +37,61 @@ Rank: TypeAlias = Callable[
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-def season_boards(settings: Settings, phase: str) -> dict[str, CombinedBoardSection]:
-    """Return the season boards of the series of a phase; none if it is no round."""
+def season_boards(settings: Settings, phase: str) -> dict[str, tuple[str, ...]]:
+    """Return name -> phases of each board over phases that the result of a phase has.
+
+    Those of a series are in the result of each round, over the rounds that end no later. A board
+    of named phases is in the result of the one that ends last; of several, of the first one.
+    """
     section = settings.phase.get(phase)
-    series = "" if section is None else section.series
-    return {name: board for name, board in settings.board.items() if series == board.series != ""}
+    if section is None:
+        return {}
+    boards = dict[str, tuple[str, ...]]()
+    for name, board in settings.board.items():
+        if board.series and board.series == section.series:
+            boards[name] = rounds_until(settings, phase)
+        elif phase in board.phases and phase == _last_of(settings, board.phases):
+            boards[name] = board.phases
+    return boards
 
 
 def rounds_until(settings: Settings, phase: str) -> tuple[str, ...]:
     """Return the rounds of the series of a phase that end no later than it: its season so far."""
-    ends = {
-        name: settings.in_phase(name).competition.deadline or _NEVER
+    series, end = settings.phase[phase].series, _end(settings, phase)
+    return tuple(
+        name
         for name, section in settings.phase.items()
-        if section.series == settings.phase[phase].series
-    }
-    return tuple(name for name, end in ends.items() if end <= ends[phase])
+        if section.series == series and _end(settings, name) <= end
+    )
+
+
+def phases_of_boards(settings: Settings, phase: str) -> tuple[str, ...]:
+    """Return the phases on which the boards over phases in the result of a phase depend."""
+    boards = season_boards(settings, phase).values()
+    return tuple(dict.fromkeys(name for names in boards for name in names))
+
+
+def _last_of(settings: Settings, phases: Collection[str]) -> str:
+    in_order = (name for name in settings.phase if name in phases)
+    return max(in_order, key=lambda name: _end(settings, name))
+
+
+def _end(settings: Settings, phase: str) -> datetime:
+    return settings.in_phase(phase).competition.deadline or _NEVER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Season:
-    """What season boards are computed from."""
+    """What boards over phases are computed from."""
 
     settings: Settings
     """The settings of the competition, with all phases."""
     phase: str
-    """The last round that counts."""
+    """The phase in whose result they are."""
     solution: Solution
     """The stored solution, whose labels are those that have arrived."""
     files: RoundFiles
-    """The final submissions of the rounds so far."""
+    """The final submissions of their phases."""
     records: Mapping[int, SubmissionRecord]
     """Submission -> its record, for all of these submissions."""
     roster: Roster
@@ -72,18 +99,18 @@ class Season:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SeasonPredictions:
-    """The predictions of each team over the rounds, each from its file in the round."""
+    """The predictions of each team over several phases, each from its file in the phase."""
 
     store: HoldsPredictions
     round_of_row: IntArray
-    """``(n_rows,)`` the position of the round of each row."""
+    """``(n_rows,)`` the position of the phase of each row."""
     files: Mapping[int, Sequence[int]]
-    """The submission that stands for a team's season -> its submission in each round."""
+    """The submission that stands for all files of a team -> its submission in each phase."""
 
     def predictions(
         self, submissions: Sequence[int], rows: npt.NDArray[np.bool_] | None = None
     ) -> ArrayPredictions:
-        """Return the predictions of seasons, in this order, on the rows of a mask."""
+        """Return the predictions of teams, in this order, on the rows of a mask."""
         chosen = np.ones(len(self.round_of_row), dtype=np.bool_) if rows is None else rows
         rounds = self.round_of_row[chosen]
         values: npt.NDArray[Any] | None = None
@@ -99,67 +126,115 @@ class _SeasonPredictions:
         return ArrayPredictions(np.empty((len(submissions), 0)) if values is None else values)
 
 
-def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Finding]:
-    """Yield the boards of a season.
+@dataclass(frozen=True, slots=True, eq=False)
+class _PhaseRows:
+    """The rows of the phases of a board that have files and labels."""
 
-    There is none before two rounds have labels. A round to which no file was sent counts for no
-    team. ``run`` is that of the phase.
+    solution: Solution
+    """Its tasks are these phases, and its private rows are theirs."""
+    empty: tuple[str, ...]
+    """The phases to which no file was sent."""
+    n_pending: int
+    """The private rows without a label."""
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The phases, in the order of the board."""
+        return self.solution.task_names
+
+    @classmethod
+    def of(cls, season: Season, names: Sequence[str]) -> _PhaseRows:
+        """Return the rows of these phases."""
+        sent = [name for name in names if season.files[name]]
+        split = all_rows_in(season.solution, [season.settings.phase[name] for name in sent])
+        labelled = np.zeros(split.n_rows, dtype=np.bool_)
+        phase_of_row = np.zeros(split.n_rows, dtype=np.intp)
+        phases: list[str] = []
+        for name in sent:
+            rows = rows_with_labels(season.settings, name, season.solution)
+            if rows.any():
+                phase_of_row[rows] = len(phases)
+                labelled |= rows
+                phases.append(name)
+        solution = replace(
+            split,
+            usage=np.where(labelled, np.uint8(Usage.PRIVATE), np.uint8(Usage.IGNORED)),
+            tasks=phase_of_row,
+            task_names=tuple(phases),
+        )
+        empty = tuple(name for name in names if name not in sent)
+        private = split.usage == np.uint8(Usage.PRIVATE)
+        return cls(solution, empty, int((private & split.pending).sum()))
+
+
+def rows_with_labels(settings: Settings, phase: str, solution: Solution) -> npt.NDArray[np.bool_]:
+    """Return the mask ``(n_rows,)`` of the private rows of a phase that have a label."""
+    split = all_rows_in(solution, [settings.phase[phase]])
+    return np.asarray((split.usage == np.uint8(Usage.PRIVATE)) & ~split.pending)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PhaseBoard:
+    """A board over phases that ranks a team."""
+
+    name: str
+    names: tuple[str, ...]
+    """Its phases, also those that have no file or no label."""
+    rows: _PhaseRows
+    files: Mapping[str, tuple[int, ...]]
+    """Team -> its submission in each phase with files and labels."""
+    left_out: Sequence[str]
+    """The teams that lack one."""
+
+
+def _boards(season: Season) -> Iterator[_PhaseBoard]:
+    """Yield the boards with two phases that have labels and files, and a team that has all."""
+    for name, names in season_boards(season.settings, season.phase).items():
+        rows = _PhaseRows.of(season, names)
+        if len(rows.phases) < 2:
+            continue
+        files, left_out = _complete(name, season, rows.phases)
+        if set(files) - set(season.roster.unranked):
+            yield _PhaseBoard(name, names, rows, files, left_out)
+
+
+def names_of_boards(season: Season) -> set[str]:
+    """Return the boards over phases that :func:`season_findings` yields; raises as that."""
+    return {board.name for board in _boards(season)}
+
+
+def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Finding]:
+    """Yield the boards over phases.
+
+    There is none before two phases have labels. A phase to which no file was sent counts for no
+    team. ``run`` is that of the phase in whose result they are.
 
     Raises
     ------
     UsageError
-        If a weight is for no round, or the baseline lacks a round that it fills.
+        If a weight is for no phase, or the baseline lacks a phase that it fills.
     """
-    sent = [name for name, of_round in season.files.items() if of_round]
-    empty = [name for name in season.files if name not in sent]
-    split = all_rows_in(season.solution, [season.settings.phase[name] for name in sent])
-    private = split.usage == np.uint8(Usage.PRIVATE)
-    round_of_row = np.zeros(split.n_rows, dtype=np.intp)
-    rounds: list[str] = []
-    for name in sent:
-        of_round = all_rows_in(season.solution, [season.settings.phase[name]])
-        rows = private & (of_round.usage == np.uint8(Usage.PRIVATE)) & ~split.pending
-        if rows.any():
-            round_of_row[rows] = len(rounds)
-            rounds.append(name)
-    if len(rounds) < 2:
-        return
-    labelled = private & ~split.pending
-    solution = replace(
-        split,
-        usage=np.where(labelled, np.uint8(Usage.PRIVATE), np.uint8(Usage.IGNORED)),
-        tasks=round_of_row,
-        task_names=tuple(rounds),
-    )
-    for name, board in season_boards(season.settings, season.phase).items():
-        files, left_out = _complete(name, board, season, rounds)
-        if not set(files) - set(season.roster.unranked):
-            continue
-        weights = {key: weight for key, weight in board.weights.items() if key in rounds}
-        weighted = board.model_copy(update={"weights": weights})
-        of_phase = season.settings.in_phase(season.phase)
-        combined = combined_metric_of(name, weighted, of_phase, solution, run.manager)
-        metric = replace(combined, task_word="rounds")
-        # A team is known by its last file, which is in no other season.
-        standing = {
-            team: max(numbers[team] for numbers in season.files.values() if team in numbers)
-            for team in files
-        }
+    for board in _boards(season):
+        name, rows, files = board.name, board.rows, board.files
+        section = season.settings.board[name]
+        metric = metric_over_phases(name, section, season.settings, rows.solution, run.manager)
+        # A team is known by its last file.
+        standing = {team: max(numbers) for team, numbers in files.items()}
         roster = season.roster.among(files)
         season_run = replace(
             run,
             specification=metric.name,
             metric=metric,
-            solution=solution,
+            solution=rows.solution,
             store=_SeasonPredictions(
                 run.store,
-                round_of_row,
+                np.asarray(rows.solution.tasks),
                 {standing[team]: numbers for team, numbers in files.items()},
             ),
             secondary={},
             provider=run.manager.metrics.plugin_of(run.specification),
             brackets=roster.boards,
-            n_pending=int((private & split.pending).sum()),
+            n_pending=rows.n_pending,
         )
         ranked = [team for team in files if team not in roster.unranked]
         result = rank(
@@ -171,54 +246,51 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
         finding = finding_of(name, result)
         yield replace(
             finding,
-            verdict=f"{finding.verdict} {_about_missing(board, rounds, left_out, empty)}",
+            verdict=f"{finding.verdict} {_about_missing(section, board)}",
             document={
                 **finding.document,
-                "round_files": {key: dict(numbers) for key, numbers in season.files.items()},
+                "round_files": {key: dict(season.files[key]) for key in board.names},
             },
         )
 
 
 def _complete(
-    name: str, board: CombinedBoardSection, season: Season, rounds: Sequence[str]
+    name: str, season: Season, phases: Sequence[str]
 ) -> tuple[dict[str, tuple[int, ...]], list[str]]:
-    """Return the file of each team in each round, and the teams that lack one."""
-    baseline = season.settings.competition.reference if board.missing == "baseline" else None
+    """Return the file of each team in each phase, and the teams that lack one."""
+    filled = season.settings.board[name].missing == "baseline"
+    baseline = season.settings.competition.reference if filled else None
     files, left_out = dict[str, tuple[int, ...]](), list[str]()
-    for team in sorted({team for key in rounds for team in season.files[key]}):
-        team_files = [season.files[key].get(team) for key in rounds]
+    for team in sorted({team for key in phases for team in season.files[key]}):
+        team_files = [season.files[key].get(team) for key in phases]
         if baseline is not None:
             team_files = [
                 season.files[key].get(baseline) if number is None else number
-                for key, number in zip(rounds, team_files, strict=True)
+                for key, number in zip(phases, team_files, strict=True)
             ]
             if None in team_files:
                 raise UsageError(
-                    f"[board.{name}]: the baseline {baseline!r} has no file in the round "
-                    f"{rounds[team_files.index(None)]}, in which it stands for teams that missed "
+                    f"[board.{name}]: the baseline {baseline!r} has no file in the phase "
+                    f"{phases[team_files.index(None)]}, in which it stands for teams that missed "
                     f'it: submit one, or set missing = "unranked".'
                 )
         numbers = tuple(number for number in team_files if number is not None)
-        if len(numbers) == len(rounds):
+        if len(numbers) == len(phases):
             files[team] = numbers
         else:
             left_out.append(team)
     return files, left_out
 
 
-def _about_missing(
-    board: CombinedBoardSection,
-    rounds: Sequence[str],
-    left_out: Sequence[str],
-    empty: Sequence[str],
-) -> str:
-    """Return how many rounds there are, and what a missed one counts; ``empty``: without files."""
-    n_rounds = f"{plural(len(rounds), 'round')}."
-    if empty:
-        n_rounds = f"{n_rounds} No file was sent to {', '.join(empty)}: it counts for no team."
-    if board.missing == "baseline":
-        return f"{n_rounds} In a round that a team missed, the baseline's file counts for it."
-    if not left_out:
-        return f"{n_rounds} No team missed one."
-    are = "is" if len(left_out) == 1 else "are"
-    return f"{n_rounds} {plural(len(left_out), 'team')} missed a round and {are} not ranked."
+def _about_missing(section: CombinedBoardSection, board: _PhaseBoard) -> str:
+    """Return how many phases there are, and what a missed one counts."""
+    word = "round" if section.series else "phase"
+    count = f"{plural(len(board.rows.phases), word)}."
+    if empty := board.rows.empty:
+        count = f"{count} No file was sent to {', '.join(empty)}: it counts for no team."
+    if section.missing == "baseline":
+        return f"{count} In a {word} that a team missed, the baseline's file counts for it."
+    if not board.left_out:
+        return f"{count} No team missed one."
+    are = "is" if len(board.left_out) == 1 else "are"
+    return f"{count} {plural(len(board.left_out), 'team')} missed a {word} and {are} not ranked."

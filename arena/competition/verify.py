@@ -36,11 +36,11 @@ from arena.competition.finalize import (
     with_season_boards,
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
-from arena.competition.phases import all_rows_in, solution_in
+from arena.competition.phases import solution_in
 from arena.competition.programs import FIGURE_COLUMNS, RERUN, figures_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
-from arena.competition.season import Season, rounds_until, season_boards
+from arena.competition.season import Season, phases_of_boards, rows_with_labels, season_boards
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import metric_code
 from arena.competition.teams import Teams
@@ -59,7 +59,7 @@ from arena.store.digests import document_digest, keyed_digest, predictions_diges
 from arena.store.events import TimeCheck, first_broken
 from arena.store.facts import RECORDS_AGAIN, facts_of
 from arena.store.solutions import solution_digests
-from arena.types import Solution, SubmissionRecord, Usage, usage_names
+from arena.types import Solution, SubmissionRecord, usage_names
 from arena.utils.parallel import Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable, shorten
@@ -322,8 +322,7 @@ def verify_bundle(
         if files := round_files(claims.result):
             season = _claimed_season(claims, with_usage, files, records, every_team)
             result = with_season_boards(run, result, settings, season)
-        else:
-            problems += _lacking_season(claims, with_usage, every_team)
+        problems += _lacking_season(claims, with_usage, every_team)
         recomputed = result.to_dict()
     return (*problems, *_differences(claims.result, recomputed), *_of_combined(claims, recomputed))
 
@@ -337,8 +336,8 @@ def _claimed_season(
 ) -> Season:
     """Return the season of an export, by the numbers of the submissions in its store."""
     renumbered = {
-        name: {team: records[number].submission for team, number in of_round.items()}
-        for name, of_round in files.items()
+        name: {team: records[number].submission for team, number in files.get(name, {}).items()}
+        for name in phases_of_boards(claims.settings, claims.phase)
     }
     return Season(
         settings=claims.settings,
@@ -351,21 +350,21 @@ def _claimed_season(
 
 
 def _lacking_season(claims: Claims, solution: Solution, roster: Roster) -> Iterator[str]:
-    """Yield a sentence on each season board that an export without any must have.
+    """Yield a sentence on each board over phases that an export must have and has not.
 
-    It must if two rounds have labels, and a team that is ranked has a file in each of these.
+    It must if two phases have labels, and a team that is ranked has a file in each of these.
     """
-    boards = season_boards(claims.settings, claims.phase)
-    labelled = set()
-    for name in rounds_until(claims.settings, claims.phase) if boards else ():
-        of_round = all_rows_in(solution, [claims.settings.phase[name]])
-        if ((of_round.usage == np.uint8(Usage.PRIVATE)) & ~solution.pending).any():
-            labelled.add(name)
     counting = _counting_teams(_recorded_submissions(claims.events))
-    complete = set.intersection(*(counting.get(name, set()) for name in labelled or {""}))
-    if len(labelled) > 1 and complete - set(roster.unranked):
-        for name in boards:
-            yield f"result.json lacks the season board {printable(name)}."
+    claimed = combined_boards(claims.result)
+    for name, phases in season_boards(claims.settings, claims.phase).items():
+        if name in claimed:
+            continue
+        labelled = [
+            phase for phase in phases if rows_with_labels(claims.settings, phase, solution).any()
+        ]
+        complete = set.intersection(*(counting.get(phase, set()) for phase in labelled or [""]))
+        if len(labelled) > 1 and complete - set(roster.unranked):
+            yield f"result.json lacks the board {printable(name)}."
 
 
 def _counting_teams(recorded: Mapping[int, Mapping[str, Any]]) -> dict[str, set[str]]:
@@ -615,22 +614,24 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
 
 
 def _of_rounds(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a sentence on each file of a season that does not count in its round, or is missing."""
+    """Yield a sentence on each file of a board over phases that does not count, or is missing."""
     files, counting = round_files(claims.result), _counting_teams(recorded)
-    rounds = rounds_until(claims.settings, claims.phase) if claims.phase else ()
-    if files and files.keys() != set(rounds):
-        yield "result.json: the season is not over all rounds that end no later than this one."
+    of_settings = season_boards(claims.settings, claims.phase)
+    for board, document in combined_boards(claims.result).items():
+        phases = document.get("round_files", ())
+        if phases and set(phases) != set(of_settings.get(board, ())):
+            yield f"result.json: the board {printable(board)} is not over its phases."
     for name, of_round in files.items():
         for team, number in of_round.items():
             row = recorded.get(number, {})
             if (row.get("team"), row.get("status"), row.get("phase")) != (team, "accepted", name):
                 yield (
                     f"result.json: submission {number} of the team {printable(team)} does not "
-                    f"count in the round {shorten(name, 60)} according to events.jsonl."
+                    f"count in the phase {shorten(name, 60)} according to events.jsonl."
                 )
         for team in sorted(counting.get(name, set()) - of_round.keys()):
             yield (
-                f"result.json: the season lacks the team {printable(team)} in the round "
+                f"result.json: a board lacks the team {printable(team)} in the phase "
                 f"{shorten(name, 60)}, in which it has a submission that counts."
             )
 

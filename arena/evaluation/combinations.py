@@ -151,6 +151,13 @@ class _Column:
     name: str
     metric: Metric
     convert: Conversion | None
+    task: str = ""
+    """The task that it scores; empty: each task, or all rows."""
+
+    def weight(self, weights: Mapping[str, float], task: str) -> float:
+        """Return its weight in a task."""
+        of_metric = 1.0 if self.task else weights.get(self.name, 1.0)
+        return of_metric * weights.get(task, 1.0)
 
 
 def combined_metric(
@@ -179,17 +186,10 @@ def combined_metric(
         If no submission serves all metrics, or their directions differ and the combination is not
         one of ranks.
     """
-    inner = list(metrics.values())
-    directions = {metric.greater_is_better for metric in inner}
-    if len(directions) > 1 and combination.how != "mean_rank":
-        smaller = [name for name, metric in metrics.items() if not metric.greater_is_better]
-        raise UsageError(
-            f"Of {', '.join(metrics)}, smaller values of {', '.join(smaller)} are better, and "
-            f"larger ones of the others: their {combination.how} has no direction. Combine them "
-            "by mean_rank, or choose metrics of one direction."
-        )
+    _check_directions(metrics, combination)
     if not by_task:
         combination.check_names(metrics)
+    inner = list(metrics.values())
     outline = solution.outline() if isinstance(solution, Solution) else solution
     kinds = common_kind(inner) if outline is None else (outline.kind,)
     n_classes = 2 if outline is None else outline.n_classes
@@ -197,20 +197,70 @@ def combined_metric(
         _Column(name, metric, conversion(metric, kinds[0], n_classes))
         for name, metric in metrics.items()
     )
+    combination_type = _type_of(inner, combination, by_task=by_task)
+    return combination_type(columns, combination, by_task, kinds)
+
+
+def combined_metric_of_tasks(
+    metrics: Mapping[str, tuple[str, Metric]], combination: Combination, solution: Solution
+) -> CombinedMetric:
+    """Return the combination of the tasks of a solution, each by a metric of its own.
+
+    Parameters
+    ----------
+    metrics
+        Task -> name and metric, averaged over the targets of the solution.
+    combination
+        How the scores become one; its weights are those of tasks.
+    solution
+        Its tasks are those of the metrics.
+
+    Raises
+    ------
+    UsageError
+        As :func:`combined_metric`.
+    """
+    inner = {task: metric for task, (_, metric) in metrics.items()}
+    _check_directions(inner, combination)
+    combination.check_names(metrics)
+    outline = solution.outline()
+    columns = tuple(
+        _Column(name, metric, conversion(metric, outline.kind, outline.n_classes), task)
+        for task, (name, metric) in metrics.items()
+    )
+    combination_type = _type_of(list(inner.values()), combination, by_task=True)
+    return combination_type(columns, combination, by_task=True, kinds=(outline.kind,))
+
+
+def _check_directions(metrics: Mapping[str, Metric], combination: Combination) -> None:
+    directions = {metric.greater_is_better for metric in metrics.values()}
+    if len(directions) > 1 and combination.how != "mean_rank":
+        smaller = [name for name, metric in metrics.items() if not metric.greater_is_better]
+        raise UsageError(
+            f"Of {', '.join(metrics)}, smaller values of {', '.join(smaller)} are better, and "
+            f"larger ones of the others: their {combination.how} has no direction. Combine them "
+            "by mean_rank, or choose metrics of one direction."
+        )
+
+
+def _type_of(
+    metrics: Sequence[Metric], combination: Combination, *, by_task: bool
+) -> type[CombinedMetric]:
+    """Return the class of a combination of these metrics."""
     combination_type: type[CombinedMetric] = CombinedMetric
     if combination.how == "mean_rank":
         combination_type = MeanRank
-    elif not by_task and combination.is_mean and all(map(_is_plain_mean, inner)):
+    elif not by_task and combination.is_mean and all(map(_is_plain_mean, metrics)):
         combination_type = _RowMean
-    elif any(is_black_box(metric) for metric in inner):
+    elif any(is_black_box(metric) for metric in metrics):
         combination_type = _WorstBlackBox if combination.how == "worst" else combination_type
     elif combination.how == "worst":
         combination_type = _Worst
-    elif all(isinstance(metric, HasRowValues | HasInfluenceValues) for metric in inner):
+    elif all(isinstance(metric, HasRowValues | HasInfluenceValues) for metric in metrics):
         combination_type = _InfluencedCombination
     else:
         combination_type = _ResampledCombination
-    return combination_type(columns, combination, by_task, kinds)
+    return combination_type
 
 
 def served_metric(
@@ -261,7 +311,7 @@ class CombinedMetric(BaseMetric):
         how = self.combination.how.replace("_", " ")
         how = {"geometric": "geometric mean", "rows": "mean over rows"}.get(how, how)
         how = f"weighted {how}" if self.combination.weights else how
-        *others, last = (column.name for column in self.columns)
+        *others, last = dict.fromkeys(column.name for column in self.columns)
         names = f"{', '.join(others)} and {last}" if others else last
         return f"{how} {'by' if self.relative else 'of'} {names}" + (
             f" over {self.task_word}" * self.by_task
@@ -300,17 +350,22 @@ class CombinedMetric(BaseMetric):
         limits = [traits.time_limit for traits in each if traits.time_limit is not None]
         memory = [traits.memory_limit for traits in each if traits.memory_limit is not None]
         weights = self._weights_of_columns()
+        mean = (float(weights @ lows), float(weights @ highs))
+        # How many rows each task has is not known here.
+        over_rows = (min(lows), max(highs)) if self._differ_by_task else mean
+        # Rows of one task may lie outside the range of another one's metric.
+        joint = _widest if self._differ_by_task else _shared
         ends = {
-            "mean": (float(weights @ lows), float(weights @ highs)),
-            "rows": (float(weights @ lows), float(weights @ highs)),
+            "mean": mean,
+            "rows": over_rows,
             "geometric": (max(min(lows), 0.0), max(highs) if self.baseline is None else np.inf),
             "worst": (min(lows), min(highs)) if self.greater_is_better else (max(lows), max(highs)),
             "mean_rank": (1.0, np.inf),
         }
         return replace(
             each[0],
-            prediction_range=_shared([traits.prediction_range for traits in each]),
-            truth_range=_shared([traits.truth_range for traits in each]),
+            prediction_range=joint([traits.prediction_range for traits in each]),
+            truth_range=joint([traits.truth_range for traits in each]),
             row_range=None,
             score_range=ends[self.combination.how],
             needs_every_class=any(traits.needs_every_class for traits in each),
@@ -324,16 +379,22 @@ class CombinedMetric(BaseMetric):
             row_weights=all(traits.row_weights for traits in each),
         )
 
+    @property
+    def _differ_by_task(self) -> bool:
+        """Whether each task has a metric of its own."""
+        return any(column.task for column in self.columns)
+
     def _weights_of_columns(self) -> FloatArray:
         given = self.combination.weights
-        weights = np.array([given.get(column.name, 1.0) for column in self.columns])
+        weights = np.array([column.weight(given, column.task) for column in self.columns])
         return np.asarray(weights / weights.sum())
 
     @property
     def weights_of_tasks(self) -> FloatArray:
         """The ``(T,)`` sums of the weights of the parts of each task, in the order of the codes."""
         weights = np.array([part.weight for part in self._bound()])
-        return np.asarray(weights.reshape(-1, len(self.columns)).sum(axis=1))
+        n_tasks = 1 if self.tasks is None else int(self.tasks.max()) + 1
+        return np.asarray(weights.reshape(n_tasks, -1).sum(axis=1))
 
     def faults(
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo
@@ -365,13 +426,16 @@ class CombinedMetric(BaseMetric):
             raise MetricError(f"{self.name} needs the tasks of the rows: name their column.")
         present = np.unique(context.tasks)
         names = [context.task_names[code] for code in present]
-        self.combination.check_names([*(column.name for column in self.columns), *names])
+        if not self._differ_by_task:
+            self.combination.check_names([*(column.name for column in self.columns), *names])
         parts = []
         for code, name in zip(present, names, strict=True):
             rows = np.flatnonzero(context.tasks == code)
             row_context = part_of_context(context, rows, name)
             parts += [
-                self._part(column, row_context, _as_slice(rows), name) for column in self.columns
+                self._part(column, row_context, _as_slice(rows), name)
+                for column in self.columns
+                if column.task in ("", name)
             ]
         codes = np.searchsorted(present, context.tasks)
         return replace(self, parts=tuple(_normalised(parts)), tasks=codes)
@@ -379,10 +443,9 @@ class CombinedMetric(BaseMetric):
     def _part(
         self, column: _Column, context: RowContext, rows: IntArray | slice | None, task: str
     ) -> Part:
-        given, metric = self.combination.weights, column.metric
+        metric, weight = column.metric, column.weight(self.combination.weights, task)
         if isinstance(metric, NeedsRowContext):
             metric = metric.for_rows(context)
-        weight = given.get(column.name, 1.0) * given.get(task, 1.0)
         if self.combination.how == "rows":
             weight *= len(context.ids)
         name = f"{column.name} of {task}" if task else column.name
@@ -485,8 +548,9 @@ class _ResampledCombination(CombinedMetric):
         """Return ``(m, B)`` combined scores under each column of counts."""
         parts = self._bound()
         if self.combination.is_mean:
-            fixed = self.tasks is not None and keep_sizes(self.tasks, weights)
-            parts = _as_few_products(parts, self.tasks if fixed else None)
+            tasks = None if self._differ_by_task else self.tasks
+            fixed = tasks is not None and keep_sizes(tasks, weights)
+            parts = _as_few_products(parts, tasks if fixed else None)
         scores = [_resampled_part(part, truth, predictions, weights) for part in parts]
         combined = replace(self, parts=parts).combine(np.array(scores))
         if self.baseline is None:
@@ -761,3 +825,8 @@ def _as_slice(rows: IntArray) -> IntArray | slice:
 def _shared(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return what lies in all ranges."""
     return max(low for low, _ in ranges), min(high for _, high in ranges)
+
+
+def _widest(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return what lies in any range."""
+    return min(low for low, _ in ranges), max(high for _, high in ranges)

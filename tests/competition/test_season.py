@@ -199,12 +199,12 @@ def _leave_out(result: dict[str, Any], season: dict[str, Any]) -> None:
 
 
 FORGED: Mapping[str, tuple[Callable[[dict[str, Any], dict[str, Any]], None], str]] = {
-    "exchanged": (_exchange, "of the team lazy does not count in the round week-2026-03-08"),
+    "exchanged": (_exchange, "of the team lazy does not count in the phase week-2026-03-08"),
     "a score": (_score, "Board season: score of the team"),
     "a number of rows": (_rows, "Board season: n_rows differs"),
-    "no team": (_leave_out_team, "the season lacks the team strong in the round week-2026-03-15"),
-    "no round": (_leave_out_round, "is not over all rounds that end no later than this one"),
-    "no season": (_leave_out, "result.json lacks the season board season"),
+    "no team": (_leave_out_team, "a board lacks the team strong in the phase week-2026-03-15"),
+    "no round": (_leave_out_round, "the board season is not over its phases"),
+    "no season": (_leave_out, "result.json lacks the board season"),
 }
 """An edit of ``result.json``, of which the season is a finding -> what ``verify`` says."""
 
@@ -253,8 +253,8 @@ REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no series": ({"series": "month"}, {}, "'month', of which no phase is a round"),
     "columns": ({"columns": ["mae"]}, {}, "columns and tasks are not possible beside series"),
     "no baseline": ({"missing": "baseline"}, {"baseline": None}, "needs .competition. baseline"),
-    "several files": ({}, {"final_rule": "best_private"}, "needs one final file in each round"),
-    "no such round": ({"weights": {"week-2026-03-09": 2}}, {}, "no round 'week-2026-03-09'"),
+    "several files": ({}, {"final_rule": "best_private"}, "needs one final file in each phase"),
+    "no such round": ({"weights": {"week-2026-03-09": 2}}, {}, "no phase 'week-2026-03-09'"),
 }  # fmt: skip
 
 

@@ -1,0 +1,193 @@
+"""Boards over phases that are tasks: each phase by its own metric, and one score of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.finalize import FINAL_CAUSES
+from arena.competition.season import season_boards
+from arena.competition.verify import verify_bundle
+from arena.config import CONFIG_NAME, Settings, settings_as_toml
+from arena.errors import InputError, UsageError
+from arena.utils.parallel import NoProgress
+from labelled_competition import MANAGER
+from program import write_csv
+from small_competition import Clock
+
+SIZES = {"detect": 60, "classify": 120}
+"""The number of rows of each task, of which every second one is public."""
+METRICS = {"detect": "accuracy", "classify": "mcc"}
+ROWS = [(f"{task}/{row}", task, row) for task, size in SIZES.items() for row in range(size)]
+WRONG: Mapping[str, tuple[int | None, int | None]] = {
+    "base": (24, 20),
+    "Ants": (4, 12),
+    "Bees": (8, 6),
+    "Cats": (0, None),
+}
+"""How many of the last rows of each task a file has wrong; None: none was sent."""
+
+
+def phases(**detect: Any) -> dict[str, dict[str, Any]]:
+    tasks = {
+        task: {
+            "public_rows": f"{task} public", "private_rows": f"{task} private", "metric": metric
+        }
+        for task, metric in METRICS.items()
+    }  # fmt: skip
+    return {**tasks, "detect": {**tasks["detect"], **detect}}
+
+
+def settings_with(board: Mapping[str, Any], **keys: Any) -> Settings:
+    arguments = {"mechanism": "full", "baseline": "base", "resamples": 20, "phase": phases()}
+    boards = {"overall": {"phases": ["detect", "classify"], **board}}
+    return Settings.of(metric="accuracy", board=boards, **{**arguments, **keys})
+
+
+def label(row: int, *, wrong: bool = False) -> str:
+    return str((row // 2 % 2) ^ wrong)
+
+
+def cells(task: str, wrong: int) -> dict[str, list[str]]:
+    rows = [(name, row) for name, of, row in ROWS if of == task]
+    first_wrong = SIZES[task] - wrong
+    return {
+        "id": [name for name, _ in rows],
+        "y": [label(row, wrong=row >= first_wrong) for _, row in rows],
+    }
+
+
+def create(folder: Path, settings: Settings) -> Competition:
+    rows = [
+        (name, label(row), f"{task} {'private' if row % 2 else 'public'}")
+        for name, task, row in ROWS
+    ]
+    write_csv(folder / "solution.csv", ["id", "y", "Usage"], rows)
+    clock = Clock(datetime(2026, 3, 1, tzinfo=UTC))
+    competition = Competition.create(
+        folder / "c", folder / "solution.csv", settings, seed=1, manager=MANAGER, clock=clock
+    )
+    for team, of_tasks in WRONG.items():
+        for task, wrong in zip(SIZES, of_tasks, strict=True):
+            if wrong is not None:
+                sent = competition.submit(cells(task, wrong), team, phase=task)
+                assert sent.status == "accepted"
+    return competition
+
+
+def scores_of(team: str) -> tuple[float, float]:
+    """Return accuracy and MCC on the private rows, both classes of which have as many errors."""
+    shares = [
+        1 - (WRONG[team][k] if WRONG[team][k] is not None else WRONG["base"][k]) / size
+        for k, size in enumerate(SIZES.values())
+    ]
+    truth = np.array([row // 2 % 2 for row in range(1, SIZES["classify"], 2)])
+    wrong = WRONG[team][1] if WRONG[team][1] is not None else WRONG["base"][1]
+    guess = truth ^ (np.arange(1, SIZES["classify"], 2) >= SIZES["classify"] - wrong)
+    return shares[0], float(np.corrcoef(truth, guess)[0, 1])
+
+
+COMBINED: Mapping[str, tuple[dict[str, Any], Any]] = {
+    "mean": ({}, lambda a, b: (a + b) / 2),
+    "weighted": ({"weights": {"classify": 3}}, lambda a, b: (a + 3 * b) / 4),
+    "rows": ({"rank_by": "rows"}, lambda a, b: (30 * a + 60 * b) / 90),
+    "geometric": ({"rank_by": "geometric"}, lambda a, b: (a * b) ** 0.5),
+    "worst": ({"rank_by": "worst"}, min),
+}
+
+
+@pytest.mark.slow
+def test_each_phase_counts_by_its_own_metric(tmp_path: Path) -> None:
+    boards = {
+        name: {"phases": ["detect", "classify"], "missing": "baseline", **board}
+        for name, (board, _) in COMBINED.items()
+    }
+    boards["ranks"] = {"phases": ["detect", "classify"], "rank_by": "mean_rank"}
+    settings = settings_with({})
+    settings = Settings.model_validate({**settings.to_document(), "board": boards})
+    with create(tmp_path, settings) as competition:
+        competition.in_phase("classify").finalize()
+        assert not [
+            finding
+            for finding in competition.in_phase("classify").final_result()["findings"]
+            if finding["analysis"].startswith("board")
+        ]
+        detect = competition.in_phase("detect")
+        detect.finalize()
+        for name, (_, combine) in COMBINED.items():
+            rows = {row["team"]: row for row in detect.private_leaderboard(board=name)}
+            assert {team: row["score"] for team, row in rows.items()} == pytest.approx(
+                {team: combine(*scores_of(team)) for team in WRONG}
+            )
+            assert rows["base"]["rank"] is None
+        ranks = {row["team"]: row["rank"] for row in detect.private_leaderboard(board="ranks")}
+        assert ranks == {"Ants": 1, "Bees": 1, "base": None}
+        (best, *_) = detect.private_leaderboard(board="mean")
+        assert best["mcc of classify"] == pytest.approx(scores_of(best["team"])[1])
+        verdicts = [finding["verdict"] for finding in detect.final_result()["findings"]]
+        assert any("mean of accuracy and mcc over phases" in said for said in verdicts)
+        detect.publish()
+        detect.export(tmp_path / "export")
+        assert competition.audit() == ()
+        # A file of another phase decides the board as well.
+        (number,) = (
+            row["submission"] for row in competition.submissions("Bees")
+            if row["phase"] == "classify"
+        )  # fmt: skip
+        competition.disqualify(number, "a leak")
+        assert detect.results()[0]["mark"]["cause"] == FINAL_CAUSES["disqualification"]
+        assert competition.in_phase("classify").outdated() is not None
+    export = (tmp_path / "export", tmp_path / "solution.csv", MANAGER, NoProgress())
+    assert verify_bundle(*export) == ()
+
+
+def test_a_board_is_in_the_result_of_the_phase_that_ends_last() -> None:
+    boards = {"overall": ("detect", "classify")}
+    together = settings_with({}, deadline="2026-04-01")
+    assert season_boards(together, "detect") == boards
+    assert season_boards(together, "classify") == {}
+    sooner = settings_with({}, deadline="2026-04-01", phase=phases(end="2026-03-20"))
+    assert season_boards(sooner, "detect") == {}
+    assert season_boards(sooner, "classify") == boards
+
+
+SAME_ROWS = phases(private_rows=["detect private", "classify private"])
+REFUSED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
+    ({"phases": ["detect", "spans"]}, {}, "names 'spans', which is no phase"),
+    ({"phases": ["detect"]}, {}, "at least two phases, each named once"),
+    ({"phases": ["detect", "detect"]}, {}, "at least two phases, each named once"),
+    ({"series": "week"}, {}, "phases and series exclude each other"),
+    ({"columns": ["mcc"]}, {}, "columns and tasks are not possible beside phases"),
+    ({"weights": {"spans": 2}}, {}, "there is no phase 'spans' to weight"),
+    ({"weights": {"detect": 2}, "rank_by": "worst"}, {}, "takes no weights"),
+    ({"missing": "baseline"}, {"baseline": None}, "needs .competition. baseline"),
+    ({}, {"final_rule": "best_private"}, "needs one final file in each phase"),
+    ({}, {"phase": phases(private_rows=None)}, "the phase detect has no private rows"),
+    ({}, {"phase": SAME_ROWS}, "share rows marked as classify private, which would count twice"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("board", "keys", "message"), REFUSED)
+def test_contradictions_are_refused_by_name(
+    board: Mapping[str, Any], keys: Mapping[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        settings_with(board, **keys)
+
+
+@pytest.mark.slow
+def test_directions_that_differ_are_refused_at_once(tmp_path: Path) -> None:
+    of_losses = settings_with({}, phase=phases(metric="sklearn:zero_one_loss"))
+    with pytest.raises(InputError, match=r"\[board.overall\].*smaller values of detect are better"):
+        create(tmp_path, of_losses)
+    assert not (tmp_path / "c").exists()
+    create(tmp_path, settings_with({"rank_by": "mean_rank"}, phase=of_losses.phase)).close()
+    (tmp_path / "c" / CONFIG_NAME).write_text(settings_as_toml(of_losses), encoding="utf-8")
+    with pytest.raises(InputError, match=r"\[board.overall\].*mean has no direction"):
+        Competition.open(tmp_path / "c", manager=MANAGER)
