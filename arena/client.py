@@ -276,9 +276,9 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         kind = "application/octet-stream" if file else "application/json"
-        sent = {**self._authorization, "Content-Type": kind, **(headers or {})}
+        sent_headers = {**self._authorization, "Content-Type": kind, **(headers or {})}
         content = None if body is None else json.dumps(body).encode()
-        return self._repeated(lambda: self._send(method, path, content, file, sent))
+        return self._repeated(lambda: self._send(method, path, content, file, sent_headers))
 
     def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> dict[str, Any]:
         if isinstance(body, str):

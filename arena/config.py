@@ -80,8 +80,8 @@ class CompetitionSection(ConfigSection):
     @property
     def baselines(self) -> tuple[str, ...]:
         """The organiser's own teams, the reference first."""
-        given = self.baseline
-        return (given,) if isinstance(given, str) else given or ()
+        named_baseline = self.baseline
+        return (named_baseline,) if isinstance(named_baseline, str) else named_baseline or ()
 
     @property
     def reference(self) -> str | None:
@@ -167,8 +167,8 @@ class DataSection(ConfigSection):
     @property
     def columns(self) -> SolutionColumns:
         """The columns as the reader of a solution takes them."""
-        given = {_KEYS.get(key, key): getattr(self, key) for key in type(self).model_fields}
-        return SolutionColumns(**given)
+        column_names = {_KEYS.get(key, key): getattr(self, key) for key in type(self).model_fields}
+        return SolutionColumns(**column_names)
 
     @staticmethod
     def document_of(columns: SolutionColumns) -> dict[str, Any]:
@@ -742,8 +742,10 @@ class Settings(ConfigSection):
             if phase.programs and not self.programs.sandbox:
                 raise ValueError(f"[phase.{name}]: programs needs [programs] sandbox")
             for section in _OF_A_PHASE:  # as they are read again from JSON: a time is a text
-                given = getattr(phase, section)
-                given |= getattr(settings, section).model_dump(mode="json", include=set(given))
+                phase_keys = getattr(phase, section)
+                phase_keys |= getattr(settings, section).model_dump(
+                    mode="json", include=set(phase_keys)
+                )
             if settings.public.scope == "rank":
                 raise ValueError(f'[phase.{name}]: scope = "rank" is not possible in a phase')
         by_rows: dict[frozenset[str], tuple[str, tuple[str, ...]]] = {}
@@ -956,12 +958,12 @@ def _problem(problem: Mapping[str, Any]) -> str:
             f"Did you mean {guess}?" if guess else f"There are: {', '.join(known_keys)}."
         )
     kind = problem["type"]
-    wanted = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0])
-    if wanted is None:
+    expected = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0])
+    if expected is None:
         said = problem["msg"].removeprefix("Value error, ").rstrip(".")
         return f"{where}: {said}." if place else f"{said}."
     written = shorten(_toml(problem["input"]), _MAX_SHOWN_CHARACTERS)
-    return f"{where} is {written}, but must be {wanted.format_map(problem.get('ctx', {}))}."
+    return f"{where} is {written}, but must be {expected.format_map(problem.get('ctx', {}))}."
 
 
 def _known_keys(sections: list[str]) -> list[str]:

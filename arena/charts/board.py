@@ -101,7 +101,7 @@ def score_chart(
         Bars("interval of the score", low[near], high[near], color=PALE, width=9),
         Points("score on the board", values[near], color=INK),
     ]
-    teams = [teams[at] for at in near.tolist()]
+    teams = [teams[position] for position in near.tolist()]
     lines = {} if best is None else {"corrected best score": best}
     return ranges_chart(teams, series, "score", lines=lines, display=display, most=most)
 
@@ -166,8 +166,8 @@ def _wins(standings: Standings, *_: Any) -> Specification | None:
     shares = _column(standings, "win_rate")
     if shares is None:
         return None
-    known = [share or 0.0 for share in shares]
-    return shares_chart(_teams(standings), known, "share of random samples won")
+    shares_or_zero = [share or 0.0 for share in shares]
+    return shares_chart(_teams(standings), shares_or_zero, "share of random samples won")
 
 
 def _scores(
@@ -183,8 +183,8 @@ def _scores(
 def _best(
     standings: Standings, best: Mapping[str, Any], display: BoardDisplay | None
 ) -> Specification | None:
-    known = [best.get(key) for key in ("estimate", "low", "high")]
-    estimate, low, high = (np.nan if value is None else value for value in known)
+    ends = [best.get(key) for key in ("estimate", "low", "high")]
+    estimate, low, high = (np.nan if value is None else value for value in ends)
     if not np.isfinite([estimate, low, high]).all():
         return None
     observed = float(standings[0]["score"])

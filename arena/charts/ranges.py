@@ -116,7 +116,7 @@ def ranges_chart(
         "legend": {"orient": "top", "title": None, "columns": 1, **_symbols(series, lines or {})},
     }
     encoding = {"y": category_axis("team", labels), "color": color}
-    layers = [_line(label, at, color) for label, at in (lines or {}).items()]
+    layers = [_line(label, value, color) for label, value in (lines or {}).items()]
     layers += [_layer(marks, labels, x, encoding) for marks in series]
     return layered(layers, height={"step": _STEP})
 
@@ -156,9 +156,9 @@ def _symbols(series: Series, lines: Mapping[str, float]) -> Specification:
     }
 
 
-def _line(label: str, at: float, color: Specification) -> Specification:
+def _line(label: str, value: float, color: Specification) -> Specification:
     return {
-        "data": {"values": [{"what": label, "at": at}]},
+        "data": {"values": [{"what": label, "at": value}]},
         "mark": {"type": "rule", "strokeDash": _DASH, "strokeWidth": _LINE_WIDTH},
         "encoding": {
             "x": {"field": "at", "type": "quantitative"},

@@ -126,8 +126,8 @@ def _labelled(both: Sequence[tuple[str, int, int]], last: int) -> list[tuple[str
     leaders = [team for team in both if 1 in team[1:]]
     movers = sorted(both, key=lambda one: -abs(one[1] - one[2]))
     right, down = _WIDTH / max(last - 1, 1), _HEIGHT / max(last - 1, 1)
-    at = {team: ((team[1] - 1) * right, (team[2] - 1) * down) for team in both}
-    taken = [(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in at.values()]
+    corner_of = {team: ((team[1] - 1) * right, (team[2] - 1) * down) for team in both}
+    taken = [(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in corner_of.values()]
     chosen: list[tuple[str, dict[str, Any]]] = []
     for one in dict.fromkeys([*leaders, *movers]):
         team, before, after = one
@@ -135,7 +135,7 @@ def _labelled(both: Sequence[tuple[str, int, int]], last: int) -> list[tuple[str
             continue
         width = _CHARACTER * len(team)
         for side in ("left", "below", "right", "above") if after > before else _SIDES:
-            box = _box(side, *at[one], width)
+            box = _box(side, *corner_of[one], width)
             if _inside(box) and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 chosen.append((side, {"team": team, "public": before, "private": after}))

@@ -40,11 +40,15 @@ def shares_chart(
     [0, 0.25, 0.5, 0.75, 1]
     """
     values: FloatArray = np.asarray(shares, dtype=np.float64)
-    largest = [at for at in np.argsort(-values, kind="stable")[:most].tolist() if values[at] > 0]
-    labels = axis_labels([teams[at] for at in largest])
+    largest = [
+        position
+        for position in np.argsort(-values, kind="stable")[:most].tolist()
+        if values[position] > 0
+    ]
+    labels = axis_labels([teams[position] for position in largest])
     rows = [
-        {"team": label, "share": round(float(values[at]), 6)}
-        for label, at in zip(labels, largest, strict=True)
+        {"team": label, "share": round(float(values[position]), 6)}
+        for label, position in zip(labels, largest, strict=True)
     ]
     top = max(0.05, 1.25 * float(values.max(initial=0.0)))
     figure = {"field": "share", "type": "quantitative", "format": ".1%"}

@@ -156,12 +156,16 @@ def score_axis(
         # One value alone: an axis of no length could not be drawn.
         room = abs(low) / 100 or 0.5
         low, high = low - room, high + room
-    shown = display or BoardDisplay()
-    percent = shown.unit == "%"
-    digits = None if shown.decimals is None else shown.decimals + 2 * percent
+    display_settings = display or BoardDisplay()
+    percent = display_settings.unit == "%"
+    digits = None if display_settings.decimals is None else display_settings.decimals + 2 * percent
     ticks, decimals = _ticks(low, high, digits)
     number = "100 * datum.value" if percent else "datum.value"
-    after = shown.unit if percent or not shown.unit else f" {shown.unit}"
+    after = (
+        display_settings.unit
+        if percent or not display_settings.unit
+        else f" {display_settings.unit}"
+    )
     places = max(decimals - 2 * percent, 0)
     largest = max(abs(low), abs(high)) * (100 if percent else 1)
     exponent = None if digits is not None else exponent_digits(largest, places)

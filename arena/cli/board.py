@@ -126,10 +126,10 @@ def _print_unranked(document: Row, out: Console, score: Show) -> None:
 def print_rejected(rejected: RejectedFile, out: Console, *, every_kind: bool = False) -> None:
     """Print a rejected file and its faults by kind; without ``every_kind`` the first few lines."""
     lines = fault_lines(rejected.faults)
-    shown = lines if every_kind else lines[:_LINES_SHOWN]
+    printed_lines = lines if every_kind else lines[:_LINES_SHOWN]
     out.print(f"Rejected: {printable(rejected.file)}", soft_wrap=True)
-    for line in shown:
+    for line in printed_lines:
         out.print(f"  {printable(line)}", soft_wrap=True)
-    hidden = len(lines) - len(shown)
+    hidden = len(lines) - len(printed_lines)
     if hidden > 0:
         out.print(f"  … and {plural(hidden, 'further line')}: arena validate prints all.")

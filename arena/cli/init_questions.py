@@ -30,7 +30,7 @@ _MECHANISMS = {
 """Mechanism -> its trade-off, the recommended one first."""
 
 
-def ask(manager: PluginManager, given: Mapping[str, Any]) -> dict[str, Any]:
+def ask(manager: PluginManager, given_answers: Mapping[str, Any]) -> dict[str, Any]:
     """Return answers for the options of ``init`` that were not given.
 
     Parameters
@@ -39,7 +39,7 @@ def ask(manager: PluginManager, given: Mapping[str, Any]) -> dict[str, Any]:
         ``folder``, ``solution``, ``metric``, ``positive``, ``public_share``, ``per_day``,
         ``deadline`` and ``mechanism``; None is asked for. ``predictions`` is never asked for.
     """
-    answers = {name: value for name, value in given.items() if value is not None}
+    answers = {name: value for name, value in given_answers.items() if value is not None}
     if "folder" not in answers:
         answers["folder"] = Path(typer.prompt("Folder of the competition", default="competition"))
     while not (answers.get("solution") and answers["solution"].is_file()):
@@ -48,7 +48,7 @@ def ask(manager: PluginManager, given: Mapping[str, Any]) -> dict[str, Any]:
             say_note(f"There is no file {answers['solution']}.")
     if "metric" not in answers:
         answers["metric"] = _metric(manager)
-    columns = given.get("columns") or SolutionColumns()
+    columns = given_answers.get("columns") or SolutionColumns()
     try:
         metric = manager.metrics.resolve(answers["metric"])
         solution = read_truth(answers["solution"], metric, columns)
@@ -115,7 +115,7 @@ def _metric(manager: PluginManager) -> str:
 
 def _mechanism(manager: PluginManager) -> str | None:
     """Ask for a mechanism; None: the one that suits the metric."""
-    known = {entry.name for entry in manager.mechanisms}
+    names = {entry.name for entry in manager.mechanisms}
     say_note("Mechanism of the public board:")
     for name, cost in _MECHANISMS.items():
         say_note(f"  {name}: {cost}")
@@ -123,6 +123,6 @@ def _mechanism(manager: PluginManager) -> str | None:
         text = str(typer.prompt("Mechanism", default=next(iter(_MECHANISMS)))).strip()
         if text == _SUITABLE:
             return None
-        if text.partition("(")[0] in known:
+        if text.partition("(")[0] in names:
             return text
         say_note(f"There is no mechanism {text!r}; 'arena mechanisms' lists them.")

@@ -114,8 +114,8 @@ def _code_after_signal() -> int:
 
 def _what_was_kept() -> str:
     """Return that the command continues, if it keeps finished tasks."""
-    kept = sys.modules.get("arena.utils.finished_tasks")
-    folder = None if kept is None else kept.where_kept()
+    module = sys.modules.get("arena.utils.finished_tasks")
+    folder = None if module is None else module.where_kept()
     if folder is None:
         return ""
     what = printable(str(folder))
@@ -135,8 +135,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
         from arena.utils.distribution import installed_version
 
         typer.echo(f"arena {installed_version()}")
@@ -179,10 +179,12 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="replace")  # the encoding may lack a character
     # Messages of the computing modules, such as that a kernel is being compiled.
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    given = sys.argv[1:] if arguments is None else arguments
-    logging.getLogger("arena").setLevel(logging.DEBUG if "--verbose" in given else logging.INFO)
-    rest = [argument for argument in given if argument != "--verbose"]
-    ahead = ["--verbose"] if len(rest) < len(given) else []
+    command_line = sys.argv[1:] if arguments is None else arguments
+    logging.getLogger("arena").setLevel(
+        logging.DEBUG if "--verbose" in command_line else logging.INFO
+    )
+    rest = [argument for argument in command_line if argument != "--verbose"]
+    ahead = ["--verbose"] if len(rest) < len(command_line) else []
     try:
         if "_ARENA_COMPLETE" in os.environ:  # a shell asks for completions
             from typer import completion

@@ -273,11 +273,11 @@ def solution_columns(*names: str) -> Callable[[Callable[..., None]], Callable[..
     )
 
 
-def _solution_columns(**given: Any) -> SolutionColumns:
-    for name, value in given.items():
+def _solution_columns(**options: Any) -> SolutionColumns:
+    for name, value in options.items():
         if isinstance(getattr(SolutionColumns(), name), tuple):
-            given[name] = target_names(value)
-    return SolutionColumns(**given)
+            options[name] = target_names(value)
+    return SolutionColumns(**options)
 
 
 Resume = Annotated[
@@ -393,8 +393,8 @@ def request(
         if name == "metric":
             chosen |= {extra: (annotation, None) for extra, annotation in of_metric.items()}
 
-    def made(context: typer.Context, **given: Any) -> Any:
-        kind = requests[choose(given)]
+    def made(context: typer.Context, **options: Any) -> Any:
+        kind = requests[choose(options)]
         records: dict[str, tuple[Sequence[str], Callable[..., Any]]] = {
             "where": (tuple(_ENGINE), EngineChoice),
             "columns": (columns, _solution_columns),
@@ -405,18 +405,18 @@ def request(
         for name, field in used.items():
             if name in records:
                 parts, record = records[name]
-                values[name] = record(**{part: given[part] for part in parts})
+                values[name] = record(**{part: options[part] for part in parts})
                 consumed |= set(parts)
             else:
-                values[name] = _value(field, given[name])
+                values[name] = _value(field, options[name])
                 consumed.add(name)
         if "metric" in used and values["metric"] is not None:
             from arena.plugin.specification import with_parameters
 
-            extra = {name: given[name] for name in of_metric}
+            extra = {name: options[name] for name in of_metric}
             values["metric"] = with_parameters(values["metric"], **extra)
             consumed |= set(of_metric)
-        for name in given:
+        for name in options:
             if name not in consumed and _was_given(context, name):
                 option = _spelled(name, arguments, context)
                 raise UsageError(f"{kind.job} does not use {option}: omit it.")  # type: ignore[attr-defined]
@@ -466,15 +466,15 @@ def _option(field: Field, metavar: str | None, *, required: bool) -> tuple[Any, 
     return Annotated[kind, typer.Option(*names, help=choice.help, **special)], default
 
 
-def _value(field: Field, given: Any) -> Any:
+def _value(field: Field, value: Any) -> Any:
     """Return the value of a field from that of its option."""
-    if given is None:
+    if value is None:
         return None if field.required else field.default
     if field.several and field.kind in (int, float):
-        values = _numbers(field, given)
+        values = _numbers(field, value)
         joins = field.choice is not None and field.choice.joins and len(values) == 1
         return (*values, *field.default[1:]) if joins else values
-    return tuple(given) if field.several else given
+    return tuple(value) if field.several else value
 
 
 def _numbers(field: Field, text: str) -> tuple[Any, ...]:
@@ -511,11 +511,11 @@ def filled(
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
-        def wrapper(**given: Any) -> None:
-            values = {name: given.pop(name) for name in chosen}
+        def wrapper(**options: Any) -> None:
+            values = {name: options.pop(name) for name in chosen}
             if with_context:
-                values["context"] = given.pop("context")
-            command(**given, **{parameter: made(**values)})
+                values["context"] = options.pop("context")
+            command(**options, **{parameter: made(**values)})
 
         signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []
@@ -548,10 +548,10 @@ def check_intervals(intervals: bool, *outputs: Path | None) -> None:
         raise UsageError("A report and its charts show intervals: omit --no-intervals for them.")
 
 
-def target_names(given: list[str] | None) -> tuple[str, ...]:
+def target_names(names: list[str] | None) -> tuple[str, ...]:
     """Return names of columns, whether given one by one or split by commas.
 
     >>> target_names(["a,b", "c"])
     ('a', 'b', 'c')
     """
-    return tuple(name.strip() for text in given or () for name in text.split(","))
+    return tuple(name.strip() for text in names or () for name in text.split(","))

@@ -88,9 +88,9 @@ def output_options(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take ``output: Output``; it is checked before anything is computed."""
 
-    def made(**given: Any) -> Output:
-        heading = _heading(**{name: given.pop(name) for name in _HEADING})
-        output = Output(**given, heading=heading)
+    def made(**options: Any) -> Output:
+        heading = _heading(**{name: options.pop(name) for name in _HEADING})
+        output = Output(**options, heading=heading)
         if output.report is None and output.heading != NO_HEADING:
             raise UsageError("--title, --organiser, --date and --logo need --report FILE.")
         check_outputs(output.report, output.charts, output.table)
@@ -158,10 +158,10 @@ def show_result(
 
 
 def board_report_if(
-    wanted: bool, result: ScoreResult, manager: PluginManager, *, progress: Progress
+    is_asked: bool, result: ScoreResult, manager: PluginManager, *, progress: Progress
 ) -> Report | None:
     """Return the report of a result; None if it is not wanted."""
-    if not wanted:
+    if not is_asked:
         return None
     from arena.report.contents import ASSEMBLING, board_report
 

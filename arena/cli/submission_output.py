@@ -33,8 +33,8 @@ def print_answer(
     line = f"Submission {answer.submission} of {printable(answer.team)}{of_file}{of_phase}: "
     line += f"{answer.status}."
     if answer.released is not None:
-        shown = released_format([answer.released], display)(answer.released)
-        line = f"{line} Its public score is {shown}."
+        score_text = released_format([answer.released], display)(answer.released)
+        line = f"{line} Its public score is {score_text}."
     if answer.receipt is not None and file is None:
         line = f"{line} Receipt: {answer.receipt}"
     out.print(line, soft_wrap=True)

@@ -23,7 +23,7 @@ ANSWER_EVENTS = (ANSWERED, *TEAM_CHANGES)
 """The kinds of events that answers follow from."""
 
 
-def fitting_answers(settings: Settings, given: Any) -> dict[str, str]:
+def fitting_answers(settings: Settings, given_answers: Any) -> dict[str, str]:
     """Return the answers of a queued file that fit the questions of the settings.
 
     The web process checks them when it receives the file. An answer that does not fit now, since a
@@ -38,7 +38,7 @@ def fitting_answers(settings: Settings, given: Any) -> dict[str, str]:
         for key, question in settings.public_questions.items()
     }
     fitting: dict[str, str] = {}
-    for key, answer in given.items() if isinstance(given, Mapping) else ():
+    for key, answer in given_answers.items() if isinstance(given_answers, Mapping) else ():
         with contextlib.suppress(UsageError):
             fitting |= check_answers(documents, {key: str(answer)})
     return fitting
@@ -90,7 +90,9 @@ class Answers:
 
         Rows may have former names of teams.
         """
-        given = [self.of_row(teams.current(row["team"]), row["submission"]) for row in rows]
+        answers_of_rows = [
+            self.of_row(teams.current(row["team"]), row["submission"]) for row in rows
+        ]
         return [
             {
                 **row,
@@ -98,7 +100,7 @@ class Answers:
                     key: row_answers[key] for key in settings.public_questions if key in row_answers
                 },
             }
-            for row, row_answers in zip(rows, given, strict=True)
+            for row, row_answers in zip(rows, answers_of_rows, strict=True)
         ]
 
     def of_row(self, team: str, submission: int) -> dict[str, str]:

@@ -42,11 +42,11 @@ def settings_fault(state: CompetitionState) -> str:
     return ""
 
 
-def _check(state: CompetitionState, wanted: Settings) -> None:
+def _check(state: CompetitionState, new_settings: Settings) -> None:
     """Raise an error if opening the competition with these settings would."""
-    state.manager.metrics.resolve(wanted.metric.specification)
-    find_mechanism(wanted, state.manager)
-    view_settings(state.store, state.manager, wanted)
+    state.manager.metrics.resolve(new_settings.metric.specification)
+    find_mechanism(new_settings, state.manager)
+    view_settings(state.store, state.manager, new_settings)
 
 
 def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mapping[str, Any]) -> str:

@@ -71,9 +71,9 @@ class _Proposal:
         return self.after.public.epoch != self.before.public.epoch
 
 
-def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposal:
-    kept = Settings.model_validate(parse_json(store.meta("settings") or "{}"))
-    baselines = wanted.competition.baselines
+def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _Proposal:
+    stored = Settings.model_validate(parse_json(store.meta("settings") or "{}"))
+    baselines = new_settings.competition.baselines
     teams = Ledger(store).teams() if baselines else Teams()
     for baseline in filter(teams.was_used, baselines):
         # Its limits and its comparisons go by the stored name, the board by the current one.
@@ -81,14 +81,16 @@ def _propose(store: Store, manager: PluginManager, wanted: Settings) -> _Proposa
             f"{CONFIG_NAME}: [competition] baseline names {baseline!r}, a team that was renamed or "
             f"merged. Submit the baseline under a new name, and set that name."
         )
-    check_changed_phases(store, kept, wanted, manager)
-    settings, notes, changes = _adopt(kept, wanted, store.has_releases(current_epoch(store, kept)))
-    check_further_metrics(store, manager, settings, kept)
-    later = with_metrics_of(wanted, settings)  # which applies after a rescore
+    check_changed_phases(store, stored, new_settings, manager)
+    settings, notes, changes = _adopt(
+        stored, new_settings, store.has_releases(current_epoch(store, stored))
+    )
+    check_further_metrics(store, manager, settings, stored)
+    later = with_metrics_of(new_settings, settings)  # which applies after a rescore
     if later != settings:
         _review(store, manager, later)
     remarks = _review(store, manager, settings)
-    return _Proposal(kept, settings, tuple(notes), tuple(changes), tuple(remarks))
+    return _Proposal(stored, settings, tuple(notes), tuple(changes), tuple(remarks))
 
 
 def _review(store: Store, manager: PluginManager, settings: Settings) -> list[str]:
@@ -111,7 +113,7 @@ def _outline(read: Callable[[], Solution]) -> SolutionOutline:
 
 
 def view_settings(
-    store: Store, manager: PluginManager, wanted: Settings
+    store: Store, manager: PluginManager, new_settings: Settings
 ) -> tuple[Settings, list[str], tuple[list[Any], ...]]:
     """Return the settings for read-only access: nothing is recorded.
 
@@ -126,7 +128,7 @@ def view_settings(
     InputError
         If this change of the settings is not allowed, or the mechanism does not suit them.
     """
-    proposal = _propose(store, manager, wanted)
+    proposal = _propose(store, manager, new_settings)
     settings, notes = proposal.after, [*proposal.notes]
     if proposal.opens_epoch:
         notes.append(
@@ -144,7 +146,7 @@ def view_settings(
 
 
 def adopt_settings(
-    store: Store, manager: PluginManager, wanted: Settings, actor: str, now: datetime
+    store: Store, manager: PluginManager, new_settings: Settings, actor: str, now: datetime
 ) -> tuple[Settings, list[str]]:
     """Apply and record the wanted settings; start a new epoch if they ask for one.
 
@@ -157,7 +159,7 @@ def adopt_settings(
     InputError
         If this change of the settings is not allowed, or the mechanism does not suit them.
     """
-    proposal = _propose(store, manager, wanted)
+    proposal = _propose(store, manager, new_settings)
     settings, notes = proposal.after, [*proposal.notes]
     if any(key == "public.mechanism" for key, *_ in proposal.changes):
         notes += [FULL_WARNING] if settings.public.mechanism == "full" else []
@@ -195,7 +197,7 @@ def _move_predictions(transaction: Transaction, place: str | None) -> None:
 
 
 def _adopt(
-    current: Settings, wanted: Settings, has_releases: bool
+    current: Settings, new_settings: Settings, has_releases: bool
 ) -> tuple[Settings, list[str], list[list[Any]]]:
     """Return the settings that apply from now on, notes for the organiser, and what changed.
 
@@ -213,10 +215,10 @@ def _adopt(
         the epoch is neither this one nor the next.
     """
     notes = []
-    adopted = with_metrics_of(current, wanted, but=_APPLIED_AT_ONCE)
-    for name in wanted.phase or ("",):
+    adopted = with_metrics_of(current, new_settings, but=_APPLIED_AT_ONCE)
+    for name in new_settings.phase or ("",):
         asked_metric, used_metric = (
-            side.in_phase(name).metric.specification for side in (wanted, adopted)
+            side.in_phase(name).metric.specification for side in (new_settings, adopted)
         )
         if asked_metric != used_metric:
             of_phase = f" of the phase {name}" if name else ""
@@ -224,10 +226,10 @@ def _adopt(
                 f"{CONFIG_NAME} asks for the metric {asked_metric}, but the scores{of_phase} use "
                 f"{used_metric} until you run arena rescore --apply."
             )
-    if wanted.data != current.data:
+    if new_settings.data != current.data:
         notes.append(f"[data] of {CONFIG_NAME} changed; the solution is still read as before.")
     sections = public_sections(current)
-    for name, public in public_sections(wanted).items():
+    for name, public in public_sections(new_settings).items():
         _check_epoch(sections.get(name, public), public, has_releases)
     adopted = adopted.model_copy(update={"data": current.data})
     return adopted, notes, current.changes_to(adopted)
@@ -259,21 +261,21 @@ def with_metrics_of(source: Settings, settings: Settings, *, but: Collection[str
     return settings.model_copy(update={"metric": metric, "phase": phases})
 
 
-def _check_epoch(current: PublicSection, wanted: PublicSection, has_releases: bool) -> None:
+def _check_epoch(current: PublicSection, new_section: PublicSection, has_releases: bool) -> None:
     following = current.epoch + 1
-    if wanted.epoch not in (current.epoch, following):
+    if new_section.epoch not in (current.epoch, following):
         raise InputError(
-            f"{CONFIG_NAME}: [public] epoch is {wanted.epoch}, and the current epoch is "
+            f"{CONFIG_NAME}: [public] epoch is {new_section.epoch}, and the current epoch is "
             f"{current.epoch}: keep it, or set {following} to start a new one."
         )
-    same = (wanted.mechanism, wanted.scope) == (current.mechanism, current.scope)
-    if same or not has_releases or wanted.epoch == following:
+    same = (new_section.mechanism, new_section.scope) == (current.mechanism, current.scope)
+    if same or not has_releases or new_section.epoch == following:
         return
     raise InputError(
         f"Scores were released by the mechanism {current.mechanism}, an instance for each "
-        f"{current.scope}. To change that to {wanted.mechanism} for each {wanted.scope}, start "
-        f"a new epoch: set epoch = {following} under [public] of {CONFIG_NAME}. Every accepted "
-        f"submission is then released again, and the scores shown before stay on record."
+        f"{current.scope}. To change that to {new_section.mechanism} for each {new_section.scope}, "
+        f"start a new epoch: set epoch = {following} under [public] of {CONFIG_NAME}. Every "
+        f"accepted submission is then released again, and the scores shown before stay on record."
     )
 
 

@@ -75,8 +75,8 @@ def choose_finals(
         return (_best_first(by_team[team], _public, greater_is_better)[0].submission,)
 
     def own_choice(team: str) -> tuple[int, ...]:
-        wanted = set(chosen.get(team, ()))
-        found = [candidate for candidate in by_team[team] if candidate.submission in wanted]
+        chosen_ids = set(chosen.get(team, ()))
+        found = [candidate for candidate in by_team[team] if candidate.submission in chosen_ids]
         best = _best_first(found, _public, greater_is_better)[:count]
         return tuple(sorted(candidate.submission for candidate in best)) or best_public(team)
 
@@ -119,7 +119,9 @@ def _shown(candidate: Candidate) -> float | None:
     return candidate.ranked_by
 
 
-def check_choice(wanted: Sequence[int], team_submissions: Collection[int], allowed: int) -> None:
+def check_choice(
+    chosen_ids: Sequence[int], team_submissions: Collection[int], allowed: int
+) -> None:
     """Refuse a selection of too many submissions, or of submissions that are not this team's.
 
     Raises
@@ -127,12 +129,12 @@ def check_choice(wanted: Sequence[int], team_submissions: Collection[int], allow
     UsageError
         If the selection is refused; the message says why and how many may be selected.
     """
-    if len(set(wanted)) > allowed:
+    if len(set(chosen_ids)) > allowed:
         raise UsageError(
             f"A team may select {allowed} submission{'s' if allowed > 1 else ''}, not "
-            f"{len(set(wanted))}. Nothing was changed."
+            f"{len(set(chosen_ids))}. Nothing was changed."
         )
-    strangers = sorted(set(wanted) - set(team_submissions))
+    strangers = sorted(set(chosen_ids) - set(team_submissions))
     if strangers:
         raise UsageError(
             f"Submission {strangers[0]} is not an accepted submission of this team. "
@@ -154,7 +156,7 @@ def public_board(
     greater_is_better: bool,
     ties: Ties,
     roster: Roster = Roster(),  # noqa: B008 - frozen
-    sent: Mapping[str, int],
+    n_sent: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """Return the public standings, best first, computed from released scores only.
 
@@ -187,7 +189,7 @@ def public_board(
             "team": candidate.team,
             "score": candidate.shown,
             "submission": candidate.submission,
-            "n_submissions": sent[candidate.team],
+            "n_submissions": n_sent[candidate.team],
             "baseline": candidate.team in roster.baselines,
         }
         for candidate in best

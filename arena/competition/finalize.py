@@ -171,26 +171,27 @@ def _counted(state: CompetitionState) -> _CountedSubmissions:
     finals = choose_finals(
         candidates, final.rule, greater_is_better=better, chosen=chosen, count=final.count
     )
-    known = {candidate.submission for candidate in candidates}
+    candidate_ids = {candidate.submission for candidate in candidates}
     notes = [
-        f"The team {printable(team)} selected {len(known & set(team_finals)):,} submissions when "
-        f"the limit was higher, or before it was merged; the best {final.count:,} of them on the "
-        f"public rows count."
+        f"The team {printable(team)} selected {len(candidate_ids & set(team_finals)):,} "
+        f"submissions when the limit was higher, or before it was merged; the best {final.count:,} "
+        f"of them on the public rows count."
         for team, team_finals in sorted(chosen.items())
-        if final.rule == "chosen" and len(known & set(team_finals)) > final.count
+        if final.rule == "chosen" and len(candidate_ids & set(team_finals)) > final.count
     ]
     others = [candidate for candidate in every if candidate.team in unranked]
     best = choose_finals(others, "best_public", greater_is_better=better, chosen={})
     final_ones = {submission for team_finals in finals.values() for submission in team_finals}
     # Records of the others would take 1.5 kB each while the board is computed.
-    shown = [number for team in unranked for number in best.get(team, ())]
+    best_public = [number for team in unranked for number in best.get(team, ())]
     records = {
-        record.submission: record for record in state.ledger.records(numbers={*final_ones, *shown})
+        record.submission: record
+        for record in state.ledger.records(numbers={*final_ones, *best_public})
     }
     return _CountedSubmissions(
         [record for number, record in records.items() if number in final_ones],
         finals,
-        [records[number] for number in shown],
+        [records[number] for number in best_public],
         roster.among({*finals, *best}),
         notes,
     )
@@ -314,8 +315,8 @@ def _keep(
         **({DATED: "request"} if state.event_fields else {}),
     }
     with state.store.transaction() as transaction:
-        kept = json.dumps(document, allow_nan=False)
-        transaction.put_meta(state.name_of(FINAL_RESULT), kept, computed=True)
+        text = json.dumps(document, allow_nan=False)
+        transaction.put_meta(state.name_of(FINAL_RESULT), text, computed=True)
         if report is not None:
             transaction.put_meta(state.name_of(KEPT), report, computed=True)
         transaction.append_event("finalized", state.actor, payload, time=state.clock())
@@ -392,10 +393,12 @@ def _outdated(
     """
     events = state.events("finalized", *FINAL_CAUSES)
     boards = (event for event in reversed(events) if event.kind == "finalized")
-    kept = next((board for board in boards if digest in (None, board.payload["sha256"])), None)
-    if kept is None:
+    kept_board = next(
+        (board for board in boards if digest in (None, board.payload["sha256"])), None
+    )
+    if kept_board is None:
         return None
-    later = [event for event in events if event.sequence > kept.sequence]
+    later = [event for event in events if event.sequence > kept_board.sequence]
     recorded = [change for event in later for change in event.payload.get("changes", ())]
     for event in later:
         if event.kind == "rescored" or _adds_labels_of(state, event):
@@ -409,21 +412,24 @@ def _outdated(
         return what, Mark(time, FINAL_CAUSES["configuration"])
     counted = count()
     finals = _listed(counted.finals)
-    same_files = sorted(kept.payload["finals"].values()) == sorted(finals.values())
+    same_files = sorted(kept_board.payload["finals"].values()) == sorted(finals.values())
     same_season = _has_same_season(state, board)
     same_brackets = _brackets_of(board, state.ledger.teams()) == counted.roster.brackets
     unranked = [row["submission"] for row in unranked_rows(board)]
     same_unranked = unranked == [record.submission for record in counted.unranked]
     same_files &= same_season
     if same_brackets and same_unranked and same_season:
-        if kept.payload["finals"] == finals:
+        if kept_board.payload["finals"] == finals:
             return None
         if same_files:
             return "a change of a team's name", None
     decision = next((event for event in later if _can_change_finals(event)), None)
     if decision is None:  # files were sent since
-        sent = (record.received for record in (*counted.records, *counted.unranked))
-        first = min((time for time in sent if time > kept.time), default=state.clock().isoformat())
+        received_times = (record.received for record in (*counted.records, *counted.unranked))
+        first = min(
+            (time for time in received_times if time > kept_board.time),
+            default=state.clock().isoformat(),
+        )
         mark = Mark(first, FINAL_CAUSES["selection"])
     else:
         mark = Mark(decision.time, FINAL_CAUSES[decision.kind])
@@ -560,9 +566,9 @@ def private_standings(document: Mapping[str, Any], ledger: Ledger) -> list[dict[
     def place(row: Mapping[str, Any]) -> tuple[bool, float]:
         return row["score"] is None, sign * (row["score"] or 0.0)
 
-    sent, teams = ledger.sent(), ledger.teams()
+    n_sent, teams = ledger.sent(), ledger.teams()
     return [
-        {**row, "n_submissions": sent[teams.current(row["team"])]}
+        {**row, "n_submissions": n_sent[teams.current(row["team"])]}
         for row in sorted(rows, key=place)
     ]
 

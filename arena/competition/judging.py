@@ -124,14 +124,14 @@ class Judge:
         if error.kind != _REFUSED:
             return None
         rows = rows_of(self.solution, "all")
-        _, shown = self._score(values, rows)
-        if shown is None or shown.kind != _REFUSED:
+        _, refusal = self._score(values, rows)
+        if refusal is None or refusal.kind != _REFUSED:
             return None
         for truth in other_labels(self.solution.truth[rows]):
             _, again = self._score(values, rows, truth)
-            if again is None or (again.kind, again.shown) != (shown.kind, shown.shown):
+            if again is None or (again.kind, again.shown) != (refusal.kind, refusal.shown):
                 return None
-        return Fault(shown.kind, shown.shown)
+        return Fault(refusal.kind, refusal.shown)
 
     def _score(
         self,

@@ -31,7 +31,7 @@ def to_keep(result: ScoreResult, manager: PluginManager) -> str | None:
     """
     if manager.failures or result.sections is None:
         return None
-    kept = {
+    document = {
         "software": _software(manager),
         "inputs": result.inputs,
         "findings": [
@@ -44,7 +44,7 @@ def to_keep(result: ScoreResult, manager: PluginManager) -> str | None:
         "sections": list(map(asdict, result.sections)),
     }
     try:
-        return json.dumps(kept)
+        return json.dumps(document)
     except (TypeError, ValueError):
         return None
 

@@ -107,7 +107,7 @@ class Ledger:
     def submissions(self, team: str | None = None) -> list[dict[str, Any]]:
         """Return every submission, or those of a team, in the order of arrival."""
         rows = self._shown()
-        released = {number: shown for number, _, shown, _, _ in rows}
+        released = {number: released for number, _, released, _, _ in rows}
         sources = {number: source for number, *_, source in rows}
         selected = {submission for chosen in self.selections().values() for submission in chosen}
         status = {
@@ -142,14 +142,14 @@ class Ledger:
         They have the current names of the teams.
         """
         teams = self.teams()
-        wanted = None if team is None else teams.current(team)
+        team_name = None if team is None else teams.current(team)
         records = (
             record
             if (name := teams.current(record.team)) == record.team
             else replace(record, team=name)
             for record in self.store.submissions(numbers=numbers, phase=self.phase)
         )
-        return [record for record in records if wanted in (None, record.team)]
+        return [record for record in records if team_name in (None, record.team)]
 
     def selections(self) -> dict[str, list[int]]:
         """Return the last selection of each team, by its current name."""
@@ -284,8 +284,8 @@ class Ledger:
         """Return the submissions that count with their releases and public scores."""
         teams = self.counting_teams()
         return [
-            Candidate(number, teams[number], public, shown=shown, ranked_by=ranked_by)
-            for number, public, shown, ranked_by, _ in self._shown()
+            Candidate(number, teams[number], public, shown=released, ranked_by=ranked_by)
+            for number, public, released, ranked_by, _ in self._shown()
             if number in teams
         ]
 

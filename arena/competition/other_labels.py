@@ -33,7 +33,7 @@ def other_labels(truth: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     counts = Counter(rows)
     if len(counts) < 2:
         return
-    firsts = {row: at for at, row in reversed(list(enumerate(rows)))}
+    firsts = {row: position for position, row in reversed(list(enumerate(rows)))}
     distinct = list(counts)
     following = dict(zip(distinct, [*distinct[1:], distinct[0]], strict=True))
     places = [firsts[following[row]] for row in rows]

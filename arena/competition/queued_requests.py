@@ -449,10 +449,10 @@ def _rename(state: CompetitionState, request: QueuedRequest) -> None:
 def _merge(state: CompetitionState, request: QueuedRequest) -> None:
     # A team that sent nothing is not on record: its members only belong to the other one.
     team, into = (team_name(request.payload[key]) for key in ("team", "into"))
-    sent, into_sent = (bool(state.ledger.records(team_name)) for team_name in (team, into))
-    if sent and into_sent:
+    has_sent, into_sent = (bool(state.ledger.records(team_name)) for team_name in (team, into))
+    if has_sent and into_sent:
         decisions.merge_teams(state, team, into)
-    elif sent:
+    elif has_sent:
         decisions.rename_team(state, team, into)
     else:
         state.record(
@@ -461,12 +461,12 @@ def _merge(state: CompetitionState, request: QueuedRequest) -> None:
 
 
 @contextmanager
-def _without_quotes(command: str, *shown: type[ArenaError]) -> Iterator[None]:
+def _without_quotes(command: str, *shown_errors: type[ArenaError]) -> Iterator[None]:
     """Replace errors that can quote the solution: the web process reads the answer."""
     try:
         yield
     except (ArenaError, ValueError) as error:
-        if isinstance(error, (StoreError, *shown)):
+        if isinstance(error, (StoreError, *shown_errors)):
             raise
         raise UsageError(
             f"The solution or the metric cannot be used. The reason can quote labels, so it is not "
@@ -510,8 +510,8 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
     ]
     key = str(state.seed).encode()
     code = hmac.new(key, json.dumps(about).encode(), hashlib.sha256).hexdigest()[:12]
-    wanted = str(request.payload.get("preview") or "").strip()
-    if not wanted:
+    preview_code = str(request.payload.get("preview") or "").strip()
+    if not preview_code:
         answer = " ".join(
             (
                 *progress.messages,
@@ -522,7 +522,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
         )
         state.record(ANSWERED, {"team": request.team, "answer": answer})
         return
-    if not hmac.compare_digest(wanted.encode(), code.encode()):
+    if not hmac.compare_digest(preview_code.encode(), code.encode()):
         raise UsageError(
             "The code is not that of the current preview: a submission or the corrected solution "
             "changed since. Preview the rescore again."

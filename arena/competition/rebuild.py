@@ -191,8 +191,8 @@ def _release_by_instances(
     numbers = sorted(history, key=lambda number: history[number] != baseline)[:1]
     numbers += [number for number in history if number not in numbers]
     if teams is not None:
-        wanted = {*teams, baseline}
-        numbers = [number for number in numbers if history[number] in wanted]
+        team_names = {*teams, baseline}
+        numbers = [number for number in numbers if history[number] in team_names]
     read, late = partial(read_public_rows, facts.store, rows), facts.ledger.late()
     releaser = make_releaser(
         facts.settings, facts.solution, read, facts.manager, facts.seed, facts.prefix

@@ -36,11 +36,11 @@ def released_numbers(state: CompetitionState) -> tuple[ReleasedNumbers, ...]:
     first, later = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for release in state.store.releases():  # epoch after epoch
         number, score = release.submission, release.release.score
-        shown = scores.setdefault(number, [])
+        released = scores.setdefault(number, [])
         key = (phase_of[number], team_of[number])
-        is_new = release.release.source is None and score not in shown
-        (later if shown else first)[key] += is_new
-        shown.append(score)
+        is_new = release.release.source is None and score not in released
+        (later if released else first)[key] += is_new
+        released.append(score)
     accounts = []
     for group in instance_groups(settings):
         phases = group.phases or ("",)

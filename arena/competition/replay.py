@@ -129,7 +129,7 @@ def replay(
     again = _release(state, releasers, sequence, progress)
     own_records = {record.submission for record in state.ledger.records()}
     history = tuple(ref for ref in sequence if ref.submission in own_records)
-    shown, *releases = (
+    recorded_releases, *releases = (
         {number: release for number, release in of_group.items() if number in own_records}
         for of_group in ({record.submission: record.release for record in records}, *again)
     )
@@ -137,7 +137,7 @@ def replay(
         title=state.settings.competition.title,
         metric=state.settings.metric.name,
         greater_is_better=state.metric.greater_is_better,
-        released=_board(state, state.settings.public, shown),
+        released=_board(state, state.settings.public, recorded_releases),
         replayed=tuple(
             _board(state, phase_settings.public, each)
             for phase_settings, each in zip(settings, releases, strict=True)
@@ -191,7 +191,7 @@ def _board(
         greater_is_better=state.metric.greater_is_better,
         ties=state.settings.final.ties,
         roster=state.roster,
-        sent=state.ledger.sent(),
+        n_sent=state.ledger.sent(),
     )
     return ReplayedBoard(public.mechanism, public.scope, releases, standings)
 

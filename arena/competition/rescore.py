@@ -397,7 +397,9 @@ def align_solution(new: Solution, old: Solution) -> Solution:
             "The columns or classes of the corrected solution differ from the stored one, so the "
             "stored predictions do not match it. Only labels can be corrected."
         )
-    positions: dict[Any, int] = {row_id: at for at, row_id in enumerate(new.ids.to_pylist())}
+    positions: dict[Any, int] = {
+        row_id: position for position, row_id in enumerate(new.ids.to_pylist())
+    }
     ids = old.ids.to_pylist()
     if set(positions) != set(ids):
         raise InputError(

@@ -31,8 +31,10 @@ def sample_values(solution: Solution, metric: Metric) -> list[Any]:
         return [1 / max(len(classes), 2)] * len(solution.columns)
     if solution.kind is PredictionKind.TEXT:
         # Whether sets of rows are empty does not matter: the sample does not depend on it.
-        shown = solution.truth[_shown_rows(solution)].reshape(-1, len(solution.targets))
-        cells = {target.name: shown[:, j].tolist() for j, target in enumerate(solution.targets)}
+        public_truth = solution.truth[_shown_rows(solution)].reshape(-1, len(solution.targets))
+        cells = {
+            target.name: public_truth[:, j].tolist() for j, target in enumerate(solution.targets)
+        }
         sample = modality_of(metric).sample_cell
         return [sample(column, cells.get(column, ())) for column in solution.columns]
     middle = 0.5 if solution.kind is PredictionKind.PROBABILITY else 0.0

@@ -49,7 +49,7 @@ def all_further_metrics(
 
 
 def check_further_metrics(
-    store: Store, manager: PluginManager, settings: Settings, kept: Settings
+    store: Store, manager: PluginManager, settings: Settings, stored: Settings
 ) -> None:
     """Check secondary metrics and combined boards when first read, and not on the last day.
 
@@ -60,7 +60,7 @@ def check_further_metrics(
     """
     now, before = (
         (side.metric.secondary, side.board, [phase.metric for phase in side.phase.values()])
-        for side in (settings, kept)
+        for side in (settings, stored)
     )
     if now == before:
         return

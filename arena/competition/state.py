@@ -399,7 +399,7 @@ def public_standings(
         greater_is_better=better,
         ties=state.settings.final.ties,
         roster=state.roster_at(until),
-        sent=ledger.sent(until),
+        n_sent=ledger.sent(until),
     )
     if state.settings.programs.sandbox:
         kinds = (state.store.each_event("submission"), state.store.each_event(RERUN))
@@ -463,7 +463,7 @@ def read_state(
     folder: Path,
     store: Store,
     manager: PluginManager,
-    wanted: Settings,
+    new_settings: Settings,
     actor: str,
     clock: Callable[[], datetime],
     *,
@@ -478,20 +478,20 @@ def read_state(
     InputError
         If this change of the settings is not allowed, or the mechanism does not suit them.
     """
-    manager = manager.within(folder, wanted.plugins.required)
+    manager = manager.within(folder, new_settings.plugins.required)
     # Nothing below changes these values but the settings, of which the metric before is needed.
     text, code, seed, revision = store.metas(["settings", METRIC_CODE, "seed", "revision"])
-    kept = Settings.model_validate(parse_json(text or "{}")).metric.specification
+    stored_specification = Settings.model_validate(parse_json(text or "{}")).metric.specification
     if code is not None:
-        manager.metrics.pin(kept, code)
-    manager.metrics.resolve(wanted.metric.specification)
+        manager.metrics.pin(stored_specification, code)
+    manager.metrics.resolve(new_settings.metric.specification)
     unrecorded: tuple[list[Any], ...] = ()
     if view:
-        settings, notes, unrecorded = view_settings(store, manager, wanted)
+        settings, notes, unrecorded = view_settings(store, manager, new_settings)
     else:
-        settings, notes = adopt_settings(store, manager, wanted, actor, clock())
+        settings, notes = adopt_settings(store, manager, new_settings, actor, clock())
         notes += count_interrupted(store, settings, actor, clock())
-    notes += _changed_code(kept, code, manager)
+    notes += _changed_code(stored_specification, code, manager)
     notes += clock_set_back(store, clock())
     state = CompetitionState(
         folder=folder,
@@ -499,7 +499,7 @@ def read_state(
         manager=manager,
         clock=clock,
         actor=actor,
-        wanted=wanted,
+        wanted=new_settings,
         settings=settings,
         notes=tuple(notes),
         solution_number=store.latest_solution(),
@@ -538,15 +538,17 @@ def clock_set_back(store: Store, now: datetime) -> list[str]:
     ]
 
 
-def _changed_code(specification: str, kept: str | None, manager: PluginManager) -> list[str]:
+def _changed_code(
+    specification: str, stored_specification: str | None, manager: PluginManager
+) -> list[str]:
     """Return a note if the file of the metric differs from the code that gave the scores."""
-    if kept is None:
+    if stored_specification is None:
         return []
     try:
         now = metric_code(specification, manager)
     except ArenaError as error:
         return [f"{error} The scores use the stored copy of its code."]
-    if now == kept:
+    if now == stored_specification:
         return []
     return [
         f"The code of {specification} has changed. The scores use the previous code until you run "

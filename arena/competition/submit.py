@@ -422,8 +422,8 @@ class SubmissionHandler:
         )
         answer = replace(answer, receipt=event.hash)
         if request.answers and record.status == "accepted":
-            given = {"submission": record.submission, "team": team_name}
-            answered = {**given, "answers": dict(request.answers)}
+            fields = {"submission": record.submission, "team": team_name}
+            answered = {**fields, "answers": dict(request.answers)}
             transaction.append_event(ANSWERED, request.actor, answered, time=request.received)
         return _StoredOutcome(answer, replace(record, team=team_name), release)
 

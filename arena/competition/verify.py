@@ -476,25 +476,25 @@ def _contradictions(claims: Claims) -> Iterator[str]:
     settings = keyed_digest(claims.key, recorded.encode())
     if settings != _bound(claims, "meta", "settings"):
         yield "The settings in settings.json differ from those that events.jsonl records."
-    shown = _read(folder / "private.csv", _rows)
+    private_rows = _read(folder / "private.csv", _rows)
     try:
         standings = _rows(table_text(claims.result["standings"]))
     except csv.Error as error:  # a cell beyond csv's limit
         raise _no_export(folder / "result.json", "is not in the format of an export") from error
-    if shown != standings:
+    if private_rows != standings:
         yield "private.csv differs from result.json."
     try:
         yield from _of_submissions(claims, _recorded_submissions(events))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _no_content(folder / "events.jsonl") from error
-    known = _FILES | {
+    expected_files = _FILES | {
         f"finals/{submission}.csv"
         for team_finals in claims.written.values()
         for submission in team_finals
     }
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if name not in known and name != "finals":
+        if name not in expected_files and name != "finals":
             yield f"{shorten(name, 100)} does not belong to an export."
 
 
@@ -569,7 +569,7 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
     ]
     # A disqualified submission was submitted nevertheless.
     names = Teams.of(claims.events)
-    sent = Counter(
+    n_sent = Counter(
         names.current(payload["team"]) for payload in events if payload["status"] == "accepted"
     )
     lost = {
@@ -599,7 +599,7 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
         if not (name.isdecimal() and int(name) in lost):
             which = f"submission {shorten(name, 12)}"
             yield f"submissions.csv has {which}, which events.jsonl does not record."
-    yield from _of_public_board(claims, recorded, sent)
+    yield from _of_public_board(claims, recorded, n_sent)
     yield from _of_rounds(claims, every)
     for team in sorted(_counting_teams(recorded).get(phase, set()) - claims.written.keys()):
         yield f"finals.json lacks the team {printable(team)}, which has a submission that counts."
@@ -637,7 +637,7 @@ def _of_rounds(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Ite
 
 
 def _of_public_board(
-    claims: Claims, recorded: Mapping[int, Mapping[str, Any]], sent: Counter[str]
+    claims: Claims, recorded: Mapping[int, Mapping[str, Any]], n_sent: Counter[str]
 ) -> Iterator[str]:
     """Compare public.csv with the releases, and with the ranks that follow from them."""
     counting = [
@@ -647,10 +647,10 @@ def _of_public_board(
         and recorded.get(row["source"], row)["status"] != "withdrawn"
     ]
     # Two teams may look the same once a leading "=" is escaped, so rows are found by submission.
-    shown = list(_read(claims.folder / "public.csv", _rows))
+    public_rows = list(_read(claims.folder / "public.csv", _rows))
     answers = Answers.of(claims.settings, _events_of(claims, *ANSWER_EVENTS))
     columns = (*_BOARD_COLUMNS, *(f"answer_{key}" for key in claims.settings.public_questions))
-    yield from _unknown_columns("public.csv", shown, columns)
+    yield from _unknown_columns("public.csv", public_rows, columns)
     roster = claims.roster(finalized=False)
     unranked = set(roster.unranked)
     figures = figures_in(
@@ -662,25 +662,25 @@ def _of_public_board(
     ranked: dict[str, tuple[float, str]] = {}
     for team in dict.fromkeys(row["team"] for row in counting if row["released"] is not None):
         rows_of_team = {str(row["submission"]): row for row in counting if row["team"] == team}
-        named = [row for row in shown if row["team"] == str(table_cell(team))]
+        named = [row for row in public_rows if row["team"] == str(table_cell(team))]
         if not named:
             yield f"public.csv lacks the team {printable(team)}, which events.jsonl records."
             continue
         row = next((row for row in named if row["submission"] in rows_of_team), named[0])
-        shown.remove(row)
+        public_rows.remove(row)
         stands = rows_of_team.get(row["submission"])
         if stands is None:
             yield f"public.csv: {printable(team)} is listed with a submission of another team."
             continue
         expected = {
             "score": stands["released"],
-            "n_submissions": sent[team],
+            "n_submissions": n_sent[team],
             "baseline": team in roster.baselines,
             **figures.get(stands["submission"], {}),
         }
-        given = answers.of_row(team, stands["submission"])
+        given_answers = answers.of_row(team, stands["submission"])
         expected |= {
-            f"answer_{key}": given.get(key, "") for key in claims.settings.public_questions
+            f"answer_{key}": given_answers.get(key, "") for key in claims.settings.public_questions
         }
         expected |= {"brackets": "; ".join(roster.brackets_of(team))}
         cells = {**dict.fromkeys(expected, ""), **row}  # without any answer, it has no column
@@ -702,7 +702,7 @@ def _of_public_board(
         as_good = sum(other <= loss for other, _ in ranked.values())
         if not (rank.isdecimal() and better < int(rank) <= as_good):
             yield f"public.csv: the rank of {printable(team)} does not follow from the scores."
-    for row in shown:
+    for row in public_rows:
         name = shorten(row["team"], 40)
         yield f"public.csv lists the team {name}, which has no released submission."
 
@@ -712,10 +712,10 @@ def _events_of(claims: Claims, *kinds: str) -> Iterator[Event]:
 
 
 def _unknown_columns(
-    file: str, rows: Sequence[Mapping[str | None, Any]], known: Iterable[str]
+    file: str, rows: Sequence[Mapping[str | None, Any]], columns: Iterable[str]
 ) -> Iterator[str]:
     """Name columns that the record does not have; cells beyond the header are in None."""
-    for name in sorted({str(name or "") for row in rows for name in row} - set(known)):
+    for name in sorted({str(name or "") for row in rows for name in row} - set(columns)):
         column = shorten(name or "without a name", 40)
         yield f"{file} has the column {column}, which is not of an export."
 

@@ -560,7 +560,7 @@ def intervals_of_teams(
     of_ends = (flattering, other) if study.metric.greater_is_better else (other, flattering)
     low, high = interval_ends(errors, *of_ends)
     counting = study.candidates.counting
-    none = np.array([errors.why_none(int(at)) is not None for at in counting])
+    none = np.array([errors.why_none(int(position)) is not None for position in counting])
     return np.where(none, np.nan, low[counting]), np.where(none, np.nan, high[counting])
 
 
@@ -818,8 +818,8 @@ def _corrected_on(
     )
 
     def score_under(asked: npt.NDArray[Any], submissions: IntArray) -> FloatArray:
-        known = scores if asked is chosen_on else judged
-        return known[submissions]
+        scores_asked = scores if asked is chosen_on else judged
+        return scores_asked[submissions]
 
     scores, judged = scores[:, some], judged[:, some]
     chosen_on = weights[:, some]

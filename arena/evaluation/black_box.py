@@ -177,12 +177,12 @@ def black_box_resample(
         raise DrawnRowsError(f"{metric.name} failed on the first {done:,} resamples.")
     is_known = np.zeros(shape, dtype=np.bool_)
     is_known[0, :done] = True
-    kept, keys = None, []
+    kept_scores, keys = None, []
     if seconds * (scores.size - done) >= _SECONDS_WORTH_KEEPING:
-        kept = _Kept.of("resamples", metric, truth, weights)
-    if kept is not None:
-        keys = kept.keys(predictions, truth)
-        n_kept, of_them_failed = kept.take_resamples(keys, scores, is_known)
+        kept_scores = _Kept.of("resamples", metric, truth, weights)
+    if kept_scores is not None:
+        keys = kept_scores.keys(predictions, truth)
+        n_kept, of_them_failed = kept_scores.take_resamples(keys, scores, is_known)
         failed += of_them_failed
         progress.advance(n_kept)
     missing = np.flatnonzero(~is_known.all(axis=1))
@@ -196,8 +196,8 @@ def black_box_resample(
         position = missing[part.position]
         scores[position, part.columns] = part.values
         failed, why = failed + int(part.failing.sum()), why or part.why
-        if kept is not None:
-            kept.tasks.put(keys[position], [part.columns.start, *part.values, *part.failing])
+        if kept_scores is not None:
+            kept_scores.tasks.put(keys[position], [part.columns.start, *part.values, *part.failing])
         progress.advance(len(part.values))
     if failed:
         progress.say(f"{failed:,} of {scores.size:,} calls on resampled rows failed.")
@@ -305,8 +305,8 @@ def _seconds_of_a_sent_task(cluster: Engine) -> float:
     return max(_SECONDS_OF_A_SENT_TASK, cluster.workers / _SENT_TASKS_PER_SECOND)
 
 
-def _calls_of_a_task(wanted: float, seconds: float, most: int) -> int:
-    return int(np.clip(wanted / max(seconds, 1e-9), 1, most))
+def _calls_of_a_task(seconds_wanted: float, seconds: float, most: int) -> int:
+    return int(np.clip(seconds_wanted / max(seconds, 1e-9), 1, most))
 
 
 def _parts(is_known: npt.NDArray[np.bool_], calls: int) -> Iterator[slice]:
@@ -338,12 +338,12 @@ def _score_there(
     truth: npt.NDArray[Any],
     weights: WeightArray,
     source: PredictionBlocks | None,
-    given: npt.NDArray[Any] | range,
+    block: npt.NDArray[Any] | range,
     position: int,
     columns: slice,
 ) -> _TaskResult | Ended:
     """Score a submission on a worker of a cluster, within the limits that the metric declares."""
-    prediction = received(source, given)[0]
+    prediction = received(source, block)[0]
     task = (scorer_of(metric, truth, prediction), weights[:, columns], position, columns)
     if traits_of(metric).time_limit is None:
         return _score_task(*task)
@@ -398,12 +398,12 @@ def black_box_scores(
     """
     scores = np.full(predictions.n_submissions, np.nan)
     missing = np.arange(len(scores))
-    kept = _Kept.of("scores", metric, truth) if len(scores) > _TIMED else None
+    kept_scores = _Kept.of("scores", metric, truth) if len(scores) > _TIMED else None
     cluster = cluster_in_use() if len(scores) > _TIMED else None
     keys: list[str] = []
-    if kept is not None and (cluster is not None or kept.tasks.found_any):
-        keys = kept.keys(predictions, truth)
-        missing = kept.take_scores(keys, scores)
+    if kept_scores is not None and (cluster is not None or kept_scores.tasks.found_any):
+        keys = kept_scores.keys(predictions, truth)
+        missing = kept_scores.take_scores(keys, scores)
         keys = [keys[position] for position in missing]
         predictions = predictions.subset(missing)
     results: Iterable[float | ScoringError | Ended]
@@ -411,8 +411,8 @@ def black_box_scores(
         results = ()
     elif cluster is None or len(missing) <= _TIMED:
         whole: Iterable[npt.NDArray[Any]] = (block[0] for _, block in predictions.blocks(1))
-        if kept is not None and not keys:
-            whole = kept.noted(whole, keys)
+        if kept_scores is not None and not keys:
+            whole = kept_scores.noted(whole, keys)
         results = _whole_scores(metric, truth, whole, min(workers, len(missing)))
     else:
         results = _whole_scores_on(cluster, metric, truth, predictions, workers)
@@ -420,8 +420,8 @@ def black_box_scores(
         error = _failure(metric, result) if isinstance(result, Ended) else result
         if not isinstance(error, ScoringError):
             scores[missing[position]] = error
-            if kept is not None:
-                kept.tasks.put(keys[position], [error])
+            if kept_scores is not None:
+                kept_scores.tasks.put(keys[position], [error])
         elif failures is None:
             raise error.__cause__ or error
         else:
@@ -490,9 +490,9 @@ class _Kept:
         """
         count = failed = 0
         for position, key in enumerate(keys):
-            for kept in self.tasks.get(key):
-                values, failing = np.split(kept[1:], 2)
-                columns = slice(int(kept[0]), int(kept[0]) + len(values))
+            for kept_score in self.tasks.get(key):
+                values, failing = np.split(kept_score[1:], 2)
+                columns = slice(int(kept_score[0]), int(kept_score[0]) + len(values))
                 new = ~is_known[position, columns]
                 scores[position, columns][new] = values[new]
                 is_known[position, columns] = True
@@ -524,7 +524,7 @@ def _whole_scores_on(
     most = max(1, SENT_BYTES // (max(1, truth.size) * cell_bytes(truth)))
     calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, most)
     source, blocks = sent(others, calls)
-    tasks = ((given,) for _, given in blocks)
+    tasks = ((block,) for _, block in blocks)
     for scores in cluster.run(_whole_scores_there, (metric, truth, source), tasks):
         yield from scores
 
@@ -553,9 +553,9 @@ def _whole_scores_there(
     metric: Metric,
     truth: npt.NDArray[Any],
     source: PredictionBlocks | None,
-    given: npt.NDArray[Any] | range,
+    block: npt.NDArray[Any] | range,
 ) -> list[float | ScoringError | Ended]:
-    return list(_whole_scores(metric, truth, received(source, given), 1))
+    return list(_whole_scores(metric, truth, received(source, block), 1))
 
 
 def _whole_task(name: str, call: Callable[[], float]) -> float | ScoringError:

@@ -78,8 +78,8 @@ class MedianOfCases(_CaseMetric):
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
         """Return the median; NaN if no case has a weight."""
-        kept = prediction if weight is None else np.repeat(prediction, weight)
-        return float(np.median(kept)) if len(truth) and len(kept) else float("nan")
+        values = prediction if weight is None else np.repeat(prediction, weight)
+        return float(np.median(values)) if len(truth) and len(values) else float("nan")
 
     def resample(
         self,

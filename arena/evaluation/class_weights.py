@@ -54,8 +54,8 @@ def class_weights(metric: Metric, truth: npt.NDArray[Any]) -> FloatArray | None:
     if (k + 1) * len(truth) * width > _MOST_VALUES:
         return None
     changed = np.tile(truth, (k + 1, 1))
-    for at in range(k):
-        changed[at, of_row == at] = codes[(at + 1) % k]
+    for code in range(k):
+        changed[code, of_row == code] = codes[(code + 1) % k]
     predictions = np.eye(width)[changed] if width > 1 else changed
     failures: list[tuple[int, ScoringError]] = []
     try:

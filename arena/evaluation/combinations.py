@@ -105,10 +105,10 @@ class Combination:
 
     def check_names(self, names: Iterable[str]) -> None:
         """Raise UsageError if a weight is for something that does not exist."""
-        known = list(names)
+        column_names = list(names)
         for name in self.weights:
-            if name not in known:
-                listed = ", ".join(known)
+            if name not in column_names:
+                listed = ", ".join(column_names)
                 raise UsageError(f"There is no metric or task {name!r} to weight: {listed}.")
 
 
@@ -385,8 +385,8 @@ class CombinedMetric(BaseMetric):
         return any(column.task for column in self.columns)
 
     def _weights_of_columns(self) -> FloatArray:
-        given = self.combination.weights
-        weights = np.array([column.weight(given, column.task) for column in self.columns])
+        given_weights = self.combination.weights
+        weights = np.array([column.weight(given_weights, column.task) for column in self.columns])
         return np.asarray(weights / weights.sum())
 
     @property

@@ -192,9 +192,9 @@ def _bounds_of(
     def excess(pole: FloatArray, which: FloatArray) -> FloatArray:
         rows = which.astype(np.intp)
         _, relative = mean_and_distance(pole, rows)
-        kept = counts[rows]
-        root = np.sqrt(2 * np.maximum((kept * np.log(relative)).sum(axis=1), 0.0))
-        slope = np.sqrt((kept * np.square(1 - 1 / relative)).sum(axis=1))
+        counts_of_rows = counts[rows]
+        root = np.sqrt(2 * np.maximum((counts_of_rows * np.log(relative)).sum(axis=1), 0.0))
+        slope = np.sqrt((counts_of_rows * np.square(1 - 1 / relative)).sum(axis=1))
         root, slope = np.maximum(root, 1e-12), np.maximum(slope, 1e-12)
         return np.asarray(root + np.log(slope / root) / root - critical[rows])
 

@@ -126,13 +126,13 @@ def sent(
     return source, ((start, range(start, min(start + size, m))) for start in range(0, m, size))
 
 
-def received(source: PredictionBlocks | None, given: npt.NDArray[Any] | range) -> npt.NDArray[Any]:
+def received(source: PredictionBlocks | None, block: npt.NDArray[Any] | range) -> npt.NDArray[Any]:
     """Return a block on a worker: the one that was sent, or read there."""
-    if not isinstance(given, range):
-        return given
+    if not isinstance(block, range):
+        return block
     if source is None:
         raise ValueError("no predictions were sent that a worker can read")
-    return next(source.subset(np.array(given)).blocks(len(given)))[1]
+    return next(source.subset(np.array(block)).blocks(len(block)))[1]
 
 
 def _source_of(predictions: PredictionBlocks) -> PredictionBlocks | None:

@@ -170,5 +170,5 @@ def best_of_each_team(
     again = np.empty((len(places_of_team), resampled.shape[1]))
     for row, positions_of_team in zip(again, places_of_team.values(), strict=True):
         extreme(resampled[positions_of_team], axis=0, out=row)
-    kept = np.array(positions, dtype=np.intp)
-    return BestOfTeams(kept, scores[kept], again)
+    best_positions = np.array(positions, dtype=np.intp)
+    return BestOfTeams(best_positions, scores[best_positions], again)

@@ -57,9 +57,9 @@ def repeat_variance(
     ([0.0], [0.25], [2.0])
     """
     n = values.shape[1]
-    known = ~np.isnan(within)
-    counts = known.sum(axis=1)
-    sums = np.where(known, within, 0.0).sum(axis=1)
+    has_repeats = ~np.isnan(within)
+    counts = has_repeats.sum(axis=1)
+    sums = np.where(has_repeats, within, 0.0).sum(axis=1)
     means = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
     answers = 1 / (1 / np.maximum(repeats, 1)).mean(axis=1)
     total = values.var(axis=1, ddof=1) if n > 1 else np.full(len(values), np.nan)

@@ -108,8 +108,10 @@ class SamplingUnits:
         """Return ``min(U - 1, 2 U / (kurtosis - 1))``, from the variance of a sample's variance."""
         units, squares = shifts.shape[1], np.square(shifts)
         total, fourth = squares.sum(axis=1), np.square(squares).sum(axis=1)
-        known = total > 0
-        kurtosis = np.divide(units * fourth, total**2, out=np.full(len(total), 3.0), where=known)
+        is_positive = total > 0
+        kurtosis = np.divide(
+            units * fourth, total**2, out=np.full(len(total), 3.0), where=is_positive
+        )
         degrees = 2 * units / np.maximum(kurtosis - 1, 1e-9)
         return np.asarray(np.clip(degrees, 1.0, max(min(units - 1, self.most_degrees), 1.0)))
 

@@ -144,7 +144,7 @@ def score_under_weights(
     else:
         source, blocks = sent(predictions, size)
         results = cluster.run(
-            _resample_task, (*shared, source), ((given, start) for start, given in blocks)
+            _resample_task, (*shared, source), ((block, start) for start, block in blocks)
         )
     with shared_weights(weights):
         for start, block_scores in results:
@@ -158,10 +158,10 @@ def _resample_task(
     truth: npt.NDArray[Any],
     weights: WeightArray,
     source: PredictionBlocks | None,
-    given: npt.NDArray[Any] | range,
+    block: npt.NDArray[Any] | range,
     start: int,
 ) -> tuple[int, FloatArray]:
-    return start, resample_block(metric, truth, received(source, given), weights)
+    return start, resample_block(metric, truth, received(source, block), weights)
 
 
 def resample_block(
@@ -271,11 +271,11 @@ def _each_by_itself(
     from arena.evaluation.black_box import failed_on_submission
 
     scores = np.full(predictions.n_submissions, np.nan)
-    for at, block in predictions.blocks(1):
+    for start, block in predictions.blocks(1):
         try:
-            scores[at] = round_significant(resample_block(metric, truth, block, once))[0, 0]
+            scores[start] = round_significant(resample_block(metric, truth, block, once))[0, 0]
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may raise any error
-            failures.append((at, failed_on_submission(metric.name, error)))
+            failures.append((start, failed_on_submission(metric.name, error)))
     return scores
 
 

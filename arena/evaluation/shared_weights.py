@@ -46,14 +46,14 @@ def derived_once(weights: WeightArray, derive: Callable[[WeightArray], _Derived]
     With many rows it takes as much time and memory as the weights themselves, for every block of
     submissions that is scored under them.
     """
-    known = _shared.get(id(weights))
-    if known is None:
+    derived = _shared.get(id(weights))
+    if derived is None:
         return derive(weights)
     with _lock:
-        if derive not in known:
-            known[derive] = derive(weights)
-        kept: _Derived = known[derive]
-        return kept
+        if derive not in derived:
+            derived[derive] = derive(weights)
+        derived_value: _Derived = derived[derive]
+        return derived_value
 
 
 def weights_on(rows: IntArray | slice | None, weights: WeightArray) -> WeightArray:

@@ -219,10 +219,10 @@ class _ComparedContent:
     def from_hashes(self, differing: FloatArray) -> FloatArray:
         """Return the share of cells that differ, from the share of hashes that differ."""
         n_groups = self.hashes.shape[1]
-        known = np.minimum(differing, _MOST_HASHES)
+        shares = np.minimum(differing, _MOST_HASHES)
         if self.n_cells > n_groups:  # some groups have two cells that differ
-            known = -np.log1p(-known) * (n_groups / self.n_cells)
-        return np.where(differing > _MOST_HASHES, 1.0, known)
+            shares = -np.log1p(-shares) * (n_groups / self.n_cells)
+        return np.where(differing > _MOST_HASHES, 1.0, shares)
 
 
 class Comparison:
@@ -276,8 +276,8 @@ class Comparison:
         kind, flat = self._kind, block.reshape(len(block), -1)
         if not len(self._keys):
             self._draw(flat.shape[1])
-        for at in np.flatnonzero(self._is_needed[positions]).tolist():
-            kept_cells, rows = flat[at], block[at]
+        for position in np.flatnonzero(self._is_needed[positions]).tolist():
+            kept_cells, rows = flat[position], block[position]
             if kind is PredictionKind.TEXT:
                 from pandas.util import hash_array
 
@@ -288,10 +288,10 @@ class Comparison:
                 )  # no negative zero
                 cells = values.view(np.uint64)
             digest = hashlib.blake2b(cells.tobytes(), digest_size=16).digest()
-            self._digests[int(positions[at])] = digest
+            self._digests[int(positions[position])] = digest
             if digest in self._kept:
                 continue
-            self._kept[digest] = int(positions[at])
+            self._kept[digest] = int(positions[position])
             self._keep(kept_cells, cells)
             if bool((rows == rows[0]).all()):
                 self._constant.add(digest)
@@ -322,7 +322,7 @@ class Comparison:
             return ()
         numbers, owners = np.array(self._numbers, dtype=np.intp), np.asarray(teams, dtype=object)
         # Predictions that were not needed have no equal, so that any other digest serves.
-        digests = [self._digests.get(at, at.to_bytes(8, "big")) for at in self._first]
+        digests = [self._digests.get(number, number.to_bytes(8, "big")) for number in self._first]
         groups = [
             SimilarSubmissions(
                 True, tuple(numbers[group].tolist()), tuple(owners[group].tolist()), 0.0, None
@@ -367,9 +367,9 @@ def _identical(
 ) -> Iterator[IntArray]:
     """Yield the positions of identical submissions of two or more teams, one of each team."""
     groups: dict[bytes, dict[str, int]] = {}
-    for at, (digest, owner) in enumerate(zip(digests, owners, strict=True)):
+    for position, (digest, owner) in enumerate(zip(digests, owners, strict=True)):
         if digest not in constant:
-            groups.setdefault(digest, {}).setdefault(owner, at)
+            groups.setdefault(digest, {}).setdefault(owner, position)
     for group in groups.values():
         if len(group) > 1:
             yield np.array(list(group.values()), dtype=np.intp)
@@ -440,9 +440,9 @@ class _EqualColumns:
             return cls(table, None)
         pair_blocks = []
         for lag in range(1, longest):
-            column, at = np.nonzero(ordered[:, lag:] == ordered[:, :-lag])
+            column, row = np.nonzero(ordered[:, lag:] == ordered[:, :-lag])
             # A stable order: of equal cells the first row comes first.
-            pair_blocks.append(order[column, at].astype(np.intp) * k + order[column, at + lag])
+            pair_blocks.append(order[column, row].astype(np.intp) * k + order[column, row + lag])
         keys, counts = np.unique(
             np.concatenate([np.empty(0, dtype=np.intp), *pair_blocks]), return_counts=True
         )

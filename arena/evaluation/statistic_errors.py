@@ -86,8 +86,8 @@ class Statistics(ScoreErrors):
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.square(-ndtri(tail) / (student * self.spread))
         # The bound of the variance needs no estimate and therefore no t.
-        known = np.isfinite(self.spread) | np.isfinite(limit)
-        return np.where(known, np.fmax(needed, limit), np.nan)
+        is_finite = np.isfinite(self.spread) | np.isfinite(limit)
+        return np.where(is_finite, np.fmax(needed, limit), np.nan)
 
 
 def errors_of_groups(study: Study, influence: GroupInfluence) -> ScoreErrors:
@@ -199,7 +199,7 @@ def errors_from_standard_errors(
         unit = np.abs(scores) if not np.isfinite(score_range).any() else 1.0
     spread = np.where(np.isfinite(spread) & (spread > _NOISE * unit), spread, np.nan)
     spread = np.maximum(spread, 1 / np.sqrt(most_units))
-    known = np.isfinite(spread) | (bounded and np.isfinite(limit_units))
+    is_finite = np.isfinite(spread) | (bounded and np.isfinite(limit_units))
     few = not bounded and degrees + 1 < FEWEST_UNITS
     reasons = tuple(
         unmoved(words)
@@ -208,7 +208,7 @@ def errors_from_standard_errors(
         if too_few
         else None
         for is_known, effective, too_few in zip(
-            known, degrees + 1, np.broadcast_to(few, known.shape), strict=True
+            is_finite, degrees + 1, np.broadcast_to(few, is_finite.shape), strict=True
         )
     )
     return Statistics(

@@ -158,9 +158,9 @@ def report_ids(
     ``positions`` is what :func:`locate_ids` returned, and ``rows`` ``(n,)`` which of the expected
     ids must be there.
     """
-    sent = np.zeros(len(expected) + 1, dtype=bool)
-    sent[positions] = True  # an unknown id, -1: the place behind the last
-    unknown, missing = np.flatnonzero(positions < 0), np.flatnonzero(~sent[:-1] & rows)
+    is_sent = np.zeros(len(expected) + 1, dtype=bool)
+    is_sent[positions] = True  # an unknown id, -1: the place behind the last
+    unknown, missing = np.flatnonzero(positions < 0), np.flatnonzero(~is_sent[:-1] & rows)
     if not len(missing) and len(ids) == rows.sum():
         return
     _report_unknown(ids, expected, unknown, missing, place, faults)
@@ -210,12 +210,12 @@ def _report_unknown(
     )
     foreign = unknown[~damaged & ~empty]
     reasons = _reasons(ids.take(pa.array(foreign)), expected.take(pa.array(missing)))
-    at = {int(p): i for i, p in enumerate(foreign[:FAULTS_OF_A_KIND])}
+    order_of = {int(p): i for i, p in enumerate(foreign[:FAULTS_OF_A_KIND])}
     all_foreign = len(unknown) == len(ids) and bool((reasons < 0).all())
 
     def fault(position: int) -> Fault:
         text = f"Id {show(ids[position].as_py())} is not an id of the solution"
-        reason = reasons[at[position]]
+        reason = reasons[order_of[position]]
         advice = "" if all_foreign else ": remove the row"
         message = f"{text}{advice}." if reason < 0 else f"{text}; {_perhaps(reason)}."
         return place.fault("unknown id", message, position, None)
@@ -245,11 +245,11 @@ def _report_missing(
     n_found = len(expected) - len(missing)
     cut_off = np.array_equal(positions, np.arange(n_found))
     end = " The file ends before this id: it may have been cut off." if cut_off else ""
-    at = {int(p): i for i, p in enumerate(missing[:FAULTS_OF_A_KIND])}
+    order_of = {int(p): i for i, p in enumerate(missing[:FAULTS_OF_A_KIND])}
 
     def fault(position: int) -> Fault:
         id = expected[position].as_py()
-        reason = reasons[at[position]]
+        reason = reasons[order_of[position]]
         advice = ": add a row for it" if reason < 0 else f"; {_perhaps(reason)}"
         message = f"The id is missing{advice}.{end}"
         return Fault("missing id", message, id=clean(id))
@@ -265,12 +265,12 @@ def _perhaps(reason: int) -> str:
 def _reasons(ids: Any, others: Any) -> npt.NDArray[np.int8]:
     """Return the alteration that would turn each id into one of the others; -1: none."""
     reasons = np.full(len(ids), -1, dtype=np.int8)
-    for at, (_, _, same) in enumerate(_ALTERATIONS):
+    for number, (_, _, same) in enumerate(_ALTERATIONS):
         left = np.flatnonzero(reasons < 0)
         if not len(left) or not len(others):
             break
         is_similar = pc.is_in(same(ids.take(pa.array(left))), value_set=same(others))
-        reasons[left[is_similar.to_numpy(zero_copy_only=False)]] = at
+        reasons[left[is_similar.to_numpy(zero_copy_only=False)]] = number
     return reasons
 
 

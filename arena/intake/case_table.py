@@ -126,8 +126,8 @@ def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseSco
     faults = FaultList()
     try:
         data = read_content(path, MAX_SOLUTION_BYTES, faults).data
-        given = (columns.case, columns.algorithm, columns.value)
-        named = [name for name in given if name is not None]
+        named_columns = (columns.case, columns.algorithm, columns.value)
+        named = [name for name in named_columns if name is not None]
         table = read_table(
             data,
             (columns.case or "case", *columns.no_header, *named),
@@ -214,9 +214,9 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     if repeated:
         raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
     columns = composed_fields(columns)
-    given = [getattr(columns, role) for role in (*_ROLES, "value")]
-    for wanted in filter(None, given):
-        table = with_joined(table, wanted, given)
+    named_columns = [getattr(columns, role) for role in (*_ROLES, "value")]
+    for wanted in filter(None, named_columns):
+        table = with_joined(table, wanted, named_columns)
     columns, notes = _recognised(table, columns)
     if columns.case == AUTO and AUTO not in table.names:
         table = _with_numbered_rows(table)
@@ -344,15 +344,15 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
 
     A column of algorithms holds texts: a wide table may have an algorithm named Model.
     """
-    given = {getattr(columns, role) for role in (*_ROLES, "value")}
-    if columns.algorithm is not None or "algorithm" in {*table.names} - given:
+    named_columns = {getattr(columns, role) for role in (*_ROLES, "value")}
+    if columns.algorithm is not None or "algorithm" in {*table.names} - named_columns:
         return columns, ()
     is_long = {"case", "value"} <= {*table.names}
     algorithms = [
         name
         for name, cells in zip(table.names, table.columns, strict=True)
         if name.casefold() in _ALGORITHM_NAMES
-        and name not in given
+        and name not in named_columns
         and (is_long or _holds_texts(cells))
     ]
     if len(algorithms) != 1:
@@ -362,7 +362,9 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
         algorithms = [
             name
             for name, cells in zip(table.names, table.columns, strict=True)
-            if _ALGORITHM_WORDS & set(_words(name)) and name not in given and _holds_texts(cells)
+            if _ALGORITHM_WORDS & set(_words(name))
+            and name not in named_columns
+            and _holds_texts(cells)
         ]
         if len(algorithms) != 1 or not _has_cases(table):
             return columns, ()
@@ -371,8 +373,8 @@ def _recognised(table: RawTable, columns: CaseColumns) -> tuple[CaseColumns, tup
     usual = (_CASE_NAMES, _FURTHER_CASE_NAMES, _DATA_SETS)
     named = ([name for name in table.names if name.casefold() in names] for names in usual)
     cases = next(filter(None, named), [])
-    cases = [name for name in cases if name not in given]
-    if columns.case is None and "case" not in {*table.names} - given and len(cases) == 1:
+    cases = [name for name in cases if name not in named_columns]
+    if columns.case is None and "case" not in {*table.names} - named_columns and len(cases) == 1:
         columns = replace(columns, case=cases[0])
         note += f", and {show(cases[0])} the cases"
     return columns, (f"{note}; --algorithm and --case name other columns.",)
@@ -444,8 +446,8 @@ def _roles(table: RawTable, columns: CaseColumns, name: str) -> dict[str, str]:
     """Return role -> column, for the roles that the table has, but the value."""
     names = table.names
     roles: dict[str, str] = {}
-    given = {role: getattr(columns, role) for role in (*_ROLES, "value")}
-    named = {wanted for wanted in given.values() if wanted is not None}
+    named_columns = {role: getattr(columns, role) for role in (*_ROLES, "value")}
+    named = {name for name in named_columns.values() if name is not None}
     is_nested = any(column.endswith(f".{columns.value}") for column in names)
     if absent := [
         column
@@ -454,8 +456,8 @@ def _roles(table: RawTable, columns: CaseColumns, name: str) -> dict[str, str]:
     ]:
         raise UsageError(f"{name} has no column {show(min(absent))}; it has {show_all(names)}.")
     for role in _ROLES:
-        if given[role] is not None or (role in names and role not in (*named, "time")):
-            roles[role] = given[role] or role
+        if named_columns[role] is not None or (role in names and role not in (*named, "time")):
+            roles[role] = named_columns[role] or role
     if columns.value is not None and "algorithm" in roles:
         roles["value"] = columns.value
     if {"cluster", "time"} <= roles.keys():

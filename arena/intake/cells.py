@@ -121,8 +121,8 @@ def report_texts(
         masks["empty cell"] = (blank, "The cell is empty: write a text.")
     for kind, (mask, message) in masks.items():
 
-        def fault(at: int, kind: str = kind, message: str = message) -> Fault:
-            return place.fault(kind, message, at, name)
+        def fault(row: int, kind: str = kind, message: str = message) -> Fault:
+            return place.fault(kind, message, row, name)
 
         positions = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
         faults.add_each(kind, positions.tolist(), fault)
@@ -181,8 +181,8 @@ def _may_be_thousands(column: Any, has_comma: Any) -> bool:
 
 
 def _first(mask: Any) -> int:
-    at = int(pc.index(mask, value=True).as_py())
-    return at if at >= 0 else len(mask)
+    row = int(pc.index(mask, value=True).as_py())
+    return row if row >= 0 else len(mask)
 
 
 def numbers(
@@ -289,9 +289,9 @@ def _report_bad(
     reasons = _reasons(cells, faults)
     for reason, (kind, template) in enumerate(_BAD_CELLS):
 
-        def fault(at: int, kind: str = kind, template: str = template) -> Fault:
-            what = show(cells[at].as_py()) if place.quoted else _UNQUOTED
-            return place.fault(kind, template.format(what), int(bad[at]), name)
+        def fault(row: int, kind: str = kind, template: str = template) -> Fault:
+            what = show(cells[row].as_py()) if place.quoted else _UNQUOTED
+            return place.fault(kind, template.format(what), int(bad[row]), name)
 
         faults.add_each(kind, np.flatnonzero(reasons == reason).tolist(), fault)
     if place.quoted and (reasons == _NO_NUMBER).any():
@@ -409,7 +409,7 @@ def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
     if set(code_of) == {0, 1}:
         text = _digits_for_booleans(text)
     candidates = np.isnan(codes) & is_number(text).to_numpy(zero_copy_only=False)
-    for at in np.flatnonzero(candidates):
+    for row in np.flatnonzero(candidates):
         with contextlib.suppress(InvalidOperation):
-            codes[at] = code_of.get(Decimal(text[int(at)].as_py()), np.nan)
+            codes[row] = code_of.get(Decimal(text[int(row)].as_py()), np.nan)
     return codes

@@ -79,9 +79,11 @@ class SubmissionForm:
         """
         optional = None
         if gaps and solution.outline().gaps:
-            known = (solution.extra.get(KNOWN_TARGET + name) for name in solution.columns)
+            known_columns = (solution.extra.get(KNOWN_TARGET + name) for name in solution.columns)
             everywhere = np.ones(solution.n_rows)
-            optional = np.stack([everywhere if k is None else k for k in known], axis=1) == 0
+            optional = (
+                np.stack([everywhere if k is None else k for k in known_columns], axis=1) == 0
+            )
         return cls(
             solution.id_column,
             solution.columns,
@@ -188,11 +190,11 @@ def match_columns(
         if count > 1:
             message = f"Column {show(name)} occurs {count:,} times: keep one of them."
             faults.add("repeated column", message, row=row, column=name)
-    first = {name: at for at, name in reversed(list(enumerate(names)))}
+    first = {name: position for position, name in reversed(list(enumerate(names)))}
     matched = {name: first[name] for name in dict.fromkeys(expected) if name in first}
-    wanted = set(expected)
+    expected_names = set(expected)
     missing = [name for name in expected if name not in matched]
-    extra = [name for name in dict.fromkeys(names) if name not in wanted]
+    extra = [name for name in dict.fromkeys(names) if name not in expected_names]
     guesses = _guess(missing, extra, never_guessed)
     for name, (written, why) in guesses.items():
         message = f"Column {show(written)} is unknown; did you mean {show(name)}? {why}Rename it."

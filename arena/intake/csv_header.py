@@ -52,11 +52,11 @@ def find_header(
     Refused
         If there is none; the fault has been added.
     """
-    wanted = tuple(expected)
+    expected_names = tuple(expected)
     start = end_of_blank_lines(data, 0)
     if start == len(data):
         faults.refuse("empty file", "The file is empty: send a header line and one row per id.")
-    start, n_leading = _skip_comments(data, start, wanted)
+    start, n_leading = _skip_comments(data, start, expected_names)
     end = _end_of_record(data, start)
     stated = _SEPARATOR.fullmatch(data[start:end].rstrip(b"\r\n"))
     if stated is not None:
@@ -71,7 +71,7 @@ def find_header(
         message = f"The first line has {end - start:,} bytes: write a header line, then the rows."
         faults.refuse("unreadable header", message, row=row)
     delimiters = _DELIMITERS if stated is None else (stated[1].decode("ascii"),)
-    delimiter, names = _split_header(_line(data, start, end), frozenset(wanted), delimiters)
+    delimiter, names = _split_header(_line(data, start, end), frozenset(expected_names), delimiters)
     is_written = not header or not set(header).isdisjoint(names)
     if not is_written:
         if len(names) != len(header):

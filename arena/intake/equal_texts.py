@@ -92,10 +92,12 @@ def locate_equal(texts: Any, expected: Any) -> IntArray:
     """
     positions = np.full(len(texts), -1, dtype=np.intp)
     for form in (composed, _without_offset, _with_offset):
-        keys, known = form(texts), form(expected)
-        distinct = pc.count_distinct(known, mode="all").as_py() == len(known)
-        if distinct and len(known) and not known.null_count:
-            found = pc.fill_null(pc.index_in(keys, value_set=known, skip_nulls=True), -1).to_numpy()
+        keys, expected_keys = form(texts), form(expected)
+        distinct = pc.count_distinct(expected_keys, mode="all").as_py() == len(expected_keys)
+        if distinct and len(expected_keys) and not expected_keys.null_count:
+            found = pc.fill_null(
+                pc.index_in(keys, value_set=expected_keys, skip_nulls=True), -1
+            ).to_numpy()
             positions = np.where(positions < 0, found, positions)
     return positions
 
@@ -105,8 +107,8 @@ def _times(zone: str | None) -> Callable[[Any], Any]:
 
     def times(texts: Any) -> Any:
         trimmed = pc.utf8_trim_whitespace(texts)
-        known = pc.match_substring_regex(trimmed, pattern)
-        cells = pc.if_else(known, trimmed, pa.scalar(None, pa.string()))
+        is_time = pc.match_substring_regex(trimmed, pattern)
+        cells = pc.if_else(is_time, trimmed, pa.scalar(None, pa.string()))
         for unit in ("ns", "us"):  # nanoseconds reach from 1677 to 2262
             try:
                 return pc.cast(pc.cast(cells, pa.timestamp(unit, zone)), pa.int64())

@@ -132,8 +132,8 @@ def _in_folder(folder: Path) -> Iterator[SubmissionFile]:
             for name in masks:
                 yield _submission(folder / name, PurePath(name), inside)
         links = [name for name in folders if Path(parent, name).is_symlink()]
-        sent = [name for name in files if not (_is_litter(name) or _is_document(name))]
-        for name in sorted(sent + links):
+        sent_names = [name for name in files if not (_is_litter(name) or _is_document(name))]
+        for name in sorted(sent_names + links):
             path = Path(parent, name)
             below = path.relative_to(folder)
             if str(below).casefold() not in _SAMPLES:

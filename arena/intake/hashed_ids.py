@@ -51,14 +51,14 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     if longest > _LONGEST:
         return None
     if longest >= _WORD and all((sizes_of_side == longest).all() for sizes_of_side in sizes):
-        known, asked = (text.view(f"V{longest}") for _, text in (of_expected, of_ids))
+        expected_words, asked = (text.view(f"V{longest}") for _, text in (of_expected, of_ids))
     else:
-        known, asked = _padded(*of_expected, longest), _padded(*of_ids, longest)
-    positions = _match(_hashes(asked), _hashes(known), _TABLES)
-    left = _unequal(asked, known, positions)
+        expected_words, asked = _padded(*of_expected, longest), _padded(*of_ids, longest)
+    positions = _match(_hashes(asked), _hashes(expected_words), _TABLES)
+    left = _unequal(asked, expected_words, positions)
     if len(left):
         positions[left] = -1
-        is_free = np.ones(len(known) + 1, dtype=bool)
+        is_free = np.ones(len(expected_words) + 1, dtype=bool)
         is_free[positions] = False
         free = np.flatnonzero(is_free[:-1])
         texts = expected.take(pa.array(free))
@@ -83,10 +83,10 @@ def _padded(places: npt.NDArray[np.int32], text: npt.NDArray[np.uint8], longest:
         block[:, 0] = block_sizes
         last = np.maximum(block_sizes - _WORD, 0)
         masks = _FIRST_BYTES.take(block_sizes, mode="clip")
-        for at, start in enumerate(starts, 1):
+        for column, start in enumerate(starts, 1):
             # take would copy every word first.
             word = from_place[begins[row : row + _BLOCK] + np.minimum(start, last)]
-            np.bitwise_and(word, masks, out=block[:, at])
+            np.bitwise_and(word, masks, out=block[:, column])
     return words.view(f"V{words.shape[1] * _WORD}").reshape(-1)
 
 
@@ -110,25 +110,25 @@ def _hashes(rows: _Rows) -> _Words:
     return hashes
 
 
-def _match(asked: _Words, known: _Words, tables: int) -> IntArray:
+def _match(asked: _Words, expected: _Words, tables: int) -> IntArray:
     """Return ``(n,)`` rows with the same hash in ``known``, -1 where there is none in the tables.
 
     A slot of a table holds one row: the others of the slot are entered into the next table, with
     other hashes.
     """
-    if not tables or not len(asked) or not len(known):
+    if not tables or not len(asked) or not len(expected):
         return np.full(len(asked), -1)
-    bits = int(2 * len(known) - 1).bit_length()
-    slots = _slots(known, bits)
-    numbers = np.arange(len(known), dtype=np.int32)
+    bits = int(2 * len(expected) - 1).bit_length()
+    slots = _slots(expected, bits)
+    numbers = np.arange(len(expected), dtype=np.int32)
     # An empty slot names row 0, whose hash is compared as well.
     table = np.zeros(1 << bits, dtype=np.int32)  # half the size: the caches hold more of it
     table[slots] = numbers
     # take would cast numbers of 32 bits five times as slowly.
     rows = table.take(_slots(asked, bits), mode="wrap").astype(np.intp)
-    still = np.flatnonzero(known.take(rows, mode="wrap") != asked)
+    still = np.flatnonzero(expected.take(rows, mode="wrap") != asked)
     rest = np.flatnonzero(table.take(slots, mode="wrap") != numbers)
-    positions = _match(asked.take(still) * _FACTOR, known.take(rest) * _FACTOR, tables - 1)
+    positions = _match(asked.take(still) * _FACTOR, expected.take(rest) * _FACTOR, tables - 1)
     rows[still] = np.append(rest, -1)[positions]
     return rows
 
@@ -138,14 +138,14 @@ def _slots(hashes: _Words, bits: int) -> npt.NDArray[np.int64]:
     return (hashes >> np.uint64(64 - bits)).view(np.int64)
 
 
-def _unequal(asked: _Rows, known: _Rows, positions: IntArray) -> IntArray:
+def _unequal(asked: _Rows, expected: _Rows, positions: IntArray) -> IntArray:
     """Return where ``asked`` is not the row of ``known`` that was found, or none was found."""
     unequal = [np.flatnonzero(positions < 0)]
-    copies = np.empty(min(_BLOCK, len(asked)), dtype=known.dtype)
+    copies = np.empty(min(_BLOCK, len(asked)), dtype=expected.dtype)
     for start in range(0, len(asked), _BLOCK):
         asked_block = asked[start : start + _BLOCK]
         # Row -1 reads the last one: it counts as unequal in any case.
-        same = known.take(
+        same = expected.take(
             positions[start : start + _BLOCK], mode="wrap", out=copies[: len(asked_block)]
         )
         if same.tobytes() != asked_block.tobytes():  # much faster than a comparison of each row

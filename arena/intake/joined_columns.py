@@ -24,7 +24,7 @@ def parts_of(name: str, names: Collection[str]) -> tuple[str, ...]:
     return (name,) if name in names or not set(parts) <= set(names) else parts
 
 
-def with_joined(table: RawTable, name: str, kept: Collection[str] = ()) -> RawTable:
+def with_joined(table: RawTable, name: str, kept_columns: Collection[str] = ()) -> RawTable:
     """Return a table in which the columns that a name lists are one column of that name.
 
     The same table if it has a column of that name, or lacks one that is listed. ``kept`` are the
@@ -46,7 +46,7 @@ def with_joined(table: RawTable, name: str, kept: Collection[str] = ()) -> RawTa
     others = [
         position
         for position, column in enumerate(table.names)
-        if column not in parts or column in kept
+        if column not in parts or column in kept_columns
     ]
     return replace(
         table,

@@ -207,11 +207,11 @@ def _is_array(data: Any) -> bool:
 def _with_ids(values: Any, what: str, solution: Solution) -> dict[str, Any]:
     """Return an array in the order of the solution's rows as columns with their ids."""
     columns = solution.columns
-    wanted = (solution.n_rows,) if len(columns) == 1 else (solution.n_rows, len(columns))
-    if values.shape not in {wanted, (solution.n_rows, len(columns))}:
+    expected_shape = (solution.n_rows,) if len(columns) == 1 else (solution.n_rows, len(columns))
+    if values.shape not in {expected_shape, (solution.n_rows, len(columns))}:
         raise UsageError(
-            f"{what} is an array of shape {values.shape}, but must have the shape {wanted}: a row "
-            f"for each of the solution's {solution.n_rows:,} ids, and the "
+            f"{what} is an array of shape {values.shape}, but must have the shape "
+            f"{expected_shape}: a row for each of the solution's {solution.n_rows:,} ids, and the "
             f"{'column' if len(columns) == 1 else 'columns'} {show_all(columns)}."
         )
     parts = values.reshape(solution.n_rows, -1).T

@@ -35,15 +35,15 @@ def locate_numbered(ids: Any, expected: Any) -> IntArray | None:
     if not are_many_texts(ids, expected):
         return None
     prefix = expected[0].as_buffer().to_pybytes().rstrip(b"0123456789")
-    known = _numbers(expected, prefix)
-    asked = None if known is None else _numbers(ids, prefix)
-    if known is None or asked is None or known[1] != asked[1]:
+    expected_numbers = _numbers(expected, prefix)
+    asked = None if expected_numbers is None else _numbers(ids, prefix)
+    if expected_numbers is None or asked is None or expected_numbers[1] != asked[1]:
         return None
-    low, high = int(known[0].min()), int(known[0].max())
+    low, high = int(expected_numbers[0].min()), int(expected_numbers[0].max())
     if high - low >= _MOST_GAPS * len(expected):
         return None
     places = np.full(high - low + 1, -1, dtype=np.int32)
-    places[known[0] - low] = np.arange(len(expected), dtype=np.int32)
+    places[expected_numbers[0] - low] = np.arange(len(expected), dtype=np.int32)
     numbers = asked[0]
     inside = (numbers >= low) & (numbers <= high)
     if inside.all():
@@ -67,7 +67,7 @@ def _numbers(ids: Any, prefix: bytes) -> tuple[npt.NDArray[np.int64], int] | Non
         rows = np.flatnonzero(sizes == size)
         if len(rows):
             first = begins[rows]
-            columns = (text[first + at] for at in range(size))
+            columns = (text[first + digit] for digit in range(size))
             number = _number(columns, prefix, leading_zeros=size == len(prefix) + 1)
             if number is None:
                 return None

@@ -187,7 +187,7 @@ def _valid_text(column: Any, name: str, faults: FaultList) -> Any:
     except pa.ArrowInvalid:
         cells = [cell or b"" for cell in column.to_pylist()]
     read = [cell.decode(errors="replace") for cell in cells]
-    wrong = [at for at, cell in enumerate(cells) if read[at].encode() != cell]
+    wrong = [row for row, cell in enumerate(cells) if read[row].encode() != cell]
     message = "The cell is not valid UTF-8: write the file again with UTF-8 text."
     faults.add_each(
         "wrong encoding",

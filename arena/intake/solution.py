@@ -115,8 +115,8 @@ def read_solution(
     _check_header(table, columns, faults)
     _stop(path, faults)
     if columns.id is not None:
-        kept = {columns.usage, *_named(columns)}
-        table = with_joined(table, columns.id, kept)
+        kept_columns = {columns.usage, *_named(columns)}
+        table = with_joined(table, columns.id, kept_columns)
     columns = replace(columns, targets=_matching(table.names, columns.targets))
     guessed = _guessed_usage(table, columns)
     if guessed is not None:
@@ -590,9 +590,9 @@ def _check_probabilities(
     faults: FaultList,
 ) -> None:
     message = "The soft label is outside [0, 1]: write a probability."
-    for at, name in enumerate(names):
+    for column, name in enumerate(names):
         fault = partial(_fault, place, "soft label out of range", message, name)
-        outside = np.flatnonzero((values[:, at] < 0) | (values[:, at] > 1))
+        outside = np.flatnonzero((values[:, column] < 0) | (values[:, column] > 1))
         faults.add_each("soft label out of range", outside.tolist(), fault)
     if len(names) > 1:
         off = np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE

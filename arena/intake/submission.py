@@ -202,14 +202,14 @@ def _predictions(
     values = _encode(cells, table, form, layout, place, faults)
     if faults or len(cells) < len(layout.columns):
         return None
-    kept = values[:, -1:] if layout.keeps_last else values
+    kept_columns = values[:, -1:] if layout.keeps_last else values
     sizes = form.sizes if form.sizes is None or order is None else form.sizes[order]
-    report_cells(form.modality.faults(kept, sizes), form.columns, place, faults)
+    report_cells(form.modality.faults(kept_columns, sizes), form.columns, place, faults)
     if order is None:
-        return np.ascontiguousarray(kept)
-    shape = (len(form.ids), kept.shape[1])
-    aligned = np.full(shape, None if form.kind is _TEXT else np.nan, dtype=kept.dtype)
-    aligned[order] = kept
+        return np.ascontiguousarray(kept_columns)
+    shape = (len(form.ids), kept_columns.shape[1])
+    aligned = np.full(shape, None if form.kind is _TEXT else np.nan, dtype=kept_columns.dtype)
+    aligned[order] = kept_columns
     return aligned
 
 
@@ -257,8 +257,8 @@ def _encode(
         classes = {target.name: target.classes or () for target in form.targets}
         sendable = dict(zip(classes, form.sendable or classes.values(), strict=True))
         for j, (name, column) in enumerate(zip(names, columns, strict=True)):
-            known = sendable[name]
-            values[:, j] = label_codes(column, classes[name], name, place, faults, known=known)
+            labels = sendable[name]
+            values[:, j] = label_codes(column, classes[name], name, place, faults, known=labels)
         return values
     if table.decimal_comma and all(is_text(column) for column in columns):
         columns = list(points_for_commas(columns, place, faults))
@@ -296,8 +296,8 @@ def _refuse_missing_header(table: RawTable, form: SubmissionForm, faults: FaultL
     first = pa.array(table.names, pa.string())
     is_data = pc.any(pc.is_in(first, value_set=form.ids)).as_py()
     if is_data or (table.header_row and data_in_header(table.names, table.columns)):
-        wanted = show_all((form.id_column, *form.columns))
-        message = f"The first line contains data, not names: add a header line with {wanted}."
+        columns_text = show_all((form.id_column, *form.columns))
+        message = f"The first line contains data, not names: add a header line with {columns_text}."
         faults.refuse("no header", message, row=table.header_row)
 
 

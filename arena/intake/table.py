@@ -87,9 +87,9 @@ class RowNumbers:
         records = self._records_of_rows
         if records is None:
             return self.line_of_record(position)
-        known = position < len(records)
+        in_range = position < len(records)
         return self.line_of_record(
-            int(records[position]) if known else position + len(self._skipped)
+            int(records[position]) if in_range else position + len(self._skipped)
         )
 
     def line_of_record(self, record: int) -> int:

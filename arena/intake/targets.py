@@ -89,10 +89,10 @@ def read_targets(
         return _read_values(cells, ranked, reading, place, faults)
     if reading.kind is PredictionKind.TEXT:
         return _read_texts(cells, ranked, reading)
-    known = _known(cells, ranked, reading)
+    has_values = _known(cells, ranked, reading)
     read = [
-        _read_labels(name, column, ranked & known[:, at], reading, place, faults)
-        for at, (name, column) in enumerate(cells.items())
+        _read_labels(name, column, ranked & has_values[:, column_number], reading, place, faults)
+        for column_number, (name, column) in enumerate(cells.items())
     ]
     if len(read) == 1:
         target, codes = read[0]
@@ -107,7 +107,7 @@ def read_targets(
             message += "or targets with two labels each."
             faults.add("too many classes", message, column=target.name)
     truth = np.column_stack([codes for _, codes in read])
-    return ReadTargets(targets, tuple(target.name for target in targets), truth, known)
+    return ReadTargets(targets, tuple(target.name for target in targets), truth, has_values)
 
 
 def filled(
@@ -121,19 +121,19 @@ def filled(
     """
     if read.known is None or read.known.all():
         return replace(read, known=None)
-    truth, known = read.truth.copy(), read.known
+    truth, has_values = read.truth.copy(), read.known
     ranked = usage != Usage.IGNORED
     faults.add_each(
         "empty cell",
-        np.flatnonzero(ranked & ~known.any(axis=1)).tolist(),
+        np.flatnonzero(ranked & ~has_values.any(axis=1)).tolist(),
         lambda p: place.fault(
             "empty cell", "The row has no target: write one, or mark the row as Ignored.", p, None
         ),
     )
-    for at, target in enumerate(read.targets):
+    for column_number, target in enumerate(read.targets):
         for code in np.unique(usage[ranked]):
             rows = usage == code
-            values = np.sort(truth[rows & known[:, at], at])
+            values = np.sort(truth[rows & has_values[:, column_number], column_number])
             if not len(values):
                 message = (
                     f"The target has no value in the {_ROWS_OF.get(code, 'rows of a phase')}: "
@@ -141,7 +141,9 @@ def filled(
                 )
                 faults.add("no values", message, column=target.name)
                 continue
-            truth[rows & ~known[:, at], at] = values[(len(values) - 1) // 2]
+            truth[rows & ~has_values[:, column_number], column_number] = values[
+                (len(values) - 1) // 2
+            ]
     return replace(read, truth=truth)
 
 
@@ -164,15 +166,15 @@ def has_value(
 
     A word such as NA is a label where other labels are texts.
     """
-    known = np.ones((len(ranked), len(cells)), dtype=np.bool_)
-    for at, column in enumerate(cells.values()):
+    has_values = np.ones((len(ranked), len(cells)), dtype=np.bool_)
+    for column_number, column in enumerate(cells.values()):
         missing = is_missing(column) & ranked
         others = pc.unique(to_text(column).filter(pa.array(ranked & ~missing))).to_pylist()
         if kind is not PredictionKind.VALUE and merge_equal_numbers(others) is None:
             blank = pc.equal(pc.utf8_trim_whitespace(to_text(column)), "")
             missing &= blank.to_numpy(zero_copy_only=False)
-        known[:, at] = ~missing
-    return known
+        has_values[:, column_number] = ~missing
+    return has_values
 
 
 def read_extra(
@@ -205,9 +207,10 @@ def _read_values(
     place: Place,
     faults: FaultList,
 ) -> ReadTargets:
-    known = _known(cells, ranked, reading)
+    has_values = _known(cells, ranked, reading)
     columns = [
-        _blank_ignored(column, ranked & known[:, at]) for at, column in enumerate(cells.values())
+        _blank_ignored(column, ranked & has_values[:, column_number])
+        for column_number, column in enumerate(cells.values())
     ]
     if reading.decimal_comma and all(is_text(column) for column in columns):
         columns = list(points_for_commas(columns, place, faults))
@@ -218,7 +221,7 @@ def _read_values(
     truth = values[0] if len(values) == 1 else np.column_stack(values)
     targets = tuple(Target(name, None) for name in cells)
     columns_sent = reading.submission_columns or tuple(cells)
-    return ReadTargets(targets, columns_sent, truth, known if reading.gaps else None)
+    return ReadTargets(targets, columns_sent, truth, has_values if reading.gaps else None)
 
 
 def _blank_ignored(column: Any, ranked: npt.NDArray[np.bool_]) -> Any:
@@ -340,7 +343,7 @@ def _declared(
     names = {key[label]: label for label in reversed(declared)}
     if reading.positive is not None:
         order = _positive_last(order, names, name, reading.positive, faults)
-    code = {value: at for at, value in enumerate(order)}
+    code = {value: rank for rank, value in enumerate(order)}
     return tuple(names[number] for number in order), {
         label: code.get(key[label], 0) for label in labels
     }
@@ -366,8 +369,8 @@ def _positive_last(
     order: list[Any], names: Mapping[Any, str], column: str, positive: str, faults: FaultList
 ) -> list[Any]:
     as_number = merge_equal_numbers([positive])
-    wanted = {positive} | (set(as_number.values()) if as_number else set())
-    chosen = [value for value in order if value in wanted or names[value] == positive]
+    last_labels = {positive} | (set(as_number.values()) if as_number else set())
+    chosen = [value for value in order if value in last_labels or names[value] == positive]
     if len(order) != 2 or not chosen:
         message = (
             f"The positive label {show(positive)} must be one of two labels, but "

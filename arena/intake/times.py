@@ -32,7 +32,7 @@ def read_times(
     is_used[codes[used]] = True
     numbers, dates = (
         np.array(
-            [read(word) if wanted else 0.0 for word, wanted in zip(words, is_used, strict=True)]
+            [read(word) if is_read else 0.0 for word, is_read in zip(words, is_used, strict=True)]
         )
         for read in (_as(float), _as(_seconds))
     )

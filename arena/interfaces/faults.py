@@ -178,8 +178,8 @@ class FaultList:
         if not count:
             return
         self._counts[kind] = self._counts.get(kind, 0) + count
-        kept = self._kept.setdefault(kind, [])
-        kept.extend(make(int(p)) for p in positions[: FAULTS_OF_A_KIND - len(kept)])
+        kept_faults = self._kept.setdefault(kind, [])
+        kept_faults.extend(make(int(p)) for p in positions[: FAULTS_OF_A_KIND - len(kept_faults)])
 
     def explain(self, kind: str, cause: str | None) -> None:
         """Set the probable common cause of the faults of a kind, unless it is already set."""
@@ -189,10 +189,10 @@ class FaultList:
     def to_tuple(self, most: int = FAULTS_OF_A_KIND) -> tuple[Fault, ...]:
         """Return the collected faults; kinds are in the order of their first fault."""
         faults: list[Fault] = []
-        for kind, kept in self._kept.items():
+        for kind, kept_faults in self._kept.items():
             cause = self._causes.get(kind)
-            faults.extend(replace(fault, cause=cause) for fault in kept[:most])
-            rest = self._counts[kind] - len(kept[:most])
+            faults.extend(replace(fault, cause=cause) for fault in kept_faults[:most])
+            rest = self._counts[kind] - len(kept_faults[:most])
             if rest:
                 message = f"… and {rest:,} more of this kind ({kind})."
                 faults.append(Fault(kind, message, count=rest, cause=cause))

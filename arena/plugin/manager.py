@@ -163,11 +163,13 @@ class PluginManager:
         self._registries.clear()
 
     def _misuse(self, plugin: object) -> str | None:
-        known = [name for name, value in vars(hookspecs).items() if hasattr(value, "arena_spec")]
+        hook_names = [
+            name for name, value in vars(hookspecs).items() if hasattr(value, "arena_spec")
+        ]
         for caller in self._pluggy.get_hookcallers(plugin) or []:
             if not caller.has_spec():
-                guess = nearest(caller.name, known)
-                hint = f"Did you mean {guess}?" if guess else f"Hooks are: {', '.join(known)}."
+                guess = nearest(caller.name, hook_names)
+                hint = f"Did you mean {guess}?" if guess else f"Hooks are: {', '.join(hook_names)}."
                 return f"implements {caller.name!r}, which is not a hook. {hint}"
             for implementation in caller.get_hookimpls():
                 if implementation.plugin is plugin and (
@@ -211,9 +213,9 @@ class PluginManager:
         for implementation in sorted(
             caller.get_hookimpls(), key=lambda hookimpl: hookimpl.plugin_name
         ):
-            wanted = {name: read_only(arguments[name]) for name in implementation.argnames}
+            named_arguments = {name: read_only(arguments[name]) for name in implementation.argnames}
             try:
-                result = finish(implementation.function(**wanted))
+                result = finish(implementation.function(**named_arguments))
             except ANY_FAILURE as error:
                 quoted = hook not in _HOOKS_WITH_LABELS
                 self._fail(implementation.plugin_name, f"running {hook}", error, quoted=quoted)

@@ -86,9 +86,9 @@ class Registry(Generic[_Item]):
 
     def add_deferred(self, item: Deferred, *, plugin: str) -> None:
         """Register an item or a family that is imported when it is first used."""
-        known = self._families if item.is_family else self._entries
-        self._refuse_duplicate(item.name, plugin, known)
-        known[item.name] = Entry(item.name, item, plugin)
+        entries = self._families if item.is_family else self._entries
+        self._refuse_duplicate(item.name, plugin, entries)
+        entries[item.name] = Entry(item.name, item, plugin)
 
     def _refuse_duplicate(self, name: str, plugin: str, taken: Mapping[str, Entry[Any]]) -> None:
         if name in taken:
@@ -109,26 +109,26 @@ class Registry(Generic[_Item]):
         """The families, by prefix."""
         return tuple(self._listed(self._families))
 
-    def _listed(self, known: dict[str, Entry[Any]]) -> Iterator[Entry[Any]]:
+    def _listed(self, entries: dict[str, Entry[Any]]) -> Iterator[Entry[Any]]:
         """Yield the entries by name; what cannot be imported is left out and reported."""
-        for name in sorted(known):
+        for name in sorted(entries):
             try:
-                entry = self._loaded(known, name)
+                entry = self._loaded(entries, name)
             except PluginError as error:
                 if self._failed is None:
                     raise
-                self._failed(known[name].plugin, self._loading(name), error)
+                self._failed(entries[name].plugin, self._loading(name), error)
             else:
                 if entry is not None:
                     yield entry
 
-    def _loaded(self, known: dict[str, Entry[Any]], name: str) -> Entry[Any] | None:
+    def _loaded(self, entries: dict[str, Entry[Any]], name: str) -> Entry[Any] | None:
         """Return an entry, imported if it was not yet; None if there is none."""
-        entry = known.get(name)
+        entry = entries.get(name)
         if entry is not None and isinstance(entry.item, Deferred):
             with attributed(entry.plugin, self._loading(name)):
                 item = self._import(entry.item)
-            entry = known[name] = dataclasses.replace(entry, item=item)
+            entry = entries[name] = dataclasses.replace(entry, item=item)
         return entry
 
     def _loading(self, name: str) -> str:
@@ -252,7 +252,7 @@ class Registry(Generic[_Item]):
             return cast("_Item", family.make(rest, specification.parameters))
         except UnknownNameError as error:
             prefix = specification.name.partition(":")[0]
-            guess = nearest(prefix, [known for known in self._families if known])
+            guess = nearest(prefix, [prefix for prefix in self._families if prefix])
             if prefix in self._families or not guess:
                 raise
             raise UnknownNameError(f"{error} Did you mean the prefix {guess}?") from error
@@ -272,31 +272,31 @@ class Registry(Generic[_Item]):
 
     def _named_nearest(self, name: str, suggest: Callable[[_Item], bool]) -> str:
         named = [entry.name for entry in self if suggest(entry.item)]
-        known = [*named, *(f"{prefix}:" for prefix in self._families if prefix)]
-        if not known:
+        names = [*named, *(f"{prefix}:" for prefix in self._families if prefix)]
+        if not names:
             return f"There is no {self.kind} {name!r}: no plugin provides any."
         if name.endswith(".py") and "" in self._families:
             return (
                 f"There is no {self.kind} {name!r}. Name a function of the file: {name}:FUNCTION."
             )
-        guess = nearest(name, known)
-        if not guess and len(known) > _MOST_LISTED:
+        guess = nearest(name, names)
+        if not guess and len(names) > _MOST_LISTED:
             return f"There is no {self.kind} {name!r}: 'arena {self.kind}s' lists all."
         return f"There is no {self.kind} {name!r}. " + (
-            f"Did you mean {guess}?" if guess else f"There are: {', '.join(sorted(known))}."
+            f"Did you mean {guess}?" if guess else f"There are: {', '.join(sorted(names))}."
         )
 
 
-def nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, names: list[str]) -> str:
     """Return the most similar names, quoted and joined with "or", or an empty text.
 
     >>> nearest("acuracy", ["accuracy", "mae"]), nearest("f1_macro", ["accuracy", "f1"])
     ("'accuracy'", "'f1'")
     """
-    folded = {candidate.lower(): candidate for candidate in known}
-    wanted = name.lower().replace("-", "_")
-    matches = difflib.get_close_matches(wanted, folded, n=3) or [
-        candidate for candidate in folded if wanted.startswith(f"{candidate}_")
+    folded = {candidate.lower(): candidate for candidate in names}
+    normalised = name.lower().replace("-", "_")
+    matches = difflib.get_close_matches(normalised, folded, n=3) or [
+        candidate for candidate in folded if normalised.startswith(f"{candidate}_")
     ]
     return " or ".join(repr(folded[match]) for match in matches)
 

@@ -49,13 +49,13 @@ def checked(value: Any, kind: type[_Returned]) -> _Returned:
     """
     if not isinstance(value, kind):
         raise TypeError(f"it returned {type(value).__name__} and no {kind.__name__}")
-    for name, (holds, wanted) in _RULES[kind.__name__].items():
+    for name, (holds, expected) in _RULES[kind.__name__].items():
         field = getattr(value, name)
         if not holds(field):
             description = (
-                "" if wanted.startswith("a finite") and _is_float(field) else _named(field)
+                "" if expected.startswith("a finite") and _is_float(field) else _named(field)
             )
-            raise ValueError(f"{name} of the {kind.__name__} must be {wanted}{description}")
+            raise ValueError(f"{name} of the {kind.__name__} must be {expected}{description}")
     problem = _WHOLE[kind.__name__](value) if kind.__name__ in _WHOLE else None
     if problem is not None:
         raise ValueError(problem)

@@ -70,9 +70,11 @@ def _of_family(text: str, start: int) -> Specification:
     if not text.endswith(")"):
         return Specification(text)
     problem: UsageError | None = None
-    for at in (at for at in range(start, len(text)) if text[at] == "("):
+    for position in (position for position in range(start, len(text)) if text[position] == "("):
         try:
-            return Specification(text[:at].rstrip(), _parameters(text, text[at + 1 : -1]))
+            return Specification(
+                text[:position].rstrip(), _parameters(text, text[position + 1 : -1])
+            )
         except UsageError as error:
             problem = error
     raise problem or UsageError(f"{text!r} ends with a closing bracket that was never opened.")
@@ -113,11 +115,11 @@ def with_parameters(text: str, **parameters: Any) -> str:
     >>> with_parameters("f1(average=macro)", beta=2, average=None)
     'f1(average=macro, beta=2)'
     """
-    given = {key: value for key, value in parameters.items() if value is not None}
-    if not given:
+    given_parameters = {key: value for key, value in parameters.items() if value is not None}
+    if not given_parameters:
         return text
     parsed = parse_specification(text)
-    return str(Specification(parsed.name, {**parsed.parameters, **given}))
+    return str(Specification(parsed.name, {**parsed.parameters, **given_parameters}))
 
 
 def split_specifications(text: str) -> tuple[str, ...]:

@@ -37,15 +37,15 @@ def default_mechanism(metric: Metric, solution: Solution, manager: PluginManager
     clip = None if bounded else suggested_clip(metric, solution)
     if not bounded and clip is None:
         return "kaggle"
-    given = None if clip is None else _as_parameter(clip)
+    given_clip = None if clip is None else _as_parameter(clip)
     noise, most = _LEAST_NOISE, max(_LEAST_NOISE, int(np.sqrt(public_rows(solution).sum())))
     while noise < most and not isinstance(metric, HasRowValues):
-        tried = with_parameters("ladder-free", clip=given, noise=noise)
+        tried = with_parameters("ladder-free", clip=given_clip, noise=noise)
         revealed = revealed_by_one(metric, tried, solution, manager, targets=1)
         if revealed is None or revealed.shown_rows == 0:
             break
         noise *= 2
-    return with_parameters("ladder-free", clip=given, noise=noise)
+    return with_parameters("ladder-free", clip=given_clip, noise=noise)
 
 
 def _as_parameter(clip: tuple[float, float]) -> float | list[float]:

@@ -21,8 +21,8 @@ def independent_rows(solution: Solution) -> float:
     rows = solution.usage == np.uint8(Usage.PUBLIC)
     if not rows.any():
         return 0.0
-    given = solution.extra.get(ROW_WEIGHTS)
-    weights: FloatArray = np.ones(int(rows.sum())) if given is None else given[rows]
+    row_weights = solution.extra.get(ROW_WEIGHTS)
+    weights: FloatArray = np.ones(int(rows.sum())) if row_weights is None else row_weights[rows]
     if solution.clusters is not None:
         weights = np.bincount(solution.clusters[rows], weights).astype(np.float64)
     squares = float((weights**2).sum())

@@ -291,8 +291,8 @@ class Releaser:
             together = [other, *new][:room]
             read = self.read(together)
             # One by one: a product of several rows can differ in the last digit.
-            for at in reversed(range(len(together))):
-                self._put_in_cache(together[at], self._compare(read[at : at + 1]))
+            for position in reversed(range(len(together))):
+                self._put_in_cache(together[position], self._compare(read[position : position + 1]))
         self._cache.move_to_end(other)
         held = self._cache[other]
         if compared.values is not None and held.values is None and held.block is not None:
@@ -386,7 +386,7 @@ def release_again(
     score_changes
         How often the score of a submission changed; 0 where it is missing.
     """
-    known, changes = scores or {}, score_changes or {}
+    known_scores, changes = scores or {}, score_changes or {}
     logs = [MemoryLog() for _ in releasers]
     numbers = [scored.submission for scored in history]
     size = block_size(solution.n_rows * len(solution.columns))
@@ -394,7 +394,7 @@ def release_again(
     for start, block in blocks:
         for position in range(len(block)):
             ref = history[start + position]
-            score = known.get(ref.submission)
+            score = known_scores.get(ref.submission)
             scored = ScoredSubmission(
                 submission=ref.submission,
                 team=ref.team,

@@ -236,7 +236,7 @@ class _Oracle:
             return None
         if not np.isfinite(score):
             return None
-        log, shown = MemoryLog(), []
+        log, scores = MemoryLog(), []
         for number, team, code in self._teams:
             evaluation = replace(
                 self._evaluation,
@@ -248,8 +248,8 @@ class _Oracle:
             ask = partial(self._ask, evaluation, (*seed, number))
             released = self._instances.release(team, ask, log)
             log.add(number + 1, team, released)
-            shown.append(released.release.score)
-        return float(f"{np.mean(shown):.11e}")
+            scores.append(released.release.score)
+        return float(f"{np.mean(scores):.11e}")
 
     def _standard_error(self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> float:
         from arena.evaluation.standard_errors import standard_error  # few mechanisms ask for it
@@ -269,7 +269,7 @@ class _Oracle:
 
 
 def _learned(
-    known: Sequence[tuple[float | None, int]],
+    known_scores: Sequence[tuple[float | None, int]],
     tested: Sequence[tuple[float | None, int]],
     assignments: npt.NDArray[Any],
 ) -> Revealed:
@@ -279,10 +279,10 @@ def _learned(
     interpreted by the known outcomes equal to it, or by its k nearest ones, where k is the number
     of known outcomes of each assignment: scores of many digits are never equal.
     """
-    before, meant = _outcomes(known)
+    before, meant = _outcomes(known_scores)
     after, right = _outcomes(tested)
     distances = np.abs(after[:, np.newaxis] - before)
-    near = len(known) // len(assignments)
+    near = len(known_scores) // len(assignments)
     reach = np.partition(distances, near - 1, axis=1)[:, near - 1 : near]
     each = [
         _read(_counts(distances <= within, meant, len(assignments)), right, assignments)

@@ -41,8 +41,8 @@ def _chart(result: ScoreResult, name: str, title: str, description: str) -> tupl
 def _only_the_first(standings: _Standings, words: Vocabulary) -> str:
     if len(standings) <= MOST_TEAMS:
         return ""
-    shown = f"the first {MOST_TEAMS} of {len(standings):,}"
-    return f" The picture shows {shown}; the board above lists all {words.teams}."
+    teams_text = f"the first {MOST_TEAMS} of {len(standings):,}"
+    return f" The picture shows {teams_text}; the board above lists all {words.teams}."
 
 
 def _ranks(result: ScoreResult) -> Iterator[Section]:

@@ -66,7 +66,7 @@ def ranked_board(
         ),
     )
     columns = [_column(kind, standings, score, words) for kind in kinds]
-    known: list[Any] = [row.get("tier") for row in standings]
+    tiers: list[Any] = [row.get("tier") for row in standings]
     notes = (display.ties,) if display.ties else ()
     if left_out > 0:
         notes = (*notes, f"{left_out:,} further columns are in the document (--json).")
@@ -75,7 +75,7 @@ def ranked_board(
         title="The board",
         caption=caption,
         columns=tuple(column for column in columns if any(column.cells)),
-        tiers=() if None in known or known != sorted(known) else tuple(known),
+        tiers=() if None in tiers or tiers != sorted(tiers) else tuple(tiers),
         notes=notes,
     )
 

@@ -73,9 +73,9 @@ def final_board(competition: CompetitionView, *, progress: Progress | None = Non
     stored = competition.as_finalized()
     if stored is not None:
         return stored
-    kept = competition.final_result()
+    final_result = competition.final_result()
     result = competition.evaluate(progress=progress)
-    if json.loads(json.dumps(result.to_dict())) != kept:
+    if json.loads(json.dumps(result.to_dict())) != final_result:
         raise UsageError(
             "The private board would differ from the finalized one: submissions, "
             "settings, labels or versions changed since. Run arena finalize again first."
@@ -106,12 +106,12 @@ def _public_board(competition: CompetitionView) -> PublicBoard:
     better = competition.manager.metrics.resolve(settings.metric.specification).greater_is_better
     metric = competition.board_metric
     standings = competition.leaderboard()
-    sent = sum(row["n_submissions"] for row in standings)
+    n_sent = sum(row["n_submissions"] for row in standings)
     facts = [
         *([("Phase", competition.phase)] if competition.phase else []),
         ("Metric", f"{metric} ({'larger' if better else 'smaller'} is better)"),
         ("Teams on the public board", f"{len(standings):,}"),
-        ("Their submissions", f"{sent:,}"),
+        ("Their submissions", f"{n_sent:,}"),
     ]
     facts += facts_for_participants(competition)
     return PublicBoard(

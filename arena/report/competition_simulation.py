@@ -114,16 +114,16 @@ def _about_ranks(outcome: CompetitionOutcome) -> str:
     }
     if not outcome.knows_truth:
         pairs = {"public_private": pairs["public_private"]}
-    known = [
+    agreements = [
         f"{outcome.agreement[key]:.2f} {where}"
         for key, where in pairs.items()
         if outcome.agreement[key] is not None
     ]
-    if not known:
+    if not agreements:
         return "There are too few teams to compare the rankings."
     return (
         f"Kendall's tau of the teams' ranks (1: the same order, 0: unrelated) is "
-        f"{', '.join(known)}."
+        f"{', '.join(agreements)}."
     )
 
 
@@ -200,7 +200,7 @@ def _comparison(simulation: PreparedSimulation, outcomes: Sequence[CompetitionOu
             _SIMULATED,
             *(f"{outcome.mechanism}: {summarize(outcome)}" for outcome in outcomes),
         ),
-        boards=tuple(_board(outcome, at) for at, outcome in enumerate(outcomes)),
+        boards=tuple(_board(outcome, position) for position, outcome in enumerate(outcomes)),
         sections=tuple(sections),
     )
 
@@ -238,7 +238,7 @@ def _comparison_table(outcomes: Sequence[CompetitionOutcome]) -> Table:
 
 
 def _board(outcome: CompetitionOutcome, number: int) -> Board:
-    known = outcome.knows_truth
+    knows_truth = outcome.knows_truth
     columns = [
         _ranks("rank", [team.rank for team in outcome.teams]),
         Column("team", "", tuple(team.team for team in outcome.teams)),
@@ -246,7 +246,7 @@ def _board(outcome: CompetitionOutcome, number: int) -> Board:
         _ranks("public rank", [team.public_rank for team in outcome.teams]),
         _scores("released", [team.shown for team in outcome.teams]),
     ]
-    if known:
+    if knows_truth:
         columns[3:3] = [
             _ranks("true rank", [team.true_rank for team in outcome.teams]),
             _scores("true score", [team.true_score for team in outcome.teams]),

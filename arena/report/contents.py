@@ -126,10 +126,10 @@ def public_report(public: PublicBoard, manager: PluginManager, *, sections: bool
 
 def _as_result(public: PublicBoard) -> ScoreResult:
     """Return the public board in the form of a result without anything private."""
-    known = [row for row in public.standings if row["rank"] is not None]
+    ranked = [row for row in public.standings if row["rank"] is not None]
     standings = [
         {**dict.fromkeys(STANDING_COLUMNS), **{key: row[key] for key in ("rank", "team", "score")}}
-        for row in known
+        for row in ranked
     ]
     return ScoreResult(
         metric=public.metric,

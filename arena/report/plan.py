@@ -238,10 +238,10 @@ def _rows_section(plan: Plan, metric: str) -> Section:
                         share_points.low,
                         share_points.high,
                     )
-                    for share_points in (target.shares[at] for target in plan.targets)
+                    for share_points in (target.shares[position] for target in plan.targets)
                 ),
             )
-            for at, row in enumerate(plan.rows)
+            for position, row in enumerate(plan.rows)
         ),
     )
     text = (

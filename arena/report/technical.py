@@ -50,8 +50,8 @@ def _settings(result: ScoreResult) -> Section:
         ("resamples left out", result.resamples_undefined),
         ("seed", str(result.seed)),
     )
-    known = tuple(row for row in rows if row[1] is not None)
-    return Section("Settings", text, (Table("Settings", ("setting", "value"), known),))
+    stated = tuple(row for row in rows if row[1] is not None)
+    return Section("Settings", text, (Table("Settings", ("setting", "value"), stated),))
 
 
 def software_section(manager: PluginManager) -> Section:

@@ -86,10 +86,10 @@ def print_columns(
     filled = [column for column in _with_bars(columns, most, cut) if any(column.cells)]
     wrapped = not cut and max([len(column.cells) for column in filled], default=0) <= _ROWS_OF_RICH
     widths = _fitting(filled, out.width, wrapped=wrapped)
-    shown = [_drawn(column, width) for column, width in zip(filled, widths, strict=True) if width]
-    kept = [width for width in widths if width]
+    printed = [_drawn(column, width) for column, width in zip(filled, widths, strict=True) if width]
+    kept_widths = [width for width in widths if width]
     grid = Grid(box=box.SIMPLE_HEAD)
-    for column, width in zip(shown, kept, strict=True):
+    for column, width in zip(printed, kept_widths, strict=True):
         grid.add_column(
             column.title,
             justify="right" if column.numeric else "left",
@@ -97,7 +97,7 @@ def print_columns(
             min_width=width,
             max_width=width,
         )
-    body = list(zip(*(column.cells for column in shown), strict=True))
+    body = list(zip(*(column.cells for column in printed), strict=True))
     for cells in body[:_ROWS_OF_RICH]:
         grid.add_row(*cells)
     if title:
@@ -108,7 +108,9 @@ def print_columns(
         with out.capture() as beginning:
             out.print(grid)
         *lines, last = beginning.get().splitlines()
-        out.file.write("\n".join([*lines, *_lines(body[_ROWS_OF_RICH:], shown, kept), last, ""]))
+        out.file.write(
+            "\n".join([*lines, *_lines(body[_ROWS_OF_RICH:], printed, kept_widths), last, ""])
+        )
     if n_rows > len(body):
         out.print(f"… and {n_rows - len(body):,} more: --json prints every one.")
     missing = [column.title for column, width in zip(filled, widths, strict=True) if not width]

@@ -77,8 +77,8 @@ def as_html(result: ScoreResult) -> str:
         return f"<p>No {result.words.submission} could be ranked.</p>"
     head = "".join(f'<th style="{_side(column)}">{_html(column.title)}</th>' for column in columns)
     rows = "".join(
-        f"<tr>{''.join(_html_cell(column, at) for column in columns)}</tr>"
-        for at in range(min(board.n_rows, _HTML_ROWS))
+        f"<tr>{''.join(_html_cell(column, row) for column in columns)}</tr>"
+        for row in range(min(board.n_rows, _HTML_ROWS))
     )
     hidden = board.n_rows - _HTML_ROWS
     more = f"<p>… and {hidden:,} more; <code>.to_frame()</code> has all.</p>" if hidden > 0 else ""
@@ -139,8 +139,8 @@ def _latex_line(cells: list[str]) -> str:
     return " & ".join(escaped) + r" \\"
 
 
-def _range(column: Column, at: int) -> str:
-    cell = column.cells[at]
+def _range(column: Column, row: int) -> str:
+    cell = column.cells[row]
     return cell.replace(" to ", "--") if column.numeric else cell
 
 
@@ -148,8 +148,8 @@ def _html(text: str) -> str:
     return escape(printable(text))
 
 
-def _html_cell(column: Column, at: int) -> str:
-    bar = column.bars[at] if column.bars else None
+def _html_cell(column: Column, row: int) -> str:
+    bar = column.bars[row] if column.bars else None
     drawn = ""
     if bar is not None:
         start, width = bar
@@ -158,4 +158,4 @@ def _html_cell(column: Column, at: int) -> str:
             f'<div style="position:absolute;height:4px;left:{start}%;width:{width}%;'
             'background:#0a5c9c"></div></div>'
         )
-    return f'<td style="{_side(column)}"><bdi>{_html(column.cells[at])}</bdi>{drawn}</td>'
+    return f'<td style="{_side(column)}"><bdi>{_html(column.cells[row])}</bdi>{drawn}</td>'

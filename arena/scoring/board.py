@@ -204,10 +204,10 @@ class BoardRun:
             if records and len(failed) == len(records):
                 _raise_unless_of_the_files(failures, records)
             undefined = [
-                self._undefined(records[at], failed.get(at))
-                for at in np.flatnonzero(~defined).tolist()
+                self._undefined(records[position], failed.get(position))
+                for position in np.flatnonzero(~defined).tolist()
             ]
-            counting = [records[at] for at in np.flatnonzero(defined).tolist()]
+            counting = [records[position] for position in np.flatnonzero(defined).tolist()]
             study, resampling = None, Resampling()
             if counting:
                 study, resampling = self._study(counting, scores[defined])
@@ -392,23 +392,23 @@ class BoardRun:
             | self._target_scores(records)
         )
         standings = []
-        for at in best_first(scores, greater_is_better=better):
-            delivered = {name: values[at] for name, values in columns.items()}
+        for position in best_first(scores, greater_is_better=better):
+            delivered = {name: values[position] for name, values in columns.items()}
             standing = {
-                "rank": int(ranks[at]),
-                "team": records[at].team,
-                "submission": records[at].submission,
-                "file": records[at].file,
-                "score": float(scores[at]),
-                "public_score": public[at],
-                "public_rank": public_ranks[at],
+                "rank": int(ranks[position]),
+                "team": records[position].team,
+                "submission": records[position].submission,
+                "file": records[position].file,
+                "score": float(scores[position]),
+                "public_score": public[position],
+                "public_rank": public_ranks[position],
             }
             standings.append(
                 {
                     **dict.fromkeys(STANDING_COLUMNS),
                     **delivered,
                     **standing,
-                    **{name: scores[at] for name, scores in others.items()},
+                    **{name: scores[position] for name, scores in others.items()},
                 }
             )
         return tuple(standings)
@@ -489,12 +489,12 @@ class BoardRun:
         nothing = np.full(len(records), np.nan)
         scores = self._scores(records, "public") if self._shows_public else nothing
         defined = np.flatnonzero(np.isfinite(scores))
-        shown: list[float | None] = [None] * len(scores)
+        public_scores: list[float | None] = [None] * len(scores)
         ranks: list[int | None] = [None] * len(scores)
         ranked = minimum_ranks(scores[defined], greater_is_better=self.metric.greater_is_better)
-        for at, rank in zip(defined, ranked, strict=True):
-            shown[at], ranks[at] = float(scores[at]), int(rank)
-        return shown, ranks
+        for position, rank in zip(defined, ranked, strict=True):
+            public_scores[position], ranks[position] = float(scores[position]), int(rank)
+        return public_scores, ranks
 
 
 def _raise_unless_of_the_files(
@@ -637,13 +637,13 @@ def _best_score(board: PrivateBoard | None, reason: str | None) -> Mapping[str, 
             "winners": [
                 {
                     "place": place,
-                    "team": study.teams[at],
-                    "submission": study.submissions[at],
-                    "score": study.scores[at],
+                    "team": study.teams[position],
+                    "submission": study.submissions[position],
+                    "score": study.scores[position],
                     "low": low,
                     "high": high,
                 }
-                for place, (at, low, high) in enumerate(places, start=1)
+                for place, (position, low, high) in enumerate(places, start=1)
             ],
         }
     )

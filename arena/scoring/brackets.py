@@ -98,12 +98,14 @@ def finding_of_brackets(
         ]
         verdicts.append(first_of_bracket(name, rows))
         document[name] = rows
-        shown = [key for key in ("rank", "rank_low", "rank_high", "tier") if key in rows[0]]
+        column_names = [key for key in ("rank", "rank_low", "rank_high", "tier") if key in rows[0]]
         tables.append(
             Table(
                 f"{name}: ranks among its own{together} at {level_text(study.level)}",
-                ("team", "score", *(key.replace("_", " ") for key in shown)),
-                tuple((row["team"], row["score"], *(row[key] for key in shown)) for row in rows),
+                ("team", "score", *(key.replace("_", " ") for key in column_names)),
+                tuple(
+                    (row["team"], row["score"], *(row[key] for key in column_names)) for row in rows
+                ),
             )
         )
     return Finding("brackets", " ".join(verdicts), document, tables=tuple(tables))
@@ -166,16 +168,16 @@ def study_of_teams(study: Study, positions: IntArray, level: float) -> Study:
 
 
 def _of_teams(candidates: Candidates, positions: IntArray) -> Candidates:
-    kept = np.flatnonzero(np.isin(candidates.team, positions))
-    place = np.full(int(kept.max()) + 1, -1)
-    place[kept] = np.arange(len(kept))
+    positions_kept = np.flatnonzero(np.isin(candidates.team, positions))
+    place = np.full(int(positions_kept.max()) + 1, -1)
+    place[positions_kept] = np.arange(len(positions_kept))
     influence = candidates.influence
     return replace(
         candidates,
-        scores=candidates.scores[kept],
-        resampled=candidates.resampled[kept],
-        predictions=candidates.predictions.subset(kept),
+        scores=candidates.scores[positions_kept],
+        resampled=candidates.resampled[positions_kept],
+        predictions=candidates.predictions.subset(positions_kept),
         counting=place[candidates.counting[positions]],
-        team=np.searchsorted(positions, candidates.team[kept]),
-        influence=None if influence is None else influence.subset(kept),
+        team=np.searchsorted(positions, candidates.team[positions_kept]),
+        influence=None if influence is None else influence.subset(positions_kept),
     )

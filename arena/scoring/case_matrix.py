@@ -41,13 +41,13 @@ class CaseMatrix:
 
     def subset(self, algorithms: Sequence[int]) -> CaseMatrix:
         """Return the matrix of the algorithms at these positions."""
-        at = list(algorithms)
+        positions = list(algorithms)
         return replace(
             self,
-            algorithms=tuple(self.algorithms[j] for j in at),
-            values=self.values[at],
-            repeats=self.repeats[at],
-            within=self.within[at],
+            algorithms=tuple(self.algorithms[j] for j in positions),
+            values=self.values[positions],
+            repeats=self.repeats[positions],
+            within=self.within[positions],
         )
 
     def filled_from(self, algorithm: str) -> tuple[CaseMatrix, int]:
@@ -159,8 +159,8 @@ def case_matrix(
     """
     values = np.asarray(scores.values, dtype=np.float64)
     if not infinite and np.isinf(values).any():
-        at = int(np.flatnonzero(np.isinf(values))[0])
-        algorithm, case = (str(column[at]) for column in (scores.algorithms, scores.cases))
+        position = int(np.flatnonzero(np.isinf(values))[0])
+        algorithm, case = (str(column[position]) for column in (scores.algorithms, scores.cases))
         raise InputError(
             f"{show(algorithm)} has an infinite value for the case {show(case)}, and a mean needs "
             "finite values: write a finite number, leave the cell empty, or rank the algorithms on "
@@ -181,10 +181,10 @@ def case_matrix(
     _refuse_duplicates(scores, cells)
     several = several and len(task_names) > 1
     labels = [
-        f"{task_names[task_codes[at]]}/{case_names[case_codes[at]]}"
+        f"{task_names[task_codes[position]]}/{case_names[case_codes[position]]}"
         if several
-        else case_names[case_codes[at]]
-        for at in first
+        else case_names[case_codes[position]]
+        for position in first
     ]
     with_value = cells[~np.isnan(scores.values)]
     present = np.bincount(with_value, minlength=m * n).reshape(m, n) > 0
@@ -256,9 +256,9 @@ def _refuse_duplicates(scores: CaseScores, cells: IntArray) -> None:
     _, first, counts = np.unique(keys, return_index=True, return_counts=True)
     if (counts == 1).all():
         return
-    at = int(first[counts > 1].min())
-    case = _text(scores.cases)[at].as_py()
-    algorithm = _text(scores.algorithms)[at].as_py()
+    position = int(first[counts > 1].min())
+    case = _text(scores.cases)[position].as_py()
+    algorithm = _text(scores.algorithms)[position].as_py()
     what = "two values" if scores.repeats is None else "two values of one repeat"
     raise InputError(
         f"{show(algorithm)} has {what} for the case {show(case)}. If a case was answered several "

@@ -316,9 +316,9 @@ def _texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _order(classes: npt.NDArray[Any], positive: str | float | None) -> dict[str, int]:
     """Return label -> column of the predictions, in the order of a solution."""
-    at = {str(label): column for column, label in enumerate(classes.tolist())}
-    labels = class_order(list(at), None if positive is None else str(positive))
-    return {label: at[label] for label in labels}
+    column_of = {str(label): column for column, label in enumerate(classes.tolist())}
+    labels = class_order(list(column_of), None if positive is None else str(positive))
+    return {label: column_of[label] for label in labels}
 
 
 def _as_submission(
@@ -339,10 +339,10 @@ def _as_submission(
 
 
 def _codes(labels: npt.NDArray[Any], names: tuple[str, ...]) -> npt.NDArray[np.intp]:
-    at = {name: code for code, name in enumerate(names)}
-    unknown = sorted({label for label in labels.tolist() if label not in at})
+    code_of = {name: code for code, name in enumerate(names)}
+    unknown = sorted({label for label in labels.tolist() if label not in code_of})
     if unknown:
         raise UsageError(
             f"The estimator was trained without these labels: {', '.join(map(str, unknown[:5]))}."
         )
-    return np.array([at[label] for label in labels.tolist()], dtype=np.intp)
+    return np.array([code_of[label] for label in labels.tolist()], dtype=np.intp)

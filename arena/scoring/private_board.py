@@ -158,7 +158,7 @@ def study_of(
         of_parts = resampled.reshape(len(by_parts.parts), len(scores), -1)
         resampled = round_significant(by_parts.combine(of_parts))
     best = best_of_each_team(scores, resampled, teams, greater_is_better=metric.greater_is_better)
-    names = tuple(teams[at] for at in best.positions)
+    names = tuple(teams[position] for position in best.positions)
     codes = {name: code for code, name in enumerate(names)}
     study = Study(
         metric=metric,
@@ -228,15 +228,17 @@ def _parts_of(
 ) -> tuple[Study, ...]:
     """Return a study of each part, of the submissions at these positions."""
     once = np.ones((len(rows.truth), 1), dtype=np.uint8)
-    kept = predictions.subset(positions)
-    scores = scores_of_parts(metric, rows.truth, kept, once, workers=settings.n_workers)[:, :, 0]
+    part_predictions = predictions.subset(positions)
+    scores = scores_of_parts(
+        metric, rows.truth, part_predictions, once, workers=settings.n_workers
+    )[:, :, 0]
     return tuple(
         Study(
             metric=part.metric,
             truth=part.of_rows(rows.truth),
             teams=teams,
             submissions=submissions[positions],
-            predictions=part.of_predictions(kept),
+            predictions=part.of_predictions(part_predictions),
             scores=own,
             resampled=drawn[positions],
             level=settings.level,
@@ -542,18 +544,18 @@ def _resampled(
     So it is called once more, on all rows with the smallest change of this sort: the first row, or
     its group, ``changed`` times. If it takes this, the resamples on which it fails are undefined.
     """
-    given: dict[str, Any] = {"workers": workers, "progress": progress}
+    arguments: dict[str, Any] = {"workers": workers, "progress": progress}
     try:
         return score_under_weights(
-            metric, rows.truth, predictions, drawn, must_take_rows=True, **given
+            metric, rows.truth, predictions, drawn, must_take_rows=True, **arguments
         )
     except DrawnRowsError:
         units = np.arange(len(rows.truth)) if rows.clusters is None else rows.clusters
         probe = np.where(units == units[0], changed, 1).astype(np.uint8)[:, np.newaxis]
         first = predictions.subset(np.array([0]))
-        if np.isnan(score_under_weights(metric, rows.truth, first, probe, **given)).all():
+        if np.isnan(score_under_weights(metric, rows.truth, first, probe, **arguments)).all():
             return None
-    return score_under_weights(metric, rows.truth, predictions, drawn, **given)
+    return score_under_weights(metric, rows.truth, predictions, drawn, **arguments)
 
 
 def why_no_intervals(metric: Metric, settings: BoardSettings) -> str:

@@ -319,9 +319,9 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
         RejectedFile(matrix.algorithms[j], algorithm_faults)
         for j, algorithm_faults in faults.items()
     )
-    kept = [j for j in range(len(matrix.algorithms)) if j not in faults]
+    kept_algorithms = [j for j in range(len(matrix.algorithms)) if j not in faults]
     return CaseTable(
-        matrix=matrix.subset(kept),
+        matrix=matrix.subset(kept_algorithms),
         metric=scores.metric,
         greater_is_better=greater,
         value_range=ends,
@@ -344,10 +344,10 @@ def _read(path: Path, settings: CaseSettings, manager: PluginManager) -> list[Ca
                     chosen = entry.name
                     break
     if chosen is None and path.is_dir():
-        known = ", ".join(entry.name for entry in readers)
+        reader_names = ", ".join(entry.name for entry in readers)
         raise InputError(
-            f"{path} is a folder in which no reader found an evaluation. The formats are {known}; "
-            f"name the files of tables one by one."
+            f"{path} is a folder in which no reader found an evaluation. The formats are "
+            f"{reader_names}; name the files of tables one by one."
         )
     if chosen in (None, TABLE):
         return [read_case_table(path, settings.columns)]
@@ -378,20 +378,20 @@ def _range(
     scores: CaseScores, settings: CaseSettings, greater: bool, notes: list[str]
 ) -> tuple[float, float]:
     """Return the range of a value: given, stated by the files, or assumed, with a note."""
-    known = scores.values[~np.isnan(scores.values)]
-    if not len(known):
+    values = scores.values[~np.isnan(scores.values)]
+    if not len(values):
         raise InputError("The table has no values.")
-    low, high = float(known.min()), float(known.max())
+    low, high = float(values.min()), float(values.max())
     if not isinstance(settings.missing, str):  # it is a value, too
         low, high = min(low, settings.missing), max(high, settings.missing)
-    given = settings.value_range or scores.value_range
-    if given is not None:
-        if low < given[0] or high > given[1]:
+    given_range = settings.value_range or scores.value_range
+    if given_range is not None:
+        if low < given_range[0] or high > given_range[1]:
             raise InputError(
                 f"The values lie between {low:.10g} and {high:.10g}, outside the range of "
-                f"{given[0]:.10g} to {given[1]:.10g}."
+                f"{given_range[0]:.10g} to {given_range[1]:.10g}."
             )
-        return given
+        return given_range
     if low >= 0 and high <= 1 and greater:
         notes.append("All values lie between 0 and 1, which is taken as their range; else pass "
                      "--value-range.")  # fmt: skip
@@ -599,7 +599,7 @@ def _passed(matrix: CaseMatrix, k: int) -> FloatArray:
     if not (np.isclose(right, counted).all() and np.allclose(spread, expected, equal_nan=True)):
         raise InputError(f"pass@{k} needs answers that are right (1) or wrong (0).")
     if (answers < k).any():
-        algorithm, case = (int(at[0]) for at in np.nonzero(answers < k))
+        algorithm, case = (int(position[0]) for position in np.nonzero(answers < k))
         raise InputError(
             f"{show(matrix.algorithms[algorithm])} has {answers[algorithm, case]:,} answers to the "
             f"case {show(matrix.cases[case])}, and pass@{k} needs {k:,}: add answers, or number "

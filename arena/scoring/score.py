@@ -295,14 +295,15 @@ def _last_of_each_team(
     records: Sequence[SubmissionRecord],
 ) -> tuple[list[SubmissionRecord], list[str]]:
     """Return each team's last accepted file by name, and notes on teams with several files."""
-    sent: dict[str, dict[int, SubmissionRecord]] = {}
+    sent_by_team: dict[str, dict[int, SubmissionRecord]] = {}
     for record in sorted(records, key=lambda record: record.file):
         if record.status == "accepted":
-            sent.setdefault(record.team, {})[record.submission] = record
-    last = {team: list(files_of_team.values())[-1] for team, files_of_team in sent.items()}
+            sent_by_team.setdefault(record.team, {})[record.submission] = record
+    last = {team: list(files_of_team.values())[-1] for team, files_of_team in sent_by_team.items()}
     notes = [
-        f"{team} has {len(sent[team])} valid files; {record.file}, the last by name, counts."
+        f"{team} has {len(sent_by_team[team])} valid files; {record.file}, the last by name, "
+        f"counts."
         for team, record in last.items()
-        if len(sent[team]) > 1
+        if len(sent_by_team[team]) > 1
     ]
     return sorted(last.values(), key=lambda record: record.submission), notes

@@ -102,7 +102,7 @@ class ScoreSettings:
             )
 
 
-def board_settings(board: BoardSettings | None, **given: Any) -> BoardSettings:
+def board_settings(board: BoardSettings | None, **keywords: Any) -> BoardSettings:
     """Return settings from a settings object or from keywords, of which None means the default.
 
     Raises
@@ -116,7 +116,7 @@ def board_settings(board: BoardSettings | None, **given: Any) -> BoardSettings:
     >>> settings.level, settings.seed
     (0.9, 0)
     """
-    said = {name: value for name, value in given.items() if value is not None}
+    said = {name: value for name, value in keywords.items() if value is not None}
     if board is None:
         return BoardSettings(**said)
     refuse_keywords(said)
@@ -124,7 +124,7 @@ def board_settings(board: BoardSettings | None, **given: Any) -> BoardSettings:
 
 
 def score_settings(
-    settings: ScoreSettings | str | None, metric: str | Sequence[str] | None, **given: Any
+    settings: ScoreSettings | str | None, metric: str | Sequence[str] | None, **keywords: Any
 ) -> ScoreSettings:
     """Return settings from a settings object or from keywords, of which None means the default.
 
@@ -139,7 +139,7 @@ def score_settings(
     >>> made.columns.targets, made.board.level, made.split
     (('y',), 0.9, 'private')
     """
-    said = {name: value for name, value in given.items() if value is not None}
+    said = {name: value for name, value in keywords.items() if value is not None}
     if isinstance(settings, ScoreSettings):
         refuse_keywords([*(["metric"] if metric else ()), *said])
         return settings
@@ -182,12 +182,12 @@ def combination_of(
     return None if how is None else Combination(how, dict(weights or {}))
 
 
-def refuse_keywords(given: Collection[str]) -> None:
+def refuse_keywords(keywords: Collection[str]) -> None:
     """Raise UsageError if these keywords were given beside a settings object."""
-    if given:
+    if keywords:
         raise UsageError(
-            f"Settings were given as an object and as keywords ({', '.join(given)}): give one of "
-            "them."
+            f"Settings were given as an object and as keywords ({', '.join(keywords)}): give "
+            "one of them."
         )
 
 
@@ -207,8 +207,8 @@ def given_columns(
     '1'
     """
 
-    def names(given: str | Sequence[str]) -> tuple[str, ...]:
-        return (given,) if isinstance(given, str) else tuple(given)
+    def names(columns: str | Sequence[str]) -> tuple[str, ...]:
+        return (columns,) if isinstance(columns, str) else tuple(columns)
 
     return SolutionColumns(
         targets=names(target),

@@ -99,9 +99,11 @@ def _faults_of_truth(metric: Metric, solution: Solution) -> Iterator[Fault]:
     names = tuple(target.name for target in solution.targets)
     truth = solution.truth.reshape(solution.n_rows, -1)
     joint = traits_of(metric).joint_targets
-    for columns in [list(range(len(names)))] if joint else [[at] for at in range(len(names))]:
+    for columns in (
+        [list(range(len(names)))] if joint else [[column] for column in range(len(names))]
+    ):
         info = replace(
-            competition_info(metric, solution), columns=tuple(names[at] for at in columns)
+            competition_info(metric, solution), columns=tuple(names[column] for column in columns)
         )
         with attributed_unquoted(metric.name, "checking the solution"):
             yield from faults_of_truth(metric, truth[:, columns], info)
@@ -166,8 +168,8 @@ def header_of(solution: Solution, no_header: Sequence[str]) -> tuple[str, ...]:
     if len(no_header) < 2:  # each line is a text
         return tuple(no_header)
     order = {name: position for position, name in enumerate(no_header)}
-    sent = (*parts_of(solution.id_column, no_header), *solution.columns)
-    return tuple(sorted(sent, key=lambda name: order.get(name, len(order))))
+    sent_columns = (*parts_of(solution.id_column, no_header), *solution.columns)
+    return tuple(sorted(sent_columns, key=lambda name: order.get(name, len(order))))
 
 
 def read_row_sets(

@@ -94,11 +94,11 @@ class RemoteReader:
             If the file cannot be read.
         """
         seconds = seconds_of(form)[1]
-        sock, known = self._connection()
+        sock, solutions_sent = self._connection()
         ended = Ended(too_long=False, seconds=seconds)
         try:
             sock.settimeout(1.1 * seconds + _GRACE_SECONDS)
-            digest = _ask(sock, path, None if known is form else form)
+            digest = _ask(sock, path, None if solutions_sent is form else form)
             read = _answer(sock, form, digest)
         except TimeoutError:
             sock.close()
@@ -234,9 +234,9 @@ def _serve(sock: socket.socket) -> None:
     form: SubmissionForm | None = None
     with sock, contextlib.suppress(ConnectionError):
         while True:
-            sent = _receive(sock, 2**40)
-            if sent:
-                form = pickle.loads(sent)  # noqa: S301 - from the scorer, whom nobody else can be
+            message = _receive(sock, 2**40)
+            if message:
+                form = pickle.loads(message)  # noqa: S301 - from the scorer, whom nobody else can be
             if form is None:
                 raise ConnectionResetError("There was no form.")
             with tempfile.NamedTemporaryFile() as file:

@@ -143,8 +143,10 @@ class RecordedRequests:
         return QueueComparison(tuple(differences), not_compared)
 
     def _competition_in(self, intake: Intake) -> str | None:
-        known = {request.request for request in self._judged.values()}
-        competitions = Counter(name for request, name in intake.competitions() if request in known)
+        request_ids = {request.request for request in self._judged.values()}
+        competitions = Counter(
+            name for request, name in intake.competitions() if request in request_ids
+        )
         return max(competitions, key=lambda name: (competitions[name], name), default=None)
 
     def _of_people(
@@ -167,17 +169,17 @@ class RecordedRequests:
         people = account_teams(intake.path, competition)
         if not people:
             return
-        for account, sent in sorted(teams.items()):
+        for account, sent_teams in sorted(teams.items()):
             who = f"The account {shorten(account)}"
-            told = " and ".join(shorten(team) for team in sorted(sent))
-            if len(sent) > 1:
+            told = " and ".join(shorten(team) for team in sorted(sent_teams))
+            if len(sent_teams) > 1:
                 yield f"{who} sent submissions for {told}: an account is in one team."
             person = people.get(account)
             if person is None:
                 yield f"{who} sent submissions for {told} and is missing."
             elif person.team is None:
                 yield f"{who} sent submissions for {told} and is in no team now."
-            elif names.current(_named(person.team)) not in sent:
+            elif names.current(_named(person.team)) not in sent_teams:
                 yield f"{who} sent submissions for {told} and is in {shorten(person.team)} now."
         for account in sorted(organisers):
             person = people.get(account)
@@ -255,13 +257,13 @@ def files_compared(
 
 
 def _until(intake: Intake, competition: str, cursor: int) -> Iterator[Request]:
-    at = _BEFORE_ALL
-    while requests := intake.after(competition, at, _BLOCK):
+    sequence = _BEFORE_ALL
+    while requests := intake.after(competition, sequence, _BLOCK):
         for request in requests:
             if request.seq > cursor:
                 return
             yield request
-        at = requests[-1].seq
+        sequence = requests[-1].seq
 
 
 def _differing(request: Request, judged: _JudgedRequest, names: Teams) -> Iterator[str]:

@@ -214,10 +214,10 @@ def records_folder(folders: Sequence[Path]) -> Path:
     UsageError
         If the competitions were served with different records.
     """
-    known = {folder: _noted_records(folder) for folder in folders}
-    roots = {root for root in known.values() if root is not None}
+    noted = {folder: _noted_records(folder) for folder in folders}
+    roots = {root for root in noted.values() if root is not None}
     if len(roots) > 1:
-        places = ", ".join(f"{folder}: {root}" for folder, root in known.items() if root)
+        places = ", ".join(f"{folder}: {root}" for folder, root in noted.items() if root)
         raise UsageError(
             f"These competitions were served with different accounts and queues ({places}). Name "
             f"the folder to use with --data, or serve them apart."

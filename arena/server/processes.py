@@ -93,24 +93,24 @@ def run_runner(folder: Path, url: str, sandbox: str) -> None:
 
 
 def _main(role: str, arguments: str) -> None:
-    given: dict[str, Any] = json.loads(arguments)
+    document: dict[str, Any] = json.loads(arguments)
     os.umask(0o007)  # the processes may have different users of one group
-    end_with_supervisor(given.pop("pipe"))
+    end_with_supervisor(document.pop("pipe"))
     if role == "web":
         logging.basicConfig(format="%(levelname)s web: %(message)s", level=logging.INFO)
-        run_web(WebStart(**given))
+        run_web(WebStart(**document))
     elif role == "runner":
         logging.basicConfig(format="%(levelname)s runner: %(message)s", level=logging.INFO)
-        run_runner(Path(given["folder"]), given["url"], given["sandbox"])
+        run_runner(Path(document["folder"]), document["url"], document["sandbox"])
     elif role == "checker":
         from arena.server.checker import serve_files
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends after the scorer
-        serve_files(socket.socket(fileno=given["socket"]))
+        serve_files(socket.socket(fileno=document["socket"]))
     else:
         from arena.server.scorer.main import main
 
-        main(**given)
+        main(**document)
 
 
 if __name__ == "__main__":

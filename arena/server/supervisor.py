@@ -191,8 +191,8 @@ class _Child:
         hour.
         """
         if quick and self.logged is not None:
-            before, at = self.logged
-            if code == before and now - at < _SAME_AGAIN_SECONDS:
+            before, logged = self.logged
+            if code == before and now - logged < _SAME_AGAIN_SECONDS:
                 return
         self.logged = (code, now) if quick else None
         _LOGGER.warning(

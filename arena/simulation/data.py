@@ -45,16 +45,16 @@ class Sizes:
         """All rows together."""
         return self.training + self.validation + self.population
 
-    def changed(self, **given: int | None) -> tuple[Sizes, tuple[str, ...]]:
+    def changed(self, **sizes: int | None) -> tuple[Sizes, tuple[str, ...]]:
         """Return sizes with the given ones that are not None, and the names of those.
 
         >>> Sizes().changed(training=100, population=None)
         (Sizes(training=100, validation=5000, population=100000), ('training',))
         """
-        known = {name: value for name, value in given.items() if value is not None}
-        return replace(self, **known), tuple(known)
+        changes = {name: value for name, value in sizes.items() if value is not None}
+        return replace(self, **changes), tuple(changes)
 
-    def shrunk(self, n_rows: int, given: Collection[str]) -> Sizes | None:
+    def shrunk(self, n_rows: int, given_sizes: Collection[str]) -> Sizes | None:
         """Return sizes that fit into this number of rows; None if there are none.
 
         Those named in ``given`` stay, and the others become smaller by a common factor.
@@ -63,13 +63,16 @@ class Sizes:
         Sizes(training=3000, validation=428, population=2571)
         """
         sizes = {name: getattr(self, name) for name in ("training", "validation", "population")}
-        fixed = sum(size for name, size in sizes.items() if name in given)
+        fixed = sum(size for name, size in sizes.items() if name in given_sizes)
         free = self.total - fixed
-        if not free or n_rows - fixed < _LEAST_ROWS * (3 - len(set(given) & set(sizes))):
+        if not free or n_rows - fixed < _LEAST_ROWS * (3 - len(set(given_sizes) & set(sizes))):
             return self if self.total <= n_rows else None
         factor = min(1.0, (n_rows - fixed) / free)
         return Sizes(
-            **{name: size if name in given else int(factor * size) for name, size in sizes.items()}
+            **{
+                name: size if name in given_sizes else int(factor * size)
+                for name, size in sizes.items()
+            }
         )
 
 
@@ -158,8 +161,8 @@ def synthetic_world(sizes: Sizes, seed: int, drift: float = 0.0) -> World:
     target = (rng.integers(0, HUNDRED, sizes.total) < chance).astype(np.intp)
     order = np.arange(sizes.total)
     if drift:
-        known = sizes.training + sizes.validation
-        order = np.concatenate(divide_with_drift(features, known, drift, rng))
+        n_labelled = sizes.training + sizes.validation
+        order = np.concatenate(divide_with_drift(features, n_labelled, drift, rng))
     parts = np.split(order, [sizes.training, sizes.training + sizes.validation])
     training, validation = (LabelledRows(features[part], target[part]) for part in parts[:2])
     population = Population(features[parts[2]], target[parts[2]], chance[parts[2]])

@@ -39,7 +39,7 @@ def read_world(
     numeric: bool,
     positive: str | None = None,
     population_option: str = "--population",
-    given: Collection[str] = _ALL_SIZES,
+    given_sizes: Collection[str] = _ALL_SIZES,
     drift: float = 0.0,
 ) -> World:
     """Read a file and deal its rows, shuffled, into training, validation and population.
@@ -77,15 +77,15 @@ def read_world(
     """
     frame = read_frame(path)
     if target not in frame.columns:
-        known = ", ".join(map(str, frame.columns[:_MOST_NAMED]))
+        column_names = ", ".join(map(str, frame.columns[:_MOST_NAMED]))
         more = ", …" if len(frame.columns) > _MOST_NAMED else "."
         split = " Its cells must be separated by commas." if ";" in str(frame.columns[0]) else ""
-        raise InputError(f"{path} has no column {target!r}, but {known}{more}{split}")
+        raise InputError(f"{path} has no column {target!r}, but {column_names}{more}{split}")
     if frame[target].isna().any():
         row = int(np.flatnonzero(frame[target].isna())[0])
         raise InputError(f"{path} has no {target} in data row {row + 1}; every row needs one.")
     notes: tuple[str, ...] = ()
-    fitting = sizes.shrunk(len(frame), given) if len(frame) < sizes.total else sizes
+    fitting = sizes.shrunk(len(frame), given_sizes) if len(frame) < sizes.total else sizes
     if fitting is not None and fitting != sizes:
         sizes = fitting
         notes = (

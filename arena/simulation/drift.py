@@ -38,10 +38,10 @@ def divide_with_drift(
     if not 0 <= drift <= 1:
         raise UsageError(f"A drift must be from 0 (none) to 1, not {drift:g}.")
     n_rows, n_features = features.shape
-    known = np.isfinite(features)
-    count = np.maximum(known.sum(axis=0), 1)
-    centred = features - np.where(known, features, 0).sum(axis=0) / count
-    centred = np.where(known, centred, 0.0)
+    is_finite = np.isfinite(features)
+    count = np.maximum(is_finite.sum(axis=0), 1)
+    centred = features - np.where(is_finite, features, 0).sum(axis=0) / count
+    centred = np.where(is_finite, centred, 0.0)
     deviation = np.sqrt((centred**2).sum(axis=0) / count)
     along = (centred / np.where(deviation > 0, deviation, 1.0)) @ rng.standard_normal(n_features)
     ranks = np.argsort(np.argsort(along, kind="stable")) / n_rows

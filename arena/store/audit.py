@@ -203,11 +203,11 @@ def differences(
     """
     with database.reading() as cursor:
         key = record_key(cursor)
-        kept = recorded.meta.get(RECORD_KEY)
-        if kept is None:
+        recorded_key = recorded.meta.get(RECORD_KEY)
+        if recorded_key is None:
             yield "The record has no digests of the stored data: no event has their key."
             return
-        if meta_digest(cursor, key, RECORD_KEY) != kept[1]:
+        if meta_digest(cursor, key, RECORD_KEY) != recorded_key[1]:
             yield f"The key of the record ({RECORD_KEY} in meta) was changed: restore a backup."
             return
         yield from _of_meta(cursor, key, recorded.meta)
@@ -352,8 +352,10 @@ def _change(
     recorded["team"] = recorded.get("stored_as", recorded.get("team"))  # of a renamed team
     for name in told:
         if recorded.get(name) not in (None, values[name]):
-            present, kept = (shorten(json.dumps(value)) for value in (values[name], recorded[name]))
-            return f"{name} is {present}, and {named} recorded {kept}."
+            present, before = (
+                shorten(json.dumps(value)) for value in (values[name], recorded[name])
+            )
+            return f"{name} is {present}, and {named} recorded {before}."
     if table == "submissions" and isinstance(values["received"], datetime):
         received = as_text(values["received"])
         if event.kind == "submission" and received != event.time:
@@ -429,13 +431,13 @@ def _of_contents(
     for start, block in _blocks(predictions, len(numbers), block_size(cells)):
         if compare is not None and isinstance(block, np.ndarray):
             compare.add(np.arange(start, start + len(block)), block)
-        for at, values in enumerate(block):
-            event, digest = bound[int(numbers[start + at])]
+        for position, values in enumerate(block):
+            event, digest = bound[int(numbers[start + position])]
             if isinstance(values, ObjectError):
                 yield str(values)
             elif values is None or predictions_digest(key, values) != digest:
                 yield (
-                    f"The predictions of submission {numbers[start + at]} were changed: "
+                    f"The predictions of submission {numbers[start + position]} were changed: "
                     f"{_named(cursor, event)} recorded others."
                 )
 
@@ -450,13 +452,13 @@ def _blocks(predictions: Any, n: int, size: int) -> Iterator[tuple[int, Sequence
         try:
             yield start, next(predictions.subset(chosen).blocks(size))[1]
         except StoreFormatError:
-            for at in chosen.tolist():
+            for position in chosen.tolist():
                 try:
-                    yield at, next(predictions.subset(np.array([at])).blocks(1))[1]
+                    yield position, next(predictions.subset(np.array([position])).blocks(1))[1]
                 except ObjectError as error:
-                    yield at, [error]
+                    yield position, [error]
                 except StoreFormatError:
-                    yield at, [None]
+                    yield position, [None]
 
 
 def select_solution_or_none(cursor: duckdb.DuckDBPyConnection) -> Any:

@@ -129,9 +129,9 @@ class _SavedBlocks:
             return None
         size, count = _PREFIX.unpack_from(checked)
         numbers = struct.unpack_from(f"<{count}q", checked, _PREFIX.size)
-        at = _PREFIX.size + 8 * count
-        headers, at = checked[at : at + _HEADERS_SIZE], at + _HEADERS_SIZE
-        blocks = tuple(checked[at + size * n : at + size * (n + 1)] for n in range(count))
+        offset = _PREFIX.size + 8 * count
+        headers, offset = checked[offset : offset + _HEADERS_SIZE], offset + _HEADERS_SIZE
+        blocks = tuple(checked[offset + size * n : offset + size * (n + 1)] for n in range(count))
         return cls(headers, numbers, blocks, size)
 
     def content(self) -> bytes:

@@ -180,10 +180,10 @@ def select_standings(
         Only of submissions that were received until then, which reads all releases; None: of all.
     """
     standings = _best_releases(cursor, epoch, phase, greater_is_better=greater_is_better)
-    kept = [
+    standings_kept = [
         standing for standing in standings if until is None and standing.submission not in excluded
     ]
-    counted = {standing.team for standing in kept}
+    counted = {standing.team for standing in standings_kept}
     again = [standing.team for standing in standings if standing.team not in counted]
     if again:
         rows = cursor.execute(
@@ -205,5 +205,5 @@ def select_standings(
                 None if until is None else as_stored(until),
             ],
         ).fetchall()
-        kept += [Standing(*row) for row in rows]
-    return kept
+        standings_kept += [Standing(*row) for row in rows]
+    return standings_kept

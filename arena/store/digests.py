@@ -82,5 +82,5 @@ def first_positions(digests: Iterable[Hashable]) -> IntArray:
     [0, 1, 0]
     """
     first: dict[Hashable, int] = {}
-    positions = [first.setdefault(digest, at) for at, digest in enumerate(digests)]
+    positions = [first.setdefault(digest, position) for position, digest in enumerate(digests)]
     return np.array(positions, dtype=np.intp)

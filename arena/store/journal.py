@@ -151,9 +151,9 @@ class Journal:
             If it cannot be written.
         """
         fields = {} if scoring is None else asdict(scoring)
-        kept = {name: _shortened(name, value) for name, value in fields.items()}
+        kept_fields = {name: _shortened(name, value) for name, value in fields.items()}
         self._write_or_explain(
-            _checked({"scoring": kept or None}), "Nothing was scored.", sync=False
+            _checked({"scoring": kept_fields or None}), "Nothing was scored.", sync=False
         )
 
     def _write_or_explain(self, text: bytes, done: str, *, sync: bool) -> None:
@@ -237,13 +237,13 @@ class Journal:
                 return Acknowledged()
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
-                at = max(len(self._header), size + start if start < 0 else start)
-                file.seek(at)
-                lines: Iterable[tuple[int, bytes]] = _each_line(file, at)
+                offset = max(len(self._header), size + start if start < 0 else start)
+                file.seek(offset)
+                lines: Iterable[tuple[int, bytes]] = _each_line(file, offset)
                 if last_line:
                     lines = deque(lines, maxlen=1)
                 # The first line may be incomplete.
-                return _parsed(lines, first_is_whole=at == len(self._header))
+                return _parsed(lines, first_is_whole=offset == len(self._header))
         except OSError as error:
             raise self._unreadable(error) from error
 
@@ -279,21 +279,21 @@ def _shortened(name: str, value: object) -> object:
     return value[:_LONGEST_NAME] if name == "file" and isinstance(value, str) else value
 
 
-def _each_line(file: BinaryIO, at: int) -> Iterator[tuple[int, bytes]]:
+def _each_line(file: BinaryIO, offset: int) -> Iterator[tuple[int, bytes]]:
     """Yield the position of each line and the line, or of a longer one than allowed its begin.
 
     However large the file is, and whatever it contains, one line is in memory. What follows a line
     of tens of megabytes is not read.
     """
     while line := file.readline(_LONGEST_LINE + 1):
-        yield at, line
-        at += len(line)
-        end = at + _MOST_SKIPPED
+        yield offset, line
+        offset += len(line)
+        end = offset + _MOST_SKIPPED
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
-            if at > end:
+            if offset > end:
                 return
             line = file.readline(_LONGEST_LINE + 1)
-            at += len(line)
+            offset += len(line)
 
 
 def _line(fields: dict[str, Any]) -> bytes:
@@ -322,9 +322,9 @@ def _fields_of(line: bytes) -> dict[str, Any]:
 
 def _parsed(lines: Iterable[tuple[int, bytes]], *, first_is_whole: bool) -> Acknowledged:
     submissions, events, damaged, scoring, overlong = [], [], 0, None, None
-    for number, (at, line) in enumerate(lines):
+    for number, (offset, line) in enumerate(lines):
         if len(line) > _LONGEST_LINE:
-            overlong = at if overlong is None else overlong
+            overlong = offset if overlong is None else overlong
             scoring = None
             damaged += 1
             continue

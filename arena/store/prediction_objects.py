@@ -80,8 +80,8 @@ class PredictionObjects:
             return {}
         query = "SELECT submission, name FROM objects WHERE submission BETWEEN ? AND ?"
         rows = cursor.execute(query, [min(submissions), max(submissions)]).fetchall()
-        wanted = set(submissions)
-        return {submission: name for submission, name in rows if submission in wanted}
+        numbers = set(submissions)
+        return {submission: name for submission, name in rows if submission in numbers}
 
     def stored_and_incomplete(
         self,
@@ -152,11 +152,13 @@ class ObjectReader:
                 )
         names = [self.names[number] for number in numbers]
         contents = self.place.get(names, 8 * form.n_rows * form.n_columns)
-        for at, (number, name, content) in enumerate(zip(numbers, names, contents, strict=True)):
+        for position, (number, name, content) in enumerate(
+            zip(numbers, names, contents, strict=True)
+        ):
             table = self._parsed(number, name, content)
             for column in range(form.n_columns):
                 values = _cells(table.column(column))
-                cells[at, :, column] = values if rows is None else values[rows]
+                cells[position, :, column] = values if rows is None else values[rows]
         return cells
 
     def _parsed(self, number: int, name: str, content: bytes | OSError | None) -> pa.Table:
@@ -210,7 +212,7 @@ def object_of(values: npt.NDArray[Any]) -> bytes:
         pa.array(column, pa.string()) if is_text else as_arrow(column.astype(np.float64))
         for column in values.T
     ]
-    names = [str(at) for at in range(len(columns))]
+    names = [str(column) for column in range(len(columns))]
     table = pa.table(columns, names=names).replace_schema_metadata(_FORMAT)
     sink = pa.BufferOutputStream()
     coded = is_text or _few_values(values)

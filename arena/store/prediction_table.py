@@ -152,8 +152,8 @@ class TableReader:
     def _texts(self, codes: FloatArray) -> npt.NDArray[np.object_]:
         texts = np.empty(codes.shape, dtype=object)
         with self.reading() as cursor:
-            for at in range(len(codes)):
-                texts[at] = select_texts(cursor, codes[at])
+            for column in range(len(codes)):
+                texts[column] = select_texts(cursor, codes[column])
         return texts
 
     def _read(self, submissions: IntArray) -> FloatArray:
@@ -194,12 +194,12 @@ class TableReader:
                 values[filled : filled + len(read)] = read
                 done = 0
                 while done < len(read):
-                    at, first = divmod(filled, cells)
+                    row, first = divmod(filled, cells)
                     rest = len(read) - done
                     many = rest // cells if first == 0 else 0  # submissions that are whole
                     width = cells if many else min(cells - first, rest)
                     stop = done + max(1, many) * width
-                    own = slice(at, at + max(1, many))
+                    own = slice(row, row + max(1, many))
                     if not (ids[done:stop].reshape(-1, width) == numbers[own, np.newaxis]).all():
                         return None
                     rowids = places[done:stop].reshape(-1, width)

@@ -271,8 +271,8 @@ def select_scores(
         f"SELECT submission, public_score, private_score FROM scores {of_team} "  # noqa: S608
         "WHERE revision = ? ORDER BY submission"
     )
-    given = [*([] if team is None else [team]), revision]
-    return tuple(ScoreRecord(*row) for row in cursor.execute(query, given).fetchall())
+    parameters = [*([] if team is None else [team]), revision]
+    return tuple(ScoreRecord(*row) for row in cursor.execute(query, parameters).fetchall())
 
 
 def _record(row: Sequence[Any]) -> ReleaseRecord:

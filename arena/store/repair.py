@@ -335,10 +335,10 @@ def _account(
 ) -> RepairReport:
     """Find what was lost, record it, and start a new journal."""
     journal = database.journal
-    known = journal.read() if journal else Acknowledged()
+    acknowledged = journal.read() if journal else Acknowledged()
     with database.exclusively():
         with database.transaction() as cursor:
-            gone = missing(cursor, known)
+            gone = missing(cursor, acknowledged)
             lost_events = len({sequence for sequence, _ in gone.events})
             transaction = Transaction(database, cursor)
             for entry in gone.submissions:
@@ -347,7 +347,7 @@ def _account(
                 "cut_at": report.cut_at,
                 "lost_submissions": [entry.submission for entry in gone.submissions],
                 "lost_events": lost_events,
-                "damaged_lines": known.damaged,
+                "damaged_lines": acknowledged.damaged,
                 "quarantine": report.quarantine.name if report.quarantine else None,
             }
             if not any(RECORD_KEY in facts_of(event.payload).get("meta", ())
@@ -358,10 +358,10 @@ def _account(
             records = select_records(cursor)
         if journal:
             journal.restart(records, [event])
-            if known.scoring is not None:
-                journal.announce(known.scoring)
+            if acknowledged.scoring is not None:
+                journal.announce(acknowledged.scoring)
     return replace(
-        report, lost=gone.submissions, lost_events=lost_events, damaged_lines=known.damaged
+        report, lost=gone.submissions, lost_events=lost_events, damaged_lines=acknowledged.damaged
     )
 
 

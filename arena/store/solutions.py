@@ -138,16 +138,16 @@ def put_solution(
         If a number is skipped.
     """
     query = "SELECT solution, fingerprint FROM solutions"
-    known: dict[int, str] = dict(cursor.execute(query).fetchall())
-    if number in known:
-        if known[number] != fingerprint(solution):
+    numbers: dict[int, str] = dict(cursor.execute(query).fetchall())
+    if number in numbers:
+        if numbers[number] != fingerprint(solution):
             raise StoreError(
                 f"The database '{path}' has another solution, or the same one read "
                 "for another kind of prediction: choose another file with --db."
             )
         return False
-    if number != len(known) + 1:
-        raise ValueError(f"the next solution is number {len(known) + 1}, not {number}")
+    if number != len(numbers) + 1:
+        raise ValueError(f"the next solution is number {len(numbers) + 1}, not {number}")
     first = select_solution(cursor, 1)
     if first is not None:
         _check_same_rows(solution, first, path)

@@ -628,9 +628,9 @@ class Store:
         """
         if self._database.journal is None:
             return 0
-        known = [sequence for sequence, _ in self._database.journal.read_end().events]
+        sequences = [sequence for sequence, _ in self._database.journal.read_end().events]
         last = next((event.sequence for event in self.last_events(1)), 0)
-        return max(0, last - max(known, default=0))
+        return max(0, last - max(sequences, default=0))
 
     def journal_faults(self) -> tuple[str, ...]:
         """Return what arena does not write into the journal, or only once and in order.
@@ -648,10 +648,12 @@ class Store:
         with self._database.reading() as cursor:
             query = "SELECT submission FROM submissions ORDER BY submission"
             stored = [number for (number,) in cursor.execute(query).fetchall()]
-        known = set(numbers)
+        known_numbers = set(numbers)
         # A journal that has nothing is reported by events_without_journal.
-        lacking = [number for number in stored if number not in known] if any(series) else []
-        before = sum(number < min(known, default=number + 1) for number in lacking)
+        lacking = (
+            [number for number in stored if number not in known_numbers] if any(series) else []
+        )
+        before = sum(number < min(known_numbers, default=number + 1) for number in lacking)
         counts = {
             "damaged lines": journal.damaged,
             "entries that are there twice or in another order": disordered,

@@ -66,10 +66,10 @@ class StoredPredictions:
         return None if reader is None else replace(self, reader=reader)
 
     def _block(self, submissions: IntArray) -> npt.NDArray[Any]:
-        stored, at = np.unique(submissions, return_inverse=True)
+        stored, positions = np.unique(submissions, return_inverse=True)
         block = self.reader.read(stored, self.rows)
         if not np.array_equal(stored, submissions):
-            block = block[at]
+            block = block[positions]
         if self.form.n_columns == 1:
             block = block[:, :, 0]
         return block.astype(np.intp) if self.form.kind is PredictionKind.LABEL else block

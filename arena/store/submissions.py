@@ -174,7 +174,7 @@ def select_records(
         chosen.append(("submission IN (SELECT unnest(?::INTEGER[]))", sorted(numbers)))
     where = f"WHERE {' AND '.join(condition for condition, _ in chosen)}" if chosen else ""
     query = f"SELECT {_COLUMNS} FROM submissions {where} ORDER BY submission"  # noqa: S608
-    rows = cursor.execute(query, [given for _, given in chosen])
+    rows = cursor.execute(query, [record_ids for _, record_ids in chosen])
     records: list[SubmissionRecord] = []
     while some := rows.fetchmany(_ROWS):
         records += map(_record, some)

@@ -167,15 +167,15 @@ def _play(
     part = replace(part, submissions=submissions or part.submissions)
     player = competitor.start(part, np.random.default_rng(7))
     moves: list[Move] = []
-    shown: dict[int, float] = {}
+    released: dict[int, float] = {}
     for _ in range(part.submissions):
         if elsewhere and isinstance(player, ComputesAhead):
             player.receive_result(_computed(player.computation()))
         moves.append(_kept(player.submit()))
         team = moves[-1].team
         score = problem.score(moves[-1].prediction)
-        player.receive(Feedback(score, shown.get(team)))
-        shown[team] = score
+        player.receive(Feedback(score, released.get(team)))
+        released[team] = score
         if finishing:
             player.finish()
     return [*moves, _kept(player.finish())], player
@@ -221,28 +221,34 @@ def _submits(subject: _Subject) -> Verdict:
 
 def _fault(move: Move, part: Participation, teams: int) -> str | None:
     """Return what is wrong with a submission."""
-    sent = move.prediction
-    if not isinstance(sent, np.ndarray) or sent.ndim == 0:
+    prediction = move.prediction
+    if not isinstance(prediction, np.ndarray) or prediction.ndim == 0:
         return f"A prediction must be an array of the {part.n_rows} rows."
-    if len(sent) != part.n_rows or sent.ndim > 2:
-        return f"A prediction has the shape {sent.shape} for {part.n_rows} rows."
+    if len(prediction) != part.n_rows or prediction.ndim > 2:
+        return f"A prediction has the shape {prediction.shape} for {part.n_rows} rows."
     if not 0 <= move.team < teams:
         return f"A submission is from team {move.team} of {teams}: they are counted from 0."
     kind, n_classes = part.metric.prediction, part.n_classes or 0
     if kind is PredictionKind.TEXT:
         return None
-    if sent.dtype.kind not in "biuf":
-        return f"A prediction holds {sent.dtype}, not numbers."
+    if prediction.dtype.kind not in "biuf":
+        return f"A prediction holds {prediction.dtype}, not numbers."
     shares = {PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES}
     rules = [
-        (np.isfinite(sent.astype(np.float64)), "A prediction holds a value that is not finite."),
         (
-            kind is not PredictionKind.LABEL or np.isin(sent, np.arange(n_classes)),
+            np.isfinite(prediction.astype(np.float64)),
+            "A prediction holds a value that is not finite.",
+        ),
+        (
+            kind is not PredictionKind.LABEL or np.isin(prediction, np.arange(n_classes)),
             f"Labels must be codes from 0 to {n_classes - 1}.",
         ),
-        (kind not in shares or (sent >= 0) & (sent <= 1), "A probability is outside 0 to 1."),
+        (
+            kind not in shares or (prediction >= 0) & (prediction <= 1),
+            "A probability is outside 0 to 1.",
+        ),
     ]
-    return next((fault for kept, fault in rules if not np.all(kept)), None)
+    return next((fault for is_kept, fault in rules if not np.all(is_kept)), None)
 
 
 def _repeats(subject: _Subject) -> Verdict:
@@ -294,10 +300,10 @@ def _knows_what_it_claims(subject: _Subject) -> Verdict:
     player, truth = _play(subject)[1], subject[1].truth
     if not isinstance(player, KnowsLabels):
         return Outcome.OK, "It claims to know no label."
-    known = np.asarray(player.known_labels())
-    if known.shape != truth.shape:
-        return Outcome.FAILED, f"known_labels has the shape {known.shape} for {len(truth)} rows."
-    if (known[known >= 0] == truth[known >= 0]).all():
+    labels = np.asarray(player.known_labels())
+    if labels.shape != truth.shape:
+        return Outcome.FAILED, f"known_labels has the shape {labels.shape} for {len(truth)} rows."
+    if (labels[labels >= 0] == truth[labels >= 0]).all():
         return _OK
     return Outcome.FAILED, "A label that it claims to know is wrong, although scores are exact."
 

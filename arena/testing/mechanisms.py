@@ -134,7 +134,7 @@ def _shared_state(
 def _names_the_source_of_a_repeated_score(mechanism: Mechanism) -> Verdict:
     """Send two scores that are clearly worse, and one that is better than all."""
     releases, evaluations = _history(mechanism), _evaluations()
-    sent = [
+    releases_again = [
         mechanism.release(
             releases[-1].state,
             replace(evaluations[-1], submission=_N_SUBMISSIONS + 1, score=score),
@@ -142,14 +142,14 @@ def _names_the_source_of_a_repeated_score(mechanism: Mechanism) -> Verdict:
         )
         for score in (0.0, 0.2, 0.99)
     ]
-    repeats = sent[0].score == sent[1].score != sent[2].score
-    if repeats and sent[0].source is None:
+    repeats = releases_again[0].score == releases_again[1].score != releases_again[2].score
+    if repeats and releases_again[0].source is None:
         return Outcome.FAILED, (
             "It repeats a score that another submission earned: name that submission as the "
             "source, so that the score leaves the board when that file is withdrawn."
         )
     earlier = {evaluation.submission for evaluation in evaluations}
-    if {release.source for release in (*releases, *sent)} - {None} <= earlier:
+    if {release.source for release in (*releases, *releases_again)} - {None} <= earlier:
         return _OK
     return Outcome.FAILED, "The source of a release must be the id of an earlier submission."
 

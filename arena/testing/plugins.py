@@ -201,12 +201,12 @@ def _has_options(estimator: FloorEstimator) -> Verdict:
 
 
 def _estimates(estimator: FloorEstimator, parsed: Any, settings: FloorSettings) -> Verdict:
-    given = copy.deepcopy(parsed)
+    parsed_before = copy.deepcopy(parsed)
     estimates = []
     for _ in range(2):
         seeded: FloorSettings = {**settings, "rng": np.random.default_rng(0)}
-        estimates.append(checked(estimator.estimate(given, seeded), FloorEstimate))
-    if pickle.dumps(given) != pickle.dumps(parsed):
+        estimates.append(checked(estimator.estimate(parsed_before, seeded), FloorEstimate))
+    if pickle.dumps(parsed_before) != pickle.dumps(parsed):
         return Outcome.FAILED, "estimate changed what parse returned."
     first, second = estimates
     if (first.estimate, first.interval) != (second.estimate, second.interval):

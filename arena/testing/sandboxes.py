@@ -195,8 +195,8 @@ def _problems(program: HostileProgram, outcome: Outcome, box: Box) -> Iterator[s
     log = outcome.log.decode("utf-8", "replace")
     if outcome.end not in program.ends:
         last = (log.strip().splitlines() or ["nothing"])[-1]
-        wanted = " or ".join(sorted(program.ends))
-        yield f"It ended with {outcome.end} instead of {wanted}; it printed {last!r}."
+        expected = " or ".join(sorted(program.ends))
+        yield f"It ended with {outcome.end} instead of {expected}; it printed {last!r}."
     yield from (line for line in log.splitlines() if line.startswith("BROKEN"))
     if len(outcome.log) > box.log_bytes:
         yield f"Its log has {len(outcome.log):,} bytes instead of {box.log_bytes:,}."

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def several(given: Any) -> tuple[Any, ...]:
+def several(value: Any) -> tuple[Any, ...]:
     """Return one value as a tuple of it, and several as a tuple of them.
 
     A text is one value and not its letters, and a path is one as well.
@@ -15,6 +15,6 @@ def several(given: Any) -> tuple[Any, ...]:
     >>> several("roc_auc"), several(["f1", "mcc"]), several(0.3), several(())
     (('roc_auc',), ('f1', 'mcc'), (0.3,), ())
     """
-    if isinstance(given, str | Path) or not isinstance(given, Iterable):
-        return (given,)
-    return tuple(given)
+    if isinstance(value, str | Path) or not isinstance(value, Iterable):
+        return (value,)
+    return tuple(value)

@@ -272,18 +272,18 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
     with client:
         _check_scheduler(client.run_on_scheduler(_by_value(_versions)), address)
         _check_versions(client.run(_by_value(_versions)), address)
-        n_workers, wanted = workers or sum(client.nthreads().values()), _versions_here()
+        n_workers, versions = workers or sum(client.nthreads().values()), _versions_here()
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
             # Keys that are made of the content would name the same objects in two runs, and the
             # end of the first run could take them away from the second.
-            sent = client.scatter(list(objects), broadcast=True, hash=False) if objects else ()
-            return list(sent)
+            futures = client.scatter(list(objects), broadcast=True, hash=False) if objects else ()
+            return list(futures)
 
         def submit(*call: Any) -> Any:
             with warnings.catch_warnings():  # of arguments of 10 MB: blocks of submissions
                 warnings.simplefilter("ignore")
-                return client.submit(call_checked, wanted, *call, pure=False)
+                return client.submit(call_checked, versions, *call, pure=False)
 
         def result(future: Any) -> Any:
             told = False
@@ -367,9 +367,9 @@ def _check_scheduler(versions: Mapping[str, str], address: str) -> None:
 
 
 def _compare_versions(
-    wanted: Iterable[tuple[str, str]], worker: str, versions: Mapping[str, str]
+    expected_versions: Iterable[tuple[str, str]], worker: str, versions: Mapping[str, str]
 ) -> None:
-    for name, version in wanted:
+    for name, version in expected_versions:
         if versions[name] != version:
             raise InputError(
                 f"The worker {worker} has {name} {versions[name]}, but this machine has "
@@ -378,21 +378,23 @@ def _compare_versions(
 
 
 def call_checked(
-    wanted: tuple[tuple[str, str], ...], function: Callable[..., _Result], *arguments: Any
+    expected_versions: tuple[tuple[str, str], ...],
+    function: Callable[..., _Result],
+    *arguments: Any,
 ) -> _Result:
     """Call with one BLAS thread on a worker that has these versions; it may have joined late.
 
     >>> call_checked((), pow, 2, 3)
     8
     """
-    _check_once(wanted)
+    _check_once(expected_versions)
     return call_with_one_thread(function, *arguments)
 
 
 @functools.lru_cache(maxsize=8)
-def _check_once(wanted: tuple[tuple[str, str], ...]) -> None:
-    names = tuple(name for name, _ in wanted)
-    _compare_versions(wanted, f"on {socket.gethostname()}", _versions(names))
+def _check_once(expected_versions: tuple[tuple[str, str], ...]) -> None:
+    names = tuple(name for name, _ in expected_versions)
+    _compare_versions(expected_versions, f"on {socket.gethostname()}", _versions(names))
 
 
 class _OneThreadOutput:

@@ -36,19 +36,19 @@ class BoardDisplay:
     def formatter(self, decimals: int) -> Show:
         """Return the formatter of scores, given the digits that the scores themselves justify."""
         percent = self.unit == "%"
-        shown = max(decimals - 2 * percent, 0) if self.decimals is None else self.decimals
+        n_decimals = max(decimals - 2 * percent, 0) if self.decimals is None else self.decimals
         after = self.unit if percent or not self.unit else f" {self.unit}"
 
         def show(value: float | None) -> str:
             if value is None:
                 return ""
             scaled = 100 * value if percent else value
-            exponent = None if self.decimals is not None else exponent_digits(scaled, shown)
-            if scaled == 0 and self.decimals is None and shown > _MOST_DECIMALS:
+            exponent = None if self.decimals is not None else exponent_digits(scaled, n_decimals)
+            if scaled == 0 and self.decimals is None and n_decimals > _MOST_DECIMALS:
                 return f"0{after}"
             if exponent is not None:
                 return f"{scaled:.{exponent}e}{after}"
-            places = min(shown, _MOST_DECIMALS) if self.decimals is None else shown
+            places = min(n_decimals, _MOST_DECIMALS) if self.decimals is None else n_decimals
             return f"{scaled:,.{places}f}{after}"
 
         return show
@@ -103,16 +103,16 @@ def score_decimals(scores: Sequence[float | None]) -> int:
     >>> score_decimals([3.7312e-10])
     14
     """
-    known = [abs(score) for score in scores if score is not None and math.isfinite(score)]
-    if not any(known):
+    finite_scores = [abs(score) for score in scores if score is not None and math.isfinite(score)]
+    if not any(finite_scores):
         return 0
-    before_the_point = math.ceil(math.log10(max(known)))
+    before_the_point = math.ceil(math.log10(max(finite_scores)))
     most = min(max(_SCORE_DIGITS - before_the_point, 0), _MOST_OF_TINY)
     return next(
         (
             few
             for few in range(most)
-            if all(round(score, few) == round(score, most) for score in known)
+            if all(round(score, few) == round(score, most) for score in finite_scores)
         ),
         most,
     )

@@ -55,8 +55,8 @@ def check_location(url: str) -> None:
             raise ValueError("a file URL must have three slashes, such as file:///data/predictions")
         return
     if not url.startswith(tuple(f"{scheme}://" for scheme in SCHEMES)):
-        known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-        raise ValueError(f"its scheme is not supported: use a folder, or a URL with {known}")
+        schemes = ", ".join(f"{scheme}://" for scheme in SCHEMES)
+        raise ValueError(f"its scheme is not supported: use a folder, or a URL with {schemes}")
     names = parts.path.strip("/").split("/")
     odd = "::" in url or any(mark in url for mark in "*[\\")
     if not parts.netloc or odd or any(name in {".", ".."} for name in names):

@@ -15,7 +15,7 @@ ANSWERS = "answers"
 
 def check_answers(
     questions: Mapping[str, Mapping[str, Any]],
-    given: Mapping[str, str],
+    given_answers: Mapping[str, str],
     answered: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the answers that are given, without empty ones, in the order of the questions.
@@ -39,13 +39,13 @@ def check_answers(
     >>> check_answers(questions, {"method": " two  words "})
     {'method': 'two words'}
     """
-    for key in given:
+    for key in given_answers:
         if key not in questions:
             keys = ", ".join(questions) or "none"
             raise UsageError(f"There is no question {key!r}. There are: {keys}.")
     answers = {}
     for key, question in questions.items():
-        answer = " ".join(given.get(key, "").split())
+        answer = " ".join(given_answers.get(key, "").split())
         choices = question["choices"]
         if not answer:
             if question["required"] and key not in answered:

@@ -127,10 +127,10 @@ def check_choices(request: Any) -> None:
     arena.errors.UsageError: days takes whole numbers from 1, not 0.
     """
     for field in fields_of(request.__class__).values():
-        given = getattr(request, field.name)
-        if field.choice is None or field.kind not in (int, float) or given is None:
+        choice = getattr(request, field.name)
+        if field.choice is None or field.kind not in (int, float) or choice is None:
             continue
-        for value in given if field.several else (given,):
+        for value in choice if field.several else (choice,):
             _check(field, field.choice, value)
 
 
@@ -150,7 +150,7 @@ def _check(field: Field, choice: Choice, value: Any) -> None:
     raise UsageError(f"{field.name} takes {text}, not {value}.")
 
 
-def refuse_unused(request: type, other: type, given: Mapping[str, Any]) -> None:
+def refuse_unused(request: type, other: type, keywords: Mapping[str, Any]) -> None:
     """Refuse what a job does not use and another one does.
 
     Parameters
@@ -165,6 +165,6 @@ def refuse_unused(request: type, other: type, given: Mapping[str, Any]) -> None:
     UsageError
         If a value is not the default.
     """
-    for name, value in given.items():
+    for name, value in keywords.items():
         if value != fields_of(other)[name].default:
             raise UsageError(f"{request.job} does not use {name}: omit it.")  # type: ignore[attr-defined]

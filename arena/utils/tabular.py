@@ -41,8 +41,8 @@ class Tabular:
 
     def to_dict(self) -> dict[str, Any]:
         """Return scalars and ``(m,)`` arrays as JSON; matrices are omitted."""
-        kept = {name: value for name, value in self._values().items() if np.ndim(value) < 2}
-        document: dict[str, Any] = as_json(kept)
+        scalars = {name: value for name, value in self._values().items() if np.ndim(value) < 2}
+        document: dict[str, Any] = as_json(scalars)
         return document
 
     def to_frame(self) -> pd.DataFrame:
@@ -93,16 +93,16 @@ def read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     InputError
         If the file cannot be read, or is larger than 200 MiB.
     """
-    shown = printable(str(path))
+    path_text = printable(str(path))
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{shown} is larger than 200 MiB, the limit for such a file.")
+            raise InputError(f"{path_text} is larger than 200 MiB, the limit for such a file.")
         with path.open(newline="", encoding="utf-8-sig") as file:
             text = file.read()
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
         header, *rows = list(reader) or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{shown} cannot be read as CSV: {error}.") from error
+        raise InputError(f"{path_text} cannot be read as CSV: {error}.") from error
     numbered = [(number, row) for number, row in enumerate(rows, start=2) if any(row)]
     return [name.strip() for name in header], numbered
 

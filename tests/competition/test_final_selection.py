@@ -108,7 +108,7 @@ def test_the_public_board_ranks_by_what_the_mechanism_says() -> None:
         greater_is_better=True,
         ties="shared",
         roster=Roster(("base",)),
-        sent={"a": 2, "b": 1, "base": 1},
+        n_sent={"a": 2, "b": 1, "base": 1},
     )
     assert [(row["rank"], row["team"], row["score"]) for row in board] == [
         (None, "base", 0.9),
@@ -127,7 +127,7 @@ def test_ties_are_shared_or_go_to_the_earliest() -> None:
             candidates,
             greater_is_better=True,
             ties=ties,  # type: ignore[arg-type]
-            sent={"early": 1, "late": 2},
+            n_sent={"early": 1, "late": 2},
         )
         assert [(row["team"], row["n_submissions"]) for row in board] == [("early", 1), ("late", 2)]
         assert [row["rank"] for row in board] == ranks

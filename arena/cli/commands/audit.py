@@ -125,10 +125,10 @@ def audit(
 def _print_released(accounts: Sequence[ReleasedNumbers]) -> None:
     for phases, group in groupby(accounts, lambda account: account.phases):
         teams = list(group)
-        shown = f", shown by {', '.join(phases)}" if phases != ("",) else ""
+        phases_text = f", shown by {', '.join(phases)}" if phases != ("",) else ""
         columns = [*phases] if phases != ("",) else ["files"]
         table = Table(
-            f"Scores on {teams[0].n_rows:,} public rows{shown}",
+            f"Scores on {teams[0].n_rows:,} public rows{phases_text}",
             ("team", *columns, "after rebuilds", "in all"),
             tuple(
                 (
@@ -364,8 +364,8 @@ def _summary(payload: Mapping[str, Any]) -> str:
     """Return a payload in one line, the most important parts first, without empty values."""
     keys = [key for key in _FIRST if key in payload]
     keys += [key for key in payload if key not in _FIRST and key not in _LEFT_OUT]
-    shown = {key: payload[key] for key in keys if payload[key] not in (None, [], {}, "")}
+    fields = {key: payload[key] for key in keys if payload[key] not in (None, [], {}, "")}
     return ", ".join(
         f"{key} {value if isinstance(value, str) else json.dumps(value)}"
-        for key, value in shown.items()
+        for key, value in fields.items()
     )

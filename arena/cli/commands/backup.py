@@ -57,5 +57,5 @@ def backup(
 
 
 def _is_inside(place: str, folder: Path) -> bool:
-    kept = folder_of(place, folder)
-    return kept is not None and kept.resolve().is_relative_to(folder.resolve())
+    folder_inside = folder_of(place, folder)
+    return folder_inside is not None and folder_inside.resolve().is_relative_to(folder.resolve())

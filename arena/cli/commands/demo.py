@@ -90,12 +90,12 @@ def _show_programs(folder: Path, seed: int) -> None:
         raise UsageError(f"The folder {folder} is not empty: choose another one with --out.")
     folder.mkdir(parents=True, exist_ok=True)
     out = console()
-    for team, sent in run_demo(folder, seed=seed):
+    for team, submitted in run_demo(folder, seed=seed):
         out.print(f"{team} sends a program.", soft_wrap=True)
-        if sent.trial is not None:
-            print_trial(sent.trial, Lines())
-        if sent.submitted is not None:
-            print_answer(sent.submitted, Lines(), BoardDisplay())
+        if submitted.trial is not None:
+            print_trial(submitted.trial, Lines())
+        if submitted.submitted is not None:
+            print_answer(submitted.submitted, Lines(), BoardDisplay())
     where = shlex.quote(str(folder / "race"))
     lines = (
         f"The hidden images are in {folder / 'hidden'}, the programs in {folder / 'programs'}.",

@@ -123,8 +123,12 @@ def init(
     _check_inputs(programs, sample_inputs)
     inputs = None if programs is None or sample_inputs is None else (programs, sample_inputs)
     if settings_file is not None:
-        given = (metric, mechanism, per_day, deadline, predictions, lower_is_better)
-        if any(value is not None for value in given) or title or columns != SolutionColumns():
+        given_options = (metric, mechanism, per_day, deadline, predictions, lower_is_better)
+        if (
+            any(value is not None for value in given_options)
+            or title
+            or columns != SolutionColumns()
+        ):
             raise UsageError("--settings excludes other settings: write them into its file.")
         if folder is None or solution is None:
             raise UsageError("--settings needs FOLDER and --solution.")

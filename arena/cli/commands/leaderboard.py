@@ -213,9 +213,9 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
     )
     print_columns(board.columns, console(), title=title)
     late = document["late"]
-    shown = released_format([row["score"] for row in (*standings, *late)], display)
+    score_text = released_format([row["score"] for row in (*standings, *late)], display)
     for row in late:
-        score = "no score" if row["score"] is None else shown(row["score"])
+        score = "no score" if row["score"] is None else score_text(row["score"])
         console().print(
             f"Late, not ranked: {printable(row['team'])}, submission {row['submission']}, {score}",
             soft_wrap=True,

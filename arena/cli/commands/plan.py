@@ -26,11 +26,11 @@ from arena.utils.text import printable
 app = typer.Typer(add_completion=False)
 
 
-def _job(given: Mapping[str, Any]) -> int:
+def _job(options: Mapping[str, Any]) -> int:
     """Return the place of the request among those of the command."""
-    if given["programs"] is not None:
+    if options["programs"] is not None:
         return 3
-    return 2 if given["table"] else int(given["solution"] is None)
+    return 2 if options["table"] else int(options["solution"] is None)
 
 
 @app.command()

@@ -71,13 +71,13 @@ def print_changes(changes: Sequence[RankChange], *, applied: bool, as_json: bool
 
     out = console()
     out.print(sentence_of(changes))
-    shown = [change for change in changes if change.changed or change.rescored]
-    if not shown:
+    printed_changes = [change for change in changes if change.changed or change.rescored]
+    if not printed_changes:
         return
     table = Table(box=box.SIMPLE_HEAD)
     for column in ("team", "rank before", "rank after", "score before", "score after"):
         table.add_column(column, justify="left" if column == "team" else "right")
-    for one in shown:
+    for one in printed_changes:
         cells = [one.rank_before, one.rank_after, one.score_before, one.score_after]
         team = f"{one.team} (phase {one.phase})" if one.phase else one.team
         table.add_row(printable(team), *("" if c is None else f"{c:.8g}" for c in cells))

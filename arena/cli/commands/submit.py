@@ -122,9 +122,9 @@ def submit(
         raise typer.Exit(1)
 
 
-def _print_program(competition: Competition, sent: SubmittedProgram, *, as_json: bool) -> None:
+def _print_program(competition: Competition, submitted: SubmittedProgram, *, as_json: bool) -> None:
     """Print the answer to a program; raise typer.Exit(1) unless it was accepted."""
-    trial, answer = sent.trial, sent.submitted
+    trial, answer = submitted.trial, submitted.submitted
     if trial is not None and not as_json:
         print_trial(trial, Lines())
     elif trial is not None and answer is None:
@@ -150,12 +150,12 @@ def _token(path: Path) -> str:
         raise UsageError(f"The token cannot be read from {path}: {error}.") from None
 
 
-def _answers(given: Iterable[str]) -> dict[str, str]:
+def _answers(texts: Iterable[str]) -> dict[str, str]:
     """Return question -> answer from texts such as ``method=trees``."""
-    for text in given:
+    for text in texts:
         if "=" not in text:
             raise UsageError(f"--answer is {text!r}, but must be KEY=TEXT, such as method=trees.")
-    return dict(text.split("=", 1) for text in given)
+    return dict(text.split("=", 1) for text in texts)
 
 
 def _print_sent(client: Client, state: dict[str, Any], wait: float, *, as_json: bool) -> None:

@@ -245,7 +245,7 @@ def _as_made(secret: str) -> str:
     code = re.sub(r"[\s-]", "", stripped)
     if not re.fullmatch("[A-Za-z0-9]{16}", code):
         return stripped
-    return "-".join(code.upper()[at : at + 4] for at in range(0, 16, 4))
+    return "-".join(code.upper()[start : start + 4] for start in range(0, 16, 4))
 
 
 def _time(seconds: float | None) -> datetime | None:
@@ -312,14 +312,14 @@ class Accounts(Records):
             If the name is empty, too long or contains control characters, or the subject has an
             account.
         """
-        shown, contact = clean_name(name), _clean_contact(contact)
+        account_name, contact = clean_name(name), _clean_contact(contact)
         account = secrets.token_urlsafe(9)
         with self._change() as database:
             if subject is not None:
                 self.check_new_subject(subject)
             database.execute(
                 "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (account, shown, contact, organiser, state, self._now(), subject),
+                (account, account_name, contact, organiser, state, self._now(), subject),
             )
         return self.account(account)
 
@@ -783,11 +783,11 @@ class Accounts(Records):
 
     def check_new_team(self, competition: str, name: str) -> None:
         """Raise as :meth:`create_team` would, if a team of this name cannot be created."""
-        shown = clean_name(name)
-        self._refuse_former(competition, shown)
-        if self.team_named(competition, shown) is not None:
-            raise name_taken(shown)
-        self._refuse_look_alikes(competition, shown)
+        team_name = clean_name(name)
+        self._refuse_former(competition, team_name)
+        if self.team_named(competition, team_name) is not None:
+            raise name_taken(team_name)
+        self._refuse_look_alikes(competition, team_name)
 
     def _refuse_look_alikes(self, competition: str, name: str, other_than: str = "") -> None:
         """Refuse a name that looks like that of another team, by letters of any alphabet."""
@@ -808,17 +808,17 @@ class Accounts(Records):
         RefusedError
             If the name cannot be used, or the account is in a team already.
         """
-        shown, team = clean_name(name), secrets.token_urlsafe(9)
+        team_name, team = clean_name(name), secrets.token_urlsafe(9)
         with self._change() as database:
-            self._refuse_former(competition, shown)
-            self._refuse_look_alikes(competition, shown)
+            self._refuse_former(competition, team_name)
+            self._refuse_look_alikes(competition, team_name)
             try:
                 database.execute(
                     "INSERT INTO teams VALUES (?, ?, ?, ?, ?)",
-                    (team, competition, shown, team_key(shown), self._now()),
+                    (team, competition, team_name, team_key(team_name), self._now()),
                 )
             except sqlite3.IntegrityError:
-                raise name_taken(shown) from None
+                raise name_taken(team_name) from None
             if account is not None:
                 self._add(database, team, competition, account)
         return self.team(team)
@@ -1008,13 +1008,13 @@ class Accounts(Records):
 
     def check_rename(self, team: str, name: str) -> str:
         """Return a name as it would be stored; raise as :meth:`rename_team`."""
-        shown, current = clean_name(name), self.team(team)
-        if team_key(shown) != team_key(current.name):
-            self._refuse_former(current.competition, shown)
-            if self.team_named(current.competition, shown) is not None:
-                raise name_taken(shown)
-        self._refuse_look_alikes(current.competition, shown, other_than=team)
-        return shown
+        team_name, current = clean_name(name), self.team(team)
+        if team_key(team_name) != team_key(current.name):
+            self._refuse_former(current.competition, team_name)
+            if self.team_named(current.competition, team_name) is not None:
+                raise name_taken(team_name)
+        self._refuse_look_alikes(current.competition, team_name, other_than=team)
+        return team_name
 
     def rename_team(self, team: str, name: str) -> None:
         """Rename a team. Nothing happens if it has this name: it was done before.
@@ -1027,14 +1027,14 @@ class Accounts(Records):
             As :meth:`create_team`.
         """
         with self._change() as database:
-            current, shown = self.team(team), self.check_rename(team, name)
-            if shown == current.name:
+            current, team_name = self.team(team), self.check_rename(team, name)
+            if team_name == current.name:
                 return
-            if team_key(shown) != team_key(current.name):
+            if team_key(team_name) != team_key(current.name):
                 self._keep_name(database, current)
             database.execute(
                 "UPDATE teams SET name = ?, folded = ? WHERE team = ?",
-                (shown, team_key(shown), team),
+                (team_name, team_key(team_name), team),
             )
 
     def merge_teams(self, team: str, into: str) -> None:

@@ -255,14 +255,14 @@ class Intake:
             # What is stored in it would be gone when this process ends.
             raise sqlite3.DatabaseError(f"{self.path} was removed or replaced while it was open")
         with self._lock, transaction(self._connection) as connection:
-            known = self._find(competition, team, key)
-            if known is not None:
-                if (known.kind, known.fingerprint) != (kind, fingerprint):
+            stored = self._find(competition, team, key)
+            if stored is not None:
+                if (stored.kind, stored.fingerprint) != (kind, fingerprint):
                     raise RequestKeyError(
                         f"The idempotency key {key!r} was used for another request of this team. "
                         f"Use a new key for each new request."
                     )
-                return known, False
+                return stored, False
             if room is not None:
                 self._check_room(competition, team, room)
             row = (

@@ -250,10 +250,10 @@ class CompetitionFacts:
     def of(cls, document: Mapping[str, Any]) -> CompetitionFacts:
         """Return the object that a JSON document describes."""
         # Another arena may have published it: keys are read if they are there.
-        known = {fact.name: document[fact.name] for fact in fields(cls) if fact.name in document}
+        facts = {fact.name: document[fact.name] for fact in fields(cls) if fact.name in document}
         server = ServerSection.of(document.get("server", {}))
-        lists = {key: tuple(known.get(key, ())) for key in ("columns", "baselines", "brackets")}
-        return cls(**{**known, **lists, "server": server})
+        lists = {key: tuple(facts.get(key, ())) for key in ("columns", "baselines", "brackets")}
+        return cls(**{**facts, **lists, "server": server})
 
 
 @dataclass(frozen=True, slots=True)
@@ -569,8 +569,8 @@ class Published:
     def state(self) -> State:
         """Return the state of the scorer; its defaults before the first publication."""
         content = self._content("state") or {}
-        known = {fact.name for fact in fields(State)}
-        return State(**{key: value for key, value in content.items() if key in known})
+        field_names = {fact.name for fact in fields(State)}
+        return State(**{key: value for key, value in content.items() if key in field_names})
 
     def board(self) -> list[dict[str, Any]]:
         """Return the rows of the public board, best first."""

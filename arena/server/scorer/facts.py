@@ -157,8 +157,8 @@ def result_documents(competition: CompetitionView) -> dict[str, Any]:
     documents: dict[str, Any] = {"results": results, "private": None, "next result": coming}
     for one in results:
         name = f"result {one['version']}"
-        shown = (board.published_private_leaderboard(one["version"]) for board in boards)
-        documents[name] = next((board for board in shown if board is not None), None)
+        boards_of_result = (board.published_private_leaderboard(one["version"]) for board in boards)
+        documents[name] = next((board for board in boards_of_result if board is not None), None)
         documents["private"] = None if one["state"] == "retracted" else documents[name]
     return documents
 

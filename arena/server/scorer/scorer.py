@@ -257,9 +257,9 @@ class Scorer:
         Checks alternate with groups of submissions, so that neither waits for all of the other.
         """
         asked = self._intake.checks(self._name)
-        wanted = {check for check, _upload, _file in asked}
-        over = {f"check {check}": None for check in self._checked - wanted}
-        self._checked &= wanted
+        asked_checks = {check for check, _upload, _file in asked}
+        over = {f"check {check}": None for check in self._checked - asked_checks}
+        self._checked &= asked_checks
         answer: dict[str, Any] = {}
         for check, upload, file in asked:
             if check in self._checked:
@@ -357,8 +357,8 @@ class Scorer:
             for number, score in board.private_scores_for_teams().items()
         }
         self._last = competition.last_entries()
-        kept = _kept_after_a_rebuild(competition, rows)
-        older = kept & competition.released_again()
+        kept_answers = _kept_after_a_rebuild(competition, rows)
+        older = kept_answers & competition.released_again()
         phases = competition.phases()
         self._next_phase = _next_change(phases, self._clock())
         hidden = _phases_without_scores(competition)
@@ -371,7 +371,7 @@ class Scorer:
             if answer.submission is not None:
                 row, record = rows[answer.submission], records[answer.submission]
                 # A score that was hidden until now was never shown: it replaces none.
-                stays = answer.submission in kept and answer.released is not None
+                stays = answer.submission in kept_answers and answer.released is not None
                 released = answer.released if stays else row["released"]
                 source = answer.source if stays else row["source"]
                 if row["phase"] in hidden:
@@ -389,10 +389,10 @@ class Scorer:
                 )
             answers.append(answer)
             teams.add(answer.team)
-        sent = {answer.submission for answer in answers}
-        others = [number for number in rows if number not in sent]
+        answered = {answer.submission for answer in answers}
+        others = [number for number in rows if number not in answered]
         for seq, number in enumerate(others, start=-len(others)):
-            concealed = rows[number]["phase"] in hidden or number in kept
+            concealed = rows[number]["phase"] in hidden or number in kept_answers
             released = None if concealed else rows[number]["released"]
             answer = _without_request(seq, rows[number], records[number], released)
             answers.append(replace(answer, **_private(private, number)))
@@ -411,13 +411,13 @@ class Scorer:
         self._board_at, self._board_due = time.monotonic(), False
 
     def _all_judged(self) -> Iterable[Request]:
-        cursor, at = self._competition.cursor, 0
-        while requests := self._intake.after(self._name, at, 1_000):
+        cursor, sequence = self._competition.cursor, 0
+        while requests := self._intake.after(self._name, sequence, 1_000):
             for request in requests:
                 if request.seq > cursor:
                     return
                 yield request
-            at = requests[-1].seq
+            sequence = requests[-1].seq
 
     def _publish_answers(
         self, waiting: Sequence[Request], judged: Sequence[RequestAnswer], seconds_each: float

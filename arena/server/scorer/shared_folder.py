@@ -103,9 +103,9 @@ class FolderReader:
         return SharedFolder(tuple(pages), tuple(images), tuple(files))
 
     def _copied(self, path: Path, stamp: _Stamp, part: str) -> SharedFile | None:
-        known = self._known.get(path)
-        if known is not None and known[0] == stamp and known[1].path(self.target).exists():
-            return known[1]
+        copy = self._known.get(path)
+        if copy is not None and copy[0] == stamp and copy[1].path(self.target).exists():
+            return copy[1]
         name = path.relative_to(self.folder / part).as_posix()
         try:
             size, digest = self._copy(path)

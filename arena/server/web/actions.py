@@ -91,7 +91,7 @@ class Left:
         return self.today == 0 or self.total == 0
 
 
-def check_open(call: Call, at: datetime, *, late: bool = False) -> None:
+def check_open(call: Call, time: datetime, *, late: bool = False) -> None:
     """Refuse a request after the deadline, or that of an exempted team, or the end: 409.
 
     ``late``: not before the time until which late files are received.
@@ -105,7 +105,7 @@ def check_open(call: Call, at: datetime, *, late: bool = False) -> None:
         deadline = deadline if until is None else datetime.fromisoformat(until)
     if deadline is not None and last is not None:
         deadline = max(deadline, datetime.fromisoformat(last))
-    if deadline is not None and at > deadline:
+    if deadline is not None and time > deadline:
         raise Problem(
             409,
             _("The deadline was {deadline} UTC. The file arrived after it.").format(
@@ -123,41 +123,41 @@ def is_over(call: Call) -> bool:
     return False
 
 
-def check_receives(call: Call, at: datetime) -> None:
+def check_receives(call: Call, time: datetime) -> None:
     """Refuse a file while none is received: 409."""
     facts = call.competition.facts
     if facts.paused is not None:
         raise Problem(409, _("The competition is paused:") + f" {facts.paused['reason']}")
-    if facts.start is not None and at < datetime.fromisoformat(facts.start):
+    if facts.start is not None and time < datetime.fromisoformat(facts.start):
         raise Problem(
             409,
             _("The competition starts at {start} UTC.").format(start=minute(facts.start)),
         )
-    check_open(call, at, late=True)
+    check_open(call, time, late=True)
 
 
-def check_phase(call: Call, phase: str, at: datetime) -> None:
+def check_phase(call: Call, phase: str, time: datetime) -> None:
     """Refuse a file that counts for no phase: one that does not exist, or one of several open ones.
 
     422. The scorer decides again by its own clock whether the phase is open.
     """
     if phase and phase not in call.competition.facts.phase_names:
         raise Problem(422, _("There is no such phase."))
-    names = open_phases(call, at)
+    names = open_phases(call, time)
     if not phase and len(names) > 1:
         message = _("Several phases are open. Name one of them:") + f" {', '.join(names)}."
         raise Problem(422, message)
 
 
-def open_phases(call: Call, at: datetime) -> list[str]:
+def open_phases(call: Call, time: datetime) -> list[str]:
     """Return the names of the phases that are open at a time."""
-    return [phase["phase"] for phase in call.competition.facts.phases if _is_open(phase, at)]
+    return [phase["phase"] for phase in call.competition.facts.phases if _is_open(phase, time)]
 
 
-def _is_open(phase: Mapping[str, Any], at: datetime) -> bool:
+def _is_open(phase: Mapping[str, Any], time: datetime) -> bool:
     start, end = phase["start"], phase["end"]
-    return (start is None or datetime.fromisoformat(start) <= at) and (
-        end is None or at <= datetime.fromisoformat(end)
+    return (start is None or datetime.fromisoformat(start) <= time) and (
+        end is None or time <= datetime.fromisoformat(end)
     )
 
 

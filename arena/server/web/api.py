@@ -214,8 +214,8 @@ async def _events(call: Call) -> Response:
     )
 
 
-async def _join(call: Call, sent: models.Join) -> models.TeamState:
-    membership.join(call, team=sent.team, code=sent.code, rules=sent.rules)
+async def _join(call: Call, body: models.Join) -> models.TeamState:
+    membership.join(call, team=body.team, code=body.code, rules=body.rules)
     return _team_state(call)
 
 
@@ -321,13 +321,13 @@ async def _request(call: Call) -> models.RequestState:
     return request_state(actions.sent_request(call, call.request.path_params["request"]))
 
 
-async def _select(call: Call, sent: models.Selection) -> models.RequestState:
-    request = actions.select(call, sent.submissions)
+async def _select(call: Call, body: models.Selection) -> models.RequestState:
+    request = actions.select(call, body.submissions)
     return request_state(actions.sent_request(call, request.request))
 
 
-async def _withdraw(call: Call, sent: models.Withdrawal) -> models.RequestState:
-    request = actions.withdraw_submission(call, sent.submission)
+async def _withdraw(call: Call, body: models.Withdrawal) -> models.RequestState:
+    request = actions.withdraw_submission(call, body.submission)
     return request_state(actions.sent_request(call, request.request))
 
 
@@ -353,13 +353,13 @@ async def _team(call: Call) -> models.TeamState:
     return _team_state(call)
 
 
-async def _rename(call: Call, sent: models.TeamChange) -> models.TeamState:
-    membership.rename(call, sent.name)
+async def _rename(call: Call, body: models.TeamChange) -> models.TeamState:
+    membership.rename(call, body.name)
     return _team_state(call)
 
 
-async def _leave_team(call: Call, sent: models.OldMember) -> models.Message:
-    membership.leave(call, sent.account or call.account.account)
+async def _leave_team(call: Call, body: models.OldMember) -> models.Message:
+    membership.leave(call, body.account or call.account.account)
     return models.Message(message="The member left the team.")
 
 
@@ -377,10 +377,10 @@ def _request_state(call: Call, request: TeamRequest) -> models.TeamRequestState:
 
 def team_requests(call: Call) -> models.TeamRequests:
     """Return the own open request to a team, and those to the own team."""
-    sent, team = membership.own_request(call), call.own_team
+    own_request, team = membership.own_request(call), call.own_team
     received = [] if team is None else membership.requests_to(call, team)
     return models.TeamRequests(
-        sent=None if sent is None else _request_state(call, sent),
+        sent=None if own_request is None else _request_state(call, own_request),
         received=[_request_state(call, request) for request in received],
     )
 
@@ -389,13 +389,13 @@ async def _team_requests(call: Call) -> models.TeamRequests:
     return team_requests(call)
 
 
-async def _ask_team(call: Call, sent: models.AskedTeam) -> models.TeamRequests:
-    membership.ask_team(call, sent.team)
+async def _ask_team(call: Call, body: models.AskedTeam) -> models.TeamRequests:
+    membership.ask_team(call, body.team)
     return team_requests(call)
 
 
-async def _answer_team(call: Call, sent: models.TeamAnswer) -> models.TeamRequests:
-    membership.answer_request(call, sent.account, accept=sent.accept)
+async def _answer_team(call: Call, body: models.TeamAnswer) -> models.TeamRequests:
+    membership.answer_request(call, body.account, accept=body.accept)
     return team_requests(call)
 
 
@@ -404,8 +404,8 @@ async def _end_team_request(call: Call) -> models.TeamRequests:
     return team_requests(call)
 
 
-async def _change_account(call: Call, sent: models.AccountNames) -> models.Message:
-    membership.change_account(call, sent.name, sent.contact)
+async def _change_account(call: Call, body: models.AccountNames) -> models.Message:
+    membership.change_account(call, body.name, body.contact)
     return models.Message(message="The account was changed.")
 
 
@@ -456,12 +456,12 @@ def new_token(call: Call, name: str, scope: str, days: int | None) -> models.Tok
     return models.TokenMade(secret=secret, **token_state(token))
 
 
-async def _new_token(call: Call, sent: models.NewToken) -> models.TokenMade:
-    return new_token(call, sent.name, sent.scope, sent.days)
+async def _new_token(call: Call, body: models.NewToken) -> models.TokenMade:
+    return new_token(call, body.name, body.scope, body.days)
 
 
-async def _revoke(call: Call, sent: models.OldToken) -> models.Message:
-    if not call.site.accounts.revoke(call.account.account, sent.token):
+async def _revoke(call: Call, body: models.OldToken) -> models.Message:
+    if not call.site.accounts.revoke(call.account.account, body.token):
         raise Problem(404, "You have no such token. GET /tokens lists them.")
     return models.Message(message="The token was revoked.")
 
@@ -504,8 +504,8 @@ async def _announcements(call: Call) -> models.AnnouncementList:
     )
 
 
-async def _result_mail(call: Call, sent: models.ResultMail) -> models.Message:
-    actions.choose_result_mail(call, wanted=sent.wanted)
+async def _result_mail(call: Call, body: models.ResultMail) -> models.Message:
+    actions.choose_result_mail(call, wanted=body.wanted)
     return models.Message(message="The choice was saved.")
 
 
@@ -537,12 +537,12 @@ def withdraw_announcement(call: Call, announcement: int) -> None:
     wake(call.competition)
 
 
-async def _announce(call: Call, sent: models.NewAnnouncement) -> models.AnnouncementPosted:
-    return announce(call, sent.text, mail=sent.mail)
+async def _announce(call: Call, body: models.NewAnnouncement) -> models.AnnouncementPosted:
+    return announce(call, body.text, mail=body.mail)
 
 
-async def _withdraw_announcement(call: Call, sent: models.OldAnnouncement) -> models.Message:
-    withdraw_announcement(call, sent.announcement)
+async def _withdraw_announcement(call: Call, body: models.OldAnnouncement) -> models.Message:
+    withdraw_announcement(call, body.announcement)
     return models.Message(message="The announcement was withdrawn.")
 
 
@@ -573,16 +573,16 @@ async def _queue(call: Call) -> models.Rows:
 
 
 async def _requests(call: Call) -> models.Rows:
-    wanted = call.request.query_params
+    parameters = call.request.query_params
     rows = call.competition.published.answers(
-        wanted.get("team"), before=_number(call, "before", None), limit=MOST_ROWS
+        parameters.get("team"), before=_number(call, "before", None), limit=MOST_ROWS
     )
     return models.Rows(
         rows=[
             asdict(row)
             for row in rows
-            if wanted.get("status", row.status) == row.status
-            and wanted.get("kind", row.kind) == row.kind
+            if parameters.get("status", row.status) == row.status
+            and parameters.get("kind", row.kind) == row.kind
         ]
     )
 
@@ -634,16 +634,16 @@ def team_of_address(call: Call) -> Team:
     return team
 
 
-def change_team(call: Call, team: Team, sent: models.TeamEdit) -> None:
+def change_team(call: Call, team: Team, body: models.TeamEdit) -> None:
     """Rename a team, or write the organisers' note on it; what is None stays."""
-    if sent.note is not None:
-        call.site.accounts.write_note(team.team, sent.note.strip())
-    if sent.name is not None:
-        membership.rename_for(call, team, sent.name, by_organiser=True)
+    if body.note is not None:
+        call.site.accounts.write_note(team.team, body.note.strip())
+    if body.name is not None:
+        membership.rename_for(call, team, body.name, by_organiser=True)
 
 
-async def _change_team(call: Call, sent: models.TeamEdit) -> models.Message:
-    change_team(call, team_of_address(call), sent)
+async def _change_team(call: Call, body: models.TeamEdit) -> models.Message:
+    change_team(call, team_of_address(call), body)
     return models.Message(message="The team was changed. A new name is recorded in a moment.")
 
 
@@ -780,13 +780,13 @@ async def _invitations(call: Call) -> models.Rows:
     )  # fmt: skip
 
 
-async def _withdraw_invitation(call: Call, sent: models.OldInvitation) -> models.Message:
-    withdraw_invitation(call, sent.invite)
+async def _withdraw_invitation(call: Call, body: models.OldInvitation) -> models.Message:
+    withdraw_invitation(call, body.invite)
     return models.Message(message="The link was withdrawn.")
 
 
-async def _invite_again(call: Call, sent: models.OldInvitation) -> models.Invited:
-    return send_invitation_again(call, sent.invite)
+async def _invite_again(call: Call, body: models.OldInvitation) -> models.Invited:
+    return send_invitation_again(call, body.invite)
 
 
 async def _invite_teams(call: Call) -> models.Invited:
@@ -807,8 +807,8 @@ async def _invite_teams(call: Call) -> models.Invited:
 
 
 def _account_state(state: str) -> Handler:
-    async def change(call: Call, sent: models.AccountChange) -> models.Message:
-        set_account_state(call, sent.account, state)
+    async def change(call: Call, body: models.AccountChange) -> models.Message:
+        set_account_state(call, body.account, state)
         return models.Message(message=f"The account is {state}.")
 
     return change
@@ -881,55 +881,55 @@ async def _merges(call: Call) -> models.Rows:
     return models.Rows(rows=merges(call))
 
 
-async def _merge(call: Call, sent: models.MergeTeams) -> models.RequestState:
-    return _answer(call, merge_teams(call, sent.team, sent.into))
+async def _merge(call: Call, body: models.MergeTeams) -> models.RequestState:
+    return _answer(call, merge_teams(call, body.team, body.into))
 
 
 def _decision(kind: str) -> Handler:
-    async def decide(call: Call, sent: models.Decision) -> models.RequestState:
-        if (sent.submission is None) == (sent.team is None):
+    async def decide(call: Call, body: models.Decision) -> models.RequestState:
+        if (body.submission is None) == (body.team is None):
             raise Problem(422, "Name a submission or a team, and not both.")
-        payload = sent.model_dump(exclude_none=True)
+        payload = body.model_dump(exclude_none=True)
         return _answer(call, actions.admin(call, kind, payload).request)
 
     return decide
 
 
 def _final(kind: str) -> Handler:
-    async def final_step(call: Call, sent: models.FinalStep) -> models.RequestState:
-        actions.check_final_step(call, kind, sent.seen)
+    async def final_step(call: Call, body: models.FinalStep) -> models.RequestState:
+        actions.check_final_step(call, kind, body.seen)
         return _answer(call, actions.admin(call, kind, {}).request)
 
     return final_step
 
 
-async def _retract(call: Call, sent: models.Reason) -> models.RequestState:
-    return _answer(call, actions.retract(call, sent.reason).request)
+async def _retract(call: Call, body: models.Reason) -> models.RequestState:
+    return _answer(call, actions.retract(call, body.reason).request)
 
 
-async def _pause(call: Call, sent: models.Reason) -> models.RequestState:
-    return _answer(call, actions.admin(call, "pause", {"reason": sent.reason}).request)
+async def _pause(call: Call, body: models.Reason) -> models.RequestState:
+    return _answer(call, actions.admin(call, "pause", {"reason": body.reason}).request)
 
 
 async def _resume(call: Call) -> models.RequestState:
     return _answer(call, actions.admin(call, "resume", {}).request)
 
 
-async def _exempt(call: Call, sent: models.NewExemption) -> models.RequestState:
-    payload = sent.model_dump(exclude_none=True)
+async def _exempt(call: Call, body: models.NewExemption) -> models.RequestState:
+    payload = body.model_dump(exclude_none=True)
     return _answer(call, actions.admin(call, "exempt", payload).request)
 
 
-async def _assign_bracket(call: Call, sent: models.TeamBracket) -> models.RequestState:
-    return _answer(call, actions.admin(call, "bracket", sent.model_dump()).request)
+async def _assign_bracket(call: Call, body: models.TeamBracket) -> models.RequestState:
+    return _answer(call, actions.admin(call, "bracket", body.model_dump()).request)
 
 
-async def _verify_winner(call: Call, sent: models.NewVerification) -> models.RequestState:
-    return _answer(call, actions.admin(call, "verification", sent.model_dump()).request)
+async def _verify_winner(call: Call, body: models.NewVerification) -> models.RequestState:
+    return _answer(call, actions.admin(call, "verification", body.model_dump()).request)
 
 
-async def _rescore(call: Call, sent: models.Rescore) -> models.RequestState:
-    return _answer(call, actions.rescore(call, sent.preview).request)
+async def _rescore(call: Call, body: models.Rescore) -> models.RequestState:
+    return _answer(call, actions.rescore(call, body.preview).request)
 
 
 def _all_answers(call: Call) -> Iterable[dict[str, Any]]:

@@ -89,24 +89,24 @@ class _Outer:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        key, known = self._shared.key(scope)
-        kept = self._shared.answer(scope, key, known) if key else None
-        if kept is not None:
-            for message in kept:
+        key, etags = self._shared.key(scope)
+        answer = self._shared.answer(scope, key, etags) if key else None
+        if answer is not None:
+            for message in answer:
                 await send(message)
             return
         request, started = Request(scope), time.perf_counter()
-        sent = {"status": 500}
+        response_start = {"status": 500}
         begun: Message = {}
         incoming = _IncomingBody(receive, request)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                sent["status"] = message["status"]
+                response_start["status"] = message["status"]
                 headers = MutableHeaders(scope=message)
-                given = {name for name, _value in headers.raw}
+                header_names = {name for name, _value in headers.raw}
                 headers.raw.extend(
-                    raw_header for raw_header in _RAW_HEADERS if raw_header[0] not in given
+                    raw_header for raw_header in _RAW_HEADERS if raw_header[0] not in header_names
                 )
                 if scope["scheme"] == "https":
                     headers["Strict-Transport-Security"] = _HSTS
@@ -115,7 +115,7 @@ class _Outer:
             elif key is not None:
                 self._shared.keep(scope, key, begun, message, kind=_kind(scope["path"]))
             is_last = message["type"] == "http.response.body" and not message.get("more_body")
-            if is_last and not incoming.is_complete and sent["status"] != 408:
+            if is_last and not incoming.is_complete and response_start["status"] != 408:
                 await send({**message, "more_body": True})
                 await incoming.read_rest()
                 message = {"type": "http.response.body", "body": b""}
@@ -135,12 +135,12 @@ class _Outer:
             route = getattr(scope.get("route"), "path", None) or "(none)"
             kind = _kind(route)
             spent = time.perf_counter() - started
-            self._metrics.requests.labels(kind, f"{sent['status'] // 100}xx").inc()
+            self._metrics.requests.labels(kind, f"{response_start['status'] // 100}xx").inc()
             self._metrics.seconds.labels(kind).observe(spent)
             person = scope.get("arena.person")
             account = person.account.account if person and person.account else None
             address = request.client.host if request.client else ""
-            log_request(route, request.method, sent["status"], spent, account, address)
+            log_request(route, request.method, response_start["status"], spent, account, address)
 
     def _refusal(self, request: Request) -> Problem | None:
         if {"transfer-encoding", "content-length"} <= set(request.headers):

@@ -136,8 +136,8 @@ async def read_json(request: Request, limits: ServerSection, model: type[BaseMod
 async def _form(
     request: Request, limits: ServerSection, most: int, *, field: int = SMALL
 ) -> FormData:
-    given, options = parse_options_header(request.headers.get("content-type", ""))
-    kind = given.decode("latin-1")
+    media_type, options = parse_options_header(request.headers.get("content-type", ""))
+    kind = media_type.decode("latin-1")
     if options.get(b"charset", b"utf-8").lower() not in {b"utf-8", b"utf8"}:
         raise Problem(415, "Send the form in UTF-8, as browsers do: remove the charset.")
     _check_length(request, most)
@@ -213,7 +213,7 @@ async def read_upload(
             if not isinstance(part, UploadFile) or not part.filename:
                 raise Problem(422, _("No file was sent. Choose a file first."))
             file = part.filename
-            at = site.clock()
+            received = site.clock()
             upload = await stack.enter_async_context(_begun(site, most))
             while chunk := await part.read(_PART):
                 upload.write(chunk)
@@ -225,11 +225,11 @@ async def read_upload(
             async for chunk in _chunks(request, limits, most):
                 upload.write(chunk)
                 size += len(chunk)
-            at = site.clock()
+            received = site.clock()
         if not size:
             raise Problem(422, _("The file is empty. Send it with its content."))
         stored = await run_in_threadpool(upload.commit)
-    return Received(stored, base_name(file), fields, at)
+    return Received(stored, base_name(file), fields, received)
 
 
 async def read_result(

@@ -52,10 +52,10 @@ def _readable(colour: str, grounds: tuple[str, str]) -> str:
     parts = _parts(colour)
     for step in range(_STEPS + 1):
         mixed = [part + (end - part) * step / _STEPS for part in parts]
-        shown = "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
-        if all(contrast(shown, ground) >= _CONTRAST for ground in grounds):
+        hexadecimal = "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
+        if all(contrast(hexadecimal, ground) >= _CONTRAST for ground in grounds):
             break
-    return shown
+    return hexadecimal
 
 
 def _on(colour: str) -> str:

@@ -52,7 +52,7 @@ def ask(call: Call, text: str) -> Message:
     return message
 
 
-def reply(call: Call, sent: models.NewMessage) -> list[Message]:
+def reply(call: Call, body: models.NewMessage) -> list[Message]:
     """Send an organiser's message, and mail it.
 
     It goes to the account that sent the message it answers, or to each member of a team.
@@ -63,28 +63,28 @@ def reply(call: Call, sent: models.NewMessage) -> list[Message]:
         404 without such a message or team; 422 for a text without an addressee, or an answer to
         publish that answers nothing.
     """
-    site, name, text = call.site, call.competition.name, _text(sent.text)
-    if (sent.answers is None) == (not sent.team):
+    site, name, text = call.site, call.competition.name, _text(body.text)
+    if (body.answers is None) == (not body.team):
         raise Problem(422, _("Name the message that is answered, or a team."))
-    if sent.published and sent.answers is None:
+    if body.published and body.answers is None:
         raise Problem(422, _("Only an answer to a message can be published."))
-    if sent.answers is not None:
+    if body.answers is not None:
         asked = next(
-            (message for message in site.messages.all_of(name) if message.message == sent.answers),
+            (message for message in site.messages.all_of(name) if message.message == body.answers),
             None,
         )
         if asked is None or asked.from_organiser:
             raise Problem(404, _("There is no such message."))
         accounts = [asked.account]
     else:
-        team = site.accounts.team_named(name, sent.team)
+        team = site.accounts.team_named(name, body.team)
         if team is None:
-            raise Problem(404, _("There is no team {name}.").format(name=sent.team))
+            raise Problem(404, _("There is no team {name}.").format(name=body.team))
         accounts = [member.account for member in site.accounts.members(team.team)]
     with site.messages.as_one():
         messages = [
             site.messages.reply(
-                name, account, text, answers=sent.answers, published=sent.published.strip()
+                name, account, text, answers=body.answers, published=body.published.strip()
             )
             for account in accounts
         ]
@@ -117,9 +117,9 @@ async def published_answers(call: Call) -> models.MessageList:
     return _states(call.site.messages.published(call.competition.name))
 
 
-async def send_message(call: Call, sent: models.NewQuestion) -> models.MessageState:
+async def send_message(call: Call, body: models.NewQuestion) -> models.MessageState:
     """Send a message to the organisers."""
-    return _state(ask(call, sent.text))
+    return _state(ask(call, body.text))
 
 
 async def all_messages(call: Call) -> models.Rows:
@@ -127,9 +127,9 @@ async def all_messages(call: Call) -> models.Rows:
     return models.Rows(rows=_rows(call, call.site.messages.all_of(call.competition.name)))
 
 
-async def send_reply(call: Call, sent: models.NewMessage) -> models.MessageList:
+async def send_reply(call: Call, body: models.NewMessage) -> models.MessageList:
     """Answer a message or write to a team."""
-    return _states(reply(call, sent))
+    return _states(reply(call, body))
 
 
 def _rows(call: Call, messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -51,33 +51,33 @@ def fault_line(fault: Mapping[str, Any]) -> str:
     return ": ".join(filter(None, (", ".join(places), str(fault.get("message", "")))))
 
 
-def request_state(sent: Sent) -> models.RequestState:
+def request_state(sending: Sent) -> models.RequestState:
     """Return a request as its team may see it."""
     common: dict[str, Any] = {
-        "request": sent.id,
-        "status": sent.status,
-        "received": sent.received,
-        "place": sent.place,
-        "seconds": sent.seconds,
-        "file": sent.file,
+        "request": sending.id,
+        "status": sending.status,
+        "received": sending.received,
+        "place": sending.place,
+        "seconds": sending.seconds,
+        "file": sending.file,
     }
-    if sent.request is not None:
-        payload = sent.request.payload
+    if sending.request is not None:
+        payload = sending.request.payload
         common["answers"] = {**payload.get("answers", {}), **payload.get("private", {})}
-    if sent.program is not None:
-        common["trial"] = dict(sent.program.trial) or None
-    if sent.answer is not None:
-        return shown(models.RequestState, sent.answer, score=sent.answer.released, **common)
-    if sent.request is None:
+    if sending.program is not None:
+        common["trial"] = dict(sending.program.trial) or None
+    if sending.answer is not None:
+        return shown(models.RequestState, sending.answer, score=sending.answer.released, **common)
+    if sending.request is None:
         raise ValueError("A request without content and answer.")
-    sha256 = sent.request.payload.get("sha256")
-    description = sent.request.payload.get("description", "")
+    sha256 = sending.request.payload.get("sha256")
+    description = sending.request.payload.get("description", "")
     return shown(
         models.RequestState,
-        sent.request,
+        sending.request,
         sha256=sha256,
         description=description,
-        message=sent.message,
+        message=sending.message,
         **common,
     )
 

@@ -80,7 +80,7 @@ async def _events(call: Call) -> AsyncIterator[str]:
     _waiting.setdefault(competition, set()).add(event)
     if competition not in _tasks:
         _tasks[competition] = asyncio.create_task(_watch(competition))
-    sent: dict[str, str] = {}
+    sent_versions: dict[str, str] = {}
     try:
         yield "retry: 5000\n\n"
         while True:
@@ -92,9 +92,9 @@ async def _events(call: Call) -> AsyncIterator[str]:
             if call.person.account is not None:
                 current["answer"] = str(_last_answer(call))
             for name, value in current.items():
-                if sent.get(name) != value:
+                if sent_versions.get(name) != value:
                     yield f"event: {name}\ndata: {value}\n\n"
-            sent = current
+            sent_versions = current
             try:
                 await asyncio.wait_for(event.wait(), KEEP_ALIVE)
             except TimeoutError:

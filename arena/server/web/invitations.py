@@ -80,7 +80,7 @@ def read_invitations(text: str) -> tuple[list[Invitation], list[LineFault]]:
 
 
 def _column_of(cell: str) -> str:
-    return next((name for name, known in _COLUMNS.items() if cell.casefold() in known), "")
+    return next((name for name, titles in _COLUMNS.items() if cell.casefold() in titles), "")
 
 
 def _person(line: int, cells: list[str], columns: tuple[str, ...], *, is_named: bool) -> Invitation:

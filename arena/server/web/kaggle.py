@@ -66,13 +66,13 @@ def _call(site: Site, request: Request, name: str, who: str, scope: str) -> Call
 
 
 def _competitions(site: Site, person: Person) -> list[dict[str, Any]]:
-    shown = []
+    documents = []
     for number, (name, competition) in enumerate(site.competitions.items(), 1):
         facts = competition.facts
         account = person.account
         entered = account is not None and site.accounts.team_of(name, account.account) is not None
         board = competition.board()[0] if competition.limits.board == "anyone" else []
-        shown.append(
+        documents.append(
             {
                 "id": number,
                 "ref": name,
@@ -90,7 +90,7 @@ def _competitions(site: Site, person: Person) -> list[dict[str, Any]]:
                 "evaluationMetric": facts.board_metric,
             }
         )
-    return shown
+    return documents
 
 
 def _open_place(call: Call, file: str, size: int) -> dict[str, str]:
@@ -184,7 +184,7 @@ def _submissions(call: Call, *, only_known: bool) -> list[dict[str, Any]]:
     versions 2 know some only, so it is before the description.
     """
     team = call.team
-    shown = []
+    documents = []
     for sending in actions.sent(call, team):
         kind = sending.answer.kind if sending.answer else sending.request.kind  # type: ignore[union-attr]
         if kind != "submit":
@@ -202,7 +202,7 @@ def _submissions(call: Call, *, only_known: bool) -> list[dict[str, Any]]:
                 description = f"[{reason}] {description}".rstrip()
             else:
                 state = f"{state}: {reason}"
-        shown.append(
+        documents.append(
             {
                 "ref": answer.seq if answer else request.seq if request else 0,
                 "totalBytes": payload.get("bytes"),
@@ -220,7 +220,7 @@ def _submissions(call: Call, *, only_known: bool) -> list[dict[str, Any]]:
                 "url": "",
             }
         )
-    return shown
+    return documents
 
 
 def _leaderboard(call: Call) -> list[dict[str, Any]]:
@@ -312,11 +312,11 @@ async def _list_1(site: Site, request: Request) -> Any:
     person = identify(request, site.accounts)
     if request.query_params.get("page", "1") not in {"", "0", "1", "-1"}:
         return []
-    wanted = request.query_params.get("search", "").casefold()
+    search = request.query_params.get("search", "").casefold()
     return [
         competition
         for competition in _competitions(site, person)
-        if wanted in competition["ref"].casefold() or wanted in competition["title"].casefold()
+        if search in competition["ref"].casefold() or search in competition["title"].casefold()
     ]
 
 
@@ -371,46 +371,46 @@ async def _nothing(_site: Site, _request: Request) -> Any:
 # Versions 2
 
 
-async def _list_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
+async def _list_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
     person = identify(request, site.accounts)
-    wanted = str(sent.get("search") or "").casefold()
+    search = str(body.get("search") or "").casefold()
     return {
         "competitions": [
             competition
             for competition in _competitions(site, person)
-            if wanted in competition["ref"].casefold() or wanted in competition["title"].casefold()
+            if search in competition["ref"].casefold() or search in competition["title"].casefold()
         ]
     }
 
 
-def _name(sent: dict[str, Any]) -> str:
-    return str(sent.get("competitionName", ""))
+def _name(body: dict[str, Any]) -> str:
+    return str(body.get("competitionName", ""))
 
 
-async def _place_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
-    call = _call(site, request, _name(sent), "member", "submit")
-    size = sent.get("contentLength")
-    return _open_place(call, str(sent.get("fileName", "")), size if isinstance(size, int) else 0)
+async def _place_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(body), "member", "submit")
+    size = body.get("contentLength")
+    return _open_place(call, str(body.get("fileName", "")), size if isinstance(size, int) else 0)
 
 
-async def _submit_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
-    call = _call(site, request, _name(sent), "member", "submit")
-    description = str(sent.get("submissionDescription") or "")
-    return await _submit(call, str(sent.get("blobFileTokens", "")), description)
+async def _submit_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(body), "member", "submit")
+    description = str(body.get("submissionDescription") or "")
+    return await _submit(call, str(body.get("blobFileTokens", "")), description)
 
 
-async def _submissions_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
-    call = _call(site, request, _name(sent), "member", "read")
+async def _submissions_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(body), "member", "read")
     return {"submissions": _submissions(call, only_known=True)}
 
 
-async def _leaderboard_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
-    call = _call(site, request, _name(sent), "reader", "read")
+async def _leaderboard_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(body), "reader", "read")
     return {"submissions": _leaderboard(call)}
 
 
-async def _limits_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
-    call = _call(site, request, _name(sent), "member", "read")
+async def _limits_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(body), "member", "read")
     team, facts = call.team, call.competition.facts
     left = actions.left(call, team)
     used = call.competition.published.team(actions.record_name(call, team)).used_total
@@ -423,18 +423,18 @@ async def _limits_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
     }
 
 
-async def _files_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
-    call = _call(site, request, _name(sent), "anyone", "read")
+async def _files_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(body), "anyone", "read")
     return {"files": _files(call), "nextPageToken": ""}
 
 
-async def _file_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
-    call = _call(site, request, _name(sent), "anyone", "read")
-    return _file(call, str(sent.get("fileName") or ""))
+async def _file_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
+    call = _call(site, request, _name(body), "anyone", "read")
+    return _file(call, str(body.get("fileName") or ""))
 
 
-async def _board_archive_2(site: Site, request: Request, sent: dict[str, Any]) -> Any:
-    return _board_archive(_call(site, request, _name(sent), "reader", "read"))
+async def _board_archive_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
+    return _board_archive(_call(site, request, _name(body), "reader", "read"))
 
 
 _SERVICES: dict[str, Service] = {
@@ -461,11 +461,11 @@ async def _service(site: Site, request: Request) -> Any:
         raise Problem(404, _NO_SERVICE)
     body = await read_small(request, site.limits())
     try:
-        sent = parse_json(body or b"{}")
-        json.dumps(sent, ensure_ascii=False).encode()  # refuses half a surrogate pair
+        document = parse_json(body or b"{}")
+        json.dumps(document, ensure_ascii=False).encode()  # refuses half a surrogate pair
     except (ValueError, RecursionError):
         raise Problem(400, "The body is not JSON.") from None
-    return await service(site, request, sent if isinstance(sent, dict) else {})
+    return await service(site, request, document if isinstance(document, dict) else {})
 
 
 def _answered(

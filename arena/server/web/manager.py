@@ -26,23 +26,23 @@ ROWS = 100
 
 def read_query(call: Call) -> SubmissionQuery:
     """Return what the address asks for; 422 for what there is not."""
-    given = {key: value.strip()[:200] for key, value in call.request.query_params.items()}
-    if given.get("status") and given["status"] not in STATUSES:
+    parameters = {key: value.strip()[:200] for key, value in call.request.query_params.items()}
+    if parameters.get("status") and parameters["status"] not in STATUSES:
         raise Problem(422, f"status is one of {', '.join(STATUSES)}.")
-    if given.get("order", "newest") not in ORDERS:
+    if parameters.get("order", "newest") not in ORDERS:
         raise Problem(422, f"order is one of {', '.join(ORDERS)}.")
-    if given.get("day"):
+    if parameters.get("day"):
         try:
-            date.fromisoformat(given["day"])
+            date.fromisoformat(parameters["day"])
         except ValueError:
             raise Problem(422, _("A day is written like 2026-03-01.")) from None
     return SubmissionQuery(
-        team=given.get("team", ""),
-        status=given.get("status", ""),
-        day=given.get("day", ""),
-        search=given.get("search", ""),
-        order=given.get("order") or "newest",
-        page=max(whole_number(given.get("page", "1"), digits=8) or 1, 1),
+        team=parameters.get("team", ""),
+        status=parameters.get("status", ""),
+        day=parameters.get("day", ""),
+        search=parameters.get("search", ""),
+        order=parameters.get("order") or "newest",
+        page=max(whole_number(parameters.get("page", "1"), digits=8) or 1, 1),
         limit=ROWS,
     )
 
@@ -111,14 +111,14 @@ def name_of(call: Call, stored: Request | None) -> str:
 async def download_upload(call: Call) -> Response:
     """Return the file of a request as it was uploaded: to its team and to the organiser."""
     call.account  # noqa: B018 - 401 without an account
-    sent = actions.sent_request(call, call.request.path_params["request"])
-    upload = _upload_of(call, sent.request)
+    sending = actions.sent_request(call, call.request.path_params["request"])
+    upload = _upload_of(call, sending.request)
     if upload is None:
         raise Problem(404, _("This file is not kept any more."))
     return FileResponse(
         call.site.uploads.path(upload),
         media_type="application/octet-stream",
-        filename=base_name(sent.file),
+        filename=base_name(sending.file),
     )
 
 
@@ -129,8 +129,8 @@ def _may_rerun(call: Call, answer: Answer) -> bool:
 
 def rerun(call: Call) -> Request:
     """Judge a file without a score again, as a new upload of its team that arrives now."""
-    sent = actions.sent_request(call, call.request.path_params["request"])
-    stored, answer = sent.request, sent.answer
+    sending = actions.sent_request(call, call.request.path_params["request"])
+    stored, answer = sending.request, sending.answer
     if stored is None or stored.kind != "submit" or answer is None or not _may_rerun(call, answer):
         raise Problem(409, _("Only a file that was rejected or set aside can be judged again."))
     upload = _upload_of(call, stored)
@@ -159,10 +159,10 @@ async def rerun_submission(call: Call) -> models.RequestState:
 
 async def _show(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
     name = call.request.path_params["request"]
-    sent = actions.sent_request(call, name)
-    if sent.request is not None and sent.request.kind != "submit":
+    sending = actions.sent_request(call, name)
+    if sending.request is not None and sending.request.kind != "submit":
         raise Problem(404, _("There is no such page."))
-    answer = sent.answer
+    answer = sending.answer
     same = [] if answer is None else await run_in_threadpool(
         call.competition.published.same_file, answer
     )  # fmt: skip
@@ -173,12 +173,12 @@ async def _show(call: Call, problem: Problem | None = None, status: int = 200) -
         "admin_submission.html",
         status=status,
         problem=problem,
-        one=request_state(sent),
-        team=answer.team if answer else (sent.request.team if sent.request else ""),
+        one=request_state(sending),
+        team=answer.team if answer else (sending.request.team if sending.request else ""),
         answer=answer,
-        sender=name_of(call, sent.request),
+        sender=name_of(call, sending.request),
         same=same,
-        has_file=has_file(call, sent.request),
+        has_file=has_file(call, sending.request),
         may_rerun=answer is not None and _may_rerun(call, answer),
     )
 

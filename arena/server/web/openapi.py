@@ -73,12 +73,12 @@ def _content(model: type[BaseModel] | str) -> dict[str, Any]:
 
 def errors_of(endpoint: Endpoint) -> list[int]:
     """Return the statuses with which an endpoint refuses."""
-    known = {*endpoint.errors, 404, 429, 503}
+    statuses = {*endpoint.errors, 404, 429, 503}
     if endpoint.who != "anyone":
-        known |= {401, 403}
+        statuses |= {401, 403}
     if endpoint.body is not None:
-        known |= {400, 408, 413}
-    return sorted(known)
+        statuses |= {400, 408, 413}
+    return sorted(statuses)
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:

@@ -138,9 +138,9 @@ async def _board(call: Call) -> Response:
         else rows
     )
     page = _page_number(call, len(matching))
-    shown = matching[(page - 1) * ROWS : page * ROWS]
+    page_rows = matching[(page - 1) * ROWS : page * ROWS]
     pinned = next((row for row in rows if row.get("team") == own_name), None)
-    listed = shown if pinned is None else [*shown, pinned]
+    listed = page_rows if pinned is None else [*page_rows, pinned]
     ranks_before, since = ({}, "") if bracket or phase else call.competition.ranks_before()
     facts = call.competition.facts.of_phase(phase)
     teams = [str(row.get("team")) for row in listed]
@@ -158,8 +158,8 @@ async def _board(call: Call) -> Response:
             team: time for team, time in last.items() if not facts.freeze or time <= facts.freeze
         },
         facts=facts,
-        rows=shown,
-        pinned=pinned if pinned is not None and pinned not in shown else None,
+        rows=page_rows,
+        pinned=pinned if pinned is not None and pinned not in page_rows else None,
         own_name=own_name,
         received=call.competition.received(listed),
         difference=call.competition.chance() if facts is call.competition.facts else None,
@@ -227,8 +227,8 @@ async def _feed(call: Call) -> Response:
 
 def _page_number(call: Call, n_rows: int) -> int:
     text = call.request.query_params.get("page", "1")
-    wanted = whole_number(text, digits=8) or 1
-    return min(wanted, max(-(-n_rows // ROWS), 1))
+    number = whole_number(text, digits=8) or 1
+    return min(number, max(-(-n_rows // ROWS), 1))
 
 
 FINAL_COLUMNS: dict[str, tuple[str, str]] = {
@@ -441,8 +441,8 @@ async def _show_mine(
 ) -> Response:  # fmt: skip
     team = call.team
     facts = call.competition.published.team(actions.record_name(call, team))
-    sent = [request_state(sending) for sending in actions.sent(call, team, limit=500)]
-    files = [state for state in sent if state.kind == "submit"]
+    states = [request_state(sending) for sending in actions.sent(call, team, limit=500)]
+    files = [state for state in states if state.kind == "submit"]
     compared = [
         answer
         for key in ("first", "second")
@@ -467,7 +467,7 @@ async def _show_mine(
         ),
         others=[
             state
-            for state in sent
+            for state in states
             if state.kind in {"rename", "select", "withdraw", "merge"} and state.status != "done"
         ][:3],
         selected=set(facts.selected),
@@ -510,13 +510,13 @@ async def _choose_result_mail(call: Call, fields: dict[str, str]) -> Response:
 
 async def _one(call: Call) -> Response:
     call.account  # noqa: B018 - 401 without an account
-    sent = actions.sent_request(call, call.request.path_params["request"])
+    sending = actions.sent_request(call, call.request.path_params["request"])
     return _page(
         call,
         "request.html",
-        one=request_state(sent),
-        sender=manager.name_of(call, sent.request),
-        has_file=manager.has_file(call, sent.request),
+        one=request_state(sending),
+        sender=manager.name_of(call, sending.request),
+        has_file=manager.has_file(call, sending.request),
     )
 
 

@@ -114,17 +114,17 @@ def advance(call: Call) -> None:
 # -- runners ---------------------------------------------------------------------------------------
 
 
-async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease:
+async def lease(call: Call, body: models.RunnerState) -> Response | models.Lease:
     """Let a runner take the next run; 204 if there is none for five seconds."""
-    _check_offer(call, sent)
+    _check_offer(call, body)
     until = time.monotonic() + _LONGEST_POLL
     while True:
         await run_in_threadpool(advance, call)
         if await call.request.is_disconnected():  # the run would have no runner
             return Response(status_code=204)
         program = await run_in_threadpool(
-            call.site.runs.lease, call.competition.name, trials="trial" in sent.kinds,
-            hidden="hidden" in sent.kinds,
+            call.site.runs.lease, call.competition.name, trials="trial" in body.kinds,
+            hidden="hidden" in body.kinds,
         )  # fmt: skip
         if program is not None:
             break
@@ -150,20 +150,20 @@ async def lease(call: Call, sent: models.RunnerState) -> Response | models.Lease
     )
 
 
-def _check_offer(call: Call, sent: models.RunnerState) -> None:
+def _check_offer(call: Call, body: models.RunnerState) -> None:
     """Refuse a runner that lacks what runs of the competition need: 409."""
     facts = call.competition.facts.programs
     if facts is None:
         raise Problem(409, "This competition runs no programs.")
-    needed = [folder for kind, folder in _INPUTS.items() if kind in sent.kinds]
+    needed = [folder for kind, folder in _INPUTS.items() if kind in body.kinds]
     for runs, folder in itertools.product(facts["runs"].values(), needed):
-        if runs[folder] not in sent.inputs:
+        if runs[folder] not in body.inputs:
             raise Problem(
                 409,
                 f"This runner does not hold the {folder} of the competition, whose digest is "
                 f"{runs[folder]}. Copy the folder from the organiser's machine.",
             )
-    if sent.sandbox != facts["sandbox"]:
+    if body.sandbox != facts["sandbox"]:
         raise Problem(
             409, f"Runs of this competition need the sandbox {facts['sandbox']}: start with it."
         )
@@ -195,10 +195,10 @@ async def program_file(call: Call) -> Response:
     return FileResponse(path, media_type="application/octet-stream")
 
 
-async def beat(call: Call, sent: models.Beat) -> models.Message:
+async def beat(call: Call, body: models.Beat) -> models.Message:
     """Prolong a lease by a minute."""
-    program = _leased(call, str(sent.lease))
-    await run_in_threadpool(call.site.runs.beat, program.program, sent.lease)
+    program = _leased(call, str(body.lease))
+    await run_in_threadpool(call.site.runs.beat, program.program, body.lease)
     return models.Message(message="The lease was prolonged.")
 
 

@@ -129,12 +129,12 @@ def _formula(tex: str, options: dict[str, Any]) -> str:
     try:
         if len(tex) > _LONGEST_FORMULA:
             raise ValueError
-        shown = "block" if options["display_mode"] else "inline"
-        element = convert_to_element(tex.strip(), display=shown)
+        display = "block" if options["display_mode"] else "inline"
+        element = convert_to_element(tex.strip(), display=display)
         _keep_mathematics(element)
         written = ElementTree.tostring(element, encoding="unicode")
         # A keyboard scrolls one that is wider than the page.
-        return f'<div class="wide" tabindex="0">{written}</div>' if shown == "block" else written
+        return f'<div class="wide" tabindex="0">{written}</div>' if display == "block" else written
     except Exception:  # noqa: BLE001 - of a library that reads an organiser's text
         return f"<code>{escape(tex)}</code>"
 
@@ -147,9 +147,11 @@ def _keep_mathematics(element: ElementTree.Element) -> None:
     for element_part in element.iter():
         if element_part.tag not in _ELEMENTS:
             element_part.tag = "mrow"
-        kept = {key: value for key, value in element_part.attrib.items() if key in _ATTRIBUTES}
+        attributes = {
+            key: value for key, value in element_part.attrib.items() if key in _ATTRIBUTES
+        }
         element_part.attrib.clear()
-        element_part.attrib.update(kept)
+        element_part.attrib.update(attributes)
         element_part.text = html.unescape(element_part.text) if element_part.text else None
         element_part.tail = html.unescape(element_part.tail) if element_part.tail else None
     element.set("xmlns", "http://www.w3.org/1998/Math/MathML")

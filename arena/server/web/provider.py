@@ -88,13 +88,15 @@ class Identity:
         )  # fmt: skip
         name = " ".join("".join(group for group in named[:1_000] if group.isprintable()).split())
         email = claims.get("email")
-        known = email if isinstance(email, str) and len(email) < 255 and email.isprintable() else ""
+        known_email = (
+            email if isinstance(email, str) and len(email) < 255 and email.isprintable() else ""
+        )
         verified = claims.get("email_verified")  # some providers write the boolean as a text
         return cls(
             f"{issuer} {subject}",
             name[:_MAX_NAME].strip(),
-            known,
-            bool(known) and (verified is True or verified == "true"),
+            known_email,
+            bool(known_email) and (verified is True or verified == "true"),
         )
 
 

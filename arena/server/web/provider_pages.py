@@ -73,7 +73,7 @@ def newcomer(request: Request, site: Site) -> Identity | None:
 
 def routes(site: Site, show_sign_in: ShowSignIn) -> list[Route]:
     """Return the two pages of a sign-in; a refusal is shown on the page where it began."""
-    known: dict[ServerSection, Provider] = {}
+    providers: dict[ServerSection, Provider] = {}
 
     async def provider(settings: ServerSection) -> Provider:
         """Return the provider; its libraries are loaded once, while other requests go on."""
@@ -85,9 +85,9 @@ def routes(site: Site, show_sign_in: ShowSignIn) -> list[Route]:
             raise _problem(ProviderError("setup", "the extra oidc is missing"), settings) from None
         if not os.environ.get(OIDC_SECRET):
             raise _problem(ProviderError("setup", f"{OIDC_SECRET} is not set"), settings)
-        if settings not in known:
-            known[settings] = openid.Provider(settings, f"{site.settings.url}{_CALLBACK}")
-        return known[settings]
+        if settings not in providers:
+            providers[settings] = openid.Provider(settings, f"{site.settings.url}{_CALLBACK}")
+        return providers[settings]
 
     async def start(request: Request) -> Response:
         then = redirect_target(request.query_params.get("then", "/"))

@@ -39,9 +39,9 @@ def _when(value: str | datetime | None) -> Markup:
         return Markup("")
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     moment = moment.astimezone(UTC)
-    shown = moment.strftime("%Y-%m-%d %H:%M")
+    time_text = moment.strftime("%Y-%m-%d %H:%M")
     return Markup('<time datetime="{}">{} UTC</time>').format(
-        moment.isoformat(timespec="seconds"), shown
+        moment.isoformat(timespec="seconds"), time_text
     )
 
 

@@ -85,13 +85,13 @@ def current_texts(call: Call) -> dict[str, str]:
     return {"rules": call.competition.rules()[0] or "", "pages/overview.md": "", **pages}
 
 
-def changed_settings(call: Call, wanted: Mapping[str, Any]) -> dict[str, list[Any]]:
+def changed_settings(call: Call, new_values: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return ``key: [before, after]`` of the settings that differ; 422 for one that cannot."""
     current = current_settings(call)
-    for key in wanted:
+    for key in new_values:
         if key not in current:
             raise _by_hand_only(key)
-    values = {key: _in_utc(key, value) for key, value in wanted.items()}
+    values = {key: _in_utc(key, value) for key, value in new_values.items()}
     changes = {key: [current[key], value] for key, value in values.items() if value != current[key]}
     of_mail = next((key for key in changes if key.startswith("server.smtp_")), None)
     if of_mail and not call.site.accounts.account(call.account.account).organiser:
@@ -128,9 +128,9 @@ def _no_value(label: str, text: str) -> Problem:
     return Problem(422, sentence.format(label=label, text=repr(text[:60])))
 
 
-def _changed_texts(call: Call, wanted: Mapping[str, str]) -> dict[str, str]:
+def _changed_texts(call: Call, new_texts: Mapping[str, str]) -> dict[str, str]:
     current = current_texts(call)
-    clean = {name: text.replace("\r\n", "\n").rstrip() for name, text in wanted.items()}
+    clean = {name: text.replace("\r\n", "\n").rstrip() for name, text in new_texts.items()}
     return {name: text for name, text in clean.items() if text != current.get(name, "").rstrip()}
 
 
@@ -166,14 +166,14 @@ async def show_settings(call: Call) -> models.SettingsState:
     return models.SettingsState(settings=current_settings(call), texts=current_texts(call))
 
 
-async def preview_settings(call: Call, sent: models.SettingsChange) -> models.SettingsPreview:
+async def preview_settings(call: Call, body: models.SettingsChange) -> models.SettingsPreview:
     """Return what a change would change."""
-    return models.SettingsPreview(changes=preview(call, sent.settings, sent.texts))
+    return models.SettingsPreview(changes=preview(call, body.settings, body.texts))
 
 
-async def change_settings(call: Call, sent: models.SettingsChange) -> models.RequestState:
+async def change_settings(call: Call, body: models.SettingsChange) -> models.RequestState:
     """Change settings and texts."""
-    request = change(call, sent.settings, sent.texts)
+    request = change(call, body.settings, body.texts)
     return request_state(actions.sent_request(call, request.request))
 
 

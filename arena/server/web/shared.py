@@ -77,7 +77,7 @@ class SharedAnswers:
         """
         if scope["method"] != "GET":
             return None, b""
-        chosen, accepted, known = None, b"", b""
+        chosen, accepted, etags = None, b"", b""
         for name, value in scope["headers"]:
             if name in _NOT_PLAIN:
                 return None, b""
@@ -88,37 +88,37 @@ class SharedAnswers:
             elif name == b"accept-language":
                 accepted = value
             elif name == b"if-none-match":
-                known = value
+                etags = value
         language = choose(chosen, accepted.decode("latin-1")) if chosen or accepted else "en"
-        return (scope["path"], scope["query_string"], language, scope["scheme"]), known
+        return (scope["path"], scope["query_string"], language, scope["scheme"]), etags
 
-    def answer(self, scope: Scope, key: Key, known: bytes) -> tuple[Message, Message] | None:
+    def answer(self, scope: Scope, key: Key, etags: bytes) -> tuple[Message, Message] | None:
         """Return the answer to a request, and count it; None if it must be made."""
-        kept = self._kept.get(key)
-        if kept is None:
+        kept_answer = self._kept.get(key)
+        if kept_answer is None:
             return None
         begun = time.perf_counter()
-        if not self._is_current(kept) or (known and not kept.etag):
+        if not self._is_current(kept_answer) or (etags and not kept_answer.etag):
             return None
         address = scope["client"][0] if scope["client"] else ""
-        if address not in kept.unlimited and self._site.buckets.take(
-            ("read", network(address)), kept.reads_per_minute
+        if address not in kept_answer.unlimited and self._site.buckets.take(
+            ("read", network(address)), kept_answer.reads_per_minute
         ):
             return None
-        same = bool(known) and kept.etag in known
-        self._requests[kept.kind, "3xx" if same else "2xx"].inc()
-        self._seconds[kept.kind].observe(time.perf_counter() - begun)
+        same = bool(etags) and kept_answer.etag in etags
+        self._requests[kept_answer.kind, "3xx" if same else "2xx"].inc()
+        self._seconds[kept_answer.kind].observe(time.perf_counter() - begun)
         if same:
-            return kept.not_modified, {"type": "http.response.body", "body": b""}
-        return kept.start, kept.body
+            return kept_answer.not_modified, {"type": "http.response.body", "body": b""}
+        return kept_answer.start, kept_answer.body
 
-    def _is_current(self, kept: _Kept) -> bool:
+    def _is_current(self, kept_answer: _Kept) -> bool:
         now = self._site.clock().timestamp()
         try:
             return (
-                kept.until - KEPT_SECONDS <= now < kept.until
-                and kept.announced == self._site.announcements.changes
-                and kept.version == kept.competition.published.version()
+                kept_answer.until - KEPT_SECONDS <= now < kept_answer.until
+                and kept_answer.announced == self._site.announcements.changes
+                and kept_answer.version == kept_answer.competition.published.version()
             )
         except (Problem, sqlite3.DatabaseError):
             return False

@@ -266,13 +266,13 @@ class Site:
         if not competition.limits.keep_uploads_days:
             return  # the scorer removes them
         waiting = self.intake.uploads_of(name, account, cursor)
-        kept = {
+        uploads = {
             upload: size
             for upload, size in self.intake.uploads_of(name, account, 0).items()
             if upload not in waiting and (self.uploads.folder / upload).exists()
         }
-        total = sum(kept.values())
-        for upload, size in kept.items():
+        total = sum(uploads.values())
+        for upload, size in uploads.items():
             if total <= room:
                 break
             self.uploads.drop(upload)

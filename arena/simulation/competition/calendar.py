@@ -77,13 +77,13 @@ def calendar(
         if past is None or participant.kind.conduct == "attacks":
             counts = _counts(participant, days, allowed, rng)
         else:
-            teams, known = past
+            teams, defaults = past
             joins, stops = (
                 float(times[participant.number]) for times in (teams.joins, teams.stops)
             )
             entries = int(teams.entries[participant.number])
             entries += bool(final_visits and entries > 1)
-            counts = entry_days(entries, joins, stops, days, allowed, known, rng)
+            counts = entry_days(entries, joins, stops, days, allowed, defaults, rng)
         own = _slots(counts, parts, rng)
         total = settings.limits.total
         for slot in own if total is None else own[: total * participant.kind.accounts]:

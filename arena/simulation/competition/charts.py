@@ -81,20 +81,22 @@ def ranks_chart(outcome: CompetitionOutcome) -> Chart:
     """Draw every team's rank on the public board, on the private one, and in truth."""
     stages = _STAGES if outcome.knows_truth else _STAGES[:2]
     step = -(-len(outcome.teams) // _MOST_LINES)
-    shown = outcome.teams[::step]
+    teams = outcome.teams[::step]
     which = "per team" if step == 1 else f"for one team of {step:,}"
     values = [
         {"team": team.team, "conduct": team.conduct, "stage": stage, "rank": rank}
-        for team in shown
+        for team in teams
         if team.public_rank is not None
         for stage, rank in zip(
             stages, (team.public_rank, team.rank, team.true_rank)[: len(stages)], strict=True
         )
     ]
-    known = [conduct for conduct in _CONDUCTS if any(row["conduct"] == conduct for row in values)]
+    conducts = [
+        conduct for conduct in _CONDUCTS if any(row["conduct"] == conduct for row in values)
+    ]
     colors, dashes = (
-        [_CONDUCTS[conduct][0] for conduct in known],
-        [_CONDUCTS[conduct][1] for conduct in known],
+        [_CONDUCTS[conduct][0] for conduct in conducts],
+        [_CONDUCTS[conduct][1] for conduct in conducts],
     )
     last = max(2, len(outcome.teams))
     scale = {"reverse": True, "domain": [1, last], "nice": False, "padding": 6}
@@ -108,8 +110,8 @@ def ranks_chart(outcome: CompetitionOutcome) -> Chart:
         },
         "y": {**_axis("rank", "rank"), "axis": whole_axis(last), "scale": scale},
         "detail": {"field": "team", "type": "nominal"},
-        "color": named("conduct", known, colors, legend={"orient": "bottom"}),
-        "strokeDash": named("conduct", known, dashes, legend={"orient": "bottom"}),
+        "color": named("conduct", conducts, colors, legend={"orient": "bottom"}),
+        "strokeDash": named("conduct", conducts, dashes, legend={"orient": "bottom"}),
         "tooltip": [{"field": name} for name in ("team", "stage", "rank")],
     }
     line = {"type": "line", "strokeWidth": 1.5, "opacity": 0.7, "point": {"opacity": 0.9}}
@@ -123,7 +125,7 @@ def ranks_chart(outcome: CompetitionOutcome) -> Chart:
                     "low": team.rank_low,
                     "high": team.rank_high,
                 }
-                for team in shown
+                for team in teams
                 if team.rank_low is not None and team.rank_high is not None
             ]
         },
@@ -222,10 +224,10 @@ def errors_by_day_chart(comparison: MechanismComparison, metric: str) -> Chart:
 
 def seeds_chart(comparison: MechanismComparison, measure: Measure) -> Chart:
     """Draw a measure of every seed under every mechanism; a line joins the values of one seed."""
-    kept = [story for story in comparison.stories if not story.degenerate]
+    stories = [story for story in comparison.stories if not story.degenerate]
     values = [
         {"seed": story.seed, "mechanism": name, "value": measure.of(outcome)}
-        for story in kept
+        for story in stories
         for name, outcome in zip(comparison.mechanisms, story.outcomes, strict=True)
         if measure.of(outcome) is not None
     ]

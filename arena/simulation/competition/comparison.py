@@ -284,9 +284,9 @@ def compare_mechanisms(
     ('leaderboard_error', True)
     """
     check_level(level)
-    kept = [story for story in stories if not story.degenerate]
+    compared_stories = [story for story in stories if not story.degenerate]
     values = {
-        (position, measure.name): values_of(kept, position, measure)
+        (position, measure.name): values_of(compared_stories, position, measure)
         for position in range(len(mechanisms))
         for measure in MEASURES
     }
@@ -323,7 +323,7 @@ def compare_mechanisms(
         days=tuple(
             day
             for position, name in enumerate(mechanisms)
-            for day in _days(name, kept, position, level)
+            for day in _days(name, compared_stories, position, level)
         ),
     )
 
@@ -375,7 +375,7 @@ def _difference(
     else:
         p = float(2 * stats.t.sf(abs(mean / error), n - 1))
     corrected = min(1.0, p * comparisons)
-    shown = corrected < 1 - level
+    is_shown = corrected < 1 - level
     first, second = names
     return Difference(
         measure=measure.name,
@@ -387,7 +387,7 @@ def _difference(
         low=low,
         high=high,
         p=corrected,
-        shown=shown,
+        shown=is_shown,
     )
 
 
@@ -449,10 +449,10 @@ def _mean_interval(
     return error, low, high
 
 
-def _days(name: str, stories: Sequence[Story], at: int, level: float) -> list[DayError]:
+def _days(name: str, stories: Sequence[Story], position: int, level: float) -> list[DayError]:
     by_day: dict[int, list[float]] = {}
     for story in stories:
-        for day in story.outcomes[at]["days"]:
+        for day in story.outcomes[position]["days"]:
             by_day.setdefault(day["day"], []).append(day["error"])
     return [
         DayError(

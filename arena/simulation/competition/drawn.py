@@ -140,8 +140,8 @@ def play_drawn(
     InputError
         If predictions cannot be drawn for the metric.
     """
-    teams, known = past
-    entries = _entries(rounds, teams, known, seed)
+    teams, defaults = past
+    entries = _entries(rounds, teams, defaults, seed)
     drawing = drawing_for(state.metric, state.solution, teams, seed)
     progress.start(f"Submissions under {state.settings.public.mechanism}", len(entries.team))
     names = [participant.team() for participant in participants]
@@ -169,7 +169,7 @@ def play_drawn(
 
 
 def _entries(
-    rounds: Sequence[Sequence[Visit]], teams: PastTeams, known: Defaults, seed: int
+    rounds: Sequence[Sequence[Visit]], teams: PastTeams, defaults: Defaults, seed: int
 ) -> _Entries:
     """Return every entry; a team's gap approaches that of its last one with their logarithm."""
     visits = sorted((visit.when, visit.participant) for visits in rounds for visit in visits)
@@ -183,7 +183,7 @@ def _entries(
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM, 1)))
     is_last = turn == total[team]
     left = 1 - np.log(turn) / np.log(np.maximum(total[team], 2))
-    more = teams.first_gap[team] * left + rng.exponential(known.setback, len(team))
+    more = teams.first_gap[team] * left + rng.exponential(defaults.setback, len(team))
     more = np.where(is_last, 0.0, more)
     seeds = [
         _seed(seed, int(teams.notebook[number]) if last else -1, int(number), int(turn_number))
@@ -238,7 +238,7 @@ class _Player:
         for position, (name, team) in enumerate(zip(names, teams, strict=True)):
             self._number += 1
             public = float(scores["public"][position])
-            shown = self._release(name, predictions[position : position + 1], public)
+            released = self._release(name, predictions[position : position + 1], public)
             finite = public if np.isfinite(public) else None
             releases.append(
                 _Played(
@@ -247,7 +247,7 @@ class _Player:
                     finite,
                     float(scores["private"][position]),
                     float(true[position]),
-                    shown,
+                    released,
                 )
             )
         return releases
@@ -296,8 +296,10 @@ def _outcome(
         )
         for submission in played
     ]
-    sent = Counter(names[submission.team] for submission in played)
-    board = public_board(candidates, greater_is_better=better, ties=settings.final.ties, sent=sent)
+    n_sent = Counter(names[submission.team] for submission in played)
+    board = public_board(
+        candidates, greater_is_better=better, ties=settings.final.ties, n_sent=n_sent
+    )
     public_of = {row["team"]: row for row in board}
     # A team that may choose takes the submission with its best released score.
     chosen = {row["team"]: [row["submission"]] for row in board}
@@ -320,7 +322,7 @@ def _outcome(
             team=team,
             kind=DRAWN.specification,
             conduct=DRAWN.conduct,
-            submissions=sent[team],
+            submissions=n_sent[team],
             public_rank=public_of.get(team, {}).get("rank"),
             shown=public_of.get(team, {}).get("score"),
             public_score=counted[team].public,
@@ -333,12 +335,12 @@ def _outcome(
         )
         for team, rank, true_rank in zip(order, ranks, true_ranks, strict=True)
     )
-    shown = (
+    scores = (
         (time, submission.shown, submission.true)
         for time, submission in zip(when, played, strict=True)
         if submission.shown is not None
     )
-    error, by_day = timeline(shown, days, start, greater_is_better=better)
+    error, by_day = timeline(scores, days, start, greater_is_better=better)
     return CompetitionOutcome(
         mechanism=settings.public.mechanism,
         scope=settings.public.scope,

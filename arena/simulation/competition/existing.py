@@ -151,26 +151,28 @@ def read_rows(
     """
     import pandas as pd
 
-    known, unlabelled = read_frame(training), read_frame(test)
+    labelled, unlabelled = read_frame(training), read_frame(test)
     ids = solution.id_column
-    for frame, path, column in ((known, training, target), (unlabelled, test, ids)):
+    for frame, path, column in ((labelled, training, target), (unlabelled, test, ids)):
         if column not in frame.columns:
             raise InputError(f"{path} has no column {column!r}; it has: {_names(frame)}.")
-    features = known.drop(columns=[name for name in (target, ids) if name in known.columns])
+    features = labelled.drop(columns=[name for name in (target, ids) if name in labelled.columns])
     missing = [name for name in features.columns if name not in unlabelled.columns]
     if missing:
         raise InputError(f"{test} lacks {missing[0]!r}, a column of {training}.")
     unlabelled = _in_order(unlabelled, ids, solution, test)[list(features.columns)]
     order = np.random.default_rng(
         np.random.SeedSequence(seed, spawn_key=_SPLIT_STREAM)
-    ).permutation(len(known))[:most]
-    values = _target(known.iloc[order], target, training, solution)
+    ).permutation(len(labelled))[:most]
+    values = _target(labelled.iloc[order], target, training, solution)
     # Encoded together, so that categories have the same codes in both.
     both, categorical = features_of(
         pd.concat([features.iloc[order], unlabelled], ignore_index=True), training
     )
     split = len(order) - int(len(order) * _VALIDATION_SHARE)
-    parts = [LabelledRows(both[at], values[at]) for at in (slice(split), slice(split, len(order)))]
+    parts = [
+        LabelledRows(both[part], values[part]) for part in (slice(split), slice(split, len(order)))
+    ]
     classes = solution.targets[0].classes
     check_classes(classes, parts[0], parts[1], training)
     rows = TrainingRows(parts[0], parts[1], len(classes) if classes else None, categorical)
@@ -186,11 +188,11 @@ def _in_order(frame: pd.DataFrame, ids: str, solution: Solution, path: Path) -> 
     by_id = frame.set_index(frame[ids].astype(str))
     if by_id.index.has_duplicates:
         raise InputError(f"{path} has an id of the column {ids!r} twice.")
-    wanted = solution.ids.to_pylist()
-    lacking = next((row_id for row_id in wanted if row_id not in by_id.index), None)
+    row_ids = solution.ids.to_pylist()
+    lacking = next((row_id for row_id in row_ids if row_id not in by_id.index), None)
     if lacking is not None:
         raise InputError(f"{path} lacks the id {printable(str(lacking))!r} of the solution.")
-    ordered: pd.DataFrame = by_id.loc[wanted]
+    ordered: pd.DataFrame = by_id.loc[row_ids]
     return ordered
 
 
@@ -225,6 +227,6 @@ def _codes(labels: pd.Series, classes: tuple[str, ...]) -> IntArray:
 
     if all(map(is_number, classes)):
         numbers = pd.to_numeric(labels, errors="coerce").to_numpy(dtype=np.float64)
-        known = pd.Index(np.array(classes, dtype=np.float64))
-        return np.asarray(known.get_indexer(pd.Index(numbers)), dtype=np.intp)
+        class_index = pd.Index(np.array(classes, dtype=np.float64))
+        return np.asarray(class_index.get_indexer(pd.Index(numbers)), dtype=np.intp)
     return np.asarray(pd.Index(list(classes)).get_indexer(pd.Index(labels)), dtype=np.intp)

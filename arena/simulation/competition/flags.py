@@ -31,7 +31,7 @@ class Flag:
 def flags_of(
     findings: Sequence[Finding],
     standings: Sequence[Mapping[str, Any]],
-    known: Mapping[str, Participant],
+    participant_of: Mapping[str, Participant],
     similar: Sequence[SimilarSubmissions] = (),
 ) -> tuple[Flag, ...]:
     """Return every flag in the findings, by what their documents say.
@@ -54,15 +54,16 @@ def flags_of(
     for finding in findings:
         for group in finding.document.get("near_copies") or ():
             flags += _near_copies(
-                [team_of[submission] for submission in group if submission in team_of], known
+                [team_of[submission] for submission in group if submission in team_of],
+                participant_of,
             )
         for row in _checked(finding):
-            if row["flagged"] and row.get("team") in known:
-                one = known[row["team"]]
+            if row["flagged"] and row.get("team") in participant_of:
+                one = participant_of[row["team"]]
                 deserved = one.kind.conduct == "attacks"
                 flags.append(Flag(TOO_GOOD, row["team"], one.kind.competitor.name, deserved))
     for pair in similar:
-        flags += _near_copies(pair.teams, known)
+        flags += _near_copies(pair.teams, participant_of)
     return tuple({(flag.check, flag.team): flag for flag in reversed(flags)}.values())[::-1]
 
 
@@ -77,12 +78,12 @@ def _checked(finding: Finding) -> list[Mapping[str, Any]]:
     return [row for row in checked_rows if isinstance(row, Mapping) and "flagged" in row]
 
 
-def _near_copies(teams: Sequence[str], known: Mapping[str, Participant]) -> Iterator[Flag]:
+def _near_copies(teams: Sequence[str], participant_of: Mapping[str, Participant]) -> Iterator[Flag]:
     for team in teams:
-        if team not in known:
+        if team not in participant_of:
             continue
         others = tuple(other for other in teams if other != team)
-        team_facts = known[team]
-        same_person = any(known.get(other) is team_facts for other in others)
+        team_facts = participant_of[team]
+        same_person = any(participant_of.get(other) is team_facts for other in others)
         deserved = team_facts.kind.conduct != "honest" or same_person
         yield Flag(NEAR_COPY, team, team_facts.kind.competitor.name, deserved, others)

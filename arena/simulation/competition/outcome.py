@@ -153,7 +153,7 @@ class CompetitionOutcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
-        known = self.knows_truth
+        knows_truth = self.knows_truth
         document: dict[str, Any] = as_json(
             {
                 "mechanism": self.mechanism,
@@ -163,14 +163,14 @@ class CompetitionOutcome:
                 "submissions": self.submissions,
                 "turned_away": self.turned_away,
                 "winner": self.winner.team,
-                "best": self.best.team if known else None,
+                "best": self.best.team if knows_truth else None,
                 "best_won": self.best_won,
                 "loss": self.loss,
                 "leaderboard_error": self.leaderboard_error,
                 "leaderboard_error_mean": self.leaderboard_error_mean,
                 "agreement": dict(self.agreement),
                 "days": [asdict(day) for day in self.days],
-                "standings": [_row(team, known) for team in self.teams],
+                "standings": [_row(team, knows_truth) for team in self.teams],
                 "flags": [asdict(flag) for flag in self.flags],
                 "floor_checked": self.floor_checked,
                 "rank_intervals": self.rank_intervals,
@@ -183,9 +183,9 @@ class CompetitionOutcome:
         return document
 
 
-def _row(team: TeamOutcome, known: bool) -> dict[str, Any]:
+def _row(team: TeamOutcome, knows_truth: bool) -> dict[str, Any]:
     row = asdict(team)
-    return row if known else {**row, "true_rank": None, "true_score": None}
+    return row if knows_truth else {**row, "true_rank": None, "true_score": None}
 
 
 def outcome_of(
@@ -214,8 +214,10 @@ def outcome_of(
     numbers = np.array([record.submission for record in counting], dtype=np.intp)
     scores = scores_of_submissions(state, numbers, held_out)
     place = {int(number): position for position, number in enumerate(numbers)}
-    known = {team: participant for participant in participants for team in _accounts(participant)}
-    teams = _teams(state, result, public, scores, place, known)
+    participant_of = {
+        team: participant for participant in participants for team in _accounts(participant)
+    }
+    teams = _teams(state, result, public, scores, place, participant_of)
     settings = state.settings
     released = {
         record.submission: record.release.score for record in state.store.releases(state.epoch)
@@ -233,16 +235,16 @@ def outcome_of(
         folder=str(state.folder),
         truth=scores.kind,
         greater_is_better=better,
-        submissions=sum(record.team in known for record in counting),
+        submissions=sum(record.team in participant_of for record in counting),
         turned_away=sum(
-            record.status != "accepted" and record.team in known
+            record.status != "accepted" and record.team in participant_of
             for record in state.store.submissions()
         ),
         teams=teams,
         days=by_day,
         leaderboard_error=error,
         agreement=agreement_of(teams, scores.kind),
-        flags=flags_of(result.findings, result.standings, known, state.ledger.similar()),
+        flags=flags_of(result.findings, result.standings, participant_of, state.ledger.similar()),
         floor_checked=floor_was_checked(result.findings),
         level=result.level,
         best_score={end: result.best_score_corrected[end] for end in ("estimate", "low", "high")},
@@ -279,21 +281,23 @@ def _teams(
     public: PublicBoard,
     scores: Scores,
     place: Mapping[int, int],
-    known: Mapping[str, Participant],
+    participant_of: Mapping[str, Participant],
 ) -> tuple[TeamOutcome, ...]:
-    rows = [row for row in result.standings if row["team"] in known]
-    at = np.array([place[row["submission"]] for row in rows], dtype=np.intp)
-    true_ranks = minimum_ranks(scores.true[at], greater_is_better=state.metric.greater_is_better)
-    shown = {row["team"]: row for row in public}
-    sent = state.ledger.sent()
+    rows = [row for row in result.standings if row["team"] in participant_of]
+    rows_of = np.array([place[row["submission"]] for row in rows], dtype=np.intp)
+    true_ranks = minimum_ranks(
+        scores.true[rows_of], greater_is_better=state.metric.greater_is_better
+    )
+    public_row_of = {row["team"]: row for row in public}
+    n_sent = state.ledger.sent()
     return tuple(
         TeamOutcome(
             team=row["team"],
-            kind=known[row["team"]].kind.competitor.name,
-            conduct=known[row["team"]].kind.conduct,
-            submissions=sent[row["team"]],
-            public_rank=shown.get(row["team"], {}).get("rank"),
-            shown=shown.get(row["team"], {}).get("score"),
+            kind=participant_of[row["team"]].kind.competitor.name,
+            conduct=participant_of[row["team"]].kind.conduct,
+            submissions=n_sent[row["team"]],
+            public_rank=public_row_of.get(row["team"], {}).get("rank"),
+            shown=public_row_of.get(row["team"], {}).get("score"),
             public_score=_or_none(scores.public[position]),
             rank=row["rank"],
             rank_low=row.get("rank_low"),
@@ -302,7 +306,7 @@ def _teams(
             true_rank=int(rank),
             true_score=float(scores.true[position]),
         )
-        for row, position, rank in zip(rows, at, true_ranks, strict=True)
+        for row, position, rank in zip(rows, rows_of, true_ranks, strict=True)
     )
 
 
@@ -344,5 +348,5 @@ def _baseline(
     if result.baseline is None:
         return None
     true = scores.true[place[result.baseline["submission"]]]
-    kept = {key: result.baseline[key] for key in ("team", "public_score", "score")}
-    return {**kept, "true_score": _or_none(true)}
+    document = {key: result.baseline[key] for key in ("team", "public_score", "score")}
+    return {**document, "true_score": _or_none(true)}

@@ -160,8 +160,8 @@ def _standing(board: dict[str, float], team: str, released: float, metric: Metri
     """Enter a released score, and return where its team stands."""
     better = max if metric.greater_is_better else min
     best = board[team] = better(board.get(team, released), released)
-    shown = np.fromiter(board.values(), np.float64, len(board))
-    ahead = shown > best if metric.greater_is_better else shown < best
+    scores = np.fromiter(board.values(), np.float64, len(board))
+    ahead = scores > best if metric.greater_is_better else scores < best
     return Standing(int(ahead.sum()) + 1, len(board), better(board.values()))
 
 
@@ -182,8 +182,8 @@ def _compute_ahead(
     results: Iterator[npt.NDArray[Any] | str] = iter(())
     if missing:
         results = (cluster_in_use() or local_engine(workers)).run(_carry_out, (), tasks)
-    for playing, computation, known in requested:
-        result = known
+    for playing, computation, known_board in requested:
+        result = known_board
         if computation is not None and result is None:
             result = playing.call(manager, partial(_unpacked, next(results)))
             if result is not None:

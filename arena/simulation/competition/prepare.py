@@ -171,7 +171,7 @@ def _new(
         raise UsageError("--test is for a DIR that holds a competition; here --data is divided.")
     name = request.metric or _METRIC
     metric = manager.metrics.resolve(name)
-    sizes, given = _sizes(request)
+    sizes, given_sizes = _sizes(request)
     if request.data is None:
         shape_for(metric, 2)
         world = synthetic_world(sizes, request.seed, request.training_drift)
@@ -188,7 +188,7 @@ def _new(
             numeric=metric.prediction is PredictionKind.VALUE,
             positive=request.positive,
             population_option="--rows",
-            given=given,
+            given_sizes=given_sizes,
             drift=request.training_drift,
         )
         shape_for(metric, world.rows.n_classes)
@@ -317,10 +317,10 @@ def _fitting(
     solution = state.solution
     if len(solution.targets) != 1:
         raise InputError("Simulated teams predict one target; this solution has several.")
-    known, classes = simulation.data.classes, solution.targets[0].classes
-    if simulation.data.training is not None and known != classes:
+    data_classes, classes = simulation.data.classes, solution.targets[0].classes
+    if simulation.data.training is not None and data_classes != classes:
         # A model would predict a label that the metric does not know.
-        lacking = sorted(set(known or ()) - set(classes or ()))
+        lacking = sorted(set(data_classes or ()) - set(classes or ()))
         what = f"lack the label {lacking[0]!r}" if lacking else "have other labels"
         raise InputError(
             f"The rows to predict {what}, which is among the rows to train on. Use more rows, or "
@@ -333,15 +333,15 @@ def _fitting(
         baseline = None
         notes.append(f"The public baseline is the sample submission: {why}")
     part = replace(part, baseline=sample_prediction(state))
-    kept = []
+    fitting_kinds = []
     for kind in simulation.kinds:
         if why := _refusal(kind, part, drop_kinds):
             notes.append(f"{kind.specification} is left out: {why}")
         else:
-            kept.append(kind)
-    if not kept:
+            fitting_kinds.append(kind)
+    if not fitting_kinds:
         raise UsageError("None of the kinds of teams can play here: choose others with --kinds.")
-    return tuple(kept), baseline, notes
+    return tuple(fitting_kinds), baseline, notes
 
 
 def _refusal(kind: CompetitorKind, part: Participation, tolerated: bool) -> str | None:

@@ -242,10 +242,10 @@ def kinds_without_accepted(
         for participant in participants
         for account in range(participant.kind.accounts)
     }
-    sent = [record for record in state.store.submissions() if record.team in kind_of]
-    accepted = {kind_of[record.team] for record in sent if record.status == "accepted"}
+    records = [record for record in state.store.submissions() if record.team in kind_of]
+    accepted = {kind_of[record.team] for record in records if record.status == "accepted"}
     faults: dict[CompetitorKind, str] = {}
-    for record in sent:
+    for record in records:
         kind = kind_of[record.team]
         if kind not in accepted and record.faults:
             faults.setdefault(kind, record.faults[0].message)

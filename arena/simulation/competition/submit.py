@@ -123,7 +123,7 @@ def open_submitter(state: CompetitionState, clock: SimulatedClock, folder: Path)
     released = {
         record.submission: record.release.score for record in state.store.releases(state.epoch)
     }
-    known = {
+    submitted = {
         (record.team, record.sha256): Submitted(
             record.submission,
             record.team,
@@ -134,8 +134,8 @@ def open_submitter(state: CompetitionState, clock: SimulatedClock, folder: Path)
         )
         for record in state.store.submissions()
     }
-    left = {key for key, answer in known.items() if answer.status == "accepted"}
-    return Submitter(state, SubmissionHandler(state), clock, folder, known, left)
+    left = {key for key, answer in submitted.items() if answer.status == "accepted"}
+    return Submitter(state, SubmissionHandler(state), clock, folder, submitted, left)
 
 
 def submission_table(prediction: npt.NDArray[Any], solution: Solution) -> pa.Table:
@@ -169,8 +169,8 @@ def _is_label(solution: Solution) -> bool:
     return solution.kind is PredictionKind.LABEL
 
 
-def _labels(codes: npt.NDArray[Any], solution: Solution, at: int) -> Any:
-    classes = (solution.targets[at].classes if at < len(solution.targets) else None) or ()
+def _labels(codes: npt.NDArray[Any], solution: Solution, column: int) -> Any:
+    classes = (solution.targets[column].classes if column < len(solution.targets) else None) or ()
     if np.issubdtype(codes.dtype, np.integer) and 0 <= codes.min() <= codes.max() < len(classes):
         return pa.array(classes).take(pa.array(codes))
     names = dict(enumerate(classes))  # a code as a float is the same key

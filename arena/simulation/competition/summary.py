@@ -58,9 +58,9 @@ def about_time(outcome: CompetitionOutcome) -> str:
     top, leader, error = _shown(
         outcome, last.shown_best, last.true_of_leader, outcome.leaderboard_error
     )
-    known = outcome.knows_truth
-    worth = f"true score is {leader}" if known else f"score on the private rows is {leader}"
-    best = "true score" if known else "private score"
+    knows_truth = outcome.knows_truth
+    worth = f"true score is {leader}" if knows_truth else f"score on the private rows is {leader}"
+    best = "true score" if knows_truth else "private score"
     day = next(day.day for day in outcome.days if day.error >= outcome.leaderboard_error)
     return (
         f"At the end the top of the public leaderboard showed {top} for a submission whose "
@@ -159,8 +159,8 @@ def summarize_seeds(comparison: MechanismComparison) -> list[str]:
 
 def _about_differences(comparison: MechanismComparison) -> str:
     labels = {measure.name: measure.label for measure in MEASURES}
-    shown = [difference for difference in comparison.differences if difference.shown]
-    if not shown:
+    shown_differences = [difference for difference in comparison.differences if difference.shown]
+    if not shown_differences:
         return (
             "No difference between the mechanisms is shown. With more seeds, smaller differences "
             "can be shown."
@@ -171,6 +171,6 @@ def _about_differences(comparison: MechanismComparison) -> str:
         label = labels[difference.measure]
         return f"{label} is {way} under {difference.second} than under {difference.first}"
 
-    rest = len(comparison.differences) - len(shown)
+    rest = len(comparison.differences) - len(shown_differences)
     other = f" The other {rest:,} differences are not shown." if rest else ""
-    return f"Shown: {'; '.join(map(sentence, shown))}.{other}"
+    return f"Shown: {'; '.join(map(sentence, shown_differences))}.{other}"

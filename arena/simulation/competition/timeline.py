@@ -28,7 +28,7 @@ class Day:
 
 
 def timeline(
-    shown: Iterable[tuple[datetime, float, float]],
+    scores: Iterable[tuple[datetime, float, float]],
     days: int,
     start: datetime,
     *,
@@ -47,7 +47,7 @@ def timeline(
     """
     board = _Board(sign=1 if greater_is_better else -1)
     days_by_number: dict[int, Day] = {}
-    for when, released, true_score in shown:
+    for when, released, true_score in scores:
         if np.isfinite(true_score):
             day = (when - start).days + 1
             board.add(released, true_score)
@@ -71,10 +71,10 @@ class _Board:
     of_leader: float = np.nan
     error: float = 0.0
 
-    def add(self, shown: float, true: float) -> None:
+    def add(self, released: float, true: float) -> None:
         self.submissions += 1
-        if not self.sign * shown <= self.sign * self.shown:
-            self.shown, self.of_leader = shown, true
+        if not self.sign * released <= self.sign * self.shown:
+            self.shown, self.of_leader = released, true
         if not self.sign * true <= self.sign * self.true_best:
             self.true_best = true
         self.error = max(self.error, abs(self.true_best - self.shown))

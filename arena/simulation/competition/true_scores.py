@@ -39,8 +39,8 @@ def truth_kind(solution: Solution, metric: Metric, *, held_out: bool = False) ->
 
     ``held_out`` tells whether the ignored rows of the solution were held out for the truth.
     """
-    known = solution.soft_labels is not None and len(solution.targets) == 1
-    if known and not isinstance(metric, NeedsRowContext):
+    has_soft_labels = solution.soft_labels is not None and len(solution.targets) == 1
+    if has_soft_labels and not isinstance(metric, NeedsRowContext):
         return "exact"
     return "held_out" if held_out else "private"
 

@@ -109,8 +109,8 @@ class _Rows:
         names = [name.lower() for name in header]
         places = {
             meaning: names.index(name)
-            for meaning, known in _COLUMNS.items()
-            for name in reversed(known)  # the first known name wins
+            for meaning, titles in _COLUMNS.items()
+            for name in reversed(titles)  # the first known name wins
             if name in names
         }
         return cls(path, [row for _, row in numbered], places)
@@ -130,17 +130,18 @@ class _Rows:
 
 
 def _read(path: Path) -> PastBoard:
-    rows, shown = _Rows.of(path), printable(str(path))
+    rows, path_text = _Rows.of(path), printable(str(path))
     score = rows.first_of("private", "public", "score")
     if score is None:
-        raise InputError(f"{shown} has no column private_score, public_score or score.")
+        raise InputError(f"{path_text} has no column private_score, public_score or score.")
     board = _two_lists(rows) if "board" in rows.places else _one_list(rows, score)
     if board.n_teams < _LEAST_TEAMS:
         raise InputError(
-            f"{shown} holds {board.n_teams} teams with scores; at least {_LEAST_TEAMS} are needed."
+            f"{path_text} holds {board.n_teams} teams with scores; at least {_LEAST_TEAMS} are "
+            "needed."
         )
     if min(np.ptp(board.private), np.ptp(board.public)) == 0:
-        raise InputError(f"In {shown} all scores are equal, so there is nothing to imitate.")
+        raise InputError(f"In {path_text} all scores are equal, so there is nothing to imitate.")
     return board
 
 
@@ -159,23 +160,23 @@ def _one_list(rows: _Rows, score: str) -> PastBoard:
         entries = None  # an empty column
     if entries is not None:
         complete &= np.isfinite(entries) & (entries >= 1)
-    kept = np.flatnonzero(complete)
-    kept = kept[np.argsort(-sign * private[kept], kind="stable")]
+    kept_rows = np.flatnonzero(complete)
+    kept_rows = kept_rows[np.argsort(-sign * private[kept_rows], kind="stable")]
     return PastBoard(
         name=rows.path.stem,
-        private=sign * private[kept],
-        public=sign * public[kept],
+        private=sign * private[kept_rows],
+        public=sign * public[kept_rows],
         paired={"private", "public"} <= set(rows.places),
-        entries=None if entries is None else entries[kept],
-        last=_last_times(rows, kept),
+        entries=None if entries is None else entries[kept_rows],
+        last=_last_times(rows, kept_rows),
     )
 
 
-def _last_times(rows: _Rows, kept: IntArray) -> FloatArray | None:
+def _last_times(rows: _Rows, kept_rows: IntArray) -> FloatArray | None:
     """Return the times of the last submissions of these teams, scaled; None: one is not known."""
-    if "last" not in rows.places or not len(kept):
+    if "last" not in rows.places or not len(kept_rows):
         return None
-    times = np.array([_time(text) for text in rows.texts("last")])[kept]
+    times = np.array([_time(text) for text in rows.texts("last")])[kept_rows]
     if not np.isfinite(times).all():
         return None
     return np.asarray((times - times.min()) / max(float(np.ptp(times)), 1.0))

@@ -83,37 +83,37 @@ class LikePast:
         (True, True)
         """
         board = self.boards[int(rng.integers(len(self.boards)))]
-        known = self.defaults
-        at = rng.integers(0, board.n_teams, n_teams)
-        notebook = _notebooks(board)[at]
+        defaults = self.defaults
+        entry = rng.integers(0, board.n_teams, n_teams)
+        notebook = _notebooks(board)[entry]
         is_own = notebook < 0
         if board.entries is None:
-            drawn = rng.normal(np.log(known.median_entries), known.entries_spread, n_teams)
+            drawn = rng.normal(np.log(defaults.median_entries), defaults.entries_spread, n_teams)
             entries = np.maximum(1, np.round(np.exp(drawn)))
         else:
-            entries = board.entries[at]
+            entries = board.entries[entry]
             spread = np.exp(_ENTRIES_CHANGE * rng.standard_normal(n_teams))
             entries = np.where(entries > 2, np.maximum(2, np.round(entries * spread)), entries)
         private, public = (_gaps(scores) for scores in (board.private, board.public))
         if board.paired:
-            public = public[at]
+            public = public[entry]
         else:
-            mixed = known.rank_correlation * _normal_scores(at, board.n_teams, rng)
-            mixed += np.sqrt(1 - known.rank_correlation**2) * rng.standard_normal(n_teams)
+            mixed = defaults.rank_correlation * _normal_scores(entry, board.n_teams, rng)
+            mixed += np.sqrt(1 - defaults.rank_correlation**2) * rng.standard_normal(n_teams)
             order = np.argsort(np.argsort(-mixed))
             public = np.quantile(public, (order + 0.5) / n_teams)
-        private = private[at]
+        private = private[entry]
         change = np.where(is_own, np.exp(_GAP_CHANGE * rng.standard_normal(n_teams)), 1.0)
-        stops = rng.random(n_teams) if board.last is None else board.last[at]
+        stops = rng.random(n_teams) if board.last is None else board.last[entry]
         if board.last is None:
-            stops = np.where(rng.random(n_teams) < known.rush, 1.0, stops)
+            stops = np.where(rng.random(n_teams) < defaults.rush, 1.0, stops)
         single = entries == 1
         return PastTeams(
             entries=entries.astype(np.intp),
             public_gap=public * change,
             private_gap=private * change,
-            first_gap=np.where(single, 0.0, rng.exponential(known.first_gap, n_teams)),
-            joins=np.where(single, stops, stops * rng.random(n_teams) ** known.early),
+            first_gap=np.where(single, 0.0, rng.exponential(defaults.first_gap, n_teams)),
+            joins=np.where(single, stops, stops * rng.random(n_teams) ** defaults.early),
             stops=stops,
             notebook=notebook,
         )
@@ -148,11 +148,11 @@ def _gaps(scores: FloatArray) -> FloatArray:
     return np.asarray((top - scores) / (unit or top - scores.mean()))
 
 
-def _normal_scores(at: IntArray, n_teams: int, rng: np.random.Generator) -> FloatArray:
+def _normal_scores(entry: IntArray, n_teams: int, rng: np.random.Generator) -> FloatArray:
     """Return a standard normal number for each drawn team, the larger the better its place."""
     from scipy.special import ndtri
 
-    return np.asarray(-ndtri((at + rng.random(len(at))) / n_teams))
+    return np.asarray(-ndtri((entry + rng.random(len(entry))) / n_teams))
 
 
 def _notebooks(board: PastBoard) -> IntArray:
@@ -167,7 +167,7 @@ def _notebooks(board: PastBoard) -> IntArray:
 
 
 def entry_days(
-    entries: int, joins: float, stops: float, days: int, allowed: int, known: Defaults,
+    entries: int, joins: float, stops: float, days: int, allowed: int, defaults: Defaults,
     rng: np.random.Generator,
 ) -> Sequence[int]:  # fmt: skip
     """Return the number of a team's entries on each day, at most ``allowed``.
@@ -191,7 +191,7 @@ def entry_days(
     if entries > 1:
         counts[first] += 1
     free = np.repeat(np.arange(first, last + 1), allowed - counts[first : last + 1])
-    weights = np.where((free == days - 1) & (last > first), known.busy_last_day, 1.0)
+    weights = np.where((free == days - 1) & (last > first), defaults.busy_last_day, 1.0)
     if entries > 2:
         chosen = rng.choice(len(free), entries - 2, replace=False, p=weights / weights.sum())
         np.add.at(counts, free[chosen], 1)

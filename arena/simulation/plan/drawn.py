@@ -328,10 +328,10 @@ def _draw(
     }
     if design.public_rows:
         leader = public.argmax(axis=0)
-        shown, true_scores = (
+        public_scores, true_scores = (
             np.clip(scores[leader, columns], *population.bounds) for scores in (public, true)
         )
-        figures["overstatement"] = float((shown - true_scores).mean())
+        figures["overstatement"] = float((public_scores - true_scores).mean())
         figures["tau"] = _agreement(public, private)
     return figures
 

@@ -451,9 +451,9 @@ def _without_copies(resampled: FloatArray) -> IntArray:
     submissions may have a perfect score. All of them are returned if they are copies of one.
     """
     _, first = np.unique(round_significant(resampled), axis=0, return_index=True)
-    kept = np.ptp(resampled, axis=1) == 0
-    kept[first] = True
-    positions = np.flatnonzero(kept) if len(first) > 1 else np.arange(len(resampled))
+    is_constant = np.ptp(resampled, axis=1) == 0
+    is_constant[first] = True
+    positions = np.flatnonzero(is_constant) if len(first) > 1 else np.arange(len(resampled))
     return np.asarray(positions, dtype=np.intp)
 
 

@@ -128,10 +128,10 @@ def share_right(
     ties = rng.random(errors.shape)
     tiled = np.broadcast_to(-true[:, np.newaxis], errors.shape)
     order: IntArray = np.lexsort((ties, tiled), axis=0)[: target.size]
-    shown: IntArray = np.argsort(-(true[:, np.newaxis] + errors), axis=0)[: target.size]
+    board_order: IntArray = np.argsort(-(true[:, np.newaxis] + errors), axis=0)[: target.size]
     if not target.ordered:
-        order, shown = np.sort(order, axis=0), np.sort(shown, axis=0)
-    return float((order == shown).all(axis=0).mean())
+        order, board_order = np.sort(order, axis=0), np.sort(board_order, axis=0)
+    return float((order == board_order).all(axis=0).mean())
 
 
 def has_ties(true: FloatArray, target: RankTarget) -> bool:

@@ -351,13 +351,13 @@ class _Distinct:
     @classmethod
     def of(cls, scores: FloatArray, resampled: FloatArray, *, greater_is_better: bool) -> _Distinct:
         ordered = best_first(scores, greater_is_better=greater_is_better)
-        kept = ordered[_distinct(resampled[ordered])]
-        if len(kept) < 2:
+        distinct = ordered[_distinct(resampled[ordered])]
+        if len(distinct) < 2:
             raise UsageError("A plan needs at least two submissions that differ, to compare them.")
         sign = 1.0 if greater_is_better else -1.0
-        errors = sign * resampled[kept]
+        errors = sign * resampled[distinct]
         return cls(
-            sign * round_significant(scores[kept]), errors - errors.mean(axis=1, keepdims=True)
+            sign * round_significant(scores[distinct]), errors - errors.mean(axis=1, keepdims=True)
         )
 
 
@@ -371,10 +371,10 @@ def _draw_true_scores(
     ``(k, S)`` true scores by the normal and by the nonparametric prior, ``(k, S)`` errors on rows
     like the pilot's, and the shrinkage: with 0, sampling error explains all differences.
     """
-    kept = np.arange(min(MOST_SUBMISSIONS, len(pilot.scores)))
-    normal = draw_normal(pilot.scores, pilot.errors, kept, _DRAWN, rng)
-    fresh = normal_errors(pilot.errors[kept], rng)
-    nonparametric = draw_nonparametric(pilot.scores, pilot.errors, kept, _DRAWN, rng)
+    positions = np.arange(min(MOST_SUBMISSIONS, len(pilot.scores)))
+    normal = draw_normal(pilot.scores, pilot.errors, positions, _DRAWN, rng)
+    fresh = normal_errors(pilot.errors[positions], rng)
+    nonparametric = draw_nonparametric(pilot.scores, pilot.errors, positions, _DRAWN, rng)
     return normal, nonparametric, fresh, shrinkage(pilot.scores, pilot.errors)
 
 
@@ -564,11 +564,11 @@ class _Scenarios:
         boards = self.worst[:, None] + scale * self.fresh[:, : 10 * _BOARDS_OF_A_SCENARIO]
         # Of several that are equally good only one counts as the best: any of them by chance.
         wins_at_worst = float(tied[boards.argmax(axis=0)].mean()) / int(tied.sum())
-        widths, winners, shown = self._widths(self.worst[:, None], rows, 10)
+        widths, winners, board_widths = self._widths(self.worst[:, None], rows, 10)
         by_prior = [self._widths(scenario_draws, rows) for scenario_draws in self.draws]
         most = max(np.quantile(share, 1 - tail / 2) for share in shares)
         ends = {"best_wins": (wins_at_worst, most)}
-        at_worst = {"interval_width": widths, "winner_width": winners, "winner_shown": shown}
+        at_worst = {"interval_width": widths, "winner_width": winners, "winner_shown": board_widths}
         for position, (name, worst) in enumerate(at_worst.items()):
             lows = [np.quantile(means[position], tail / 2) for means in by_prior]
             highs = [np.quantile(means[position], 1 - tail / 2) for means in by_prior]
@@ -582,9 +582,9 @@ class _Scenarios:
         count, boards = true.shape[1], times * _BOARDS_OF_A_SCENARIO
         scale = float(np.sqrt(self.n_rows / rows))
         errors = self.fresh[:, np.arange(count * boards) % self.fresh.shape[1]]
-        shown = np.repeat(true, boards, axis=1) + scale * errors
+        board_scores = np.repeat(true, boards, axis=1) + scale * errors
         pair, alone = self.deciding.on_the_pilot(rows)
-        widths, winners = board_widths(shown, scale * pair, scale * alone)
+        widths, winners = board_widths(board_scores, scale * pair, scale * alone)
         winners = winners.reshape(count, boards)
         means = widths.mean(axis=1).reshape(count, boards).mean(axis=1)
         return means, winners.mean(axis=1), (winners == 0).mean(axis=1)

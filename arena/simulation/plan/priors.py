@@ -37,7 +37,11 @@ def shrinkage(scores: FloatArray, errors: FloatArray) -> float:
 
 
 def draw_normal(
-    scores: FloatArray, errors: FloatArray, kept: IntArray, draws: int, rng: np.random.Generator
+    scores: FloatArray,
+    errors: FloatArray,
+    positions: IntArray,
+    draws: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Draw true scores from the posterior under a normal prior (parametric empirical Bayes).
 
@@ -70,11 +74,11 @@ def draw_normal(
     spread = shrinkage(scores, errors) ** 2 * float(np.var(scores, ddof=1))
     centre = scores.mean()
     if spread == 0:
-        return np.full((len(kept), draws), centre)
-    covariance = np.atleast_2d(np.cov((errors - errors.mean(axis=0))[kept]))
-    prior = spread * np.eye(len(kept))
+        return np.full((len(positions), draws), centre)
+    covariance = np.atleast_2d(np.cov((errors - errors.mean(axis=0))[positions]))
+    prior = spread * np.eye(len(positions))
     gain = np.linalg.solve(prior + covariance, prior)
-    mean = centre + (scores[kept] - centre) @ gain
+    mean = centre + (scores[positions] - centre) @ gain
     drawn = rng.multivariate_normal(mean, prior - spread * gain, draws, method="eigh")
     return np.asarray(drawn.T, dtype=np.float64)
 
@@ -163,7 +167,11 @@ def _likelihood(
 
 
 def draw_nonparametric(
-    scores: FloatArray, errors: FloatArray, kept: IntArray, draws: int, rng: np.random.Generator
+    scores: FloatArray,
+    errors: FloatArray,
+    positions: IntArray,
+    draws: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Draw true scores from the posterior under :func:`nonparametric_prior`.
 
@@ -180,10 +188,10 @@ def draw_nonparametric(
     """
     deviations = _positive(own_deviations(errors - errors.mean(axis=0)))
     centres, weights, width = nonparametric_components(scores, deviations)
-    kept_scores, error = scores[kept], deviations[kept, np.newaxis]
-    posterior = _likelihood(kept_scores, deviations[kept], centres, width) * weights
+    kept_scores, error = scores[positions], deviations[positions, np.newaxis]
+    posterior = _likelihood(kept_scores, deviations[positions], centres, width) * weights
     cumulative = np.cumsum(posterior / posterior.sum(axis=1, keepdims=True), axis=1)
-    uniform = rng.random((len(kept), draws))
+    uniform = rng.random((len(positions), draws))
     chosen = np.stack(
         [
             np.searchsorted(cumulative_weights, drawn, side="right")

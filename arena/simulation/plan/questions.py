@@ -241,8 +241,8 @@ def plan_questions(
             "A plan needs at least two algorithms on at least two cases, or groups of cases."
         )
     means = table.values.mean(axis=1)
-    wanted = abs(float(means[0] - means[1])) if difference is None else difference
-    if not (np.isfinite(wanted) and wanted > 0):
+    target_difference = abs(float(means[0] - means[1])) if difference is None else difference
+    if not (np.isfinite(target_difference) and target_difference > 0):
         raise UsageError("Give the difference to detect: --difference, above 0.")
     of_answers = repeat_variance(table.values, table.within, table.repeats)
     within = np.nan_to_num(of_answers.within)
@@ -263,19 +263,19 @@ def plan_questions(
     between = np.maximum(plain - variance_of_questions[first] - variance_of_questions[second], 0.0)
     noise = within[first] + within[second]
     needed = tuple(
-        _needed(answers, factor * design * (between + noise / answers) / wanted**2)
+        _needed(answers, factor * design * (between + noise / answers) / target_difference**2)
         for answers in (_ANSWERS if answered_twice else _ANSWERS[:1])
     )
     return QuestionPlan(
         metric=metric,
-        difference=wanted,
+        difference=target_difference,
         level=level,
         power=power,
         cases=n,
         pairs=len(first),
         detectable=float(np.median(np.sqrt(factor * variances / n))),
         needed=needed,
-        unpaired=float(np.median(factor * (single[first] + single[second]) / wanted**2)),
+        unpaired=float(np.median(factor * (single[first] + single[second]) / target_difference**2)),
         neighbours=tuple(
             _neighbours(
                 table.subset([j, j + 1]), level, factor, greater_is_better=greater_is_better

@@ -215,10 +215,10 @@ def board_widths(
     widths = np.empty((n_boards, m))
     block = max(1, _BLOCK // m**2)
     for start in range(0, n_boards, block):
-        shown = boards.T[start : start + block]
-        decided = np.abs(shown[:, :, np.newaxis] - shown[:, np.newaxis, :]) > needed
-        first = shown.argmax(axis=1)
-        leads = shown.max(axis=1, keepdims=True) - shown > alone[first]
+        board_scores = boards.T[start : start + block]
+        decided = np.abs(board_scores[:, :, np.newaxis] - board_scores[:, np.newaxis, :]) > needed
+        first = board_scores.argmax(axis=1)
+        leads = board_scores.max(axis=1, keepdims=True) - board_scores > alone[first]
         (clear,) = np.nonzero(leads.sum(axis=1) == m - 1)
         decided[clear, first[clear]] = decided[clear, :, first[clear]] = leads[clear]
         widths[start : start + block] = m - 1 - decided.sum(axis=2)

@@ -85,10 +85,10 @@ def _paths_chart(result: RankSimulation, quantiles: RankQuantiles) -> Chart:
     models = quantiles.models[:_TOP]
     true = result.scores.true[models]
     paths = result.scores.competition[quantiles.test_rows][models]
-    shown = min(_PATHS, paths.shape[1])
+    n_paths = min(_PATHS, paths.shape[1])
     rows = [
         {"rank": place + 1, "score": float(paths[place, test]), "test": test}
-        for test in range(shown)
+        for test in range(n_paths)
         for place in range(len(models))
     ]
     truth = [{"rank": place + 1, "score": float(score)} for place, score in enumerate(true)]
@@ -111,7 +111,7 @@ def _paths_chart(result: RankSimulation, quantiles: RankQuantiles) -> Chart:
         f"Scores on {quantiles.test_rows:,} rows of the best of {quantiles.competitors:,} "
         "competitors",
         "For the truly best models in the order of their true ranks: the true score as a dot, the "
-        f"scores on {shown} of the {paths.shape[1]:,} tests as lines, one of them in blue.",
+        f"scores on {n_paths} of the {paths.shape[1]:,} tests as lines, one of them in blue.",
         layered(layers, height=_HEIGHT),
     )
 
@@ -174,7 +174,7 @@ def _board_chart(board: SingleBoard) -> Chart:
         Points("true rank", board.true_ranks, ORANGE),
     ]
     order = best_first(board.ranks, greater_is_better=False)
-    teams = [f"{board.ranks[at]}. model {board.models[at]}" for at in order]
+    teams = [f"{board.ranks[position]}. model {board.models[position]}" for position in order]
     return Chart(
         _named("board", board.test_rows, board.competitors),
         f"One test of {board.test_rows:,} rows, {board.competitors:,} competitors",

@@ -104,13 +104,13 @@ def draw_tests(
     occurs = np.zeros(2 * population.n_rows, dtype=np.bool_)
     for stratum in codes:
         occurs[stratum] = True
-    known, place = np.flatnonzero(occurs), np.cumsum(occurs) - 1
-    weights = np.empty((len(known), tests), dtype=np.uint8)
+    occurring, place = np.flatnonzero(occurs), np.cumsum(occurs) - 1
+    weights = np.empty((len(occurring), tests), dtype=np.uint8)
     for number, stratum in enumerate(codes):
-        weights[:, number] = np.bincount(place[stratum], minlength=len(known))
+        weights[:, number] = np.bincount(place[stratum], minlength=len(occurring))
     if labelled:
-        return Draws(known // 2, known % 2, weights)
-    return Draws(known, population.target[known], weights)
+        return Draws(occurring // 2, occurring % 2, weights)
+    return Draws(occurring, population.target[occurring], weights)
 
 
 def whole_population(population: Population) -> Draws:

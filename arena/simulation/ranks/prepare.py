@@ -64,7 +64,7 @@ def prepare(request: RanksRequest, manager: PluginManager | None = None) -> Prep
             f"{search.name} trains no models that can be compared; --search takes one "
             f"that does, such as lightgbm."
         )
-    sizes, given = Sizes(4_000, 2_000, 5 * max(request.test_rows)).changed(
+    sizes, given_sizes = Sizes(4_000, 2_000, 5 * max(request.test_rows)).changed(
         training=request.train_rows,
         validation=request.validation_rows,
         population=request.population,
@@ -82,7 +82,7 @@ def prepare(request: RanksRequest, manager: PluginManager | None = None) -> Prep
             request.seed,
             numeric=metric.prediction is PredictionKind.VALUE,
             positive=request.positive,
-            given=given,
+            given_sizes=given_sizes,
         )
         _check_population(request, world.population.n_rows)
     n_classes = world.rows.n_classes
@@ -117,8 +117,8 @@ def _open(prepared: PreparedRanks, folder: Path) -> ModelsFolder:
 
 def count_models(prepared: PreparedRanks, folder: Path) -> int:
     """Return how many of the models the folder holds."""
-    wanted = prepared.request.n_models
-    return wanted - len(missing_models(_open(prepared, folder), wanted))
+    n_wanted = prepared.request.n_models
+    return n_wanted - len(missing_models(_open(prepared, folder), n_wanted))
 
 
 def run(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankSimulation:
@@ -143,16 +143,16 @@ def run(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankSimula
 
 def _run_set(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankSimulation:
     request, world = prepared.request, prepared.world
-    kept = _open(prepared, folder)
+    model_cache = _open(prepared, folder)
     with request.where.open() as engine:
         for note in world.notes:
             progress.say(note)
-        progress.say(_announcement(prepared, kept, engine))
+        progress.say(_announcement(prepared, model_cache, engine))
         started = time.monotonic()
         train_models(
             world,
             prepared.search,
-            kept,
+            model_cache,
             request.n_models,
             seed=request.seed,
             engine=engine,
@@ -165,7 +165,7 @@ def _run_set(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankS
         prepared.metric,
         prepared.manager.rankers.resolve(_RANKER),
         prepared.manager.analyses.resolve(_ANALYSIS),
-        kept,
+        model_cache,
         request,
         workers=request.where.workers or available_workers(),
         progress=progress,

@@ -108,11 +108,11 @@ def score_models(
     tasks = ((scorings, shape, folder, number) for number in range(count))
     scores = [np.empty((count, draw.weights.shape[1])) for draw in draws]
     for number, model_scores in enumerate(run_tasks(_score, tasks, workers=workers)):
-        for kept, values in zip(scores, model_scores, strict=True):
-            kept[number] = values
+        for kept_scores, values in zip(scores, model_scores, strict=True):
+            kept_scores[number] = values
         progress.advance()
-    for kept in scores:
-        _check(metric, kept)
+    for kept_scores in scores:
+        _check(metric, kept_scores)
     true, *competition = map(round_significant, scores)
     by_rows = dict(zip(test_rows, competition, strict=True))
     constant = best_constant_score(

@@ -220,12 +220,12 @@ def _rows_needed(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
     rows = np.concatenate(
         [
             rows_until_best_wins(
-                scores.true[at : at + competitors],
-                errors[at : at + competitors],
+                scores.true[start : start + competitors],
+                errors[start : start + competitors],
                 largest,
                 greater_is_better=scores.greater_is_better,
             )
-            for at in starts
+            for start in starts
         ]
     )
     from scipy.stats import binom

@@ -176,7 +176,7 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
 
     own = os.getpid()
     number = 0
-    kept: tuple[Any, ...] = ()
+    shared_values: tuple[Any, ...] = ()
     while True:
         try:
             number, function, takes_shared, shared, task, seconds, folder = receive(requests, file)
@@ -185,13 +185,13 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
         except Exception as error:  # noqa: BLE001 - raised in the parent process
             answer(number + 1, False, error, True)
             continue
-        kept = shared or kept
+        shared_values = shared or shared_values
         enter_folder(folder)
         policy.begin()
         _clock = _Clock(seconds, policy, functools.partial(answer, number, None, None, True))
         _clock.start()
         with one_thread_each():
-            good, result = _call(function, (*kept, *task) if takes_shared else task)
+            good, result = _call(function, (*shared_values, *task) if takes_shared else task)
         if os.getpid() != own:
             os._exit(0)  # the task forked, and both processes returned
         reusable = policy.end()

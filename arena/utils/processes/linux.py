@@ -110,14 +110,14 @@ def limit(limits: Limits, at_start: int) -> None:
     """Limit this process, which held so many bytes before its first task."""
     import resource
 
-    wanted = {
+    values = {
         resource.RLIMIT_DATA: at_start + limits.memory,
         resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_CORE: 0,
     }
     if limits.processor_seconds is not None:
-        wanted[resource.RLIMIT_CPU] = math.ceil(time.process_time()) + limits.processor_seconds
-    for kind, value in wanted.items():
+        values[resource.RLIMIT_CPU] = math.ceil(time.process_time()) + limits.processor_seconds
+    for kind, value in values.items():
         _, hard = resource.getrlimit(kind)
         most = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (most, hard))
@@ -180,5 +180,5 @@ def _make_read_only(folder: Path) -> None:
         return
     with contextlib.suppress(OSError):
         now = os.statvfs(path).f_flag
-        kept = sum(flag for shown, flag in _LOCKED_FLAGS.items() if now & shown)
-        mount(path, path, None, _MS_BIND | _MS_REMOUNT | _MS_RDONLY | kept, None)
+        kept_flags = sum(flag for mount_flag, flag in _LOCKED_FLAGS.items() if now & mount_flag)
+        mount(path, path, None, _MS_BIND | _MS_REMOUNT | _MS_RDONLY | kept_flags, None)

@@ -76,10 +76,18 @@ class Worker:
         """
         self._number += 1
         self._seconds, self._sent_at = seconds, time.monotonic()
-        known = bool(shared and self._shared) and shared[0] is self._shared[0]
-        sent = () if known else shared
+        has_shared = bool(shared and self._shared) and shared[0] is self._shared[0]
+        sent_values = () if has_shared else shared
         self._shared = shared or self._shared
-        request = (self._number, function, bool(shared), sent, task, seconds, working_folder())
+        request = (
+            self._number,
+            function,
+            bool(shared),
+            sent_values,
+            task,
+            seconds,
+            working_folder(),
+        )
         with contextlib.suppress(OSError):  # the process died: answer() reports it
             if self._number == 1:
                 send(self.pipe, self._file, self.key[1])
@@ -216,7 +224,7 @@ def _start(entry: str, *pipes: Any) -> subprocess.Popen[bytes]:
 
 def _fork(entry: str, *pipes: Any) -> _Forked:
     """Fork this process, and call one function of the child module in the fork (Linux)."""
-    kept = {0, 1, 2, *(pipe.fileno() for pipe in pipes)}
+    kept_descriptors = {0, 1, 2, *(pipe.fileno() for pipe in pipes)}
     pid = os.fork()
     if pid:
         return _Forked(pid)
@@ -229,7 +237,7 @@ def _fork(entry: str, *pipes: Any) -> _Forked:
             os.dup2(null, stream)
         # All other files of the parent. Of its own socket, too: the worker ends when it is closed.
         for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - only the numbers
-            if descriptor not in kept:
+            if descriptor not in kept_descriptors:
                 with contextlib.suppress(OSError):  # that of the listing itself
                     os.close(descriptor)
         getattr(child, entry)(*(pipe.fileno() for pipe in pipes))
