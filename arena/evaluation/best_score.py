@@ -52,6 +52,7 @@ __all__ = [
     "corrected_best_score",
     "intervals_of_teams",
     "winner_intervals",
+    "winners_of_places",
 ]
 
 MOST_DRAWS = 400
@@ -292,7 +293,7 @@ def corrected_best_on(
     if teams is not None:
         selected = np.bincount(teams, weights=selected).astype(np.float64)
     return_freed_memory()  # the predictions that a database keeps are as large as the errors
-    (first, winners), best = _winners_of_places(
+    (first, winners), best = winners_of_places(
         errors,
         resampled,
         (1, PRIZES),
@@ -452,7 +453,7 @@ def winner_intervals(
     >>> bool(first.low[0] < 0.8 < first.high[0]), first.contenders
     (True, 40)
     """
-    intervals, _ = _winners_of_places(
+    intervals, _ = winners_of_places(
         errors,
         resampled,
         (places,),
@@ -463,7 +464,7 @@ def winner_intervals(
     return intervals[0]
 
 
-def _winners_of_places(
+def winners_of_places(
     errors: ScoreErrors,
     resampled: FloatArray,
     counts: Sequence[int],
@@ -592,7 +593,7 @@ def best_score_interval(
     Arguments and exceptions are those of :func:`winner_intervals`, and ``may_be_first``: ``(m,)``,
     the winner included; None: the contenders.
     """
-    _, best = _winners_of_places(
+    _, best = winners_of_places(
         errors,
         resampled,
         (1,),

@@ -166,6 +166,25 @@ def upper_bounds(units: Units, worst: FloatArray, tail: FloatArray) -> FloatArra
     return -lower_bounds(units.negated(), -worst, tail)
 
 
+def both_bounds(
+    units: Units, worst: FloatArray, tails: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return ``(m,)`` lower and ``(m,)`` upper bounds; of few submissions in half of the time.
+
+    ``worst`` and ``tails`` are ``(2, m)``, of the lower bounds and of the upper ones.
+
+    >>> right = Units.of(np.array([[1.0] * 9 + [0.0]]))
+    >>> ends = both_bounds(right, np.array([[0.0], [1.0]]), np.full((2, 1), 0.025))
+    >>> [float(end.round(4)[0]) for end in ends]
+    [0.555, 0.9975]
+    """
+    both = Units.joined([units, units.negated()])
+    low, high = lower_bounds(both, np.concatenate([worst[0], -worst[1]]), tails.ravel()).reshape(
+        2, -1
+    )
+    return low, -high
+
+
 def _bounds_of(
     values: FloatArray, counts: FloatArray, worst: FloatArray, critical: FloatArray
 ) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
+from arena.evaluation.mean_bounds import Units, both_bounds
 from arena.evaluation.row_weights import weighted_row_metric
 from arena.evaluation.sampling_units import SamplingUnits, block_size, in_cache
 from arena.evaluation.score_errors import FEWEST_UNITS, Ends, ScoreErrors, too_few_units, unmoved
@@ -46,10 +46,7 @@ class UnitMeans(ScoreErrors):
         with np.errstate(over="ignore", invalid="ignore"):
             ends = self.to_score(np.stack([self.units.smallest, self.units.largest]))
         tails = (above, below) if (ends[0] > ends[1]).any() else (below, above)
-        bounds = np.stack([
-            lower_bounds(self.units, self.worst[0], tails[0]),
-            upper_bounds(self.units, self.worst[1], tails[1]),
-        ])  # fmt: skip
+        bounds = np.stack(both_bounds(self.units, self.worst, np.stack(tails)))
         with np.errstate(over="ignore", invalid="ignore"):
             low, high = np.sort(self.to_score(bounds), axis=0)
         return low, high

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
+from arena.evaluation.mean_bounds import Units, both_bounds
 from arena.interfaces import FloorSettings
 from arena.types import DEFAULT_LEVEL, DEFAULT_RESAMPLES, FloatArray, RowNumber
 from arena.utils.tabular import as_json
@@ -233,10 +233,8 @@ def bounded_interval(
     """
     mean = np.average(units.values, weights=units.counts, axis=1)
     worst = mean + another * (np.array([[0.0], [top]]) - mean)
-    tail = np.full(1, (1 - level) / 2)
-    low = float(lower_bounds(units, worst[0], tail)[0])
-    high = float(upper_bounds(units, worst[1], tail)[0])
-    return max(low, 0.0), min(high, top)
+    low, high = both_bounds(units, worst, np.full((2, 1), (1 - level) / 2))
+    return max(float(low[0]), 0.0), min(float(high[0]), top)
 
 
 def percentile_interval(values: FloatArray, level: float) -> tuple[float, float]:

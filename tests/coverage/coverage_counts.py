@@ -9,12 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from scipy.special import betaincinv
 from scipy.stats import binom
 
 from arena.utils.atomic_write import atomic_write
 from coverage_procedures import Outcome
 
-__all__ = ["Count", "Store", "bar"]
+__all__ = ["OF_OTHERS", "Count", "Store", "bar"]
+
+OF_OTHERS = 200
+"""Boards for the procedures of others, which are held to no bar, and take most of the time."""
 
 
 def bar(level: float) -> float:
@@ -73,6 +77,15 @@ class Count:
         """The mean width where it was offered; NaN where it never was."""
         return self.width / self.offered if self.offered else float("nan")
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The 95% interval of the coverage where it was offered (Clopper and Pearson 1934)."""
+        missed = self.offered - self.covered
+        tail = 0.025
+        low = betaincinv(self.covered, missed + 1, tail) if self.covered else 0.0
+        high = betaincinv(self.covered + 1, missed, 1 - tail) if missed > 1e-9 else 1.0
+        return float(low), float(high)
+
     def is_low(self, level: float) -> bool:
         """Return whether the coverage is significantly below the bar (one-sided, at 1%)."""
         held = int(np.floor(self.covered + 1e-9))
@@ -86,6 +99,8 @@ class Store:
     seed: int
     resamples: int
     counts: dict[str, dict[str, Count]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """The processor time that was spent on each cell."""
     last: str = ""
     """The day of the last count, ISO 8601."""
 
@@ -94,10 +109,11 @@ class Store:
         """Return the counts in a file."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         counts = {
-            cell: {name: Count(*values) for name, values in own.items()}
-            for cell, own in stored["counts"].items()
+            cell: {name: Count(*values) for name, values in own["counts"].items()}
+            for cell, own in stored["cells"].items()
         }
-        return cls(stored["seed"], stored["resamples"], counts, stored["last"])
+        seconds = {cell: own["seconds"] for cell, own in stored["cells"].items()}
+        return cls(stored["seed"], stored["resamples"], counts, seconds, stored["last"])
 
     def add(self, cell: str, more: dict[str, Count]) -> None:
         """Add counts over further boards of a cell."""
@@ -109,14 +125,14 @@ class Store:
     def write(self, path: Path) -> None:
         """Write the file, with a line for each cell."""
         head = {"seed": self.seed, "resamples": self.resamples, "last": self.last}
-        lines = [
-            f"{json.dumps(cell)}: "
-            + json.dumps({
+        lines = []
+        for cell, own in sorted(self.counts.items()):
+            counts = {
                 name: [float(f"{value:.8g}") if value % 1 else int(value) for value in astuple(one)]
                 for name, one in sorted(own.items())
-            })
-            for cell, own in sorted(self.counts.items())
-        ]  # fmt: skip
-        text = json.dumps(head)[:-1] + ', "counts": {\n' + ",\n".join(lines) + "\n}}\n"
+            }
+            entry = {"seconds": round(self.seconds.get(cell, 0.0), 1), "counts": counts}
+            lines.append(f"{json.dumps(cell)}: {json.dumps(entry)}")
+        text = json.dumps(head)[:-1] + ', "cells": {\n' + ",\n".join(lines) + "\n}}\n"
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, text.encode(), 0o644)

@@ -14,9 +14,11 @@ import numpy as np
 
 import csranks
 from arena.evaluation.best_score import (
-    best_score_interval,
+    PRIZES,
+    BestScoreInterval,
+    WinnerIntervals,
     intervals_of_teams,
-    winner_intervals,
+    winners_of_places,
 )
 from arena.evaluation.ranks import best_first, best_of_each_team
 from arena.evaluation.score_intervals import ScoreErrors, score_errors
@@ -176,20 +178,30 @@ def holds(true: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return (low <= true + slack) & (true - slack <= high)
 
 
+def found_winners(drawn: Drawn) -> tuple[list[WinnerIntervals], BestScoreInterval]:
+    """Return the intervals of the first and of the first three, and that of the best score."""
+    study = drawn.study
+    return winners_of_places(
+        _of_board(errors_of_scores, drawn),
+        study.with_all_candidates().resampled,
+        (1, PRIZES),
+        greater_is_better=study.metric.greater_is_better,
+        level=study.level,
+        teams=drawn.board.teams,
+        may_be_first=(
+            None if study.candidates is not None else _of_board(own_ranks, drawn).possible_winner
+        ),
+    )
+
+
 def winners(drawn: Drawn, places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return positions and ends of the winners' intervals."""
     study, ranks = drawn.study, _of_board(own_ranks, drawn)
     if ranks.score_low is not None and ranks.score_high is not None:
         order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)[:places]
         return order, ranks.score_low[order], ranks.score_high[order]
-    found = winner_intervals(
-        _of_board(errors_of_scores, drawn),
-        study.with_all_candidates().resampled,
-        greater_is_better=study.metric.greater_is_better,
-        level=study.level,
-        places=places,
-        teams=drawn.board.teams,
-    )
+    first, several = _of_board(found_winners, drawn)[0]
+    found = first if places == 1 else several
     return found.submission, found.low, found.high
 
 
@@ -198,17 +210,9 @@ def best_score(drawn: Drawn) -> Outcome:
     study, ranks = drawn.study, _of_board(own_ranks, drawn)
     if ranks.score_low is not None and ranks.score_high is not None:
         ends = best_of_intervals(ranks, greater_is_better=study.metric.greater_is_better)
-        low, high = (np.array([end]) for end in ends)
-        return _of_first(true_scores(drawn)[[np.argmax(drawn.merit)]], low, high, ranks)
-    found = best_score_interval(
-        _of_board(errors_of_scores, drawn),
-        study.with_all_candidates().resampled,
-        greater_is_better=study.metric.greater_is_better,
-        level=study.level,
-        teams=drawn.board.teams,
-        may_be_first=None if study.candidates is not None else ranks.possible_winner,
-    )
-    low, high = (np.array([end]) for end in found.ends)
+    else:
+        ends = _of_board(found_winners, drawn)[1].ends
+    low, high = (np.array([end]) for end in ends)
     return _of_first(true_scores(drawn)[[np.argmax(drawn.merit)]], low, high, ranks)
 
 
@@ -226,7 +230,7 @@ def _of_first(true: np.ndarray, low: np.ndarray, high: np.ndarray, ranks: RankSe
 
 def prize_winners(drawn: Drawn) -> Outcome:
     """The intervals for the true scores of the first three, all at once."""
-    which, low, high = winners(drawn, 3)
+    which, low, high = winners(drawn, PRIZES)
     given = np.isfinite(low) & (_of_board(own_ranks, drawn).not_offered is None)
     held = holds(true_scores(drawn)[which], low, high)
     width = float((high - low)[given].mean()) if given.any() else np.nan

@@ -78,7 +78,9 @@ def _solution(board: Board, metric: Metric) -> Solution:
     n, truth = len(board.truth), board.truth
     classes = None
     if np.issubdtype(truth.dtype, np.integer):
-        classes = tuple(str(code) for code in range(max(2, int(truth.max()) + 1)))
+        labels = np.issubdtype(board.predictions.dtype, np.integer)
+        largest = max(1, truth.max(), board.predictions.max() if labels else 1)
+        classes = tuple(str(code) for code in range(int(largest) + 1))
     names = tuple(f"y{at}" for at in range(truth.shape[1] if truth.ndim > 1 else 1))
     return Solution(
         id_column="id",

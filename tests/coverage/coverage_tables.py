@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from coverage_boards import Cell
 from coverage_cells import CELLS
-from coverage_counts import Count, Store, bar
+from coverage_counts import OF_OTHERS, Count, Store, bar
 from coverage_procedures import PROCEDURES
 
 __all__ = ["pages", "table"]
@@ -29,14 +29,14 @@ simulates its boards, and
 simulates all boards and writes these pages. {extent}
 
 - **covered**: the share of the boards on which all that the interval or set claims was true, of
-  those on which arena offered it at its nominal level. Where several submissions are truly the
-  best, a set of possible winners is scored by the share of them that it contains.
+  those on which arena offered it at its nominal level; in brackets its own 95% interval (Clopper
+  and Pearson 1934), which tells how much the number of boards says. Where several submissions are
+  truly the best, a set of possible winners is scored by the share of them that it contains.
 - **width** (in parentheses): the mean where it is offered; for rank sets in ranks, for sets of
   possible winners and of the possible first three in submissions, for scores in their unit.
 - **offered**: the share of the boards on which arena offered it; no figure: all. On the others
   arena says why it is withheld.
-- **boards**: the number of simulated boards. The standard error of a coverage of .95 is .007 for
-  1,000 boards, .010 for 500, .015 for 200.
+- **boards**: the number of simulated boards.
 
 The required coverage is .94 where the nominal level is 95%. A coverage significantly below it
 (one-sided test, 1%) is **bold**, and is measured on up to 10,000 boards.
@@ -60,8 +60,8 @@ are marked there and left out here.
 
 _PAGE = """# Coverage: {kind}
 
-*Coverage (mean width)* of each interval and set; [](../coverage.md) explains the columns. The
-boards are defined in `tests/coverage/`.
+*Coverage [its 95% interval] (mean width)* of each interval and set; [](../coverage.md) explains the
+columns. The boards are defined in `tests/coverage/`.
 
 ```text
 {command}
@@ -70,13 +70,13 @@ boards are defined in `tests/coverage/`.
 {own}
 ## Comparison with other procedures
 
-On the same boards, written from the papers: *csranks stepdown* and *cstaubest* (Mogstad, Romano,
-Shaikh and Wilhelm 2024), quantiles of the largest bootstrap error, percentiles of resamples, *BCa*
-(Efron 1987), Student's $t$, also on a logarithmic scale, *betting* (Waudby-Smith and Ramdas 2024),
-and Clopper and Pearson (1934). A procedure is valid here if its measured coverage is at most one
-standard error below the required one; the best valid one has the smallest mean width, and the width
-ratio is the mean width of arena over it. Boards on which arena withholds its interval count for the
-other procedures only.
+On the first {of_others} boards, written from the papers: *csranks stepdown* and *cstaubest*
+(Mogstad, Romano, Shaikh and Wilhelm 2024), quantiles of the largest bootstrap error, percentiles of
+resamples, *BCa* (Efron 1987), Student's $t$, also on a logarithmic scale, *betting* (Waudby-Smith
+and Ramdas 2024), and Clopper and Pearson (1934). A procedure is valid here if its measured coverage
+is at most one standard error below the required one; the best valid one has the smallest mean
+width, and the width ratio is the mean width of arena over it. Boards on which arena withholds its
+interval count for the other procedures only.
 
 {beside}"""
 
@@ -103,7 +103,11 @@ def pages(store: Store) -> dict[str, str]:
         command = COMMAND.replace("--out", f'--kind "{kind}" --out')
         own = {cell: store.counts[cell.name] for cell in cells}
         found[f"{name}.md"] = _PAGE.format(
-            kind=kind, command=command, own=table(own), beside=beside(own)
+            kind=kind,
+            command=command,
+            own=table(own),
+            of_others=OF_OTHERS,
+            beside=beside(own),
         )
         claims = [
             (cell, claim, counts[claim])
@@ -170,6 +174,8 @@ def _entry(one: Count | None, cell: Cell) -> str:
         return "not offered"
     share = f"{one.share:.3f}"
     share = f"**{share}**" if one.is_low(cell.level) else share
+    low, high = one.bounds
+    share += f" [{low:.3f}, {high:.3f}]"
     offered = "" if one.offered == one.boards else f", offered {one.offered / one.boards:.0%}"
     return f"{share} ({one.mean_width:.4g}){offered}"
 

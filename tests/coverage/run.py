@@ -3,9 +3,10 @@
     python tests/coverage/run.py --boards 1000 --low-boards 10000 --out docs
 
 The file given with ``--store`` keeps what has been counted, also when the command is interrupted:
-started again, it continues where it stopped, and with ``--seconds`` it stops by itself. The kinds
-of boards have equally many boards at any time. To count a changed procedure again, name it with
-``--again``. ``--boards 0 --out docs`` writes the pages from what is kept.
+started again, it continues where it stopped, and with ``--seconds`` it stops by itself. The design
+on which the least processor time has been spent has its turn, so that cheap designs have many
+boards early; ``--budget`` limits the time spent on each. To count a changed procedure again, name
+it with ``--again``. ``--boards 0 --out docs`` writes the pages from what is kept.
 """
 
 from __future__ import annotations
@@ -19,19 +20,23 @@ from threadpoolctl import threadpool_limits
 
 from coverage_boards import Cell
 from coverage_cells import CELLS
-from coverage_counts import Count, Store
+from coverage_counts import OF_OTHERS, Count, Store
 from coverage_procedures import PROCEDURES, Procedure
 from coverage_runner import count_cell
 from coverage_tables import pages, table
 
-_AT_ONCE = 50
-"""After so many boards of a cell the counts are kept, and another cell has its turn."""
+_TURN = 2.0
+"""After so many processor seconds the counts are kept, and another cell has its turn."""
+_AT_ONCE = 5
 
 
 def main() -> None:
     """Count until every chosen cell has its boards, then print or write what was counted."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--boards", type=int, default=1000, help="boards per cell")
+    parser.add_argument("--boards", type=int, default=1000, help="boards per cell, at most")
+    parser.add_argument(
+        "--budget", type=float, default=float("inf"), help="processor seconds per cell, at most"
+    )
     parser.add_argument(
         "--low-boards", type=int, default=0,
         help="boards where coverage is significantly below the bar after --boards",
@@ -64,9 +69,9 @@ def main() -> None:
     if given.again:
         for cell in cells:
             own = store.counts.get(cell.name, {})
-            store.counts[cell.name] = {
-                name: one for name, one in own.items() if given.again not in name
-            }
+            kept = {name: one for name, one in own.items() if given.again not in name}
+            if len(kept) < len(own):
+                store.counts[cell.name], store.seconds[cell.name] = kept, 0.0
     deadline = time.monotonic() + given.seconds
     with threadpool_limits(1):
         while time.monotonic() < deadline and count_some(given, store, cells):
@@ -81,44 +86,54 @@ def main() -> None:
 
 
 def count_some(given: argparse.Namespace, store: Store, cells: list[Cell]) -> bool:
-    """Count some boards of the cell that has the fewest; return whether any were lacking."""
-    behind: dict[Cell, list[Procedure]] = {}
-    least = sys.maxsize
-    for cell in cells:
-        for procedure in PROCEDURES:
-            if given.procedure not in procedure.name or not procedure.suits(cell):
-                continue
-            count = store.counts.get(cell.name, {}).get(procedure.name, Count())
-            low = count.boards > given.boards or (
-                count.boards == given.boards and count.is_low(cell.level)
-            )
-            if low and not procedure.beside and not cell.dependent:
-                wanted = max(given.boards, given.low_boards)
-            else:
-                wanted = given.boards
-            if count.boards >= wanted:
-                continue
-            if count.boards < least:
-                behind, least = {}, count.boards
-            if count.boards == least:
-                behind.setdefault(cell, []).append(procedure)
-    if not behind:
+    """Count some boards of the cell with the least seconds; return whether any were lacking."""
+    for cell in sorted(cells, key=lambda cell: store.seconds.get(cell.name, 0.0)):
+        behind = procedures_by_boards(given, store, cell)
+        if behind and store.seconds.get(cell.name, 0.0) < given.budget:
+            break
+    else:
         return False
-    cell, procedures = next(iter(behind.items()))
-    target = given.boards if least < given.boards else given.low_boards
-    boards, started = min(_AT_ONCE, target - least), time.perf_counter()
-    more = count_cell(
-        cell,
-        boards,
-        first=least,
-        seed=store.seed,
-        resamples=cell.resamples or store.resamples,
-        procedures=procedures,
-    )
-    store.add(cell.name, more)
-    seconds = time.perf_counter() - started
-    print(f"{cell.name}: boards {least} to {least + boards}, {seconds:.1f} s", file=sys.stderr)
+    first, *further = sorted(behind)
+    target = min([given.boards if first < given.boards else given.low_boards, *further])
+    started, at = time.process_time(), first
+    while at < target and time.process_time() - started < _TURN:
+        boards = min(_AT_ONCE, target - at)
+        more = count_cell(
+            cell,
+            boards,
+            first=at,
+            seed=store.seed,
+            resamples=cell.resamples or store.resamples,
+            procedures=behind[first],
+        )
+        store.add(cell.name, more)
+        at += boards
+    spent = time.process_time() - started
+    store.seconds[cell.name] = store.seconds.get(cell.name, 0.0) + spent
+    print(f"{cell.name}: boards {first} to {at}, {spent:.1f} s", file=sys.stderr)
     return True
+
+
+def procedures_by_boards(
+    given: argparse.Namespace, store: Store, cell: Cell
+) -> dict[int, list[Procedure]]:
+    """Return the procedures that lack boards of a cell, by how many they have."""
+    behind: dict[int, list[Procedure]] = {}
+    for procedure in PROCEDURES:
+        if given.procedure not in procedure.name or not procedure.suits(cell):
+            continue
+        count = store.counts.get(cell.name, {}).get(procedure.name, Count())
+        low = count.boards > given.boards or (
+            count.boards == given.boards and count.is_low(cell.level)
+        )
+        wanted = given.boards
+        if procedure.beside:
+            wanted = min(wanted, OF_OTHERS)
+        elif low and not cell.dependent:
+            wanted = max(wanted, given.low_boards)
+        if count.boards < wanted:
+            behind.setdefault(count.boards, []).append(procedure)
+    return behind
 
 
 if __name__ == "__main__":

@@ -118,7 +118,8 @@ def test_an_interrupted_campaign_continues(tmp_path, monkeypatch) -> None:
     continued = campaign(4)
     assert continued["own score"].boards == 4
     assert campaign(4, "--again", "own score") == continued
-    assert campaign(4, "--seconds", "0") == continued
+    assert campaign(9, "--seconds", "0") == continued
+    assert campaign(9, "--budget", "0") == continued
     page = (tmp_path / "coverage" / "shares-and-squared-errors.md").read_text()
     assert "| mse, n=10, m=2 |" in page
 
