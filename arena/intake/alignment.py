@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arena.intake.cells import Place
+from arena.intake.alterations import ALTERATIONS, common_cause, reasons_of
+from arena.intake.cells import NOT_A_NUMBER, READ_AS_MISSING, Place
 from arena.intake.encoding import with_replaced_bytes
 from arena.intake.equal_texts import locate_equal
 from arena.intake.hashed_ids import locate_hashed
@@ -18,75 +18,6 @@ from arena.intake.numbered_ids import locate_numbered
 from arena.interfaces.faults import FAULTS_OF_A_KIND, FaultList, clean, show
 from arena.types import Fault, IntArray
 from arena.utils.lazy import pc
-
-_ZEROS = (
-    "leading zeros were lost or added, e.g. by opening the CSV file in a spreadsheet: write the "
-    "ids as the sample submission has them, as text"
-)
-_SPACES = "differs only in case or spaces"
-_ALTERATIONS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
-    (
-        "there are spaces around it",
-        _SPACES,
-        lambda ids: pc.utf8_trim_whitespace(ids),  # noqa: PLW0108 - imported late
-    ),
-    (
-        _ZEROS,
-        _ZEROS,
-        lambda ids: pc.replace_substring_regex(ids, r"^0+([0-9])", r"\1"),
-    ),
-    (
-        "it is a decimal number here or in the solution: write 1 or 1.0, as the sample submission",
-        "ids are decimal numbers here or in the solution: write 1 or 1.0, as the sample submission",
-        lambda ids: pc.replace_substring_regex(ids, r"^(-?[0-9]+)\.0+$", r"\1"),
-    ),
-    (
-        "leading zeros were lost or added and it is written as a decimal number: "
-        "write the id column as text",
-        _ZEROS,
-        lambda ids: pc.replace_substring_regex(ids, r"^0*([0-9]+?)(\.0+)?$", r"\1"),
-    ),
-    (
-        "ids are case-sensitive",
-        _SPACES,
-        lambda ids: pc.utf8_lower(ids),  # noqa: PLW0108 - imported late
-    ),
-    (
-        "there are spaces around it, and ids are case-sensitive",
-        _SPACES,
-        lambda ids: pc.utf8_lower(pc.utf8_trim_whitespace(ids)),
-    ),
-    (
-        'it is a formula of a spreadsheet: write 001 and not ="001"',
-        'ids are formulas of a spreadsheet: write 001 and not ="001"',
-        lambda ids: pc.replace_substring_regex(ids, r'^="(.*)"$', r"\1"),
-    ),
-    (
-        "it has an invisible character: write the id as the sample submission",
-        "ids have invisible characters: write them as the sample submission",
-        lambda ids: pc.replace_substring_regex(ids, r"\p{Cf}", ""),
-    ),
-    (
-        "only one of both has an offset from UTC: write times as the sample submission",
-        "times have an offset from UTC here or in the solution only: write them as the sample "
-        "submission",
-        lambda ids: _without_offset(ids),  # noqa: PLW0108 - defined below
-    ),
-)
-"""Possible alterations of ids: the text for one id, the text for a whole file, and a function that
-maps an altered id and its original to the same text."""
-
-
-def _without_offset(ids: Any) -> Any:
-    """Return points in time without their offset from UTC; other texts unchanged."""
-    for pattern, replacement in (
-        (r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:[0-9.]+)?(Z|[+-]\d\d:?\d\d)?$", r"\1 \2\3"),
-        (r"^(\d{4}-\d\d-\d\d \d\d:\d\d):00(\.0+)?$", r"\1"),
-        (r"^(\d{4}-\d\d-\d\d) 00:00$", r"\1"),
-    ):
-        ids = pc.replace_substring_regex(ids, pattern, replacement)
-    return ids
-
 
 _DAMAGES = (
     (
@@ -100,11 +31,10 @@ _DAMAGES = (
     ),
 )
 """The form of damaged ids, which cannot be undone, and its cause."""
-_NOT_AVAILABLE = (
-    *("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "NaT", "-nan"),
-)
-_READ_AS_MISSING = (
-    "pandas reads ids such as NA and null as missing: read the file with keep_default_na=False"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_OTHER_DATES = (
+    "the ids are dates: write them in the form of the sample submission, as text, and not as a "
+    "spreadsheet shows or numbers them"
 )
 _OTHER_FILE = "no id of this file is one of the solution: is it the right file?"
 _ROW_NUMBERS = "ids look like row numbers: write the id column of the sample submission"
@@ -209,7 +139,7 @@ def _report_unknown(
         ),
     )
     foreign = unknown[~damaged & ~empty]
-    reasons = _reasons(ids.take(pa.array(foreign)), expected.take(pa.array(missing)))
+    reasons = reasons_of(ids.take(pa.array(foreign)), expected.take(pa.array(missing)))
     order_of = {int(p): i for i, p in enumerate(foreign[:FAULTS_OF_A_KIND])}
     all_foreign = len(unknown) == len(ids) and bool((reasons < 0).all())
 
@@ -224,11 +154,14 @@ def _report_unknown(
     if len(foreign) and _are_row_numbers(ids):
         cause: str | None = _ROW_NUMBERS
     else:
-        cause = _common_cause(reasons) or _damage(ids.take(pa.array(foreign)))
-    faults.explain("unknown id", cause or (_OTHER_FILE if all_foreign else None))
-    read_as_missing = pc.any(pc.is_in(expected.take(pa.array(missing)), pa.array(_NOT_AVAILABLE)))
-    if len(blank) and read_as_missing.as_py():
-        faults.explain("empty id", _READ_AS_MISSING)
+        cause = common_cause(reasons) or _damage(ids.take(pa.array(foreign)))
+    if all_foreign and cause is None:
+        are_dates = pc.all(pc.match_substring_regex(expected, _DATE)).as_py()
+        cause = _OTHER_DATES if are_dates else _OTHER_FILE
+    faults.explain("unknown id", cause)
+    words = pc.utf8_lower(expected.take(pa.array(missing)))
+    if len(blank) and pc.any(pc.is_in(words, pa.array(NOT_A_NUMBER))).as_py():
+        faults.explain("empty id", READ_AS_MISSING)
 
 
 def _report_missing(
@@ -241,7 +174,7 @@ def _report_missing(
 ) -> None:
     if not len(missing):
         return
-    reasons = _reasons(expected.take(pa.array(missing)), ids.take(pa.array(unknown)))
+    reasons = reasons_of(expected.take(pa.array(missing)), ids.take(pa.array(unknown)))
     n_found = len(expected) - len(missing)
     cut_off = np.array_equal(positions, np.arange(n_found))
     end = " The file ends before this id: it may have been cut off." if cut_off else ""
@@ -255,30 +188,11 @@ def _report_missing(
         return Fault("missing id", message, id=clean(id))
 
     faults.add_each("missing id", missing.tolist(), fault)
-    faults.explain("missing id", _CUT_OFF if cut_off and n_found else _common_cause(reasons))
+    faults.explain("missing id", _CUT_OFF if cut_off and n_found else common_cause(reasons))
 
 
 def _perhaps(reason: int) -> str:
-    return f"perhaps {_ALTERATIONS[reason][0]}"
-
-
-def _reasons(ids: Any, others: Any) -> npt.NDArray[np.int8]:
-    """Return the alteration that would turn each id into one of the others; -1: none."""
-    reasons = np.full(len(ids), -1, dtype=np.int8)
-    for number, (_, _, same) in enumerate(_ALTERATIONS):
-        left = np.flatnonzero(reasons < 0)
-        if not len(left) or not len(others):
-            break
-        is_similar = pc.is_in(same(ids.take(pa.array(left))), value_set=same(others))
-        reasons[left[is_similar.to_numpy(zero_copy_only=False)]] = number
-    return reasons
-
-
-def _common_cause(reasons: npt.NDArray[np.int8]) -> str | None:
-    """Return the cause that applies to more than half of the ids, or None."""
-    counts = Counter(_ALTERATIONS[reason][1] for reason in reasons[reasons >= 0].tolist())
-    cause, count = counts.most_common(1)[0] if counts else ("", 0)
-    return cause if 2 * count > len(reasons) else None
+    return f"perhaps {ALTERATIONS[reason].reason}"
 
 
 def alike(names: Sequence[str], differ: Callable[[int, int], bool]) -> tuple[str, str] | None:
@@ -290,8 +204,10 @@ def alike(names: Sequence[str], differ: Callable[[int, int], bool]) -> tuple[str
     (('1', '1.0'), None)
     """
     texts = pa.array(names, pa.string())
-    for _, _, same in _ALTERATIONS:
-        codes = same(texts).dictionary_encode().indices.to_numpy()
+    for alteration in ALTERATIONS:
+        if alteration.may_be_meant:
+            continue
+        codes = alteration.undone(texts).dictionary_encode().indices.to_numpy()
         repeated, first = find_duplicates(codes)
         for a, b in zip(first.tolist(), repeated.tolist(), strict=True):
             if not differ(a, b):

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arena.intake.alterations import common_cause, reasons_of
 from arena.intake.encoding import with_replaced_bytes
 from arena.intake.equal_texts import composed, written_time
 from arena.interfaces import CellFault
@@ -28,14 +29,15 @@ NOT_A_NUMBER = (
     *("nan", "+nan", "-nan", "na", "n/a", "#n/a", "#na", "<na>", "nat", "null", "none", "nil", "?"),
 )
 """What programs write, in lower case, where a number is missing."""
+READ_AS_MISSING = (
+    "pandas reads texts such as NA and null as missing: read the file with keep_default_na=False"
+)
 _BOOLEANS = {"true": "1", "false": "0"}
 """What programs write for truth values. They are numbers, and labels equal to 1 and 0."""
 _INFINITE = r"^[+-]?inf(inity)?$"
 
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$"
-_NUMBER_FORMS = r"^0*([0-9]+?)(\.0+)?$", r"\1"
-"""A pattern and its replacement, which make 01, 1.0 and 1 the same text."""
 _MINUS = "\N{MINUS SIGN}"
 
 _BAD_CELLS = (
@@ -48,6 +50,21 @@ _BAD_CELLS = (
 _EMPTY, _NAN, _INFINITY, _COMMA, _NO_NUMBER, _REPORTED = range(6)
 _UNQUOTED = "The cell"
 _PERCENT = "looks like percentages: divide by 100 and remove the percent sign"
+_FORMS = (
+    (r"^[ 0-9.+-]+%", _PERCENT),
+    (
+        r"^[+-]?[0-9]{1,3}([ '_.\x{a0}\x{2009}\x{202f}\x{2019}][0-9]{3})+([.,][0-9]+)?$",
+        "has thousands separators: remove them",
+    ),
+    (r"^#[a-z/0!?]+$", "holds errors of a spreadsheet: mend its formulas"),
+    (r"^(?s)[\[{].*[\]}]$", "holds lists or objects: write one number in each cell"),
+    (
+        r"^[0-9]{1,2}[-.](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+        "a spreadsheet has turned numbers into dates: write the file without opening it there",
+    ),
+    (r"^[^0-9.,+-]*[+-]?[0-9.,]+ *[^0-9.,+-]*$", "has a unit or a sign: write the number alone"),
+)
+"""What cells that are no numbers look like, and what to do."""
 _SCORES = "looks like scores or log-odds: write probabilities from 0 to 1"
 _VALUES = "looks like measured values, which metrics such as rmse or mae score: write a label"
 _PROBABILITIES = "looks like probabilities: write the label that you predict"
@@ -225,7 +242,9 @@ def numbers(
 
 
 def _cast(column: Any) -> FloatArray:
-    """Return the numbers of a column; NaN for any other cell."""
+    """Return the numbers of a column, durations in seconds; NaN for any other cell."""
+    if pa.types.is_duration(column.type):
+        column = written_time(column)
     if pa.types.is_temporal(column.type):
         return np.full(len(column), np.nan)
     try:
@@ -294,10 +313,11 @@ def _report_bad(
             return place.fault(kind, template.format(what), int(bad[row]), name)
 
         faults.add_each(kind, np.flatnonzero(reasons == reason).tolist(), fault)
-    if place.quoted and (reasons == _NO_NUMBER).any():
-        text = cells.filter(pa.array(reasons == _NO_NUMBER))
-        percent = pc.mean(pc.match_substring_regex(text, r"^[ 0-9.+-]+%")).as_py() > 0.5
-        faults.explain("not a number", _PERCENT if percent else None)
+    text = pc.utf8_lower(pc.utf8_trim_whitespace(cells.filter(pa.array(reasons == _NO_NUMBER))))
+    for form, cause in _FORMS:
+        if len(text) and pc.mean(pc.match_substring_regex(text, form)).as_py() > 0.5:
+            faults.explain("not a number", cause)
+            break
 
 
 def _reasons(cells: Any, faults: FaultList) -> npt.NDArray[np.int8]:
@@ -318,12 +338,18 @@ def _reasons(cells: Any, faults: FaultList) -> npt.NDArray[np.int8]:
 def merge_equal_numbers(labels: Sequence[str]) -> dict[str, Decimal] | None:
     """Return the exact number of each label, or None if a label is not a number.
 
-    A label with a leading zero, such as a zip code, is text.
+    Truth values are 1 and 0 if there are no other numbers. A label with a leading zero, such as a
+    zip code, is text.
 
     >>> merge_equal_numbers(["1", "1.0"]), merge_equal_numbers(["7", "007"])
     ({'1': Decimal('1'), '1.0': Decimal('1.0')}, None)
+    >>> merge_equal_numbers(["True", "0"]), merge_equal_numbers(["True", "2"])
+    ({'True': Decimal('1'), '0': Decimal('0')}, None)
     """
     text = pc.utf8_trim_whitespace(pa.array(labels, pa.string()))
+    digits = _digits_for_booleans(text)
+    if pc.all(pc.is_in(digits, value_set=pa.array(_BOOLEANS.values()))).as_py():
+        text = digits
     if not len(text) or not pc.all(is_number(text)).as_py():
         return None
     if pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py():
@@ -371,6 +397,8 @@ def label_codes(
     for kind, mask in (("empty cell", blank), ("unknown label", ~blank & ~seen)):
         wrong = np.flatnonzero((mask & np.isnan(of_written))[encoded.indices.to_numpy()])
         faults.add_each(kind, wrong.tolist(), partial(fault, kind=kind))
+    if not {label.lower() for label in known}.isdisjoint(NOT_A_NUMBER):
+        faults.explain("empty cell", READ_AS_MISSING)
     unknown = written.filter(pa.array(np.isnan(of_written) & ~blank & ~seen))
     if len(unknown):
         faults.explain("unknown label", _cause_of_labels(unknown, known))
@@ -379,19 +407,16 @@ def label_codes(
 
 def _cause_of_labels(unknown: Any, classes: Sequence[str]) -> str | None:
     """Return the cause that applies to more than half of the distinct unknown labels, or None."""
+    cause = common_cause(reasons_of(unknown, pa.array(classes, pa.string())))
+    if cause is not None:
+        return cause
     text = pc.utf8_trim_whitespace(unknown)
-    folded = pa.array([label.strip().lower() for label in classes], pa.string())
-    if pc.mean(pc.is_in(pc.utf8_lower(text), value_set=folded)).as_py() > 0.5:
-        return "differs only in case or spaces"
-    unlike = pc.replace_substring_regex(text, *_NUMBER_FORMS)
-    if pc.mean(pc.is_in(unlike, pc.replace_substring_regex(folded, *_NUMBER_FORMS))).as_py() > 0.5:
-        return "numbers are written in another way, such as 1 for 01 or 1.0: write them as texts"
     cells = text.filter(is_number(text))
     values = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
-    probabilities = (values >= 0) & (values <= 1)
-    if 2 * probabilities.sum() > len(unknown):
-        return _PROBABILITIES
-    return _VALUES if 2 * (np.floor(values) != values).sum() > len(unknown) else None
+    fractions = np.floor(values) != values
+    if 2 * fractions.sum() <= len(unknown):
+        return None
+    return _PROBABILITIES if ((values >= 0) & (values <= 1)).all() else _VALUES
 
 
 def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
@@ -400,11 +425,10 @@ def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
     found = pc.index_in(written, value_set=pa.array(classes, pa.string()))
     as_float = pc.fill_null(pc.cast(found, pa.float64()), np.nan)
     codes: FloatArray = np.array(as_float, dtype=np.float64)
-    as_numbers = [_BOOLEANS.get(label.lower(), label) for label in classes]
-    values = merge_equal_numbers(as_numbers)
+    values = merge_equal_numbers(classes)
     if values is None:
         return codes
-    code_of = {values[label]: code for code, label in enumerate(as_numbers)}
+    code_of = {values[label]: code for code, label in enumerate(classes)}
     text = pc.utf8_trim_whitespace(written)
     if set(code_of) == {0, 1}:
         text = _digits_for_booleans(text)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from arena.intake.alterations import ALTERATIONS
 from arena.intake.content import MAX_BYTES
 from arena.intake.table import Bounds
 from arena.interfaces import TABLE, Modality
@@ -184,7 +186,7 @@ def match_columns(
     >>> match_columns(["ID", "target"], ["id", "target"], faults)
     {'target': 1, 'id': 0}
     >>> faults.to_tuple()[0].message
-    "Column 'ID' is unknown; did you mean 'id'? Names are case-sensitive. Rename it."
+    "Column 'ID' is unknown; did you mean 'id'? Upper and lower case must match. Rename it."
     """
     for name, count in Counter(names).items():
         if count > 1:
@@ -221,17 +223,19 @@ def _guess(
 ) -> Mapping[str, tuple[str, str]]:
     """Return missing name -> (most similar name in the file, reason)."""
     guesses: dict[str, tuple[str, str]] = {}
-    folded: dict[str, str] = {}
-    for written in reversed(extra):
-        folded[written.strip().casefold()] = written
-    for name in missing:
-        same = folded.pop(name.strip().casefold(), None)
-        if same is not None:
-            spaces = same.strip() != same
-            why = "There are spaces around it. " if spaces else "Names are case-sensitive. "
-            guesses[name] = (same, why)
-    taken = {written for written, _ in guesses.values()}
-    left = [e for e in extra if e not in taken]
+    left = list(extra)
+    for alteration in (a for a in ALTERATIONS if not a.may_be_meant):
+        rest = [name for name in missing if name not in guesses]
+        if not left or not rest:
+            break
+        keys, wanted = (alteration.undone(pa.array(names)).to_pylist() for names in (left, rest))
+        original = dict(zip(reversed(keys), reversed(left), strict=True))
+        why = f"{alteration.reason[0].upper()}{alteration.reason[1:]}. "
+        for name, key in zip(rest, wanted, strict=True):
+            if key in original:
+                guesses[name] = (original.pop(key), why)
+        taken = {written for written, _ in guesses.values()}
+        left = [name for name in left if name not in taken]
     near = [e for e in left if len(e) <= _LONGEST_GUESSED][:_MAX_GUESSED]
     for name in [name for name in missing if name not in guesses][:_MAX_GUESSED]:
         if len(name) <= _LONGEST_GUESSED:

@@ -41,25 +41,35 @@ _WORKBOOK = b"xl/workbook.xml"
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
 _TAR, _TAR_AT = b"ustar", 257
 _PROBE = 4096
+_EXPORT = "export it as CSV (UTF-8) or Parquet"
+_UNPACK = "unpack it, or compress the file by gzip"
 _FORMATS = {
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook (xls)",
-    b"%PDF-": "a PDF",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"\x93NUMPY": "a NumPy file",
-    b"\x89HDF": "an HDF5 file",
-    b"SQLite format 3": "an SQLite database",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"Rar!": "a RAR archive",
-    b"BZh": "a bzip2 archive",
-    b"\xfd7zXZ": "an xz archive",
-    b"\x28\xb5\x2f\xfd": "a Zstandard archive",
-    b"PK\x05\x06": "an empty ZIP archive",
-    b"ARROW1": "an Arrow (Feather) file",
-    b"FEA1": "an Arrow (Feather) file",
-    b"\x80\x04\x95": "a Python pickle",
+    b"\xd0\xcf\x11\xe0": ("an old Excel workbook (xls)", _EXPORT),
+    b"%PDF-": ("a PDF", _EXPORT),
+    b"\x89PNG": ("a picture", _EXPORT),
+    b"\xff\xd8\xff": ("a picture", _EXPORT),
+    b"\x93NUMPY": ("a NumPy file", _EXPORT),
+    b"\x89HDF": ("an HDF5 file", _EXPORT),
+    b"MATLAB ": ("a MATLAB file", _EXPORT),
+    b"<stata_dta>": ("a Stata file", _EXPORT),
+    b"<?xml": ("an XML document", _EXPORT),
+    b"ORC": ("an ORC file", _EXPORT),
+    b"Obj\x01": ("an Avro file", _EXPORT),
+    b"SQLite format 3": ("an SQLite database", _EXPORT),
+    b"7z\xbc\xaf": ("a 7z archive", _UNPACK),
+    b"Rar!": ("a RAR archive", _UNPACK),
+    b"BZh": ("a bzip2 archive", _UNPACK),
+    b"\xfd7zXZ": ("an xz archive", _UNPACK),
+    b"\x28\xb5\x2f\xfd": ("a Zstandard archive", _UNPACK),
+    b"PK\x05\x06": ("an empty ZIP archive", _EXPORT),
+    b"ARROW1": ("an Arrow (Feather) file", _EXPORT),
+    b"FEA1": ("an Arrow (Feather) file", _EXPORT),
+    b"ccopy_reg\n": ("a Python pickle", _EXPORT),
+    **{b"\x80" + bytes([protocol]): ("a Python pickle", _EXPORT) for protocol in range(2, 6)},
+    b"version https://git-lfs": ("a pointer of Git LFS", "send the file, which git lfs pull gets"),
 }
-"""First bytes of a file -> its format."""
+"""First bytes of a file -> its format, and what to do."""
+_OF_WINDOWS = ("thumbs.db", "desktop.ini")
 
 _OPENING = {
     errno.ENOENT: ("file not found", "There is no such file."),
@@ -136,26 +146,28 @@ def read_content(path: Path, max_bytes: int, faults: FaultList) -> FileContent:
 
 
 def _refuse_other_format(data: bytes, faults: FaultList) -> None:
-    what = _other_format(data)
-    if what is not None:
-        faults.refuse("wrong format", f"This is {what}: export it as CSV (UTF-8) or Parquet.")
+    other = _other_format(data)
+    if other is not None:
+        what, advice = other
+        faults.refuse("wrong format", f"This is {what}: {advice}.")
 
 
-def _other_format(raw: bytes) -> str | None:
-    """Return the format of a file that is sent by mistake, or None."""
-    if raw.startswith(_ZIP) and _WORKBOOK in raw:
-        return "an Excel workbook (xlsx)"
-    if raw.startswith(_ZIP) and _OPEN_DOCUMENT in raw[:_PROBE]:
-        return "a LibreOffice spreadsheet (ods)"
-    if raw.startswith(_TAR, _TAR_AT):
-        return "a tar archive"
-    for start, what in _FORMATS.items():
-        if raw.startswith(start):
-            return what
+def _other_format(raw: bytes) -> tuple[str, str] | None:
+    """Return the format of a file that is sent by mistake, and what to do; None: it is usable."""
     start = raw[:_PROBE].lstrip()
-    if start.startswith(b"{") and (b'"cells"' in start or b'"nbformat"' in raw):
-        return "a Jupyter notebook"
-    return "an HTML page" if start[:15].lower().startswith((b"<!doctype html", b"<html")) else None
+    is_notebook = start.startswith(b"{") and (b'"cells"' in start or b'"nbformat"' in raw)
+    formats = (
+        (raw.startswith(_ZIP) and _WORKBOOK in raw, ("an Excel workbook (xlsx)", _EXPORT)),
+        (
+            raw.startswith(_ZIP) and _OPEN_DOCUMENT in raw[:_PROBE],
+            ("a LibreOffice spreadsheet (ods)", _EXPORT),
+        ),
+        (raw.startswith(_TAR, _TAR_AT), ("a tar archive", _UNPACK)),
+        *((raw.startswith(first), other) for first, other in _FORMATS.items()),
+        (is_notebook, ("a Jupyter notebook", _EXPORT)),
+        (start[:15].lower().startswith((b"<!doctype html", b"<html")), ("an HTML page", _EXPORT)),
+    )
+    return next((other for is_other, other in formats if is_other), None)
 
 
 def read_raw(path: Path, max_bytes: int, faults: FaultList) -> bytes:
@@ -256,4 +268,5 @@ def _decompressed(
 def _is_of_a_system(member: zipfile.ZipInfo) -> bool:
     parts = PurePosixPath(member.filename).parts
     hidden = not parts or parts[0] == "__MACOSX" or parts[-1].startswith(".")
+    hidden = hidden or parts[-1].lower() in _OF_WINDOWS
     return hidden or member.is_dir()  # which fails for an empty name before Python 3.13

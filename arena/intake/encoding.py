@@ -36,6 +36,9 @@ _PLACES = {
     "utf-16-be": (1, 2),
 }
 """An encoding -> which byte of a character of how many is not zero in a text of ASCII."""
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a")
+_FEWEST_CONTROLS = 3
+"""Different control characters in the first bytes of a file that is no text."""
 _SAVE = 'save the file as "CSV UTF-8".'
 
 
@@ -53,6 +56,9 @@ def to_utf8(data: bytes, faults: FaultList) -> bytes:
         return text.replace("\0", REPLACEMENT).encode("utf-8", errors="replace")
     if b"\0" not in data and _is_utf8(data):
         return data
+    if len(set(data[:_PROBE]) & _CONTROLS) >= _FEWEST_CONTROLS:
+        message = "This is a binary file, and no text: export it as CSV (UTF-8) or Parquet."
+        faults.refuse("wrong format", message)
     return _replace_damage(data, faults)
 
 

@@ -15,7 +15,6 @@ an object with one list of objects            as that list
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -57,7 +56,7 @@ def is_json(data: bytes) -> bool:
     >>> is_json(b'{"id": 1}'), is_json(b'\n [ {"id": 1}]'), is_json(b"[id],y"), is_json(b"[1, 2]")
     (True, True, False, True)
     """
-    start = data[:_PROBE].removeprefix(codecs.BOM_UTF8).lstrip()
+    start = data[:_PROBE].lstrip()
     if _START.match(start):
         return True
     return _LIST.match(start) is not None and data[-_PROBE:].rstrip().endswith(b"]")

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.intake.alignment import locate_ids, report_ids
+from arena.intake.alterations import reasons_of
 from arena.intake.cells import (
     Place,
     is_missing,
@@ -159,12 +160,12 @@ def read_table(
     """
     if is_parquet(data, name):
         return read_parquet(data, bounds, faults)
-    if is_json(data):
-        text = to_utf8(data, faults)
+    text = to_utf8(data, faults)
+    if is_json(text):
         return read_json(text, bounds, faults, expected=expected, records=records, flat=flat)
     if len(header) == 1:
-        return read_lines(to_utf8(data, faults), header[0], bounds, faults)
-    return read_csv(to_utf8(data, faults), expected, bounds, faults, header=header)
+        return read_lines(text, header[0], bounds, faults)
+    return read_csv(text, expected, bounds, faults, header=header)
 
 
 def _first_line(error: BaseException) -> str:
@@ -193,7 +194,7 @@ def _predictions(
     order = None if ids is None else locate_ids(ids, form.ids)
     place = Place(table.row_number, ids)
     if order is not None:
-        if (order < 0).all():
+        if (order < 0).all() and (reasons_of(ids, form.ids) < 0).any():
             _refuse_swapped_names(table, form, faults)
         report_ids(ids, order, form.ids, place, faults, rows=form.expected_rows(order))
     cells = {name: table.columns[positions[name]] for name in layout.columns if name in positions}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import UsageError
+from arena.intake.alterations import INVISIBLE, SPACES
 from arena.intake.cells import (
     Place,
     is_missing,
@@ -273,8 +274,12 @@ def _read_labels(
     indices = encoded.indices.to_numpy().astype(np.intp)
     labels = encoded.dictionary.to_pylist()
     present = sorted({labels[i] for i in np.unique(indices[used])})
-    if len({label.strip() for label in present}) < len(present):
-        message = "Labels differ only in the spaces around them: write each label in one way."
+    plain = INVISIBLE.undone(SPACES.undone(pa.array(present, pa.string())))
+    if pc.count_distinct(plain).as_py() < len(present):
+        message = (
+            "Labels differ only in the spaces around them, or in invisible characters: write each "
+            "label in one way."
+        )
         faults.add("spaces around labels", message, column=name)
     if reading.classes:
         classes, code_of = _declared(present, name, reading, faults)

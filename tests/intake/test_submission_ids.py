@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena.intake.alignment import _common_cause
+from arena.intake.alterations import common_cause
 from arena.types import PredictionKind
 from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
 
@@ -115,18 +115,18 @@ def test_ids_that_differ_for_different_reasons_have_their_own_hints(
     read = send("id,y\nAB,.5\n7,.5\n8.0,.5\ncd ,.5\n9.0,.5\n EF,.5\n", solution)
     said = {f.id: f.message for f in read.faults if f.kind == "unknown id"}
     expected = {
-        "AB": "ids are case-sensitive",
+        "AB": "upper and lower case must match",
         "7": "leading zeros were lost or added, e.g.",
         "8.0": "a decimal number here or in the solution",
         "cd ": "there are spaces around it.",
         "9.0": "lost or added and it is written as a decimal",
-        " EF": "spaces around it, and ids are case-sensitive",
+        " EF": "spaces around it, and upper and lower case must match",
     }
     assert said.keys() == expected.keys()
     for id, hint in expected.items():
         assert hint in said[id]
     said = {f.id: f.message for f in read.faults if f.kind == "missing id"}
-    assert "ids are case-sensitive" in said["ab"]
+    assert "upper and lower case must match" in said["ab"]
     assert "leading zeros were lost or added, e.g." in said["007"]
     assert "perhaps there are spaces around it." in said["cd"]
     assert {fault.cause for fault in read.faults} == {None}
@@ -168,4 +168,4 @@ def test_the_likely_cause_of_unknown_ids(send: Send, written: str, cause: str | 
 def test_a_cause_applies_to_more_than_half_of_the_ids(
     reasons: list[int], cause: str | None
 ) -> None:
-    assert _common_cause(np.array(reasons, dtype=np.int8)) == cause
+    assert common_cause(np.array(reasons, dtype=np.int8)) == cause
