@@ -52,6 +52,17 @@ class Admission:
         times = [datetime.fromisoformat(entry["until"]) for entry in entries if entry["until"]]
         return Exemption(max(times, default=None), sum(entry["extra"] for entry in entries))
 
+    def end_of(self, members: Iterable[str], deadline: datetime | None) -> datetime | None:
+        """Return until when a team may submit, choose and withdraw; None: without end.
+
+        >>> deadline, until = datetime(2026, 3, 2), datetime(2026, 3, 1)
+        >>> exempted = Admission(exemptions={"owls": {"until": f"{until}", "extra": 0}})
+        >>> exempted.end_of(["owls"], deadline) == deadline  # which was moved after the exemption
+        True
+        """
+        until = self.of(members).until
+        return deadline if deadline is None or until is None else max(deadline, until)
+
     def to_text(self) -> str:
         """Return it as the text that is kept in the store."""
         return json.dumps(asdict(self))

@@ -662,10 +662,12 @@ class Competition(CompetitionView):
         Raises
         ------
         UsageError
-            If nothing was finalized, the private board is out of date, or this one is published.
+            If files are still received, nothing was finalized, the private board is out of date, or
+            this one is published.
         """
-        from arena.competition.results import publish
+        from arena.competition.results import publish, require_end
 
+        require_end(self._board)
         return publish(self._board, self.leaderboard(live=True))
 
     def retract(self, reason: str) -> int:

@@ -93,11 +93,11 @@ def withdraw(state: CompetitionState, team: str, submission: int) -> None:
     The mechanism remembers it, and it stays counted by the limits: otherwise a team could see the
     scores of more files than it may send.
     """
-    deadline = _in_phase_of(state, [submission]).settings.competition.deadline
-    if deadline is not None and state.clock() > deadline:
+    end = _end_of(_in_phase_of(state, [submission]), team)
+    if end is not None and state.clock() > end:
         raise UsageError(
-            f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC: submissions can no longer "
-            f"be withdrawn. Nothing was changed."
+            f"The competition ended at {end:%Y-%m-%d %H:%M} UTC: submissions can no longer be "
+            f"withdrawn. Nothing was changed."
         )
     team = _require_participant(state, team)
     status = {record.submission: record.status for record in state.ledger.records(team)}
@@ -119,12 +119,12 @@ def select(
     The final rule of their phase is returned.
     """
     state = _in_phase_of(state, submissions)
-    deadline = state.settings.competition.deadline
-    passed = deadline is not None and state.clock() > deadline
+    end = _end_of(state, team)
+    passed = end is not None and state.clock() > end
     if passed and not late:
         raise UsageError(
-            f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC: submissions can no longer "
-            f"be selected. To record a late selection, use --late. Nothing was changed."
+            f"The competition ended at {end:%Y-%m-%d %H:%M} UTC: submissions can no longer be "
+            f"selected, unless the organiser records a late selection. Nothing was changed."
         )
     team = _require_team(state, team)
     team_submissions = [
@@ -134,6 +134,13 @@ def select(
     payload = {"team": team, "submissions": sorted(set(submissions)), **state.phase_fields}
     state.record("selection", {**payload, "late": True} if passed else payload)
     return state.settings.final.rule
+
+
+def _end_of(state: CompetitionState, team: str) -> datetime | None:
+    """Return until when a team may submit, choose and withdraw; None: without end."""
+    teams = state.ledger.teams()
+    members, deadline = teams.members(teams.current(team)), state.settings.competition.deadline
+    return Admission.read(state.store).end_of(members, deadline)
 
 
 def _in_phase_of(state: CompetitionState, submissions: Sequence[int]) -> CompetitionState:
@@ -222,7 +229,7 @@ def _reinstatement(
     if team_of_submission in state.ledger.disqualified_teams():
         raise UsageError(
             f"Submission {submission} belongs to the team {team_of_submission!r}, which is "
-            f"disqualified: reinstate the team with --team."
+            f"disqualified: undo the disqualification of the team."
         )
     return "reinstatement", {"submission": submission, "reason": reason.strip()}
 
@@ -243,8 +250,8 @@ def rename_team(state: CompetitionState, team: str, name: str, *, on_record: boo
     taken = teams.was_used(name) or name in state.store.teams()
     if (taken and teams.current(name) != team) or name in state.settings.competition.baselines:
         raise UsageError(
-            f"Another team has or had the name {name!r}: choose another name, or use arena team "
-            f"merge to make one team of both. Nothing was changed."
+            f"Another team has or had the name {name!r}: choose another name, or merge the two "
+            f"teams. Nothing was changed."
         )
     state.record(RENAMED, {"team": team, "to": name})
 
@@ -257,8 +264,7 @@ def merge_teams(state: CompetitionState, team: str, into: str) -> None:
     for team_name in (team, into):
         if team_name in state.ledger.disqualified_teams():
             raise UsageError(
-                f"The team {team_name!r} is disqualified: reinstate it first with arena disqualify "
-                f"--undo. Nothing was changed."
+                f"The team {team_name!r} is disqualified: undo that first. Nothing was changed."
             )
     _record_decision(state, MERGED, {"team": team, "to": into})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -356,7 +357,7 @@ def outdated(state: CompetitionState) -> str | None:
     if reason is None:
         return None
     what, _ = reason
-    return f"The private board is older than {what}: run arena finalize again."
+    return f"The private board is older than {what}: finalize again."
 
 
 def final_mark(state: CompetitionState) -> Mark | None:
@@ -535,6 +536,17 @@ def _changed_settings(state: CompetitionState, changes: Sequence[Sequence[Any]])
     )
 
 
+def ended_by_finalizing(state: CompetitionState) -> datetime | None:
+    """Return when a served competition that no date ends was finalized last: this ends it.
+
+    None if a date ends it, also that of a phase, or nothing is finalized.
+    """
+    dated = state.with_phases.phase or state.settings.competition.deadline is not None
+    if dated or state.store.meta(state.name_of(FINAL_RESULT)) is None:
+        return None
+    return datetime.fromisoformat(state.events("finalized")[-1].time)
+
+
 def final_document(state: CompetitionState) -> dict[str, Any]:
     """Return the document of the private board as it was last finalized.
 
@@ -545,7 +557,7 @@ def final_document(state: CompetitionState) -> dict[str, Any]:
     """
     stored = state.store.meta(state.name_of(FINAL_RESULT))
     if stored is None:
-        raise UsageError("There is no private board yet: run arena finalize first.")
+        raise UsageError("There is no private board yet: finalize first.")
     document: dict[str, Any] = parse_json(stored)
     return document
 

@@ -21,10 +21,11 @@ from typing import Any
 from arena.competition import decisions
 from arena.competition.answers import fitting_answers
 from arena.competition.epochs import with_metrics_of
+from arena.competition.finalize import ended_by_finalizing
 from arena.competition.phases import in_each_phase, phase_of_file
 from arena.competition.program_runs import programs, receive, record_run
 from arena.competition.programs import SET_ASIDE as PROGRAM_SET_ASIDE
-from arena.competition.results import consequences_text
+from arena.competition.results import consequences_text, require_end
 from arena.competition.runners import run_of
 from arena.competition.state import CompetitionState, public_standings
 from arena.competition.submit import (
@@ -41,6 +42,7 @@ from arena.store import Event, Store
 from arena.store.events import is_of_queue
 from arena.utils.file_digest import file_sha256
 from arena.utils.parallel import NoProgress
+from arena.utils.times import time_of
 
 SET_ASIDE = "request set aside"
 ANSWERED = "request answered"
@@ -241,6 +243,7 @@ def _process_submissions(
     phases: list[str] = []
     try:
         for request in group:
+            _require_in_time(state, request)
             phases.append(
                 phase_of_file(state.with_phases, request.payload.get("phase"), request.received)
             )
@@ -262,8 +265,19 @@ def _process_submissions(
     ]
 
 
+def _require_in_time(state: CompetitionState, request: QueuedRequest) -> None:
+    """Refuse what a team asks for after a competition that no date ends was finalized.
+
+    Otherwise its private board would be published while files are received, and each would show
+    more of the labels.
+    """
+    ended = ended_by_finalizing(state) if request.team else None
+    if ended is not None and request.received > ended:
+        raise UsageError("The competition is over: its final result was computed.")
+
+
 def _refuse(state: CompetitionState, request: QueuedRequest, message: str) -> RequestAnswer:
-    """Record that a file counts for no phase; it is not read."""
+    """Record that a file came too late or counts for no phase; it is not read."""
     for_request = _for(state, request)
     team = state.ledger.teams().current(request.team)
     for_request.record(ANSWERED, {"team": team, "refused": message})
@@ -381,7 +395,9 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
         if decision.of_phase:
             board = state.in_phase(request.payload.get("phase"))
             for_request = _for(board, request)
-        _check_deadline(board, request)
+        _require_in_time(state, request)
+        # By the own clock: the web process writes the time of a request.
+        _require_end(board, request.kind)
         decision.carry_out(for_request, request)
     except StoreError:
         raise
@@ -399,24 +415,15 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     return replace(answer, team=request.team)
 
 
-def _check_deadline(state: CompetitionState, request: QueuedRequest) -> None:
+def _require_end(state: CompetitionState, kind: str) -> None:
+    """Refuse to finalize or publish before the deadline: no file is received after either."""
     deadline = state.settings.competition.deadline
-    if request.kind == "select" and deadline is not None and request.received > deadline:
+    if kind == "publish":
+        require_end(state)
+    if kind == "finalize" and deadline is not None and state.clock() <= deadline:
         raise UsageError(
-            f"The competition ended at {deadline:%Y-%m-%d %H:%M} UTC: submissions can no longer be "
-            f"selected."
-        )
-    # The web process writes the time of a request, and must not be able to end a competition.
-    if request.kind == "publish" and deadline is None:
-        raise UsageError(
-            f"There is no deadline, so the board of a running competition could be published: set "
-            f"[competition] deadline in {CONFIG_NAME}, and publish after it."
-        )
-    ends = request.kind in {"finalize", "publish"}  # no upload is received after either
-    if ends and deadline is not None and state.clock() <= deadline:
-        raise UsageError(
-            f"The competition ends at {deadline:%Y-%m-%d %H:%M} UTC: {request.kind} after it, or "
-            f"set an earlier [competition] deadline."
+            f"The competition ends at {deadline:%Y-%m-%d %H:%M} UTC: finalize after it, or set an "
+            f"earlier [competition] deadline."
         )
 
 
@@ -577,7 +584,7 @@ def _exempt(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.exempt(
         state,
         team_name(payload["team"]),
-        None if until is None else datetime.fromisoformat(until),
+        None if until is None else time_of(until),
         payload.get("extra", 0),
         payload["reason"],
     )
@@ -653,8 +660,7 @@ _DECISIONS: Mapping[str, _Decision] = {
     ),
     "finalize": _Decision(
         _finalize,
-        "The private leaderboard is computed. Look at it with arena leaderboard --private, then "
-        "publish it.",
+        "The private leaderboard is computed. Look at it, then publish it.",
         of_phase=True,
     ),
     "publish": _Decision(

@@ -99,7 +99,7 @@ class Quota:
     @property
     def _end(self) -> datetime | None:
         """Until when the team's files are ranked."""
-        return self.admission.of(self.members).until or self.settings.competition.deadline
+        return self.admission.end_of(self.members, self.settings.competition.deadline)
 
     @property
     def is_late(self) -> bool:

@@ -76,7 +76,7 @@ def finalists(state: CompetitionState) -> list[int]:
     """
     finalized = state.store.events("finalized")
     if not finalized:
-        raise UsageError("The final submissions are not known yet: run arena finalize first.")
+        raise UsageError("The final submissions are not known yet: finalize first.")
     last = {event.payload.get("phase", ""): event.payload["finals"] for event in finalized}
     return sorted(
         {number for finals in last.values() for numbers in finals.values() for number in numbers}

@@ -22,6 +22,7 @@ from arena.competition.rebuild import Rebuilding
 from arena.competition.state import CompetitionState, with_answers
 from arena.competition.teams import RENAMED, Teams
 from arena.competition.verification import not_verified, verifications, with_verifications
+from arena.config import CONFIG_NAME
 from arena.errors import UsageError
 from arena.evaluation.multi_target import metric_of_each_target, target_column
 from arena.interfaces.faults import plural
@@ -235,6 +236,27 @@ def _publishable(state: CompetitionState) -> tuple[int, dict[str, Any], str]:
     if last is not None and (last.state, last.sha256) == ("published", digest):
         raise UsageError(f"This private board is published already, as result {last.version}.")
     return len(state.store.results()) + 1, document, digest
+
+
+def require_end(state: CompetitionState) -> None:
+    """Refuse to publish while files are received: each could show more of the private labels.
+
+    Raises
+    ------
+    UsageError
+        If the deadline has not passed, or the phase has no end.
+    """
+    deadline = state.settings.competition.deadline
+    if deadline is None and state.phase:
+        raise UsageError(
+            f"The phase {state.phase} has no end, so its files are still received: set its end in "
+            f"{CONFIG_NAME}, and publish after it."
+        )
+    if deadline is not None and state.clock() <= deadline:
+        raise UsageError(
+            f"Files are received until {deadline:%Y-%m-%d %H:%M} UTC: publish after that, or set "
+            f"an earlier deadline in {CONFIG_NAME}."
+        )
 
 
 def _last_result(state: CompetitionState) -> PublishedResult | None:

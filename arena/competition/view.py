@@ -505,8 +505,19 @@ class CompetitionView:
         return self._board.greater_is_better
 
     @property
+    def ends_when_finalized(self) -> bool:
+        """Whether no date ends the competition, so that a server ends it with the private board."""
+        settings = self._state.with_phases
+        return not settings.phase and settings.competition.deadline is None
+
+    @property
     def has_ended(self) -> bool:
-        """Whether the deadline has passed; with phases, the end of the last one."""
+        """Whether the deadline has passed; with phases, the end of the last one.
+
+        See also :attr:`ends_when_finalized`.
+        """
+        if self.ends_when_finalized:
+            return self.is_finalized
         settings = self._state.with_phases
         ends = [settings.in_phase(name).competition.deadline for name in settings.phase or ("",)]
         last = None if None in ends else max(filter(None, ends))
@@ -569,8 +580,8 @@ class CompetitionView:
     def publication_warnings(self) -> tuple[str, ...]:
         """Return what to know before the private board is published; empty if nothing is.
 
-        That submissions are still received, teams that may be first on one of the boards and are
-        not verified, and ranked teams whose verification failed.
+        Teams that may be first on one of the boards and are not verified, and ranked teams whose
+        verification failed.
 
         Raises
         ------
@@ -579,13 +590,7 @@ class CompetitionView:
         """
         from arena.competition.verification import warnings_of
 
-        warnings = warnings_of(self.private_leaderboards().values())
-        deadline = self._board.settings.competition.deadline
-        if deadline is not None and self._state.clock() > deadline:
-            return warnings
-        until = "" if deadline is None else f" until {deadline:%Y-%m-%d %H:%M} UTC"
-        subject = f"The phase {self.phase}" if self.phase else "The competition"
-        return (f"{subject} still receives submissions{until}.", *warnings)
+        return warnings_of(self.private_leaderboards().values())
 
     def replay(
         self,

@@ -28,7 +28,7 @@ def test_the_private_board_needs_an_end(here: Path, arena_there: Any) -> None:
     for arguments in (("leaderboard", "--private"), ("export", here / "out")):
         called = arena_there(*arguments)
         assert called.returncode == 2
-        assert "arena finalize first" in called.stderr
+        assert "finalize first" in called.stderr
     assert arena_there("finalize").returncode == 2
 
 
@@ -79,7 +79,7 @@ def test_a_rescore_shows_first_and_applies_when_told(finished: Path, arena_there
 
 
 def _assert_out_of_date(folder: Path, arena_there: Any, what: str) -> None:
-    sentence = f"The private board is older than {what}: run arena finalize again."
+    sentence = f"The private board is older than {what}: finalize again."
     shown = arena_there("leaderboard", "--private")
     assert shown.returncode == 0
     assert sentence in shown.stderr

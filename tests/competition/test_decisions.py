@@ -25,7 +25,7 @@ def test_a_selection_after_the_deadline_is_marked_as_late(
         first, second = (competition.submit(file_of(tmp_path, n), "one") for n in range(2))
         competition.select("one", [first.submission])
         clock.now += timedelta(hours=2)
-        with pytest.raises(UsageError, match="use --late. Nothing was changed"):
+        with pytest.raises(UsageError, match="records a late selection. Nothing"):
             competition.select("one", [second.submission])
         competition.select("one", [second.submission], late=True)
         chosen = [event.payload for event in competition.events() if event.kind == "selection"]
@@ -67,7 +67,7 @@ def test_a_team_is_disqualified_and_reinstated_on_record(
         assert standing(competition) == {"b"}
         competition.submit(file_of(tmp_path, 9), "a")
         assert standing(competition) == {"b"}
-        with pytest.raises(UsageError, match="reinstate the team with --team"):
+        with pytest.raises(UsageError, match="undo the disqualification of the team"):
             competition.reinstate(submission=sent[0].submission, reason="a mistake")
         competition.disqualify(sent[0].submission, "a leak")
         competition.reinstate(team="a", reason="one person after all")

@@ -45,7 +45,7 @@ def test_finalizing_twice_is_finalizing_once(tmp_path: Path, solution: Path, clo
     with made(tmp_path, solution, clock, analysis=analysis) as competition:
         with pytest.raises(UsageError, match="no accepted submission"):
             competition.finalize()
-        with pytest.raises(UsageError, match="arena finalize first"):
+        with pytest.raises(UsageError, match="finalize first"):
             competition.private_leaderboard()
         for number, team in enumerate(["one", "two", "one"]):
             competition.submit(file_of(tmp_path, number), team)
@@ -219,7 +219,7 @@ def test_an_export_is_the_same_bytes_and_can_be_verified(
 ) -> None:
     sections = {"final": {"rule": "chosen", "count": 2}, "analysis": {"intervals": False}}
     with made(tmp_path, solution, clock, **sections) as competition:
-        with pytest.raises(UsageError, match="arena finalize first"):
+        with pytest.raises(UsageError, match="finalize first"):
             competition.export(tmp_path / "early")
         for number, team in enumerate(["=one", "two", "=one", "three"]):
             competition.submit(file_of(tmp_path, number), team)

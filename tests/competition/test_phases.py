@@ -89,6 +89,9 @@ def test_each_phase_has_its_rows_its_limits_and_its_boards(tmp_path: Path) -> No
             ("A", 0.95),
         ]
         assert competition.quota_used("A", "dev/2026-03-01") == 2
+        with pytest.raises(UsageError, match="Files are received until 2026-03-20"):
+            competition.publish()
+        clock.now = datetime(2026, 3, 20, 1, tzinfo=UTC)
         assert competition.publish() == 1
         # A decision changes the boards of the phase of the submission, and marks its results.
         competition.disqualify(1, "a leak")

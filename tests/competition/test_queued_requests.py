@@ -244,15 +244,38 @@ def test_an_upload_that_was_changed_after_it_was_received_is_set_aside(
 
 
 @pytest.mark.slow
-def test_without_a_deadline_nothing_is_published(
+def test_without_a_deadline_finalizing_ends_the_competition(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
-    requests = [submit(tmp_path, 1, "a"), decision(2, "finalize"), decision(3, "publish")]
+    later = START + timedelta(seconds=1)
+    requests = [
+        decision(1, "publish"),
+        submit(tmp_path, 2, "a"),
+        decision(3, "finalize"),
+        decision(4, "publish"),
+        submit(tmp_path, 5, "a"),  # its last byte came before
+        *(
+            replace(request, received=later)
+            for request in (
+                submit(tmp_path, 6, "a"),
+                decision(7, "select", "a", submissions=[2]),
+                decision(8, "withdraw", "a", submission=1),
+                decision(9, "pause", reason="It is over."),
+            )
+        ),
+    ]
     with made(tmp_path, solution, clock) as competition:
+        assert not competition.has_ended
         (*answers,) = process_all(competition, requests)
-        assert [answer.status for answer in answers] == ["accepted", "done", "refused"]
-        assert "There is no deadline" in answers[-1].message
-        assert competition.published_private_leaderboard() is None
+        over, (early, *_) = answers[5:8], answers
+        assert [answer.status for answer in answers] == [
+            "refused", "accepted", "done", "done", "accepted", *["refused"] * 3, "done"
+        ]  # fmt: skip
+        assert "finalize first" in early.message
+        assert {answer.message.partition(":")[0] for answer in over} == {"The competition is over"}
+        assert competition.published_private_leaderboard() is not None
+        assert competition.has_ended
+        assert events_of(competition) == list(range(1, 10))
 
 
 @pytest.mark.slow

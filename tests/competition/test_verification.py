@@ -19,23 +19,20 @@ def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> 
         competition.finalize()
         first = competition.private_leaderboard()
         assert "verification" not in first[0]
-        received = "The competition still receives submissions."
-        assert competition.publication_warnings() == (
-            received,
-            "2 teams may be first and are not verified: Ants, Bees.",
-        )
+        (unverified,) = competition.publication_warnings()
+        assert unverified == "2 teams may be first and are not verified: Ants, Bees."
         with pytest.raises(UsageError, match="needs a note"):
             competition.verify_winner(1, "failed")
         for wrong in ((9, "verified"), (1, "perhaps")):
             with pytest.raises(UsageError):
                 competition.verify_winner(*wrong)
         competition.verify_winner(1, "failed", note="Other predictions.")
-        _, failed, unverified = competition.publication_warnings()
+        failed, unverified = competition.publication_warnings()
         assert failed.startswith("Ants failed the verification")
         assert unverified == "1 team may be first and is not verified: Bees."
         competition.verify_winner(1, "verified", note="The same file came out.")
         competition.verify_winner(2, "verified")
-        assert competition.publication_warnings() == (received,)
+        assert competition.publication_warnings() == ()
         next_result = competition.next_result()
         assert next_result is not None
         assert (next_result["unverified"], next_result["failed"]) == ([], [])
@@ -63,8 +60,7 @@ def test_who_may_be_first_on_any_board_or_in_a_bracket_is_to_be_verified(tmp_pat
             assert competition.submit(file, team).status == "accepted"
         competition.assign_bracket("Cats", "students")
         competition.finalize()
-        ended, unverified = competition.publication_warnings()
-        assert ended == "The competition still receives submissions until 2027-01-01 00:00 UTC."
+        (unverified,) = competition.publication_warnings()
         assert unverified == "2 teams may be first and are not verified: Ants, Cats."
         next_result = competition.next_result()
         assert next_result is not None
@@ -72,8 +68,8 @@ def test_who_may_be_first_on_any_board_or_in_a_bracket_is_to_be_verified(tmp_pat
     listed = run_here("winners", "-C", tmp_path / "c", cwd=tmp_path).stdout
     assert listed.count("Cats") == 3  # on each board, and in the warning
     assert "both:" in listed
-    published = run_here("publish", "-C", tmp_path / "c", cwd=tmp_path).stdout
-    assert "Warning: The competition still receives submissions until 2027" in published
+    refused = run_here("publish", "-C", tmp_path / "c", cwd=tmp_path).stderr
+    assert "Files are received until 2027-01-01 00:00 UTC: publish after that" in refused
     board = run_here(
         "leaderboard", "--private", "--bracket", "students", "-C", tmp_path / "c", cwd=tmp_path
     )

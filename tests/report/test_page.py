@@ -362,5 +362,5 @@ def test_public_report_needs_no_private_board(tmp_path: Path) -> None:
     with Competition.create(tmp_path / "c", tmp_path / "solution.csv", "roc_auc") as competition:
         html = page(public_competition_report(competition))
         assert "Nothing was released yet." in text_of(html)
-        with pytest.raises(Exception, match="run arena finalize first"):
+        with pytest.raises(Exception, match="finalize first"):
             competition_report(competition)

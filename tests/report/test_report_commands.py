@@ -55,7 +55,7 @@ def run(folder: Path) -> Run:
 def test_report_before_and_after_the_end(run: Run, folder: Path) -> None:
     early = run("report", "-C", "c", "--out", "page.html")
     assert early.returncode == 2
-    assert early.stderr.endswith("There is no private board yet: run arena finalize first.\n")
+    assert early.stderr.endswith("There is no private board yet: finalize first.\n")
     assert not (folder / "page.html").exists()
     finalized = run(
         "finalize", "-C", "c", "--report", "end.html", "--charts", "pictures", "--table", "b.tex"

@@ -325,7 +325,7 @@ def test_publishing_waits_for_the_deadline_and_the_private_board(tmp_path: Any) 
         answer = admin.post(f"{API}/admin/publish", json={"seen": seen})
         return str(answer.json().get("detail", answer.status_code))
 
-    assert "after the deadline only" in publish()
+    assert "Files are received until 2030-01-01 00:00 UTC" in publish()
     web.offset = datetime(2030, 1, 2, tzinfo=UTC) - datetime.now(UTC)
     assert "finalize first" in publish()
     web.scorer.state(phase="finalized")
@@ -420,7 +420,7 @@ def test_limits(tmp_path: Any) -> None:
     client = web.program(web.token(web.person("Bo", "Bees")))
     late = post()
     assert late.status_code == 409
-    assert "2030-01-01 00:00:00 UTC" in late.json()["detail"]
+    assert "2030-01-01 00:00 UTC" in late.json()["detail"]
     assert sorted(path.suffix for path in web.site.uploads.folder.iterdir()) == ["", ""]
     web.close()
 

@@ -76,7 +76,7 @@ def test_an_organiser_works_from_a_program(
     host.approve(account)
     assert member.submissions()["requests"]
     assert host.finalize()["kind"] == "finalize"
-    with pytest.raises(ServerError, match="after the deadline only"):
+    with pytest.raises(ServerError, match="finalize first"):
         host.publish()
     with pytest.raises(ServerError, match="finalize after the deadline"):
         host.next_result()

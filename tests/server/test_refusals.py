@@ -51,7 +51,7 @@ ORGANISER: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("POST", "/admin/disqualify", {"json": {"reason": "x"}}, 422, "and not both"),
     ("POST", "/admin/undo", {"json": {"reason": "x", "team": "Ants", "submission": 1}}, 422,
      "and not both"),
-    ("POST", "/admin/publish", {"json": {"seen": "x"}}, 409, "after the deadline only"),
+    ("POST", "/admin/publish", {"json": {"seen": "x"}}, 409, "finalize first"),
     ("POST", "/admin/finalize", {"json": {"seen": "x"}}, 409, "changed since this page"),
     ("GET", "/admin/export/labels", {}, 404, "There are: accounts, acceptances, answers"),
 ]  # fmt: skip

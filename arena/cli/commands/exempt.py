@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -10,8 +9,8 @@ import typer
 from arena.cli.completion import complete_team
 from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.errors import UsageError
 from arena.utils.text import printable
+from arena.utils.times import time_of
 
 app = typer.Typer(add_completion=False)
 
@@ -33,11 +32,7 @@ def exempt(
     wait: Wait = 0.0,
 ) -> None:
     """Let a team submit after the deadline or more often. It replaces an earlier exemption."""
-    try:
-        time = None if until is None else datetime.fromisoformat(until)
-    except ValueError as error:
-        message = f"--until is {until!r}, not a time such as 2027-01-05T12:00Z."
-        raise UsageError(message) from error
+    time = None if until is None else time_of(until)
     with open_competition(directory, wait) as competition:
         competition.exempt(team, until=time, extra=extra, reason=reason)
         unknown = not competition.submissions(team)

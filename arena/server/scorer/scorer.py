@@ -109,7 +109,7 @@ class Scorer:
         self._next_phase: datetime | None = None
         """When a phase begins or ends next: then other boards and limits are shown."""
         self._end: str | None = None
-        """The phase, if the competition is finalized."""
+        """``finalized`` or ``published``, if the private board is; also before the end."""
         self._rules = rules_of(competition, server)
         self._stamps: tuple[tuple[int, int, int], ...] = ()
         self._fault: str | None = None
@@ -486,9 +486,6 @@ class Scorer:
         return {"ranks before": {"since": since.isoformat(), "ranks": ranks}}
 
     def _note_end(self, private: object) -> None:
-        if any(phase["state"] != "ended" for phase in self._competition.phases()):
-            self._end = None  # the result is that of an earlier phase
-            return
         ended = "finalized" if self._competition.is_finalized else None
         self._end = "published" if private is not None else ended
 
@@ -592,14 +589,20 @@ class Scorer:
         with self._lock:
             state = replace(self._state, **changes)
             waiting = self._intake.after(self._name, state.cursor, 1)
-            phase = "closed" if self._competition.has_ended else "open"
             self._state = replace(
                 state,
                 beat=time.time(),
-                phase=self._end or phase,
+                phase=(self._end or "closed") if self._has_ended else "open",
                 waiting=self._intake.waiting(self._name, state.cursor),
                 oldest=waiting[0].received.isoformat() if waiting else None,
             )
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether the competition has ended; it reads no database, which another thread uses."""
+        if self._competition.ends_when_finalized:
+            return self._end is not None
+        return self._competition.has_ended
 
     def share(self) -> None:
         """Publish what changed in ``pages/`` and ``files/`` of the folder, and new runners."""

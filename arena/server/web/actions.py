@@ -102,14 +102,14 @@ def check_open(call: Call, time: datetime, *, late: bool = False) -> None:
         raise Problem(409, _("The competition is over: its final result was computed."))
     if team is not None and deadline is not None:
         until = call.competition.published.team(record_name(call, team)).until
-        deadline = deadline if until is None else datetime.fromisoformat(until)
+        deadline = deadline if until is None else max(deadline, datetime.fromisoformat(until))
     if deadline is not None and last is not None:
         deadline = max(deadline, datetime.fromisoformat(last))
     if deadline is not None and time > deadline:
         raise Problem(
             409,
-            _("The deadline was {deadline} UTC. The file arrived after it.").format(
-                deadline=deadline.strftime("%Y-%m-%d %H:%M:%S")
+            _("The competition ended at {deadline} UTC.").format(
+                deadline=deadline.strftime("%Y-%m-%d %H:%M")
             ),
         )
 
@@ -517,20 +517,12 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
     """
     call.check_fresh()
     deadline = call.competition.deadline()
-    if kind == "publish" and (deadline is None or call.site.clock() <= deadline):
+    if deadline is not None and call.site.clock() <= deadline:
         raise Problem(
             409,
             _(
-                "The private board can be published after the deadline only. Set [competition] "
-                "deadline in competition.toml to end the competition."
-            ),
-        )
-    if kind == "finalize" and deadline is not None and call.site.clock() <= deadline:
-        raise Problem(
-            409,
-            _(
-                "Finalizing ends the competition, and the deadline is {deadline} UTC: finalize "
-                "after it, or set an earlier [competition] deadline in competition.toml."
+                "Files are received until {deadline} UTC. Finalize and publish after that, or set "
+                "an earlier deadline."
             ).format(deadline=deadline.strftime("%Y-%m-%d %H:%M")),
         )
     unfinished = sum(

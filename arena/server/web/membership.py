@@ -174,15 +174,18 @@ def _check_not_on_record(call: Call, name: str, other_than: str = "") -> None:
 
 
 def rename(call: Call, name: str) -> None:
-    """Ask to rename the own team; its account follows once the record has the new name."""
+    """Ask to rename the own team; its account follows once the record has the new name.
+
+    409 after the end.
+    """
     call.limit("rename", call.account.account, 5)
+    if call.competition.state().phase in {"finalized", "published"}:
+        raise Problem(409, _("The competition is over: its final result was computed."))
     rename_for(call, actions.check_may_submit(call), name)
 
 
 def rename_for(call: Call, team: Team, name: str, *, by_organiser: bool = False) -> None:
-    """Ask to rename a team; 409 after the end, and while an earlier new name waits."""
-    if call.competition.state().phase in {"finalized", "published"}:
-        raise Problem(409, _("The competition is over: its final result was computed."))
+    """Ask to rename a team; 409 while an earlier new name waits."""
     if team.team in call.renaming:
         raise Problem(409, _("The last new name is still being recorded. Try again in a minute."))
     old = actions.record_name(call, team)
