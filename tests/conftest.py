@@ -85,14 +85,25 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(ProcessorTime(config.option.processor_time))
 
 
+_DEFAULT_RUN = "not slow and not campaign"
 _LEFT_OUT_AS_A_WHOLE = re.compile(rb"^pytestmark = .*\bmark\.(slow|campaign)\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not import files of which the default run takes no test."""
-    if config.option.markexpr != "not slow and not campaign" or collection_path.suffix != ".py":
+    if config.option.markexpr != _DEFAULT_RUN or collection_path.suffix != ".py":
         return None
     return bool(_LEFT_OUT_AS_A_WHOLE.search(collection_path.read_bytes())) or None
+
+
+def pytest_pycollect_makeitem(
+    collector: pytest.Collector, name: str, obj: object
+) -> list[Any] | None:
+    """Do not make the cases of functions that the default run leaves out: there are thousands."""
+    if collector.config.option.markexpr != _DEFAULT_RUN or not name.startswith("test"):
+        return None
+    names = {mark.name for mark in getattr(obj, "pytestmark", ())}
+    return [] if names & {"slow", "campaign"} else None
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

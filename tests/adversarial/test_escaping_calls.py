@@ -44,7 +44,7 @@ def _no_process_is_left() -> Any:
     assert not set(descendants(os.getpid())) - before
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "task", [tasks.cancel_the_watchdog, tasks.start_a_session, tasks.become_daemons]
 )
@@ -65,10 +65,12 @@ def test_an_answer_without_end_is_ended_at_the_deadline() -> None:
     assert run(tasks.answer_without_end) == Ended(too_long=True, seconds=SECONDS)
 
 
+@pytest.mark.slow
 def test_a_fork_that_keeps_the_pipe_does_not_hide_the_end() -> None:
     assert run(tasks.fork_and_keep_the_pipe, seconds=60.0) == Ended(too_long=False, seconds=60.0)
 
 
+@pytest.mark.slow
 def test_a_call_that_returns_twice_answers_once() -> None:
     assert run(tasks.return_twice, seconds=60.0) == 7
     assert run(pow, 2, 5, seconds=60.0) == 32

@@ -89,7 +89,7 @@ def edit(path: Path, statements: Sequence[str]) -> None:
             connection.execute(statement)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ADDED)
 def test_each_object_that_arena_did_not_make_is_refused_on_opening(copied: Path, kind: str) -> None:
     edit(copied, ADDED[kind])

@@ -61,6 +61,7 @@ def test_files_that_cannot_be_opened(tmp_path):
     assert "or holds objects" in refused(tmp_path, "o.npy", "--kind", "soft")
 
 
+@pytest.mark.slow
 def test_the_picture_names_its_intervals_in_percent(tmp_path):
     np.save(tmp_path / "c.npy", np.linspace(0, 1, 50))
     called = run_here("bayes-error", "c.npy", "--kind", "soft", "--chart", "c.json", cwd=tmp_path)

@@ -31,6 +31,7 @@ def test_errors_are_poisson_binomial(floors):
     assert wanted[len(found) :].sum() == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_best_predictor_is_rarely_flagged():
     rng = np.random.default_rng(0)
     r, _ = SETUPS["A"].draw(400, rng)

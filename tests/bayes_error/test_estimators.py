@@ -56,6 +56,7 @@ def test_soft_labels_are_the_plain_mean_with_t_interval_and_hoeffding(c, level, 
     assert estimate.n == len(c)
 
 
+@pytest.mark.slow
 @HYPOTHESIS
 @given(PROBABILITIES)
 def test_equivalent_inputs_agree(c):
@@ -80,6 +81,7 @@ def test_positive_confidence_is_equation_8(r, prior):
     assert estimate.bound == pytest.approx(prior * np.sqrt(np.log(2 / 0.05) / (2 * len(r))))
 
 
+@pytest.mark.slow
 def test_blocks_do_not_change_a_long_mean():
     c = np.random.default_rng(0).beta(0.2, 1.0, 100_003)
     estimate = from_soft_labels(c)
@@ -186,6 +188,7 @@ def test_hard_labels_with_signs_have_wilsons_interval():
     assert "No label differs" in from_hard_labels(signs, signs).assumptions[-1]
 
 
+@pytest.mark.slow
 def test_platt_scaling_reaches_the_optimum():
     rng = np.random.default_rng(0)
     scores = 50 + 7 * rng.normal(size=400)
@@ -211,8 +214,8 @@ def test_fashion_mnist_h():
     assert (round(100 * estimate.estimate, 3), round(100 * half, 3)) == (3.478, 0.079)
 
 
+@pytest.mark.slow
 @needs_data
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("positive", "estimate", "half"),
     [([2, 3, 4, 5, 6, 7], 0.502, 0.049), ([3, 4, 5, 6, 7], 1.173, None)],
@@ -393,6 +396,7 @@ def one_large_group(groups):
     return draw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "n", "repetitions"),
     [

@@ -59,6 +59,7 @@ def test_the_bootstrap_draws_whole_groups():
     assert estimate.bootstrap_interval == pytest.approx(wanted, abs=4e-3)
 
 
+@pytest.mark.slow
 def test_a_group_for_each_row_changes_nothing():
     c = np.random.default_rng(0).random(70_000)
     plain, grouped_ = from_soft_labels(c), from_soft_labels(c, clusters=np.arange(70_000))

@@ -48,6 +48,7 @@ def test_a_script_explains_its_options(name: str) -> None:
     assert "--help" in run(name, "--help")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", EXTRAS)
 def test_a_missing_extra_is_named_in_one_sentence(name: str) -> None:
     script, (module, extra) = str(FOLDER / f"{name}.py"), EXTRAS[name]

@@ -29,6 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "c"
 
 
+@pytest.mark.slow
 def test_decisions_are_said_and_listed(folder: Path) -> None:
     def said(*arguments: object, code: int = 0) -> str:
         done = run_here(*arguments, cwd=folder)

@@ -208,7 +208,7 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_what_contradicts_the_rest_is_told(there: Path, name: str) -> None:
     attack, said = CONTRADICTIONS[name]
@@ -295,6 +295,7 @@ def test_an_export_says_for_whom_it_is(there: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_an_export_overwrites_nothing(there: Path) -> None:
     for taken in (there / "out", there / "solution.csv", there / "c"):
         called = run_here("export", taken, cwd=there / "c")

@@ -124,7 +124,8 @@ def test_metrics_are_listed(arena_here: Any) -> None:
     assert "sklearn:NAME" in shown
 
 
-@pytest.mark.parametrize("encoding", [pytest.param("ascii", marks=pytest.mark.slow), "latin-1"])
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_a_terminal_cannot_show_is_replaced(
     arena: Any, arena_here: Any, encoding: str
 ) -> None:

@@ -311,6 +311,7 @@ def test_no_label_of_the_solution_is_ever_shown(arena_here: Any, tmp_path: Path)
     assert not [label for label in labels if label in shown]
 
 
+@pytest.mark.slow
 def test_eighty_columns_show_the_tier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_csv(tmp_path / "solution.csv", ["id", "y"], [(i, i % 2) for i in range(40)])
     for team in range(24):

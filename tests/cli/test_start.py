@@ -84,6 +84,7 @@ def test_validate_imports_neither_the_store_nor_the_board(tmp_path: Path) -> Non
     assert _run(*arguments, folder=tmp_path) == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a reader is forked")
 def test_the_reader_of_submit_is_forked_before_anything_is_read(tmp_path: Path) -> None:
     """A program that calls the command may hold labels: its reader is a new process."""
@@ -114,6 +115,7 @@ print(done[:2], done.count("fork"), file=sys.stderr)
     assert called.stderr.splitlines()[-1] == "['fork', 'open'] 1", called.stderr
 
 
+@pytest.mark.slow
 def test_the_end_calls_what_was_registered_and_keeps_the_exit_code(tmp_path: Path) -> None:
     """The program ends before Python takes itself apart, but not before everything else."""
     (tmp_path / "sitecustomize.py").write_text(

@@ -85,6 +85,7 @@ def test_a_label_that_no_row_has_can_be_predicted(metric: str) -> None:
     assert board.standings[0]["score"] == pytest.approx(references[metric](), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_public_score_of_a_competition_has_the_same_distances(tmp_path: Path) -> None:
     values = (0, 2, 3, 10)
     for name, codes, usage in (("solution", TRUE, ",Usage"), ("team", SENT, "")):

@@ -40,6 +40,7 @@ def test_files_are_received_between_the_start_and_the_deadline(tmp_path: Path) -
         assert competition.quota_used("A") == 2
 
 
+@pytest.mark.slow
 def test_a_pause_refuses_files_uncounted_until_it_ends(tmp_path: Path) -> None:
     clock = Clock(MONDAY)
     with opened(tmp_path, clock) as competition:
@@ -60,6 +61,7 @@ def test_a_pause_refuses_files_uncounted_until_it_ends(tmp_path: Path) -> None:
             competition.resume()
 
 
+@pytest.mark.slow
 def test_a_week_starts_on_monday_and_an_exemption_adds_to_each_limit(tmp_path: Path) -> None:
     clock = Clock(MONDAY)
     with opened(tmp_path, clock, limits={"per_week": 2}) as competition:
@@ -74,6 +76,7 @@ def test_a_week_starts_on_monday_and_an_exemption_adds_to_each_limit(tmp_path: P
         assert competition.quota_used("A", "2026-W49") == 3
 
 
+@pytest.mark.slow
 def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
     tmp_path: Path,
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_reversed_board_is_named_and_the_meaning_of_the_column_said(
     assert "--positive" not in sample
 
 
+@pytest.mark.slow
 def test_a_bounded_board_says_so_and_how_many_rows_are_at_the_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

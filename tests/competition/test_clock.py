@@ -85,6 +85,7 @@ def test_order_ties_and_scores_follow_the_record_and_not_the_clock(
     assert boards[0] == boards[1]
 
 
+@pytest.mark.slow
 def test_a_deadline_follows_the_clock_in_both_directions(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -89,7 +89,7 @@ def test_a_change_is_written_and_adopted_with_comments_kept(folder: Path) -> Non
         ({}, {"rules": "x" * 20_001}, "at most 20,000 characters"),
     ],
 )
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_anything_else_is_refused_and_changes_no_file(
     folder: Path, changes: dict[str, Any], texts: dict[str, str], said: str
 ) -> None:

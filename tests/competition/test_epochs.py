@@ -99,7 +99,7 @@ def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> 
         assert "Choose a smaller eta" in note
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0.55, 0.95), (0.95, 0.55)], ids=["rising", "falling"])
 def test_the_best_of_several_baselines_decides_what_is_said_of_the_step(
     tmp_path: Path, order: tuple[float, float]
@@ -138,7 +138,7 @@ def test_a_start_from_the_baseline_is_from_the_best_of_several(
 # -- submissions -------------------------------------------------------------------------------
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["rank", "team"])
 @pytest.mark.parametrize("mechanism", ["ladder-free", "kaggle", "thresholdout"])
 def test_a_restart_between_any_two_submissions_changes_nothing(
@@ -172,6 +172,7 @@ def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_what_could_not_be_stored_is_compared_with_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +198,7 @@ def _breaks(*_: Any, **__: Any) -> None:
     raise OSError("The disk is full.")
 
 
+@pytest.mark.slow
 def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> None:
     sections: Any = {
         "public": {"mechanism": "ladder(eta=0.05, start=baseline)"},
@@ -213,6 +215,7 @@ def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> Non
         assert board == {"a": 1, "base": None}
 
 
+@pytest.mark.slow
 def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> None:
     public = {"mechanism": "ladder(eta=0.1)", "scope": "rank"}
     sent = [("a", 0.70), ("b", 0.74), ("c", 0.86), ("a", 0.99), ("d", 0.97), ("b", 0.60)]

@@ -75,7 +75,7 @@ def _rule(function: Any) -> Any:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_rule_that_fails_refuses_the_file_and_counts_for_nothing(
     tmp_path: Path, rule: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -97,6 +97,7 @@ def test_a_rule_that_fails_refuses_the_file_and_counts_for_nothing(
         assert competition.submit(_file(tmp_path, "a"), "a").status == "accepted"
 
 
+@pytest.mark.slow
 def test_a_plugin_that_is_required_and_missing_refuses_files_and_results(tmp_path: Path) -> None:
     with _create(tmp_path) as competition:
         assert competition.submit(_file(tmp_path, "a"), "a").status == "accepted"
@@ -141,6 +142,7 @@ def test_a_plugin_that_cannot_be_imported_refuses_if_it_may_be_a_rule(
     assert [fault.kind for fault in answer.faults] == [RULE_FAILED] * refused
 
 
+@pytest.mark.slow
 def test_the_plugins_that_judge_are_recorded_once_and_again_when_they_change(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -276,8 +278,8 @@ FINDINGS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("finding", FINDINGS)
-@pytest.mark.few(1)
 def test_a_finding_that_is_none_is_named_and_left_out(tmp_path: Path, finding: str) -> None:
     class Analysis:
         name = "odd"

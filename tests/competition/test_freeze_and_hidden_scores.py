@@ -46,7 +46,7 @@ def test_a_frozen_board_shows_what_was_received_before_and_nothing_else(tmp_path
         assert competition.audit() == ()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", ["hidden", "own"])
 def test_scores_that_open_are_those_of_a_board_that_was_always_open(
     tmp_path: Path, scores: str

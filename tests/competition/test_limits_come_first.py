@@ -151,6 +151,7 @@ def test_every_file_that_reached_the_metric_uses_a_submission(
         assert send(competition, tmp_path, FINE, 1).status == "refused"
 
 
+@pytest.mark.slow
 def test_a_team_cannot_tell_why_there_is_no_score_and_the_organiser_can(
     tmp_path: Path, plugin: Plugin, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -226,6 +227,7 @@ def test_what_fails_before_it_is_scored_has_used_no_place(
         assert send(competition, tmp_path, FINE, 1).status == "refused"
 
 
+@pytest.mark.slow
 def test_what_was_stored_when_the_program_was_interrupted_is_counted_once(
     tmp_path: Path, plugin: Plugin, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

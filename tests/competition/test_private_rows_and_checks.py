@@ -145,7 +145,7 @@ def fields_of(record: Any) -> dict[str, str]:
     return {name: str(arrays[name]() if arrays[name] else fields[name]) for name in fields}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_no_check_depends_on_private_rows(
     tmp_path: Path, name: str, forms: list[SubmissionForm]

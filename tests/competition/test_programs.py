@@ -171,6 +171,7 @@ def test_a_fault_of_the_machine_is_set_aside(tmp_path: Path, make: Make) -> None
         assert submitted.status == "accepted"
 
 
+@pytest.mark.slow
 def test_teams_may_send_the_same_file(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock
 ) -> None:
@@ -292,6 +293,7 @@ def test_no_fault_of_an_output_is_kept_or_shown(
     assert HIDDEN not in json.dumps(payloads)
 
 
+@pytest.mark.slow
 def test_each_phase_has_inputs_and_limits_of_its_own(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock, manager: PluginManager
 ) -> None:
@@ -352,6 +354,7 @@ def test_each_phase_has_inputs_and_limits_of_its_own(
     assert verify_bundle(*files, manager, NoProgress()) == ()
 
 
+@pytest.mark.slow
 def test_what_is_carried_into_a_phase_is_still_that_of_its_program(
     tmp_path: Path, make: Make, clock: Clock
 ) -> None:
@@ -371,6 +374,7 @@ def test_what_is_carried_into_a_phase_is_still_that_of_its_program(
         assert competition.audit() == ()
 
 
+@pytest.mark.slow
 def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox, manager: PluginManager
 ) -> None:

@@ -156,6 +156,7 @@ def test_a_failure_after_the_commit_is_not_taken_again(
         assert events_of(competition) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_deadline_and_a_day_follow_what_was_received(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -297,6 +298,7 @@ def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, solution: Path, cloc
         ]
 
 
+@pytest.mark.slow
 def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, solution: Path, clock: Clock) -> None:
     requests = [
         decision(1, "rename", "a", team="a", to="b"),
@@ -369,6 +371,7 @@ def test_the_published_board_has_the_public_scores_that_were_released(
         assert any(released[one] != score for one, score in exact.items())
 
 
+@pytest.mark.slow
 def test_a_rescore_is_applied_by_the_code_of_its_preview(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -34,6 +34,7 @@ from program import write_csv
 MECHANISMS = ["ladder-free", "ladder", "noisy-ladder", "thresholdout", "kaggle", "full"]
 
 
+@pytest.mark.slow
 def test_a_file_that_is_sent_again_gets_its_first_answer(tmp_path: Path) -> None:
     with create(tmp_path, public={"mechanism": "ladder-free"}) as competition:
         send(competition, tmp_path, ("A", 90))
@@ -63,7 +64,7 @@ def test_a_disqualified_file_leaves_no_score_behind(tmp_path: Path) -> None:
         assert standings(competition)[0] == (1, "A", 0.9, 1)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", get_args(Scope))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
@@ -131,7 +132,7 @@ def test_every_cause_of_a_rebuild_has_a_text_and_a_test() -> None:
     assert set(re.findall(r'_record_decision\(\s*state, "(\w+)"', decisions)) <= CAUSES.keys()
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("cause", CHANGES)
 def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str) -> None:
     public: dict[str, Any] = {"mechanism": "ladder(eta=0.01)"}
@@ -209,6 +210,7 @@ def _public_scores(competition: Competition) -> list[float]:
     ]
 
 
+@pytest.mark.slow
 def test_teams_whose_facts_did_not_change_keep_their_releases(tmp_path: Path) -> None:
     with create(tmp_path, public={"mechanism": "noisy-ladder"}) as competition:
         send(competition, tmp_path, ("A", 90), ("A", 61), ("B", 70))

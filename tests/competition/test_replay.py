@@ -62,6 +62,7 @@ def test_a_replay_is_what_the_mechanism_would_have_released(
     assert replayed.replayed[1].standings == board
 
 
+@pytest.mark.slow
 def test_a_replay_leaves_no_trace_and_prints_a_document(played: Path) -> None:
     before = digest(played)
     asked = "ladder(eta=0.05, start=infinity),kaggle(rounding=0.01)"

@@ -126,7 +126,7 @@ def small(tmp_path: Path, metric: str, truth: list[Any], **settings: Any) -> Com
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("usage", "moved"),
     [
@@ -179,6 +179,7 @@ def test_a_preview_breaks_ties_by_the_secondary_metric_as_the_final_board_does(
         assert [(getattr(change, ranks), change.team) for change in changes] == board
 
 
+@pytest.mark.slow
 def test_an_upgraded_competition_is_verified_with_its_last_labels(tmp_path: Path) -> None:
     labels = [[0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1]]
     for number, truth in enumerate(labels, 1):

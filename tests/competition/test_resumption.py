@@ -71,6 +71,7 @@ def made(folder: Path) -> Competition:
     return competition
 
 
+@pytest.mark.slow
 def test_finalize_continues(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     with made(tmp_path / "whole") as competition:

@@ -11,6 +11,7 @@ import pytest
 from arena.competition.competition import Competition
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("metric", "labels", "columns", "values"),
     [

@@ -54,6 +54,7 @@ def test_a_secondary_metric_must_suit_the_submissions(
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.slow
 def test_probabilities_have_scores_by_metrics_of_labels_and_of_scores(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

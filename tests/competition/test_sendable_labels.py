@@ -129,6 +129,7 @@ def test_declared_labels_may_be_sent_in_any_competition(tmp_path: Path) -> None:
         assert (answered.status, answered.released) == ("accepted", 0.0)
 
 
+@pytest.mark.slow
 def test_without_a_public_row_every_label_of_the_solution_may_be_sent(tmp_path: Path) -> None:
     rows = [(f"r{i}", label) for i, label in enumerate(PRIVATE)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)

@@ -42,6 +42,7 @@ def board(competition: Competition) -> dict[str, int]:
     return {row["team"]: row["n_submissions"] for row in competition.leaderboard()}
 
 
+@pytest.mark.slow
 def test_a_renamed_team_continues_under_its_new_name(
     competition: Competition, tmp_path: Path
 ) -> None:

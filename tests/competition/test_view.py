@@ -84,6 +84,7 @@ def test_what_writes_says_what_it_needs(no_writing: Path) -> None:
     assert "Read and write permission for the file and its folder is needed" in called.stderr
 
 
+@pytest.mark.slow
 def test_no_look_writes_or_opens_an_epoch(folder: Path) -> None:
     configure(folder, public={"mechanism": "ladder-free", "epoch": 2}, analysis={"resamples": 30})
     before = contents(folder)

@@ -44,6 +44,7 @@ def test_withdrawing_shows_nothing_new_also_after_a_rebuild_for_another_cause(
         assert competition.audit() == ()
 
 
+@pytest.mark.slow
 def test_the_final_board_is_that_of_a_team_without_the_file(tmp_path: Path) -> None:
     with create(tmp_path, **LADDER) as competition:
         send(competition, tmp_path, ("A", 90), ("A", 61), ("B", 81))
@@ -85,6 +86,7 @@ def test_what_cannot_be_withdrawn(tmp_path: Path) -> None:
         assert (again.submission, again.known) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_disqualified_baseline_stays_the_start_until_another_file_comes(tmp_path: Path) -> None:
     sections = {
         "public": {"mechanism": "ladder(eta=0.01, start=baseline)"},

@@ -50,6 +50,7 @@ def test_the_same_seed_prints_the_same(tmp_path: Path) -> None:
     assert one["curves"] != other["curves"]
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_numbers() -> None:
     asked: Any = {"rows": 60, "submissions": 8, "repeats": 3}
     attacks, cluster = ["boosting", "block-flip(rows=4)"], InProcess()
@@ -84,6 +85,7 @@ def test_an_interrupted_attack_continues(tmp_path: Path, monkeypatch: pytest.Mon
     assert plays == [8 + 12 - 7 + 12]
 
 
+@pytest.mark.slow
 def test_the_exit_code_says_whether_the_bias_stayed_under_the_budget(tmp_path: Path) -> None:
     over = attack(tmp_path, *SMALL, "--mechanism", "kaggle", "--budget", 0.01, code=1)
     assert over["within_budget"] is False
@@ -179,6 +181,7 @@ def test_an_attack_that_does_not_suit_the_metric_is_left_out_with_a_note(tmp_pat
     assert "None of the attacks suits accuracy" in called.stderr.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_a_metric_without_bounds_is_attacked_without_a_ladder(tmp_path: Path) -> None:
     printed = attack(
         tmp_path, "--rows", 200, "--submissions", 5, "--repeats", 2, "--metric", "rmse"
@@ -225,6 +228,7 @@ def test_a_competition_is_attacked_with_its_own_labels_and_mechanism(competition
     assert after == before
 
 
+@pytest.mark.slow
 def test_an_attack_on_a_competition_is_kept(competition: Path) -> None:
     small = ("-C", "c", "--submissions", 10, "--repeats", 2, "--resume", "kept")
     first = attack(competition, *small)
@@ -234,6 +238,7 @@ def test_an_attack_on_a_competition_is_kept(competition: Path) -> None:
     assert "straw" not in again.stderr
 
 
+@pytest.mark.slow
 def test_no_label_is_printed(competition: Path) -> None:
     called = run_here("attack", "-C", "c", "--submissions", 20, cwd=competition)
     assert called.returncode == 0, called.stderr

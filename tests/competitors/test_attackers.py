@@ -162,6 +162,7 @@ def test_all_are_provided_by_the_plugin() -> None:
     assert not manager().failures
 
 
+@pytest.mark.slow
 def test_many_classes_protect() -> None:
     """The bias falls as 1/m (Feldman, Frostig and Hardt 2019), in the sizes measured here."""
     two, ten = (
@@ -183,6 +184,7 @@ def test_a_sweep_finds_the_best_block() -> None:
     assert curve.last_bias == alone[best].last_bias
 
 
+@pytest.mark.slow
 def test_block_flip_climbs_and_random_search_hardly_does() -> None:
     climbed, searched = (
         run_attack(name, "kaggle", rows=1000, submissions=300, repeats=3)

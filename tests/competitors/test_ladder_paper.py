@@ -57,7 +57,7 @@ def test_bias_is_what_is_shown_beyond_the_same_submission_on_hidden_rows(
         assert mean["leaderboard_error"][-1] == pytest.approx(mean["released"][-1] - 0.5, abs=1e-3)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "mechanism"), [("highacc", "kaggle"), ("lowacc", "kaggle(rounding=0.01)")]
 )

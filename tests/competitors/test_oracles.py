@@ -153,6 +153,7 @@ def test_a_minimum_step_stops_them() -> None:
     assert curve.mean[MISTAKEN].max() == 0
 
 
+@pytest.mark.slow
 def test_a_board_of_every_score_gives_away_pairs_that_were_right_as_well() -> None:
     ladder, kaggle = (
         run_attack("pair-probe", name, rows=1000, submissions=200, repeats=3)

@@ -88,6 +88,7 @@ def test_the_pages_are_those_of_the_kept_counts() -> None:
     assert written == pages(Store.read(docs / "coverage.json"))
 
 
+@pytest.mark.slow
 def test_counts_add_up_to_those_of_all_boards() -> None:
     cell = BY_NAME["mse, n=10, m=2"]
     whole = count_cell(cell, 5, resamples=20, procedures=OWN)

@@ -30,7 +30,6 @@ PAGES = [
 DRAWN = {"docs/gallery.md"}
 """Pages of which the commands are run when the documentation is built."""
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-QUICK = {"docs/how-to/grouped-rows.md"}
 NEEDS = {"docs/how-to/code-competition.md": "bwrap"}
 """Programs that a page needs; without them it is skipped."""
 LONG = {"README.md", "docs/tutorials/plan-and-rehearse.md"}
@@ -107,16 +106,11 @@ def test_the_two_commands_are_in_the_readme() -> None:
     assert 'pip install ".[test]" && pytest' in commands
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(
-            name,
-            marks=[
-                *([] if name in QUICK else [pytest.mark.slow]),
-                *([pytest.mark.long] if name in LONG else []),
-            ],
-        )
+        pytest.param(name, marks=pytest.mark.long if name in LONG else ())
         for name in NAMES
         if name not in DRAWN and blocks(ROOT / name)
     ],

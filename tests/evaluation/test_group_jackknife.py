@@ -161,6 +161,7 @@ def test_clusters_stay_together_and_classes_are_spread() -> None:
     assert (few.influence, few.groups) == (None, 0)
 
 
+@pytest.mark.slow
 def test_a_board_needs_a_tenth_of_the_calls_and_says_the_same() -> None:
     """The same metric by its row values is the reference: 4 teams whose errors differ."""
     metric = Whole(RMSE)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
+from thinned import examples
 
 ZERO, ONE = np.zeros(1), np.ones(1)
 
@@ -40,7 +41,7 @@ def test_an_upper_bound_is_a_lower_one_of_the_opposite():
     np.testing.assert_array_equal(upper_bounds(Units.of(values), worst, tail), opposite)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6))
 def test_better_values_and_a_better_worst_one_never_lower_a_bound(seed):
     rng = np.random.default_rng(seed)

@@ -108,6 +108,7 @@ def test_a_text_for_participants_that_depends_on_labels_is_for_the_organiser(
     assert "refuses a submission: " in messages[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rows",
     [

@@ -117,6 +117,7 @@ def test_needs_and_ranges() -> None:
     assert low > -1
 
 
+@pytest.mark.slow
 def test_the_package_is_imported_without_its_libraries() -> None:
     program = (
         "import sys, arena_metrics.catalogue; arena_metrics.catalogue.all_metrics(); "

@@ -44,12 +44,14 @@ def _solution(metric: Metric, n: int = N_ROWS) -> Solution:
 
 
 MEASURABLE = [entry.name for entry in MANAGER.metrics if is_measurable(entry.item)]
-CHEAP = {"accuracy", "log_loss", "mcc"}
 
 
 @pytest.mark.parametrize(
     "name",
-    [name if name in CHEAP else pytest.param(name, marks=pytest.mark.slow) for name in MEASURABLE],
+    [
+        name if name == "accuracy" else pytest.param(name, marks=pytest.mark.slow)
+        for name in MEASURABLE
+    ],
 )
 def test_the_default_reveals_no_row(name: str) -> None:
     metric = MANAGER.metrics.resolve(name)
@@ -134,13 +136,15 @@ def test_an_open_board_is_not_called_ready_where_teams_average_noise() -> None:
         assert said is None or "100 of them that send the same file" in said
 
 
-@pytest.mark.parametrize("targets", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("targets", [1, 10])
 def test_scores_of_many_digits_are_read_although_no_two_are_equal(targets: int) -> None:
     labels = np.random.default_rng(0).exponential(size=2_000)
     mse, full = MANAGER.metrics.resolve("mse"), MANAGER.mechanisms.resolve("full")
     assert rows_revealed(mse, full, labels, 0, targets=targets).shown_rows == targets
 
 
+@pytest.mark.slow
 def test_every_metric_has_bounds_by_default() -> None:
     """Those without a bound of their own get one from a constant prediction."""
     unbounded = [one.name for one in MANAGER.metrics if conceivable_scores(one.item) is None]

@@ -59,7 +59,7 @@ class Metrics:
         return self.metrics
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [0, 1], ids=["whole", "by row"])
 @pytest.mark.parametrize(
     "mechanism",

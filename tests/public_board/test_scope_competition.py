@@ -48,6 +48,7 @@ def play(folder: Path, manager: PluginManager) -> list[float | None]:
     return released
 
 
+@pytest.mark.slow
 def test_all_teams_share_a_state(tmp_path: Path, manager: PluginManager) -> None:
     assert play(tmp_path, manager) == RELEASED
     with Competition.open(tmp_path / "d", manager=manager, clock=clock) as competition:

@@ -33,6 +33,7 @@ seeds = st.integers(0, 2**32 - 1)
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "ladder"
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(seed=seeds, k=st.integers(1, 60), coarse=st.booleans())
 def test_corrections_have_the_numbers_of_statsmodels(seed: int, k: int, coarse: bool) -> None:

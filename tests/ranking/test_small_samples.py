@@ -365,6 +365,7 @@ def test_bounds_enclose_the_normal_equivalents(statistic, df):
     assert low * (1 - 1e-12) <= value <= high * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_possible_winners_of_a_large_board_are_those_compared_with_all():
     """A first comparison with fifty submissions saves time and changes nothing."""
     rng = np.random.default_rng(0)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import arena
 from arena.config import Settings
@@ -58,6 +59,7 @@ def test_an_analysis_sees_one_submission_of_each_team_and_the_interval_of_the_be
     assert result.study.teams == study.teams
 
 
+@pytest.mark.slow
 def test_an_analysis_sees_all_candidates_if_the_best_were_selected_on_these_rows(
     tmp_path: Path,
 ) -> None:

@@ -175,6 +175,7 @@ def test_without_queries_nothing_is_made(tmp_path: Path) -> None:
 # -- masks that cannot be scored -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_masks_that_cannot_be_scored_are_the_teams_to_mend(tmp_path: Path) -> None:
     write_csv(tmp_path / "solution.csv", ["id", "rle"], [(id, "1 3") for id in IDS])
     cells = ["1 3 2 2", "1", *["0 1"] * 25, *[""] * (N_ROWS - 27)]

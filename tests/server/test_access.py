@@ -368,6 +368,7 @@ def test_a_request_that_says_its_length_twice_is_refused(web: WebSite) -> None:
     assert "in two ways" in answer.json()["detail"]
 
 
+@pytest.mark.slow
 def test_places_for_uploads_lose_nothing_and_do_not_fill_the_disk(tmp_path: Any) -> None:
     web = WebSite(tmp_path, max_waiting_per_team=1)
     client, service = web.program(web.token(web.person("Ada", "Ants"))), "/api/v1/competitions."
@@ -425,6 +426,7 @@ def test_limits(tmp_path: Any) -> None:
     web.close()
 
 
+@pytest.mark.slow
 def test_rates(tmp_path: Any) -> None:
     web = WebSite(tmp_path, uploads_per_minute=2, reads_per_minute=30)
     client = web.program(web.token(web.person("Ada", "Ants")))

@@ -87,10 +87,8 @@ def test_a_damaged_note_of_what_was_judged_is_not_used(tmp_path: Path, text: str
     assert Attempts.read(path).alone(1)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["garbage", *(pytest.param(one, marks=pytest.mark.slow) for one in ("zeros", "truncated"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JUNK)
 def test_a_damaged_queue_is_named_in_one_sentence(
     folder: Path, name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,7 +223,7 @@ def test_what_the_record_does_not_have_is_not_compared(there: Path, name: str) -
     assert told_of(there) == ""
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["all requests", "another competition"])
 def test_a_queue_without_the_recorded_requests_is_said_to_be_another_one(
     there: Path, name: str
@@ -237,7 +237,7 @@ def test_a_queue_without_the_recorded_requests_is_said_to_be_another_one(
     assert "does not have any of the 6 requests of the record" in told_of(there)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "code", "said"),
     [
@@ -378,6 +378,7 @@ def test_a_check_before_a_launch_compares_the_stored_data(there: Path) -> None:
     assert "Submission 1 was changed: team" in told_of(there)
 
 
+@pytest.mark.slow
 def test_a_check_before_a_launch_names_times_that_run_backwards(there: Path) -> None:
     with Competition.open(there / "race") as competition:
         before = competition._state

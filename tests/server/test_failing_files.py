@@ -26,7 +26,7 @@ CODES = ("EACCES", "EROFS", "EIO", "ESTALE", "ENOSPC", "EDQUOT", "EXDEV", "ENOEN
 STEPS = ("rename", "fsync", "begin", "write")
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("code", CODES)
 def test_an_upload_that_cannot_be_stored_is_not_acknowledged(

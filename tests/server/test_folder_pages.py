@@ -198,6 +198,7 @@ def test_the_official_client_downloads_and_resumes(client: Client, tmp_path: Pat
         client.download(target, ["none"])
 
 
+@pytest.mark.slow
 @given(st.from_regex("#[0-9a-f]{6}", fullmatch=True))
 def test_every_colour_can_be_read(colour: str) -> None:
     """With 4.5:1 on the page, and on the button that has the colour."""

@@ -234,7 +234,7 @@ FORGED: dict[str, Callable[..., str]] = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", [*CLAIMS, *FORGED])
 def test_an_answer_that_proves_nothing_is_refused(
     case: str, site: Any, provider: FakeProvider
@@ -370,7 +370,7 @@ ANSWERS: dict[str, Response | Callable[[], Response]] = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", ANSWERS)
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/keys",
                                   "/userinfo"])  # fmt: skip
@@ -388,6 +388,7 @@ def test_a_provider_that_answers_otherwise_is_given_up(
     assert "cannot be reached" in answer.text
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_slow_or_down_is_asked_once_for_all(
     site: Any, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -437,6 +438,7 @@ def test_a_page_of_another_site_is_not_shown_afterwards(site: Any, provider: Fak
         assert (answer.status_code, answer.headers["location"]) == (303, "/"), then
 
 
+@pytest.mark.slow
 def test_addresses_that_are_not_verified_or_not_admitted_are_refused(
     site: Any, provider: FakeProvider
 ) -> None:

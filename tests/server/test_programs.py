@@ -81,6 +81,7 @@ def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
     assert server.competition.audit() == ()
 
 
+@pytest.mark.slow
 def test_each_phase_has_its_inputs_and_limits(tmp_path: Path) -> None:
     begins = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     in_final = {"inputs": "programs/final", "seconds": 5}
@@ -115,6 +116,7 @@ def test_each_phase_has_its_inputs_and_limits(tmp_path: Path) -> None:
         server.close()
 
 
+@pytest.mark.slow
 def test_a_phase_for_which_a_program_waits_is_not_renamed(tmp_path: Path) -> None:
     ends = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     folder = write_competition(
@@ -173,6 +175,7 @@ def test_a_program_that_a_machine_could_not_try_may_be_sent_again(server: Progra
     assert server.send("ants", script(), **key).json()["request"] == second["request"]
 
 
+@pytest.mark.slow
 def test_a_stored_program_is_found_by_its_key_when_the_deadline_passes(
     created: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +205,7 @@ def test_a_stored_program_is_found_by_its_key_when_the_deadline_passes(
         server.close()
 
 
+@pytest.mark.slow
 def test_a_program_is_not_judged_again_as_predictions(server: ProgramServer) -> None:
     sent = server.send("ants", script("no predictions")).json()["request"]
     runner = server.runner()
@@ -274,6 +278,7 @@ def test_the_output_changes_nothing_that_is_shown_but_the_score(server: ProgramS
     assert shown[0] == shown[1]
 
 
+@pytest.mark.slow
 def test_limits_of_a_day(server: ProgramServer) -> None:
     runner = server.runner()
     for name in range(3):
@@ -343,6 +348,7 @@ def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: Prog
     assert server.competition.audit() == ()
 
 
+@pytest.mark.slow
 def test_programs_may_be_recorded_in_another_order_than_they_came(server: ProgramServer) -> None:
     sent = server.send("ants", script()).json()["request"]
     lost, runner = server.runner("one"), server.runner("two")
@@ -367,6 +373,7 @@ def test_programs_may_be_recorded_in_another_order_than_they_came(server: Progra
     assert server.competition.audit() == ()
 
 
+@pytest.mark.slow
 def test_a_program_that_a_runner_has_is_not_taken_back(server: ProgramServer) -> None:
     """Two requests at once find that a program was recorded."""
     server.send("ants", script())
@@ -380,6 +387,7 @@ def test_a_program_that_a_runner_has_is_not_taken_back(server: ProgramServer) ->
     assert runner.send(*runner.result(run)).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_runner_that_is_gone_gets_no_run(server: ProgramServer) -> None:
     server.send("ants", script())
     runner = server.runner()
@@ -436,6 +444,7 @@ def test_a_result_that_is_sent_again_is_stored_once(server: ProgramServer) -> No
     assert server.competition.audit() == ()
 
 
+@pytest.mark.slow
 def test_the_deadline_may_pass_during_a_run(created: Path, tmp_path: Path) -> None:
     server = ProgramServer(shutil.copytree(created, tmp_path / NAME))
     try:
@@ -529,6 +538,7 @@ LIES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
 def test_a_result_that_a_runner_signs_and_that_is_false_is_set_aside(
     server: ProgramServer, lie: dict[str, Any]
@@ -541,6 +551,7 @@ def test_a_result_that_a_runner_signs_and_that_is_false_is_set_aside(
     _assert_set_aside(server, sent["request"])
 
 
+@pytest.mark.slow
 def test_of_a_team_one_program_runs_on_the_hidden_inputs(server: ProgramServer) -> None:
     for text in ("1", "2"):
         server.send("ants", script(text))

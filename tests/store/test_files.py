@@ -80,6 +80,7 @@ def test_closed_store_says_so(store: Store) -> None:
         store.submissions()
 
 
+@pytest.mark.slow
 def test_another_process_holds_it(database: Path, solution: Solution) -> None:
     code = """
         import sys, pathlib

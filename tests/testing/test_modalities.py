@@ -97,6 +97,7 @@ class _Plugin:
         return [Quantiles()]
 
 
+@pytest.mark.slow
 def test_quantiles_from_a_plugin_are_read_checked_and_scored(tmp_path: Path) -> None:
     check_modality(Quantiles()).require()
     manager = PluginManager()

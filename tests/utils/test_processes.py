@@ -302,8 +302,8 @@ def test_what_is_sent_to_a_suspended_process_does_not_stop_the_caller(
     assert call(len, more_than_a_pipe_holds, seconds=60.0) == 10**7
 
 
+@pytest.mark.slow
 @LINUX
-@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["run_limited", "call_limited"])
 def test_a_task_that_kills_its_process_group_ends_only_itself(kind: str) -> None:
     """In a session of its own: otherwise it could end these tests."""

@@ -21,6 +21,7 @@ def of_metric(file: Path, parameters: str = "") -> str | None:
     return digest_of(PluginManager().metrics.resolve(f"kaggle:{file}{parameters}"))
 
 
+@pytest.mark.slow
 def test_parameters_and_code_of_a_metric_count(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text(SCORE.format(1))

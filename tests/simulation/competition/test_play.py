@@ -94,6 +94,7 @@ def test_no_label_and_no_chance_can_be_reached_from_a_participation(tmp_path):
             assert not np.array_equal(array, secret)
 
 
+@pytest.mark.slow
 def test_stranger_takes_part_by_name_and_hears_only_what_is_released(tmp_path):
     spy = Spy()
     manager = few_plugins(spy)

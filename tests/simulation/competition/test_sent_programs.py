@@ -18,6 +18,7 @@ from arena.utils.parallel import NoProgress
 from arena_sandboxes.bubblewrap import Bubblewrap
 
 
+@pytest.mark.slow
 def test_a_machine_without_a_sandbox_leaves_out_the_teams_that_send_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -411,6 +411,7 @@ def files(tmp_path):
     return write
 
 
+@pytest.mark.slow
 def test_a_class_of_one_row_leaves_nothing_to_plan(files):
     rng = np.random.default_rng(0)
     truth = (np.arange(60) < 1).astype(int).tolist()

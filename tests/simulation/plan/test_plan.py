@@ -81,6 +81,7 @@ def test_power_is_the_share_of_tests_that_reject():
     assert paired_power(0.1, 0.0, 0.95) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("difference", "rows"), [(0.1, 400), (0.03, 2_000), (0.2, 100)])
 def test_power_is_that_of_statsmodels(difference, rows):
     from statsmodels.stats.power import TTestPower, normal_power
