@@ -533,17 +533,23 @@ class OrganiserClient(Client):
         more = _given({"until": until, "extra": extra})
         return self._once("POST", "/admin/exempt", {"team": team, "reason": reason, **more})
 
-    def finalize(self) -> dict[str, Any]:
-        """Compute the private board, if neither board nor queue changes meanwhile."""
-        return self._once("POST", "/admin/finalize", {"seen": self.health()["seen"]})
+    def finalize(self, phase: str = "") -> dict[str, Any]:
+        """Compute the private board, if neither board nor queue changes meanwhile.
+
+        ``phase`` is empty without phases, or for the current one.
+        """
+        return self._once("POST", "/admin/finalize", self._final_step(phase))
 
     def next_result(self) -> dict[str, Any]:
         """Return the private board as it would be published; after the deadline only."""
         return self._json("GET", "/admin/result")
 
-    def publish(self) -> dict[str, Any]:
-        """Publish the private board."""
-        return self._once("POST", "/admin/publish", {"seen": self.health()["seen"]})
+    def publish(self, phase: str = "") -> dict[str, Any]:
+        """Publish the private board; ``phase`` as in :meth:`finalize`."""
+        return self._once("POST", "/admin/publish", self._final_step(phase))
+
+    def _final_step(self, phase: str) -> dict[str, Any]:
+        return {"seen": self.health()["seen"], "phase": phase}
 
     def activity(self) -> list[dict[str, Any]]:
         """Return uploads, accepted ones and teams of the last 14 days with uploads."""
@@ -583,9 +589,12 @@ class OrganiserClient(Client):
         body = {"submission": submission, "state": state, "note": note}
         return self._once("POST", "/admin/verifications", body)
 
-    def retract(self, reason: str) -> dict[str, Any]:
-        """Retract the published result; the reason is shown instead of its rows."""
-        return self._once("POST", "/admin/retract", {"reason": reason})
+    def retract(self, reason: str, phase: str = "") -> dict[str, Any]:
+        """Retract the published result; the reason is shown instead of its rows.
+
+        ``phase`` as in :meth:`finalize`.
+        """
+        return self._once("POST", "/admin/retract", {"reason": reason, "phase": phase})
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -155,6 +155,26 @@ def test_commands_and_the_site_refuse_the_same(name: str, tmp_path: Path) -> Non
             assert not re.search("arena [a-z]+|--[a-z]", refused_there), case
 
 
+@pytest.mark.slow
+def test_a_phase_is_named_in_a_final_step(tmp_path: Path) -> None:
+    phases = {"first": {"end": DEADLINE}, "second": {"start": DEADLINE, "end": EXEMPTED}}
+    with ExitStack() as stack:
+        moment = Moment(OVER, done=(), sections={"phase": phases})
+        served = stack.enter_context(_played(tmp_path / "race", moment))
+        request = _site(stack, served, OVER)
+        refusals = {}
+        for phase in ("", "first"):
+            for kind in ("finalize", "publish"):
+                address = f"/admin/{kind}"
+                final_step = Decision(Competition.publish, ("POST", address, {"phase": phase}))
+                refusals[phase, kind] = request(final_step)
+        assert "Files are received until 2026-03-03" in refusals["", "finalize"]
+        assert refusals["first", "finalize"] == ""
+        assert "decide the phase first decide second as well" in refusals["first", "publish"]
+        (board,) = [event for event in served.events() if event.kind == "finalized"]
+        assert board.payload["phase"] == "first"
+
+
 def _refusal(decision: Decision, competition: Competition) -> str:
     try:
         decision.command(competition)
@@ -216,7 +236,7 @@ def _site(stack: ExitStack, competition: Competition, time: datetime) -> Callabl
     def request(decision: Decision) -> str:
         method, path, body = decision.request
         if path.endswith(("/finalize", "/publish")):
-            body = {"seen": organiser.get("/admin/health").json()["seen"]}
+            body = {**body, "seen": organiser.get("/admin/health").json()["seen"]}
         sent = {"content": predictions(9)} if path == "/submissions" else {"json": body}
         sender = ants if decision.by_team else organiser
         answer = sender.request(method, path.replace("Bees", teams["Bees"]), **sent)

@@ -80,6 +80,7 @@ def test_the_dates_of_phases_stand_for_those_of_the_competition(site: WebSite) -
         {"phase.x.end": "2031-01-01"},
     ):
         assert host.post(PAGE, data={**wrong, "kind": "apply"}).status_code == 422
+    assert host.get(f"/{NAME}/admin").text.count("<option>dev</option>") == 2  # of the final steps
 
 
 @pytest.mark.parametrize(

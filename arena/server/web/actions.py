@@ -141,12 +141,16 @@ def check_phase(call: Call, phase: str, time: datetime) -> None:
 
     422. The scorer decides again by its own clock whether the phase is open.
     """
-    if phase and phase not in call.competition.facts.phase_names:
-        raise Problem(422, _("There is no such phase."))
+    _check_phase_name(call, phase)
     names = open_phases(call, time)
     if not phase and len(names) > 1:
         message = _("Several phases are open. Name one of them:") + f" {', '.join(names)}."
         raise Problem(422, message)
+
+
+def _check_phase_name(call: Call, phase: str) -> None:
+    if phase and phase not in call.competition.facts.phase_names:
+        raise Problem(422, _("There is no such phase."))
 
 
 def open_phases(call: Call, time: datetime) -> list[str]:
@@ -330,12 +334,13 @@ def _append(
     return request
 
 
-def retract(call: Call, reason: str) -> Request:
+def retract(call: Call, reason: str, phase: str) -> Request:
     """Retract the published result, which needs a sign-in within the last hour."""
     call.check_fresh()
-    if call.competition.state().phase != "published":
+    _check_phase_name(call, phase)
+    if not call.competition.facts.phases and call.competition.state().phase != "published":
         raise Problem(409, _("No result is published, so there is nothing to retract."))
-    return admin(call, "retract", {"reason": reason})
+    return admin(call, "retract", {"reason": reason, **_in_phase(phase)})
 
 
 def record_name(call: Call, team: Team) -> str:
@@ -510,13 +515,22 @@ def rescore(call: Call, preview: str) -> Request:
     return admin(call, "rescore", {"preview": preview} if preview else {})
 
 
-def check_final_step(call: Call, kind: str, digest: str) -> None:
-    """Refuse a final step that is not possible now (409), or after an old sign-in (403).
+def final_step(call: Call, kind: str, digest: str, *, phase: str) -> Request:
+    """Finalize or publish, of a phase if there are phases; empty: the current one.
 
-    The scorer checks the deadline again: it does not believe the web process.
+    Raises
+    ------
+    Problem
+        409 if it is not possible now; 403 after an old sign-in. The scorer checks the dates again:
+        it does not believe the web process.
     """
     call.check_fresh()
-    deadline = call.competition.deadline()
+    _check_phase_name(call, phase)
+    facts = call.competition.facts
+    of_phase = phase or facts.current_phase
+    ends = [entry["end"] for entry in facts.phases if entry["phase"] == of_phase]
+    end = ends[0] if ends else facts.deadline
+    deadline = None if end is None else datetime.fromisoformat(end).astimezone(UTC)
     if deadline is not None and call.site.clock() <= deadline:
         raise Problem(
             409,
@@ -537,7 +551,8 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
                 left=unfinished
             ),
         )
-    if kind == "publish" and call.competition.state().phase not in {"finalized", "published"}:
+    is_finalized = facts.phases or call.competition.state().phase in {"finalized", "published"}
+    if kind == "publish" and not is_finalized:
         raise Problem(409, _("There is no private board yet: finalize first."))
     if digest != seen(call):
         raise Problem(
@@ -548,3 +563,8 @@ def check_final_step(call: Call, kind: str, digest: str) -> None:
             ),
             seen=seen(call),
         )
+    return admin(call, kind, _in_phase(phase))
+
+
+def _in_phase(phase: str) -> dict[str, str]:
+    return {"phase": phase} if phase else {}

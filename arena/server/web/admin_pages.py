@@ -206,7 +206,7 @@ async def _exempt(call: Call, fields: dict[str, str]) -> None:
 
 async def _retract(call: Call, fields: dict[str, str]) -> None:
     check_confirmed(fields)
-    actions.retract(call, _needed(fields, "reason")[:500])
+    actions.retract(call, _needed(fields, "reason")[:500], fields.get("phase", ""))
 
 
 async def _verify_winner(call: Call, fields: dict[str, str]) -> None:
@@ -224,8 +224,7 @@ async def _step(call: Call, fields: dict[str, str]) -> None:
     if kind not in {"finalize", "publish"}:
         raise Problem(422, _("Fill in all fields of the form."))
     check_confirmed(fields)
-    actions.check_final_step(call, kind, fields.get("seen", ""))
-    actions.admin(call, kind, {})
+    actions.final_step(call, kind, fields.get("seen", ""), phase=fields.get("phase", ""))
 
 
 async def _invite(call: Call, fields: dict[str, str]) -> Response:

@@ -897,14 +897,14 @@ def _decision(kind: str) -> Handler:
 
 def _final(kind: str) -> Handler:
     async def final_step(call: Call, body: models.FinalStep) -> models.RequestState:
-        actions.check_final_step(call, kind, body.seen)
-        return _answer(call, actions.admin(call, kind, {}).request)
+        step = actions.final_step(call, kind, body.seen, phase=body.phase)
+        return _answer(call, step.request)
 
     return final_step
 
 
-async def _retract(call: Call, body: models.Reason) -> models.RequestState:
-    return _answer(call, actions.retract(call, body.reason).request)
+async def _retract(call: Call, body: models.Retraction) -> models.RequestState:
+    return _answer(call, actions.retract(call, body.reason, body.phase).request)
 
 
 async def _pause(call: Call, body: models.Reason) -> models.RequestState:
@@ -1216,7 +1216,7 @@ ENDPOINTS = (
              models.NewVerification, models.RequestState, (409, 415, 422)),
     Endpoint("POST", "/admin/retract", "organiser", "admin", _retract,
              "Retract the published result: its rows are no longer shown.", 202,
-             models.Reason, models.RequestState, (409, 415, 422)),
+             models.Retraction, models.RequestState, (409, 415, 422)),
     Endpoint("GET", "/admin/export/{what}", "organiser", "admin", export,
              "One export as CSV.",
              answer="text/csv", errors=(404,)),

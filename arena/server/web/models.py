@@ -70,6 +70,12 @@ class Reason(Sending):
     reason: Annotated[str, Field(min_length=1, max_length=500)]
 
 
+class Retraction(Reason):
+    """Why a result is retracted; ``phase`` as in :class:`FinalStep`."""
+
+    phase: str = Field("", max_length=40)
+
+
 class NewExemption(Sending):
     """What a team may do that others may not; it replaces an earlier one."""
 
@@ -211,8 +217,9 @@ class Rescore(Sending):
 
 
 class FinalStep(Sending):
-    """A final step."""
+    """A final step; ``phase`` is empty without phases, or for the current one."""
 
+    phase: str = Field("", max_length=40)
     seen: Name = Field(description="The digest that GET /admin/health returns.")
 
 
