@@ -349,15 +349,7 @@ class ProgramsSection(ConfigSection):
 
     def box(self, *, trial: bool, max_bytes: int) -> Box:
         """Return the limits of a run, whose output may have so many bytes."""
-        return Box(
-            seconds=self.trial_seconds if trial else self.seconds,
-            memory_mb=self.memory_mb,
-            disk_mb=self.disk_mb,
-            cores=self.cores,
-            processes=self.processes,
-            output_bytes=max_bytes,
-            gpus=self.gpus,
-        )
+        return Box.of(self.for_runners, trial=trial, output_bytes=max_bytes)
 
 
 class FinalSection(ConfigSection):

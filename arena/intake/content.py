@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from arena.interfaces.faults import FaultList, plural
+from arena.utils.host_errors import is_of_host
 
 CHANGED = "The file changed while it was read: send it again."
 """What is read must be what its sha256 is of, and one state of the file."""
@@ -177,6 +178,8 @@ def read_raw(path: Path, max_bytes: int, faults: FaultList) -> bytes:
     ------
     Refused
         If it is not one; the fault has been added.
+    OSError
+        If this machine fails while it is read.
     """
     try:
         _check_regular(path.stat(), faults)
@@ -190,6 +193,8 @@ def read_raw(path: Path, max_bytes: int, faults: FaultList) -> bytes:
             size = max(status.st_size, len(raw))
             after = os.fstat(descriptor)
     except (OSError, ValueError) as error:
+        if is_of_host(error):
+            raise
         number = getattr(error, "errno", None) or 0
         reason = f"The file cannot be read ({os.strerror(number) if number else 'bad name'})."
         faults.refuse(*_OPENING.get(number, ("unreadable file", reason)))

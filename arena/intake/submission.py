@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ from arena.intake.text_lines import read_lines
 from arena.interfaces.faults import FaultList, Refused, clean, show, show_all
 from arena.types import Fault, FloatArray, IntArray, PredictionKind, RawTable
 from arena.utils.file_digest import file_sha256
+from arena.utils.host_errors import is_of_host
 from arena.utils.lazy import pc
 from arena.utils.processes import sendable
 
@@ -75,7 +76,8 @@ class ReadSubmission:
     sha256: str
     """The sha256 of the file as sent; empty if it could not be read."""
     crashed: bool = False
-    """Whether the process that read it crashed or was killed, which may not be the file's fault."""
+    """Whether the process that read it crashed or was killed, or the machine failed: that may not
+    be the fault of the file."""
 
 
 def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
@@ -84,7 +86,7 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
     A damaged file may crash the process; use :func:`~arena.intake.reader.read_submission` for
     untrusted files.
     """
-    faults, content, values, sha256 = FaultList(), None, None, ""
+    faults, content, values, sha256, crashed = FaultList(), None, None, "", False
     try:
         names = (form.id_column, *form.columns)
         file = form.modality.read_submission(
@@ -111,7 +113,9 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
             most = f"{form.max_memory / 2**20:,.0f} MiB"
             message = f"The file could not be read: it needs more than {most} of memory. {_SHORTER}"
         faults.add("unreadable file", message)
-    return _answer(values, faults, sha256 if content is None else content.sha256.hexdigest())
+        crashed = is_of_host(error)
+    sha256 = sha256 if content is None else content.sha256.hexdigest()
+    return replace(_answer(values, faults, sha256), crashed=crashed)
 
 
 def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSubmission:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 
 class End(StrEnum):
@@ -72,6 +72,19 @@ class Box:
     log_bytes: int = 2**16
     """Of standard output and standard error together; what follows is dropped."""
     gpus: int = 0
+
+    @classmethod
+    def of(cls, limits: Mapping[str, Any], *, trial: bool, output_bytes: int) -> Self:
+        """Return the limits of a trial or of another run, from the keys of ``[programs]``."""
+        return cls(
+            seconds=float(limits["trial_seconds" if trial else "seconds"]),
+            memory_mb=int(limits["memory_mb"]),
+            disk_mb=int(limits["disk_mb"]),
+            cores=float(limits["cores"]),
+            processes=int(limits["processes"]),
+            output_bytes=int(output_bytes),
+            gpus=int(limits["gpus"]),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from arena.errors import InputError
+from arena.errors import InputError, SandboxError
 from arena.interfaces import Box, Job, Outcome, Sandbox
 from arena.programs.environments import environment_folder
 from arena.programs.unpack import unpack_program
@@ -104,22 +104,25 @@ def run_program(
     SandboxError
         If the machine could not run it.
     """
-    if not inputs.is_dir():
-        raise InputError(f"The folder of inputs {inputs} does not exist.")
-    with alone() as work, tempfile.TemporaryDirectory(dir=work) as folder:
-        faults = unpack_program(program, Path(folder), command[-1])
-        if faults:
-            return faults
-        job = Job(
-            program=Path(folder),
-            command=tuple(command),
-            inputs=inputs,
-            outputs=OUTPUTS,
-            target=target,
-            environment=environment,
-            stop=stop,
-        )
-        return sandbox.run(job, box)
+    try:
+        if not inputs.is_dir():
+            raise InputError(f"The folder of inputs {inputs} does not exist.")
+        with alone() as work, tempfile.TemporaryDirectory(dir=work) as folder:
+            faults = unpack_program(program, Path(folder), command[-1])
+            if faults:
+                return faults
+            job = Job(
+                program=Path(folder),
+                command=tuple(command),
+                inputs=inputs,
+                outputs=OUTPUTS,
+                target=target,
+                environment=environment,
+                stop=stop,
+            )
+            return sandbox.run(job, box)
+    except OSError as error:
+        raise SandboxError(f"This machine could not run a program: {error}.") from error
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from arena.interfaces.faults import FaultList, Refused, plural, show
 from arena.types import Fault
+from arena.utils.host_errors import is_of_host
 from arena.utils.processes import Ended, Limits, call_limited
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError)
@@ -46,6 +47,11 @@ def unpack_program(
     ----------
     entry
         The file that the command starts, such as ``main.py``.
+
+    Raises
+    ------
+    OSError
+        If this machine cannot write the files.
     """
     task = (str(path), str(folder), entry, limits or PackedLimits())
     bounds = Limits(memory=_MEMORY)
@@ -103,6 +109,8 @@ def _unpack_archive(path: Path, folder: Path, limits: PackedLimits, faults: Faul
                         f"unpacking was stopped.",
                     )
     except _DAMAGED as error:
+        if is_of_host(error):
+            raise
         faults.refuse(
             "damaged file",
             f"The program is neither a .py file nor a ZIP archive that can be read "

@@ -36,6 +36,8 @@ _LEASE_SECONDS = 60.0
 _PAUSE_SECONDS = 10.0
 _FREE_BYTES = 5 * 10**9
 _FAULTS_IN_A_ROW = 3
+_REPEAT = {0, *REPEAT, HTTPStatus.INSUFFICIENT_STORAGE}
+"""Answers of a server after which a request is repeated; 0: there was none."""
 _Source = RunnerClient | WorkFolder
 _Answer = TypeVar("_Answer")
 TRIAL = "trial"
@@ -133,7 +135,6 @@ class Runner:
         """Run a program and send its result; return the fault of this machine, or None."""
         folder = runner_folder() / f"output-{self.key.name}"
         shutil.rmtree(folder, ignore_errors=True)  # of a runner that was killed
-        folder.mkdir(mode=0o700)
         try:
             with self._lease_prolonged(work) as stop:
                 result, output = self._result(client, work, folder, stop)
@@ -148,6 +149,9 @@ class Runner:
         except ServerError as error:  # the run was given to another runner, or will be
             _LOGGER.warning("The run %s is given up: %s", work["run"], error)
             return None
+        except OSError as error:  # the result cannot be sent, so that another runner gets the run
+            _LOGGER.warning("The run %s is given up: %s", work["run"], error)
+            return str(error)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return str(result["reason"]) if "reason" in result else None
@@ -205,6 +209,8 @@ class Runner:
         }
         try:
             answer = self._answer(client, work, folder, stop)
+            if isinstance(answer, Outcome) and answer.output is not None:
+                result["output_sha256"] = file_sha256(answer.output)
         except ServerError:
             raise
         except (ArenaError, OSError) as error:
@@ -217,8 +223,6 @@ class Runner:
         result |= {**figures, "end": str(answer.end)}
         if work["kind"] == TRIAL:
             result["log"] = answer.log.decode("utf-8", "replace")
-        if answer.output is not None:
-            result["output_sha256"] = file_sha256(answer.output)
         return result, answer.output
 
     def _answer(
@@ -239,6 +243,7 @@ class Runner:
                 f"{self.key.name}."
             )
         environment = environment_of(str(work["environment"] or ""))
+        folder.mkdir(mode=0o700)
         file = folder / ("program.py" if str(work["file"]).endswith(".py") else "program.zip")
         _repeated(partial(client.program, work, file), stop)
         target = folder / "output"
@@ -249,15 +254,7 @@ class Runner:
             target,
             command=str(limits["command"]).split(),
             environment=environment,
-            box=Box(
-                seconds=float(limits["trial_seconds" if trial else "seconds"]),
-                memory_mb=int(limits["memory_mb"]),
-                disk_mb=int(limits["disk_mb"]),
-                cores=float(limits["cores"]),
-                processes=int(limits["processes"]),
-                output_bytes=int(work["max_bytes"]),
-                gpus=int(limits["gpus"]),
-            ),
+            box=Box.of(limits, trial=trial, output_bytes=work["max_bytes"]),
             sandbox=self.sandbox,
             stop=stop,
         )
@@ -276,7 +273,7 @@ def _repeated(request: Callable[[], _Answer], stop: threading.Event) -> _Answer:
         try:
             return request()
         except ServerError as error:
-            if error.status not in {0, *REPEAT}:
+            if error.status not in _REPEAT:
                 raise
             _LOGGER.warning("%s", error)
             if stop.wait(min(pause, _PAUSE_SECONDS)):

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from arena.client import Client, refusal
-from arena.errors import InputError
+from arena.errors import InputError, SandboxError
 from arena.store.signatures import signature_of
 from arena.utils.file_digest import file_sha256
 
@@ -80,6 +80,8 @@ class RunnerClient(Client):
         ------
         InputError
             If it does not arrive as announced.
+        SandboxError
+            If this machine cannot write it.
         """
         self._repeated(lambda: self._write(work, path))
         if file_sha256(path) != work["sha256"]:
@@ -97,7 +99,10 @@ class RunnerClient(Client):
                 bytes_left = int(work["bytes"])
                 while bytes_left >= 0 and (part := response.read(_PART)):
                     bytes_left -= len(part)
-                    file.write(part)
+                    try:
+                        file.write(part)
+                    except OSError as error:
+                        raise SandboxError(f"{path} cannot be written: {error}.") from error
         finally:
             connection.close()
 
@@ -114,6 +119,8 @@ class RunnerClient(Client):
         ------
         ServerError
             With status 409 if the run was given to another runner.
+        OSError
+            If this machine cannot put it together.
         """
         boundary = f"arena-{secrets.token_hex(16)}"
         part = f"--{boundary}\r\nContent-Disposition: form-data; name="

@@ -300,6 +300,11 @@ output()
 os.chmod("/output/predictions.csv", 0)
 os.chmod("/output", 0)
 """, frozenset({End.OK, End.NO_OUTPUT})),
+    HostileProgram("folder-without-entry", r"""
+os.mkdir("/output/predictions")
+open("/output/predictions/a.csv", "w")
+os.chmod("/output/predictions", 0o400)
+""", frozenset({End.OK, End.NO_OUTPUT})),
     HostileProgram("replaces-output", r"""
 refused("it renamed /output", os.rename, "/output", "/tmp/other")
 refused("it removed /output", os.rmdir, "/output")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import stat
 import zipfile
@@ -15,6 +17,9 @@ _PART = 2**20
 _DEEPEST = 16
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = _FILE | os.O_DIRECTORY
+_OF_PROGRAM = {errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.ENXIO}
+"""Errors by which something else than readable files and folders is found: no permission, a link,
+nothing, no folder, a socket or device. All others are faults of this machine."""
 
 
 class _TooLargeError(Exception):
@@ -25,7 +30,24 @@ class _NoOutputError(Exception):
     """The output is something else than files."""
 
 
-def take_output(folder: int, job: Job, box: Box) -> tuple[End, Path | None]:
+@contextlib.contextmanager
+def _found() -> Iterator[None]:
+    """Look at what the program left.
+
+    Raises
+    ------
+    _NoOutputError
+        If it is something else than readable files and folders.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _OF_PROGRAM:
+            raise _NoOutputError from error
+        raise
+
+
+def take_output(scratch: int, job: Job, box: Box) -> tuple[End, Path | None]:
     """Copy the output of a program that has ended to :attr:`Job.target`.
 
     Links are not followed, and a pipe, socket or device is no output. A size is counted while it
@@ -33,14 +55,32 @@ def take_output(folder: int, job: Job, box: Box) -> tuple[End, Path | None]:
 
     Parameters
     ----------
-    folder
-        The descriptor of what the program saw as ``/output``.
+    scratch
+        The descriptor of a folder whose ``output`` the program saw as ``/output``.
+
+    Raises
+    ------
+    OSError
+        If this machine cannot copy it.
     """
+    try:
+        with _found():
+            folder = os.open("output", _FOLDER, dir_fd=scratch)
+        try:
+            return End.OK, _take(folder, job, box)
+        finally:
+            os.close(folder)
+    except _NoOutputError:
+        return End.NO_OUTPUT, None
+    except _TooLargeError:
+        return End.OUTPUT_TOO_LARGE, None
+
+
+def _take(folder: int, job: Job, box: Box) -> Path:
+    """Return the copy of the first output that is in an open folder."""
     for name in job.outputs:
         file_name = name.rstrip("/")
-        try:
-            os.lstat(file_name, dir_fd=folder)
-        except OSError:  # also if the program removed the permission to read the folder
+        if not _exists(folder, file_name):
             continue
         target = job.target / (file_name + ".zip" if name.endswith("/") else file_name)
         try:
@@ -49,17 +89,24 @@ def take_output(folder: int, job: Job, box: Box) -> tuple[End, Path | None]:
                     _pack(folder, file_name, written, box)
                 else:
                     _copy(folder, file_name, written, box.output_bytes)
-        except (_NoOutputError, _TooLargeError, OSError) as error:
+        except BaseException:
             target.unlink(missing_ok=True)
-            large = isinstance(error, _TooLargeError)
-            return (End.OUTPUT_TOO_LARGE if large else End.NO_OUTPUT), None
-        return End.OK, target
-    return End.NO_OUTPUT, None
+            raise
+        return target
+    raise _NoOutputError
+
+
+def _exists(folder: int, name: str) -> bool:
+    with contextlib.suppress(_NoOutputError), _found():
+        os.lstat(name, dir_fd=folder)
+        return True
+    return False
 
 
 def _copy(folder: int, name: str, written: IO[bytes], most: int) -> int:
     """Copy a file and return its size."""
-    opened = os.open(name, _FILE, dir_fd=folder)
+    with _found():
+        opened = os.open(name, _FILE, dir_fd=folder)
     try:
         status = os.fstat(opened)
         if not stat.S_ISREG(status.st_mode):
@@ -93,12 +140,15 @@ def _files(folder: int, name: str, path: str, depth: int) -> Iterator[tuple[int,
     """Yield ``(open folder, path, name)`` of each file, in the order of the names."""
     if not depth:
         raise _NoOutputError
-    opened = os.open(name, _FOLDER, dir_fd=folder)
+    with _found():
+        opened = os.open(name, _FOLDER, dir_fd=folder)
     try:
         names = sorted(os.listdir(opened))  # noqa: PTH208 - of a descriptor
         for inner in names:
             _check_name(inner)
-            if stat.S_ISDIR(os.lstat(inner, dir_fd=opened).st_mode):
+            with _found():  # a folder may be listed without permission to enter it
+                status = os.lstat(inner, dir_fd=opened)
+            if stat.S_ISDIR(status.st_mode):
                 yield from _files(opened, inner, f"{path}{inner}/", depth - 1)
             else:
                 yield opened, path + inner, inner

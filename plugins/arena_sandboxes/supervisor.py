@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -79,6 +80,9 @@ class Supervisor:
             if self._scratch is not None:
                 os.close(self._scratch)
             if self._first is not None:
+                # It would wait forever if its own parent was killed while it started.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    signal.pidfd_send_signal(self._first, signal.SIGKILL)
                 # The first process of the namespace ends after all others, a moment later.
                 ended = select.select([self._first], [], [], SECONDS_TO_END)[0]
                 os.close(self._first)
@@ -144,11 +148,4 @@ class Supervisor:
         scratch = self.scratch()
         if scratch is None:
             raise SandboxError("The output of a program cannot be read: /proc hides it.")
-        try:
-            output = os.open("output", os.O_RDONLY | os.O_DIRECTORY, dir_fd=scratch)
-        except OSError:  # the program may have removed the permission to read it
-            return End.NO_OUTPUT, None
-        try:
-            return take_output(output, job, box)
-        finally:
-            os.close(output)
+        return take_output(scratch, job, box)

@@ -167,8 +167,9 @@ def test_a_failed_trial_shows_its_log_and_counts_for_nothing(server: ProgramServ
 def test_a_program_that_a_machine_could_not_try_may_be_sent_again(server: ProgramServer) -> None:
     key = {"Idempotency-Key": "file-1"}
     first = server.send("ants", script(trial_end="machine"), **key).json()
-    server.runner().run()
-    assert server.state("ants", first["request"])["status"] == "set_aside"
+    for status in ("waiting", "set_aside"):  # another runner tries it once
+        server.runner().run()
+        assert server.state("ants", first["request"])["status"] == status
     assert list(server.layout.uploads.iterdir()) == []
     second = server.send("ants", script(), **key).json()
     assert (second["status"], second["request"] == first["request"]) == ("waiting", False)

@@ -23,7 +23,7 @@ from arena.server.records.sqlite import Records
 LEASE_SECONDS = 60.0
 """A runner that gives no sign of life for so long loses its run."""
 _MOST_LOSSES = 2
-"""A run whose runners were lost so often is set aside: the machine is at fault."""
+"""A run whose runners were lost, or failed, so often is set aside."""
 
 
 class ProgramState(StrEnum):
@@ -42,7 +42,7 @@ class ProgramState(StrEnum):
     RAN = "ran"
     """Final: its submission was sent to the scorer."""
     SET_ASIDE = "set aside"
-    """Final: the machine failed in its trial, or two runners were lost; nothing was counted."""
+    """Final: two runners were lost or failed with its trial; nothing was counted."""
 
 
 WAITING = (ProgramState.TRIAL_WAITS, ProgramState.RUN_WAITS)
@@ -80,7 +80,7 @@ class Program:
     lease: int
     """The number of its last lease: how often a runner took one of its runs."""
     losses: int
-    """How many runners of its present run were lost."""
+    """How many runners of its present run were lost, or failed."""
     until: float
     """When that lease ends, in seconds since 1970."""
     trial: Mapping[str, Any]
@@ -241,17 +241,27 @@ class Runs(Records):
 
         The caller sets them aside.
         """
-        lost = []
         with self._change():
-            for runs, waits in zip(RUNNING, WAITING, strict=True):
-                for program in self.in_state(competition, runs):
-                    if program.until >= self._now():
-                        continue
-                    if program.losses + 1 >= _MOST_LOSSES:
-                        lost.append(program)
-                    else:
-                        self._set(program, state=waits, losses=program.losses + 1)
-        return lost
+            running = [program for runs in RUNNING for program in self.in_state(competition, runs)]
+            ended = [program for program in running if program.until < self._now()]
+            return [program for program in ended if not self._waits_again(program)]
+
+    def fail(self, program: str, lease: int) -> bool:
+        """Let a run wait for another runner, because the machine of its runner failed.
+
+        Returns False if it was lost too often: the caller sets it aside. Raises LeaseLostError if
+        the lease has ended.
+        """
+        with self._change():
+            return self._waits_again(self.leased(program, lease))
+
+    def _waits_again(self, program: Program) -> bool:
+        """Let a run wait again that was lost; return False if it was lost too often."""
+        if program.losses + 1 >= _MOST_LOSSES:
+            return False
+        waits = WAITING[RUNNING.index(program.state)]
+        self._set(program, state=waits, losses=program.losses + 1)
+        return True
 
     def change(self, program: Program, state: ProgramState, **more: Any) -> bool:
         """Put a program into another state; return False if it has left its own meanwhile."""

@@ -220,9 +220,11 @@ async def result(call: Call) -> models.Message:
     if not was_sent_before:
         program = _leased(call, str(lease))
         signature = fields.get("signature", "")
-        if program.state is ProgramState.TRIAL_RUNS:
+        runs, is_trial = call.site.runs, program.state is ProgramState.TRIAL_RUNS
+        waits_again = end == "machine" and await run_in_threadpool(runs.fail, run.program, lease)
+        if not waits_again and is_trial:
             await run_in_threadpool(_end_trial, call, program, document, end)
-        else:
+        elif not waits_again:
             is_output_used = await run_in_threadpool(
                 lambda: _send_run(call, program, document, signature=signature, output=name)
             )
