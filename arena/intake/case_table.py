@@ -17,6 +17,7 @@ from arena.intake.content import read_content
 from arena.intake.equal_texts import composed, composed_fields
 from arena.intake.folder import file_stem
 from arena.intake.header import data_in_header
+from arena.intake.header_levels import with_joined_levels
 from arena.intake.joined_columns import with_joined
 from arena.intake.memory import arrow_table
 from arena.intake.parquet_file import table_of_arrow
@@ -168,7 +169,10 @@ def _check_header(table: RawTable, faults: FaultList) -> None:
 def _of_one_algorithm(
     table: RawTable, columns: CaseColumns, path: Path
 ) -> tuple[RawTable, CaseColumns]:
-    """Return the table with a column of algorithms, which the file or its folder is named after."""
+    """Return the table with a column of algorithms, which the file or its folder is named after.
+
+    Columns that are numbered from 0 or 1 are the repeats of the algorithm.
+    """
     if columns.algorithm is not None or "algorithm" in table.names:
         raise UsageError(f"{path} has a column of algorithms: omit --algorithm-from.")
     name = (
@@ -176,6 +180,8 @@ def _of_one_algorithm(
         if columns.algorithm_from == FROM_FOLDER
         else file_stem(path.name)
     )
+    if columns.value is None and columns.repeat is None:
+        table = _with_long_repeats(table)
     cells = pa.array([name] * table.n_rows, pa.string())
     case = columns.case or next(
         (column for column in table.names if column.casefold() in _USUAL_CASES), None
@@ -183,6 +189,29 @@ def _of_one_algorithm(
     return (
         replace(table, names=("algorithm", *table.names), columns=(cells, *table.columns)),
         replace(columns, case=case or table.names[0]),
+    )
+
+
+def _with_long_repeats(table: RawTable) -> RawTable:
+    """Return a table with a row for each repeat, if all columns but that of the cases are numbered.
+
+    The same table if there are no such columns.
+    """
+    numbered = [name for name in table.names if name.strip().isdecimal()]
+    kept = [position for position, name in enumerate(table.names) if name not in numbered]
+    first = int(numbered[0]) if numbered else -1
+    is_counted = numbered == [str(first + number) for number in range(len(numbered))]
+    if len(numbered) < 2 or first not in (0, 1) or not is_counted or len(kept) != 1:
+        return table
+    n_rows, n_repeats = table.n_rows, len(numbered)
+    columns = [pa.concat_arrays([table.columns[position]] * n_repeats) for position in kept]
+    repeats = np.repeat(np.array(numbered, dtype=object), n_rows)
+    values = [to_text(table.columns[table.names.index(name)]) for name in numbered]
+    return replace(
+        table,
+        names=(*(table.names[position] for position in kept), "repeat", "value"),
+        columns=(*columns, pa.array(repeats, pa.string()), pa.concat_arrays(values)),
+        row_number=lambda position: table.row_number(position % n_rows),
     )
 
 
@@ -209,10 +238,7 @@ def case_scores_of(data: Any, columns: CaseColumns = CaseColumns()) -> CaseScore
 
 
 def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
-    table = replace(table, names=tuple(column.strip() for column in table.names))
-    repeated = sorted({column for column in table.names if table.names.count(column) > 1})
-    if repeated:
-        raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
+    table = _with_different_names(table, columns, name)
     columns = composed_fields(columns)
     named_columns = [getattr(columns, role) for role in (*_ROLES, "value")]
     for wanted in filter(None, named_columns):
@@ -276,6 +302,19 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         metric=metric,
         notes=notes,
     )
+
+
+def _with_different_names(table: RawTable, columns: CaseColumns, name: str) -> RawTable:
+    """Return the table with names without spaces around them; a name that occurs twice is refused.
+
+    A header of two lines becomes one.
+    """
+    stripped = replace(table, names=tuple(column.strip() for column in table.names))
+    table = with_joined_levels(stripped, columns.value)
+    repeated = sorted({column for column in table.names if table.names.count(column) > 1})
+    if repeated:
+        raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
+    return table
 
 
 def _with_numbered_rows(table: RawTable) -> RawTable:

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from arena.intake.alignment import locate_ids, report_ids
 from arena.intake.alterations import reasons_of
+from arena.intake.arff_file import is_arff, read_arff
 from arena.intake.cells import (
     Place,
     is_missing,
@@ -151,7 +152,7 @@ def read_table(
     records: str | None = None,
     flat: bool = False,
 ) -> RawTable:
-    """Return the table of a CSV, Parquet, JSON or JSON Lines file in memory.
+    """Return the table of a CSV, Parquet, JSON, JSON Lines or ARFF file in memory.
 
     The format is recognised by content; the name helps only with damaged files. ``header`` are the
     names of the columns of a CSV file without a header line; with a single name each line is a
@@ -167,6 +168,8 @@ def read_table(
     text = to_utf8(data, faults)
     if is_json(text):
         return read_json(text, bounds, faults, expected=expected, records=records, flat=flat)
+    if is_arff(text):
+        return read_arff(text, bounds, faults)
     if len(header) == 1:
         return read_lines(text, header[0], bounds, faults)
     return read_csv(text, expected, bounds, faults, header=header)

@@ -1,14 +1,14 @@
 """Metrics of retrieval runs against judgements (qrels), as trec_eval computes them.
 
 A query is a row. Its judgements, and the scores of the documents of a run, are JSON objects of
-document -> number. Files in the formats of TREC are read as they are.
+document -> number. Files in the formats of TREC, and such objects in JSON, are read as they are.
 """
 
 from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from arena.intake.content import read_content
 from arena.interfaces import Modality, ReadFile
-from arena.interfaces.faults import FaultList
+from arena.interfaces.faults import FaultList, show
 from arena.types import (
     CompetitionInfo,
     Fault,
@@ -30,17 +30,23 @@ from arena.types import (
     RawTable,
     SolutionColumns,
 )
+from arena.utils.strict_json import unique_keys
 from arena_metrics.parameters import require_whole
 from arena_metrics.pointwise import Pointwise
 
 _QUERY, _DOCUMENTS = "query", "documents"
 _QREL_FIELDS, _RUN_FIELDS = 4, 6
+_Value = tuple[int | None, str, str, Any]
+"""The line, the query, the document, and its judgement or score."""
 _EXAMPLE_DOCUMENTS = tuple(f"d{number}" for number in range(8))
 
 
 @dataclass(frozen=True)
 class Retrieval(Modality):
-    """TREC's files: qrels (query, iteration, document, judgement) and runs (six columns)."""
+    """TREC's files: qrels (query, iteration, document, judgement) and runs (six columns).
+
+    Both may also be JSON documents ``{query: {document: value}}``.
+    """
 
     name = "retrieval"
 
@@ -85,36 +91,25 @@ def _read(
     Without queries the file holds judgements, and the table is that of a solution. None: it is
     another file.
     """
-    n_fields, value_position = (_QREL_FIELDS, 3) if queries is None else (_RUN_FIELDS, 4)
     content = read_content(path, max_bytes, faults)
-    lines = content.data.decode("utf-8", errors="replace").splitlines()
-    first = next((line for line in lines if line.strip()), "")
-    if len(first.split()) != n_fields or "," in first or first.lstrip().startswith(("{", "[")):
+    text = content.data.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    judged = _values_of_json(text)
+    if judged is None:
+        judged = _values_of_lines(text, faults, is_run=queries is not None)
+    if judged is None:
         return None
     values: dict[str, dict[str, float]] = {query: {} for query in queries or ()}
-    for number, line in enumerate(lines, start=1):
-        fields = line.split()
-        if not fields:
-            continue
-        if len(fields) != n_fields:
-            message = f"The line has {len(fields):,} fields, and the first one {n_fields}."
-            faults.add("wrong number of fields", message, row=number)
-            continue
-        query, document = fields[0], fields[2]
-        try:
-            value = float(fields[value_position])
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
-            message = f"Field {value_position + 1} is not a number."
-            faults.add("not a number", message, row=number)
+    for row, query, document, value in judged:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not np.isfinite(value):
+            message = f"The value of document {show(document)} is not a number."
+            faults.add("not a number", message, row=row, id=query)
             continue
         if queries is not None and query not in values:
             continue  # trec_eval ignores queries without judgements
         of_query = values.setdefault(query, {})
         if document in of_query:
             message = "The document occurs twice for its query: keep one line."
-            faults.add("duplicate document", message, row=number, id=query)
+            faults.add("duplicate document", message, row=row, id=query)
         of_query[document] = value
     cells = [json.dumps(of_query) for of_query in values.values()]
     table = RawTable(
@@ -126,6 +121,49 @@ def _read(
     if queries is None:
         columns = SolutionColumns(id=names[0], targets=names[1:])
     return ReadFile(table, content.sha256.hexdigest(), columns)
+
+
+def _values_of_json(text: str) -> Iterator[_Value] | None:
+    """Return the values of ``{query: {document: value}}``; None: it is another file."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        document_values = json.loads(text, object_pairs_hook=unique_keys)
+    except (ValueError, RecursionError):
+        return None
+    is_nested = all(isinstance(of_query, dict) for of_query in document_values.values())
+    if not document_values or not is_nested:
+        return None
+    return (
+        (None, query, document, value)
+        for query, of_query in document_values.items()
+        for document, value in of_query.items()
+    )
+
+
+def _values_of_lines(text: str, faults: FaultList, *, is_run: bool) -> Iterator[_Value] | None:
+    """Return the values of lines in TREC's format; None: it is another file."""
+    n_fields, position = (_RUN_FIELDS, 4) if is_run else (_QREL_FIELDS, 3)
+    lines = [(row, line.split()) for row, line in enumerate(text.splitlines(), 1) if line.strip()]
+    first = lines[0][1] if lines else []
+    if len(first) != n_fields or "," in " ".join(first) or first[0].startswith(("{", "[")):
+        return None
+    for row, fields in lines:
+        if len(fields) != n_fields:
+            message = f"The line has {len(fields):,} fields, and the first one {n_fields}."
+            faults.add("wrong number of fields", message, row=row)
+    return (
+        (row, fields[0], fields[2], _number(fields[position]))
+        for row, fields in lines
+        if len(fields) == n_fields
+    )
+
+
+def _number(field: str) -> float:
+    try:
+        return float(field)
+    except ValueError:
+        return np.nan
 
 
 def _ranked(cell: str) -> list[str]:

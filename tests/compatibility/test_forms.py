@@ -71,6 +71,19 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
         "algorithm,place,day,value\na,x,1,1\na,x,2,.5\nb,x,1,.75\nb,x,2,.25\n",
         CaseColumns(case="place,day", cluster="day", task="place"),
     ),
+    "two lines of names": (
+        ",a,a,b,b\n,dice,hd,dice,hd\ncase,,,,\nx,1,3,.75,5\ny,.5,2,.25,4\n",
+        CaseColumns(value="dice"),
+    ),
+    "two lines of names, the values above": (
+        "case,dice,dice,hd,hd\n,a,b,a,b\nx,1,.75,3,5\ny,.5,.25,2,4\n",
+        CaseColumns(value="dice"),
+    ),
+    "ARFF": (
+        "% by x\n@RELATION t\n@ATTRIBUTE algorithm {a,b}\n@ATTRIBUTE 'case' STRING\n"
+        "@ATTRIBUTE value NUMERIC\n@DATA\na,'x 1',1\na,y,0.5\nb,'x 1',0.75\nb,y,0.25\n",
+        CaseColumns(),
+    ),
     "unnumbered repeats": (
         "algorithm,case,value\na,x,1\na,x,1\na,y,.5\nb,x,.5\nb,x,1\nb,y,.25\n",
         CaseColumns(repeat="auto"),
@@ -105,6 +118,16 @@ def test_a_file_for_each_algorithm(tmp_path: Path, source: str) -> None:
     for tables in (tmp_path / "t", sorted((tmp_path / "t").rglob("*.csv"))):
         board = rank(tables, columns=columns, greater_is_better=True, resamples=20)
         assert _scores(board) == BOARD
+
+
+def test_numbered_columns_are_repeats_of_the_algorithm_of_a_file(tmp_path: Path) -> None:
+    paths = [
+        _write(tmp_path / "a.csv", "dataset,0,1\nx,.5,1.5\ny,.25,.75\n"),
+        _write(tmp_path / "b.csv", "dataset,0,1\nx,1,.5\ny,.25,.25\n"),
+    ]
+    columns = CaseColumns(algorithm_from="name")
+    board = rank(paths, columns=columns, greater_is_better=True, resamples=20)
+    assert _scores(board) == BOARD
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

@@ -269,10 +269,19 @@ def test_files_of_trec_are_scored(tmp_path: Path) -> None:
     board = arena.score(tmp_path / "qrels", [tmp_path / "run"], metric="trec_map", intervals=False)
     # b is ranked above a, as in trec_eval: ties are broken by name; q3 has no documents.
     assert board.standings[0]["score"] == pytest.approx((0.5 + 0.5 + 0) / 3)
+    (tmp_path / "qrels.json").write_text('{"q1": {"a": 1, "b": 0}, "q2": {"c": 2}, "q3": {"d": 1}}')
+    (tmp_path / "run.json").write_text('{"q1": {"b": 3.5, "a": 3.5}, "q2": {"z": 9, "c": 8}}')
+    again = arena.score(
+        tmp_path / "qrels.json",
+        [tmp_path / "run", tmp_path / "run.json"],
+        metric="trec_map",
+        intervals=False,
+    )
+    assert {row["score"] for row in again.standings} == {board.standings[0]["score"]}
     (tmp_path / "bad").write_text("q1 Q0 b 1 x y\nq1 Q0 a 2\nq1 Q0 a 2 1 x\nq1 Q0 a 2 1 x\n")
     board = arena.score(tmp_path / "qrels", [tmp_path / "bad"], metric="trec_map", intervals=False)
     assert [(fault.kind, fault.row) for fault in board.rejected[0].faults] == [
-        ("not a number", 1), ("wrong number of fields", 2), ("duplicate document", 4),
+        ("wrong number of fields", 2), ("not a number", 1), ("duplicate document", 4),
     ]  # fmt: skip
 
 

@@ -1,0 +1,67 @@
+"""Reads ARFF, the format of Weka and OpenML, by liac-arff."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from arena.intake.equal_texts import composed_names
+from arena.intake.table import Bounds, count_from_one
+from arena.interfaces.faults import FaultList, clean
+from arena.types import RawTable
+from arena.utils.distribution import how_to_install
+
+_START = re.compile(rb"(?:\s|%[^\n]*\n)*@relation\s", re.IGNORECASE)
+_PROBE = 2**16
+
+
+def is_arff(data: bytes) -> bool:
+    r"""Return whether a text begins as ARFF does, after comments.
+
+    >>> is_arff(b"% by x\n@RELATION t\n"), is_arff(b"id,y\n")
+    (True, False)
+    """
+    return b"@" in data[:_PROBE] and _START.match(data[:_PROBE]) is not None
+
+
+def read_arff(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
+    """Return the table of an ARFF file with all values as texts; ``?`` is empty.
+
+    Raises
+    ------
+    Refused
+        If it is damaged, has no rows or too many; the fault has been added.
+    """
+    try:
+        import arff
+    except ImportError:
+        faults.refuse(
+            "wrong format", f"This is ARFF, which needs liac-arff: {how_to_install('arff')}."
+        )
+    if data.count(b"\n") > bounds.rows + bounds.columns:
+        faults.refuse("too many rows", "The file has too many lines: send one row per id.")
+    try:
+        document = arff.loads(data.decode("utf-8"))
+    except (arff.ArffException, ValueError) as error:
+        message = f"This is not valid ARFF ({clean(str(error)).rstrip('.')}): write it again."
+        faults.refuse("damaged file", message)
+    rows = np.empty((len(document["data"]), len(document["attributes"])), dtype=object)
+    if not rows.size:
+        faults.refuse("no rows", "The file contains no rows: add one row per id.")
+    for number, row in enumerate(document["data"]):
+        rows[number] = [_text(cell) for cell in row]
+    return RawTable(
+        composed_names(name for name, _ in document["attributes"]),
+        tuple(pa.array(column, pa.string()) for column in rows.T),
+        count_from_one,
+    )
+
+
+def _text(cell: Any) -> str:
+    """Return the text of a value: 1 for 1.0, which ARFF does not distinguish."""
+    if cell is None:
+        return ""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
