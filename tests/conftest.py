@@ -144,15 +144,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported to itself: statsmodels has all of it searched at each call."""
+    """Leave what was imported to itself for good: pytest and statsmodels have all searched."""
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """Let it be taken down in order at the end."""
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")
