@@ -434,7 +434,7 @@ class BracketSection(ConfigSection):
 
 
 class CombinedBoardSection(ConfigSection):
-    """A private board by one score of several metrics, of each task, or of several phases."""
+    """A private board by one score of several metrics, tasks or phases; over phases also public."""
 
     columns: tuple[str, ...] = Field(
         (), description="The metrics that it combines. Default: the metric of the competition."

@@ -35,6 +35,7 @@ from arena.utils.progress import shown
 if TYPE_CHECKING:
     from arena.competition.programs import ProgramRecord
     from arena.competition.queued_requests import RequestAnswer
+    from arena.competition.released_boards import ReleasedBoard
     from arena.competition.released_numbers import ReleasedNumbers
     from arena.competition.replay import Replay
     from arena.evaluation.similar import SimilarSubmissions
@@ -481,6 +482,26 @@ class CompetitionView:
         organiser only.
         """
         return public_standings(self._state, live=live)
+
+    @property
+    def released_boards(self) -> tuple[str, ...]:
+        """The names of the boards that :meth:`released_board` takes."""
+        boards = self._state.with_phases.board.items()
+        return tuple(name for name, board in boards if board.phases)
+
+    def released_board(self, name: str, *, live: bool = False) -> ReleasedBoard:
+        """Return the public board over the phases of ``[board.NAME]``, from released scores only.
+
+        It is a combination of what :meth:`leaderboard` shows of each phase.
+
+        Raises
+        ------
+        UsageError
+            If the settings name no board of this name over phases.
+        """
+        from arena.competition.released_boards import released_board
+
+        return released_board(self._state, name, live=live)
 
     def late_files(self) -> list[dict[str, Any]]:
         """Return the files after the deadline, which are listed apart: the last one first.

@@ -440,16 +440,33 @@ class CombinedMetric(BaseMetric):
         codes = np.searchsorted(present, context.tasks)
         return replace(self, parts=tuple(_normalised(parts)), tasks=codes)
 
+    def for_tasks(self, n_rows: Mapping[str, int]) -> CombinedMetric:
+        """Return the combination of scores on tasks with so many rows, without these rows.
+
+        It only combines scores that are known.
+        """
+        parts = [
+            self._unbound_part(column, task, count)
+            for task, count in n_rows.items()
+            for column in self.columns
+            if column.task in ("", task)
+        ]
+        return replace(self, parts=tuple(_normalised(parts)))
+
     def _part(
         self, column: _Column, context: RowContext, rows: IntArray | slice | None, task: str
     ) -> Part:
-        metric, weight = column.metric, column.weight(self.combination.weights, task)
+        part, metric = self._unbound_part(column, task, len(context.ids)), column.metric
         if isinstance(metric, NeedsRowContext):
             metric = metric.for_rows(context)
+        return replace(part, metric=metric, rows=rows)
+
+    def _unbound_part(self, column: _Column, task: str, n_rows: int) -> Part:
+        weight = column.weight(self.combination.weights, task)
         if self.combination.how == "rows":
-            weight *= len(context.ids)
+            weight *= n_rows
         name = f"{column.name} of {task}" if task else column.name
-        return Part(name, metric, weight, rows, column.convert)
+        return Part(name, column.metric, weight, convert=column.convert)
 
     def of_each_part(
         self,

@@ -140,10 +140,12 @@ def competition_board(
     name: str,
     display: BoardDisplay,
     submissions: bool = False,
+    scores: Sequence[str] = (),
 ) -> Board:
     """Return a public board, from the standings of ``Competition.leaderboard``.
 
-    ``submissions``: with the number of each team's submission, as an organiser sees it.
+    ``submissions``: with the number of each team's submission, as an organiser sees it. ``scores``:
+    the columns of further scores.
     """
     score = released_format([row["score"] for row in standings], display)
     named = [
@@ -161,6 +163,7 @@ def competition_board(
             StandingColumn(key.removeprefix("answer_"), (key,), str, importance=4)
             for key in answered
         ),
+        *(StandingColumn(key, (key,), score, importance=4) for key in scores),
     ]
     columns = [_column(kind, named, score) for kind in kinds]
     notes = (display.ties,) if display.ties else ()

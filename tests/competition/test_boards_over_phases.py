@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.utils.parallel import NoProgress
 from labelled_competition import MANAGER
-from program import write_csv
+from program import run_here, write_csv
 from small_competition import Clock
 
 SIZES = {"detect": 60, "classify": 120}
@@ -45,7 +46,13 @@ def phases(**detect: Any) -> dict[str, dict[str, Any]]:
 
 
 def settings_with(board: Mapping[str, Any], **keys: Any) -> Settings:
-    arguments = {"mechanism": "full", "baseline": "base", "resamples": 20, "phase": phases()}
+    arguments = {
+        "mechanism": "full",
+        "baseline": "base",
+        "resamples": 20,
+        "deadline": "2026-04-01",
+        "phase": phases(),
+    }
     boards = {"overall": {"phases": ["detect", "classify"], **board}}
     return Settings.of(metric="accuracy", board=boards, **{**arguments, **keys})
 
@@ -64,6 +71,7 @@ def cells(task: str, wrong: int) -> dict[str, list[str]]:
 
 
 def create(folder: Path, settings: Settings) -> Competition:
+    """Make a competition in which the files of WRONG were sent, and all phases have ended."""
     rows = [
         (name, label(row), f"{task} {'private' if row % 2 else 'public'}")
         for name, task, row in ROWS
@@ -78,6 +86,7 @@ def create(folder: Path, settings: Settings) -> Competition:
             if wrong is not None:
                 sent = competition.submit(cells(task, wrong), team, phase=task)
                 assert sent.status == "accepted"
+    clock.now = datetime(2026, 5, 1, tzinfo=UTC)
     return competition
 
 
@@ -191,3 +200,54 @@ def test_directions_that_differ_are_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "c" / CONFIG_NAME).write_text(settings_as_toml(of_losses), encoding="utf-8")
     with pytest.raises(InputError, match=r"\[board.overall\].*mean has no direction"):
         Competition.open(tmp_path / "c", manager=MANAGER)
+
+
+@pytest.mark.slow
+def test_a_public_board_combines_what_the_boards_of_phases_show(tmp_path: Path) -> None:
+    boards = {
+        name: {"phases": ["detect", "classify"], "missing": "baseline", **board}
+        for name, (board, _) in COMBINED.items()
+    }
+    boards["ranks"] = {"phases": ["detect", "classify"], "rank_by": "mean_rank"}
+    document = settings_with({}, bracket={"students": {}}).to_document()
+    settings = Settings.model_validate({**document, "board": boards})
+    with create(tmp_path, settings) as competition:
+        competition.assign_bracket("Bees", "students")
+        shown = {
+            task: {row["team"]: row["score"] for row in competition.in_phase(task).leaderboard()}
+            for task in SIZES
+        }
+        for name, (_, combine) in COMBINED.items():
+            released = competition.released_board(name)
+            expected = {
+                team: combine(*(shown[task].get(team, shown[task]["base"]) for task in SIZES))
+                for team in WRONG
+            }
+            scores = {row["team"]: row["score"] for row in released.standings}
+            assert scores == pytest.approx(expected)
+            ranked = [row for row in released.standings if row["rank"] is not None]
+            assert [row["rank"] for row in ranked] == [1, 2, 3]
+            assert sorted(ranked, key=lambda row: -row["score"]) == ranked
+            assert {row["team"]: row["n_submissions"] for row in ranked} == {
+                "Ants": 2, "Bees": 2, "Cats": 1
+            }  # fmt: skip
+        (ants, bees, base) = competition.released_board("ranks").standings
+        assert (ants["score"], bees["score"], base["score"]) == (1.5, 1.5, None)
+        assert bees["brackets"] == {"students": {"rank": 1}}
+        expected_rows = [*competition.released_board("mean").standings]
+    printed = run_here("leaderboard", "-C", tmp_path / "c", "--board", "mean", cwd=tmp_path)
+    assert "mean of accuracy and mcc over phases" in printed.stdout
+    document = run_here(
+        "leaderboard", "-C", tmp_path / "c", "--board", "mean", "--json", cwd=tmp_path
+    )
+    rows = json.loads(document.stdout)["standings"]
+    assert rows == expected_rows
+    refused = run_here("leaderboard", "-C", tmp_path / "c", "--board", "x", cwd=tmp_path)
+    assert "There is no public board 'x'. Over phases there are: mean" in refused.stderr
+
+
+def test_a_phase_that_shows_no_score_does_not_count(tmp_path: Path) -> None:
+    hidden = phases(public={"scores": "hidden"})
+    with create(tmp_path, settings_with({}, phase=hidden)) as competition:
+        released = competition.released_board("overall")
+        assert (released.phases, [*released.standings]) == (("classify",), [])

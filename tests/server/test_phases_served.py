@@ -134,3 +134,47 @@ def test_the_page_of_another_phase_has_the_facts_of_that_phase(tmp_path: Path) -
         if getattr(one.of_phase("final"), field.name) != getattr(other, field.name)
     }
     assert differ <= {"current_phase", "metric_text", "mechanism_text", "final_rule"}, differ
+
+
+@pytest.mark.slow
+def test_a_board_over_phases_is_on_the_site(tmp_path: Path) -> None:
+    usage = np.array(
+        [f"{task} {('public', 'private')[n // 2 % 2]}" for n, task in enumerate(USAGE)]
+    )
+    rows = list(zip(IDS, TRUTH, usage, strict=True))
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    phases = {
+        name: {"public_rows": f"{name} public", "private_rows": f"{name} private"}
+        for name in ("dev", "final")
+    }
+    settings = Settings.of(
+        metric="accuracy",
+        mechanism="full",
+        phase=phases,
+        board={"both tasks": {"phases": ["dev", "final"], "weights": {"dev": 3}}},
+    )
+    race = tmp_path / "race"
+    Competition.create(race, tmp_path / "solution.csv", settings, manager=MANAGER).close()
+    with served_here(race, Layout(tmp_path / "served"), MovedClock(), ["owls"]) as served:
+        client, address = served.clients["owls"], str(served.organiser.base_url)
+        for name, wrong in (("dev", 20), ("final", 40)):
+            sent = client.submit(_file(tmp_path / f"{name}.csv", name, wrong), phase=name)
+            served.judge()
+            assert client.wait(sent["request"])["status"] == "accepted"
+        query = "board=both+tasks"
+        (row,) = httpx.get(f"{address}board?{query}").json()["rows"]
+        dev, final = (
+            httpx.get(f"{address}board?phase={name}").json()["rows"][0]["score"] for name in phases
+        )
+        assert row["score"] == pytest.approx((3 * dev + final) / 4)
+        assert (row["accuracy of dev"], row["accuracy of final"]) == (dev, final)
+        table = httpx.get(f"{address}board.csv?{query}").text.splitlines()
+        assert (
+            table[0] == "rank,team,score,n_submissions,baseline,accuracy of dev,accuracy of final"
+        )
+        assert httpx.get(f"{address}board?board=x").status_code == 404
+        site = address.replace("/api/v1", "")
+        assert 'href="?board=both+tasks"' in httpx.get(site, follow_redirects=True).text
+        page = httpx.get(f"{site}?{query}").text
+        assert "This board is by the weighted mean of accuracy over phases" in page
+        assert "dev, final." in page

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 _COLUMNS = ("rank", "team", "score", "submission", "n_submissions", "baseline")
+_KEYS = (*_COLUMNS, BRACKETS, ANSWERS)
+"""The keys of a row of the public board that are no further score."""
 
 
 @app.command()
@@ -54,7 +56,10 @@ def leaderboard(
     ] = None,
     board: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A combined private board, [board.NAME]."),
+        typer.Option(
+            metavar="NAME",
+            help="A combined board, [board.NAME]: with --private, or the public one over phases.",
+        ),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for a spreadsheet.")] = False,
     as_json: options.AsJson = False,
@@ -71,7 +76,7 @@ def leaderboard(
     refusals = {
         "--csv and --json exclude each other.": as_csv and as_json,
         "--html is for the public board; arena report writes the private one.": html and private,
-        "A combined board is private: use --board with --private.": board and not private,
+        "--html is of the main board: omit --board.": html and board,
         "--live is for the public board in the terminal, as CSV or as JSON.": live
         and (private or html),
     }
@@ -87,10 +92,10 @@ def leaderboard(
         result = _private_result(competition, document, **of) if private else None
         if private and (old := competition.outdated()):
             say_note(old)
-        metric = competition.board_metric
+        metric = document["metric"] if board else competition.board_metric
         display = competition.settings.display(public=not private)
-        notes = () if private else competition.board_notes(document["standings"])
-        if not private and not live and (state := _state_of(competition)):
+        notes = () if private or board else competition.board_notes(document["standings"])
+        if not private and not live and not board and (state := _state_of(competition)):
             notes = (state, *notes)
         if not private and document["mark"] is not None:
             notes = (_mark_sentence(document["mark"], private=False), *notes)
@@ -152,40 +157,67 @@ def _document(
     bracket: str | None,
     board: str | None,
 ) -> dict[str, Any]:
-    metric = competition.settings.metric
-    name, better = metric.name, competition.greater_is_better
-    if board is not None:
-        combined = competition.final_result(board=board)
-        name, better = combined["metric"], combined["greater_is_better"]
-    standings = (
-        competition.private_leaderboard(board=board)
-        if private
-        else competition.leaderboard(live=live)
-    )
+    if private:
+        shown = _private_board(competition, board)
+    elif board is not None:
+        shown = _released_board(competition, board, live=live)
+    else:
+        shown = _public_board(competition, live=live)
     if bracket is not None:
         if bracket not in competition.brackets():
             names = ", ".join(competition.brackets()) or "none"
             raise UsageError(f"There is no bracket {bracket!r}. There are: {names}.")
-        standings = rows_of_bracket(standings, bracket)
-    pending = (
-        _pending_when_finalized(competition.final_result(board=board))
-        if private
-        else competition.pending_labels(private=False)
-    )
+        shown |= {"standings": rows_of_bracket(shown["standings"], bracket), "late": []}
+    mark, pending = shown["mark"], shown["pending_labels"]
     return {
         "schema": "arena/leaderboard/2",
         "title": competition.settings.competition.title,
-        "metric": name,
-        "greater_is_better": better,
         "split": "private" if private else "public",
         "phase": competition.phase,
         "bracket": bracket,
         "board": board,
-        "standings": standings,
-        "late": [] if private or bracket is not None else competition.late_files(),
-        "mark": None if (mark := competition.mark(private=private)) is None else asdict(mark),
-        "pending_labels": None if pending is None else pending._asdict(),
         "head": competition.head(),
+        **shown,
+        "mark": None if mark is None else asdict(mark),
+        "pending_labels": None if pending is None else pending._asdict(),
+    }
+
+
+def _private_board(competition: CompetitionView, board: str | None) -> dict[str, Any]:
+    result = competition.final_result(board=board)
+    combined = board is not None
+    return {
+        "metric": result["metric"] if combined else competition.settings.metric.name,
+        "greater_is_better": result["greater_is_better"],
+        "standings": competition.private_leaderboard(board=board),
+        "late": [],
+        "mark": competition.mark(private=True),
+        "pending_labels": _pending_when_finalized(result),
+    }
+
+
+def _public_board(competition: CompetitionView, *, live: bool) -> dict[str, Any]:
+    return {
+        "metric": competition.settings.metric.name,
+        "greater_is_better": competition.greater_is_better,
+        "standings": competition.leaderboard(live=live),
+        "late": competition.late_files(),
+        "mark": competition.mark(private=False),
+        "pending_labels": competition.pending_labels(private=False),
+    }
+
+
+def _released_board(competition: CompetitionView, board: str, *, live: bool) -> dict[str, Any]:
+    """Return a public board over phases, which belongs to no single phase."""
+    released = competition.released_board(board, live=live)
+    return {
+        "metric": released.metric,
+        "greater_is_better": released.greater_is_better,
+        "phase": "",
+        "standings": [*released.standings],
+        "late": [],
+        "mark": released.mark,
+        "pending_labels": None,
     }
 
 
@@ -204,12 +236,21 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
     title = f"public board, {metric} ({direction} is better)"
     if document["bracket"]:
         title = f"{document['bracket']}, {title}"
+    if document["board"]:
+        title = f"{document['board']}: {title}"
     if document["phase"]:
         title = f"phase {document['phase']}: {title}"
     if document["title"]:
         title = f"{shorten(document['title'])}: {title}"
+    of_a_phase = document["board"] is None
     board = competition_board(
-        standings, title="", caption="", name="board", display=display, submissions=True
+        standings,
+        title="",
+        caption="",
+        name="board",
+        display=display,
+        submissions=of_a_phase,
+        scores=() if of_a_phase else [key for key in standings[0] if key not in _KEYS],
     )
     print_columns(board.columns, console(), title=title)
     late = document["late"]

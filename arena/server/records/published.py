@@ -209,6 +209,8 @@ class CompetitionFacts:
     """The phase of the board and of the limits; empty without phases."""
     brackets: tuple[str, ...] = ()
     """The named sets of teams whose boards can be shown."""
+    boards: tuple[str, ...] = ()
+    """The public boards over phases."""
     questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Key -> ``of``, ``text``, ``choices``, ``required``, ``shown`` and ``brackets``."""
 
@@ -252,7 +254,9 @@ class CompetitionFacts:
         # Another arena may have published it: keys are read if they are there.
         facts = {fact.name: document[fact.name] for fact in fields(cls) if fact.name in document}
         server = ServerSection.of(document.get("server", {}))
-        lists = {key: tuple(facts.get(key, ())) for key in ("columns", "baselines", "brackets")}
+        lists = {
+            key: tuple(facts.get(key, ())) for key in ("columns", "baselines", "brackets", "boards")
+        }
         return cls(**{**facts, **lists, "server": server})
 
 
@@ -486,6 +490,9 @@ class Published:
         :class:`CompetitionFacts`.
     ``board``
         The public board: a list of rows as of ``arena leaderboard --json``, best first.
+    ``released NAME``
+        A public board over phases: the fields of
+        :class:`arena.competition.released_boards.ReleasedBoard`.
     ``results``
         What there is to say about every published version of the private board, the last one last.
     ``result VERSION``

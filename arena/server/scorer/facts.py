@@ -51,6 +51,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         final_count=settings.final.count,
         baselines=settings.competition.baselines,
         brackets=tuple(settings.brackets),
+        boards=competition.released_boards,
         questions={
             key: question.model_dump(mode="json") for key, question in settings.question.items()
         },
@@ -166,11 +167,15 @@ def result_documents(competition: CompetitionView) -> dict[str, Any]:
 def board_documents(competition: CompetitionView) -> dict[str, Any]:
     """Return the public board, and how large a difference at its top is by chance alone.
 
-    Of a competition with phases also the board of each of them.
+    Of a competition with phases also the board of each of them, and the boards over phases.
     """
     boards = {
         f"board {phase['phase']}": competition.in_phase(phase["phase"]).leaderboard()
         for phase in competition.phases()
+    }
+    released = {
+        f"released {name}": asdict(competition.released_board(name))
+        for name in competition.released_boards
     }
     competition = competition.in_phase()
     board = competition.leaderboard()
@@ -186,6 +191,7 @@ def board_documents(competition: CompetitionView) -> dict[str, Any]:
         "late": competition.late_files(),
         "brackets": competition.brackets(),
         **boards,
+        **released,
     }
 
 

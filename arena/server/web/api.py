@@ -130,25 +130,37 @@ def asked_phase(call: Call) -> str:
     return phase
 
 
+def asked_board(call: Call) -> str:
+    """Return the board over phases that a request names; empty: that of a phase."""
+    board = call.request.query_params.get("board", "")
+    if board and board not in call.competition.facts.boards:
+        raise Problem(404, _("There is no such board."))
+    return board
+
+
 async def _phases(call: Call) -> models.Phases:
     return models.Phases(phases=list(call.competition.facts.phases))
 
 
 async def _board(call: Call) -> Response | models.BoardPage:
     after, limit = _number(call, "after", 0) or 0, _number(call, "limit", 100, MOST_ROWS) or 100
-    bracket, phase = asked_bracket(call), asked_phase(call)
+    bracket, phase, board = asked_bracket(call), asked_phase(call), asked_board(call)
     share(call)
-    rows, etag = call.competition.board(bracket, phase)
+    if board:
+        released, etag = call.competition.released_board(board, bracket)
+        rows = released["standings"]
+    else:
+        rows, etag = call.competition.board(bracket, phase)
     headers = {"ETag": f'"{etag}"', "Cache-Control": "no-cache"}
     asked = call.request.headers.get("if-none-match", "")
     if etag and f'"{etag}"' in asked:
         return Response(status_code=304, headers=headers)
-    part = (phase, bracket, after, limit)
+    part = (board, phase, bracket, after, limit)
     body = call.competition.kept(etag, part)
     if body is None:
         page = models.BoardPage(
             rows=rows[after : after + limit],
-            late=call.competition.late() if not (after or bracket or phase) else [],
+            late=call.competition.late() if not (after or bracket or phase or board) else [],
             total=len(rows),
             after=after,
             next=after + limit if after + limit < len(rows) else None,
@@ -194,9 +206,14 @@ async def board_csv(call: Call) -> Response:
 
 def _board_rows(call: Call) -> list[dict[str, Any]]:
     """Return the rows of the public board for a table, each with what holds for the whole board."""
-    rows, _etag = call.competition.board(asked_bracket(call), asked_phase(call))
-    facts = call.competition.facts.of_phase(asked_phase(call))
-    mark, pending = facts.mark, facts.pending_labels
+    if board := asked_board(call):
+        released, _etag = call.competition.released_board(board, asked_bracket(call))
+        rows: list[dict[str, Any]] = released["standings"]
+        mark, pending = released["mark"], None
+    else:
+        rows, _etag = call.competition.board(asked_bracket(call), asked_phase(call))
+        facts = call.competition.facts.of_phase(asked_phase(call))
+        mark, pending = facts.mark, facts.pending_labels
     if pending is not None:
         rows = [{**row, "pending_labels": PendingLabels(**pending).sentence} for row in rows]
     if mark is not None:
@@ -990,6 +1007,7 @@ _BEFORE = {"before": "Continue after the last seq of the previous page.", "limit
 _BRACKET = {
     "bracket": "The teams of this bracket only, ranked among themselves.",
     "phase": "The board of this phase. Default: that of the current one.",
+    "board": "A board over phases, [board.NAME] with phases.",
 }
 
 ENDPOINTS = (

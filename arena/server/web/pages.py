@@ -125,8 +125,32 @@ def _form(
 # Board
 
 
+async def _released_board(call: Call, name: str) -> Response:
+    """Show a public board over phases."""
+    bracket = api.asked_bracket(call)
+    board, _etag = call.competition.released_board(name, bracket)
+    rows = board["standings"]
+    page = _page_number(call, len(rows))
+    own = call.own_team
+    keys = ("rank", "team", "score", "n_submissions", "baseline", "brackets")
+    return _page(
+        call,
+        "released_board.html",
+        board=board,
+        name=name,
+        parts=[key for row in rows[:1] for key in row if key not in keys],
+        rows=rows[(page - 1) * ROWS : page * ROWS],
+        own_name=actions.record_name(call, own) if own else None,
+        bracket=bracket,
+        page=page,
+        n_pages=max(-(-len(rows) // ROWS), 1),
+    )
+
+
 async def _board(call: Call) -> Response:
     share(call)
+    if name := api.asked_board(call):
+        return await _released_board(call, name)
     bracket, phase = api.asked_bracket(call), api.asked_phase(call)
     rows, etag = call.competition.board(bracket, phase)
     own_team = call.own_team

@@ -32,8 +32,8 @@ _LOGGER = logging.getLogger("arena.server.web")
 SILENT_AFTER = 60.0
 """Seconds without a beat after which the scorer is taken to be down."""
 _KEPT_PAGES = 200
-_BoardPart: TypeAlias = tuple[str, str, int, int]
-"""Phase, bracket, rows to skip and rows of a page of the board."""
+_BoardPart: TypeAlias = tuple[str, str, str, int, int]
+"""Board, phase, bracket, rows to skip and rows of a page of the board."""
 RESERVED = {
     "api", "competitions", "health", "invite", "language", "metrics", "sign-in", "sign-out",
     "static", "uploads",
@@ -122,6 +122,15 @@ class CompetitionSite:
         """Return the rows of the public board, or of that of a bracket or a phase, and its etag."""
         rows, etag = self.held(f"board {phase}".strip(), lambda document: document.json())
         return rows_of_bracket(rows or [], bracket) if bracket else rows or [], etag
+
+    def released_board(self, name: str, bracket: str = "") -> tuple[dict[str, Any], str]:
+        """Return a public board over phases, or its teams of a bracket, and its etag."""
+        board, etag = self.held(f"released {name}", lambda document: document.json())
+        if board is None:
+            raise _starting()
+        if bracket:
+            board = {**board, "standings": rows_of_bracket(board["standings"], bracket)}
+        return board, etag
 
     def received(self, rows: Iterable[Mapping[str, Any]]) -> dict[int, str]:
         """Return when the submissions of some rows of the board were received, by number."""
