@@ -1,6 +1,9 @@
-"""Whether this process runs one command and nothing else."""
+"""What a process can do that runs one command and nothing else."""
 
 from __future__ import annotations
+
+from arena.utils.lazy import leave_pandas_out
+from arena.utils.parallel import available_workers
 
 _commands: list[bool] = []
 
@@ -8,11 +11,24 @@ _commands: list[bool] = []
 def starts(*, alone: bool) -> None:
     """Remember that a command starts; ``alone``: this process does nothing else."""
     _commands.append(alone)
+    if _runs_one_command():
+        leave_pandas_out()
 
 
-def has_read_nothing() -> bool:
-    """Return whether this process holds no label, for a command that has not opened a competition.
+def prepare_readers(workers: int = 1) -> None:
+    """Start the processes for the first files, before this command reads a label.
 
-    A program or a test that calls a command may have opened others before.
+    0 workers: one per processor. Only in a process that runs one command: another may hold labels.
+    """
+    if _runs_one_command():
+        from arena.intake import prepare_reader
+
+        prepare_reader(workers or available_workers())
+
+
+def _runs_one_command() -> bool:
+    """Return whether this process runs its first command, and nothing else.
+
+    A program or a test that calls a command may have opened a competition before.
     """
     return _commands == [True]

@@ -8,9 +8,7 @@ and replaced if it dies.
 from __future__ import annotations
 
 import functools
-import importlib.abc
 import logging
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +20,7 @@ import pyarrow as pa
 from arena.intake.columns import SubmissionForm
 from arena.intake.submission import ReadSubmission, parse_submission, parse_table
 from arena.types import Fault, PredictionKind, Solution
+from arena.utils.lazy import leave_pandas_out
 from arena.utils.processes import AnswerError, Ended, Limits, call_limited, prepare_limited
 
 _SECONDS = 60
@@ -86,12 +85,12 @@ def parse_limited(path: Path, form: SubmissionForm) -> ReadSubmission:
     return _in_another_process(form, parse_submission, path)
 
 
-def prepare_reader() -> None:
-    """Start the process for the first file; call it before this process reads any label.
+def prepare_reader(processes: int = 1) -> None:
+    """Start processes for the first files; call it before this process reads any label.
 
     See :func:`arena.utils.processes.prepare_limited`. Without it the first file starts a process.
     """
-    prepare_limited(__name__)
+    prepare_limited(__name__, processes)
 
 
 def check_table(table: Any, source: Path | str, solution: Solution, **rules: Any) -> ReadSubmission:
@@ -114,12 +113,14 @@ def _form(solution: Solution, **rules: Any) -> SubmissionForm:
     return SubmissionForm.of(solution, **rules)
 
 
-class _NoPandas(importlib.abc.MetaPathFinder):
-    """Pretends that pandas is not installed: pyarrow would import it, which takes half a second."""
-
-    def find_spec(self, name: str, *_: Any) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
+@functools.cache
+def _set_up_process() -> None:
+    """Set pyarrow up for reading, at the first task of the other process."""
+    leave_pandas_out()
+    # What threads and other allocators reserve would count as memory of the process.
+    pa.set_memory_pool(pa.system_memory_pool())
+    pa.set_io_thread_count(1)
+    pa.set_cpu_count(1)
 
 
 def _parse_apart(parse: Callable[..., ReadSubmission], *task: Any) -> ReadSubmission | str:
@@ -127,12 +128,7 @@ def _parse_apart(parse: Callable[..., ReadSubmission], *task: Any) -> ReadSubmis
 
     Such an error is a fault in arena, but it must not cost the other files of a folder.
     """
-    if not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _NoPandas())
-        # What threads and other allocators reserve would count as memory of the process.
-        pa.set_memory_pool(pa.system_memory_pool())
-        pa.set_io_thread_count(1)
-        pa.set_cpu_count(1)
+    _set_up_process()
     try:
         return parse(*task)
     except Exception as error:  # noqa: BLE001 - the message may quote the file

@@ -6,6 +6,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -71,3 +72,47 @@ pa = LazyModule("pyarrow")
 pc = LazyModule("pyarrow.compute")
 """``pyarrow.compute``, which writes its functions when it is imported: a tenth of the start-up
 time of a short command."""
+
+
+def leave_pandas_out() -> None:
+    """Let pyarrow find no pandas when it only asks whether there is one.
+
+    It asks before it first converts an object of Python, and the import takes 0.2 s. What needs
+    pandas, such as ``to_pandas``, still imports it. This is for processes of arena only: in them no
+    other library passes a series to ``pyarrow.array``, which then takes it for a sequence.
+    """
+    if "pandas" in sys.modules or any(isinstance(each, _NoPandas) for each in sys.meta_path):
+        return
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    if "pyarrow.lib" in sys.modules:
+        finder.let_ask(sys.modules["pyarrow.lib"])
+
+
+class _NoPandas:
+    """Lets pyarrow ask for pandas as soon as it is imported, and answers that there is none."""
+
+    _is_asked = False
+
+    def find_spec(self, name: str, path: Any, _: Any = None) -> ModuleSpec | None:
+        """Answer the import system: a module's loader; None: look elsewhere."""
+        if name == "pandas" and self._is_asked:
+            raise ModuleNotFoundError(name)
+        spec = PathFinder.find_spec(name, path) if name == "pyarrow.lib" else None
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_let_ask(module: ModuleType) -> None:
+                execute(module)
+                self.let_ask(module)
+
+            spec.loader.exec_module = execute_and_let_ask  # type: ignore[method-assign]
+        return spec
+
+    def let_ask(self, module: ModuleType) -> None:
+        """Convert an object of Python with ``pyarrow.lib``, while there is no pandas."""
+        self._is_asked = True
+        try:
+            module.array([0])
+        finally:
+            self._is_asked = False

@@ -1,4 +1,4 @@
-"""Runs tasks in parallel on this machine through joblib, and defines progress reporting.
+"""Runs tasks in parallel on this machine, and defines progress reporting.
 
 The result of a task depends on its arguments only, so results do not depend on the number of
 workers.
@@ -88,34 +88,53 @@ def run_tasks(
             workers = 1
         # Popped one by one, so that finished tasks are not kept in memory.
         tasks = itertools.chain((ahead.popleft() for _ in range(len(ahead))), tasks)
-    if workers == 1:
-        with one_thread_each():
+    with one_thread_each():
+        if workers == 1:
             for task in tasks:
                 yield function(*task)
-        return
+        else:
+            yield from (_in_processes if processes else _in_threads)(function, tasks, workers)
+
+
+def _in_threads(
+    function: Callable[..., _Result], tasks: Iterable[tuple[Any, ...]], workers: int
+) -> Iterator[_Result]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers) as pool:
+        started = (pool.submit(function, *task) for task in tasks)
+        under_way = deque(itertools.islice(started, workers + 1))
+        try:
+            while under_way:
+                yield under_way.popleft().result()
+                under_way.extend(itertools.islice(started, 1))
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+def _in_processes(
+    function: Callable[..., _Result], tasks: Iterable[tuple[Any, ...]], workers: int
+) -> Iterator[_Result]:
     from concurrent.futures import BrokenExecutor
 
     from joblib import Parallel, delayed
 
     pool = Parallel(
         n_jobs=workers,
-        backend="loky" if processes else "threading",
+        backend="loky",
         return_as="generator",
         pre_dispatch=workers + 1,
         batch_size=1,
     )
-    with one_thread_each():
-        if processes:
-            folder = working_folder()  # joblib keeps its processes, with the folder of their start
-            try:
-                yield from pool(delayed(_call_in)(folder, function, *task) for task in tasks)
-            except BrokenExecutor as error:
-                raise InputError(
-                    "A worker process of this machine crashed or was killed, possibly out of "
-                    "memory. Start the command again, with fewer --workers if memory is short."
-                ) from error
-        else:
-            yield from pool(delayed(function)(*task) for task in tasks)
+    folder = working_folder()  # joblib keeps its processes, with the folder of their start
+    try:
+        yield from pool(delayed(_call_in)(folder, function, *task) for task in tasks)
+    except BrokenExecutor as error:
+        raise InputError(
+            "A worker process of this machine crashed or was killed, possibly out of "
+            "memory. Start the command again, with fewer --workers if memory is short."
+        ) from error
 
 
 def working_folder() -> str | None:

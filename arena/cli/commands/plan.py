@@ -11,6 +11,7 @@ import typer
 from arena.cli import options
 from arena.cli.console import say_note
 from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.program import prepare_readers
 from arena.cli.reporting import Output, output_options, show_report
 from arena.errors import InputError, UsageError
 from arena.simulation.requests import (
@@ -94,8 +95,8 @@ def plan(
             with open_competition(directory, wait) as competition:
                 advice = plan_competition(competition, request, progress)
         else:
-            manager = PluginManager()
-            advice = plan_files(request, manager, progress)
+            prepare_readers(0)
+            advice = plan_files(request, PluginManager(), progress)
     for note in advice.notes:
         say_note(note)
     show_report(output, advice.to_dict, lambda: plan_report(advice))

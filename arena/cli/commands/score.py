@@ -10,6 +10,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import say_error, say_note
+from arena.cli.program import prepare_readers
 from arena.cli.reporting import Output, board_report_if, output_options, show_result
 from arena.interfaces import traits_of
 from arena.plugin.manager import PluginManager
@@ -93,6 +94,7 @@ def score(
             full_bootstrap=full_bootstrap,
         ),
     )
+    prepare_readers(where.workers)
     manager = PluginManager()
     with where.open(), ProgressDisplay() as progress, resumable(resume, progress):
         result = score_files(solution, submissions, settings, manager=manager, progress=progress)

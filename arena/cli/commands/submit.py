@@ -12,10 +12,9 @@ from arena.cli.completion import complete_team
 from arena.cli.console import Lines, console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.options import AsJson
-from arena.cli.program import has_read_nothing
+from arena.cli.program import prepare_readers
 from arena.cli.submission_output import print_answer, print_trial, trial_document
 from arena.errors import UsageError
-from arena.intake import prepare_reader
 from arena.interfaces.faults import describe
 from arena.public_board.advice import FULL_WARNING
 from arena.types import Fault
@@ -102,8 +101,7 @@ def submit(
         raise UsageError("--token-file needs --to, the address of the competition.")
     if team is None:
         raise UsageError("Name the team by --team, or a server by --to.")
-    if has_read_nothing():
-        prepare_reader()
+    prepare_readers()
     with open_competition(directory, wait) as competition:
         if (
             competition.in_phase().settings.public.mechanism == "full"

@@ -9,6 +9,7 @@ import typer
 from arena.cli import options
 from arena.cli.board import print_rejected
 from arena.cli.console import console, print_document
+from arena.cli.program import prepare_readers
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import rejected_document
 from arena.scoring.validation import validate as validate_files
@@ -31,6 +32,7 @@ def validate(
 
     Exits with 1 if any file is invalid. --json lists up to 20 faults of each kind.
     """
+    prepare_readers()
     manager = PluginManager()
     accepted, rejected = validate_files(solution, submissions, metric, columns, manager=manager)
     document: dict[str, Any] = {

@@ -89,16 +89,17 @@ def _was_killed(result: Any) -> bool:
     return isinstance(result, Ended) and not result.too_long
 
 
-def prepare_limited(purpose: str) -> None:
-    """Fork a worker process for the first call of :func:`call_limited` with this purpose.
+def prepare_limited(purpose: str, processes: int = 1) -> None:
+    """Fork worker processes for the first calls of :func:`call_limited` with this purpose.
 
-    A new process spends a tenth of a second on imports that this one has done. The fork has the
+    A new process spends a tenth of a second on imports that this one has done. A fork has the
     memory of this process: call it before this process has read anything that an attacker must not
     learn, and before it has started threads or opened a database. Does nothing where a process
     cannot be forked safely: outside Linux, or if there are other threads.
     """
     if HAS_LIMITS and threading.active_count() == 1:
-        prepare(purpose)
+        for _ in range(processes):
+            prepare(purpose)
 
 
 def _with_shared_last(shared: Any, function: Callable[..., Any], *task: Any) -> Any:
