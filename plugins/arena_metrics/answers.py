@@ -192,6 +192,7 @@ def _statistics_of(
 class WordErrorRate(_TextsMetric):
     """Word error rate of transcripts: word edits over reference words, of the whole corpus.
 
+    Infinite if all references are empty and a transcript is not, where jiwer counts the insertions.
     Needs rapidfuzz (extra ``texts``).
 
     Parameters
@@ -199,7 +200,7 @@ class WordErrorRate(_TextsMetric):
     normalise
         ``none`` (words are separated by spaces), ``lower`` or ``squad``.
     unit
-        ``word``, or ``character`` for the character error rate.
+        ``word``, or ``character`` for the character error rate, in which each space counts.
 
     Examples
     --------
@@ -229,8 +230,8 @@ class WordErrorRate(_TextsMetric):
         return statistics
 
     def _units(self, cell: str) -> Sequence[str]:
-        words = NORMALISATIONS[self.normalise](cell).split()
-        return words if self.unit == "word" else " ".join(words)
+        text = NORMALISATIONS[self.normalise](cell)
+        return text.split() if self.unit == "word" else text.strip()
 
     def combine(self, sums: FloatArray) -> FloatArray:
         """Return edits over reference units."""

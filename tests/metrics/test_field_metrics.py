@@ -261,6 +261,14 @@ def test_a_forecasting_hub_is_scored_in_both_forms(tmp_path: Path) -> None:
     assert {"duplicate value", "empty cell"} <= {fault.kind for fault in faults}
 
 
+def test_each_space_is_a_character() -> None:
+    """As jiwer's ``cer``."""
+    pytest.importorskip("rapidfuzz")
+    metric = replace(METRICS["word_error_rate"], unit="character")
+    truth, sent = (np.array([text], dtype=object) for text in (" a  b", "a b"))
+    assert metric.score(truth, sent) == 0.25
+
+
 def test_files_of_trec_are_scored(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 c 2\nq3\t0\td\t1\n")
     (tmp_path / "run").write_text(
