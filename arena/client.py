@@ -115,7 +115,8 @@ class Client:
 
         ``key`` is the idempotency key; by default it is the file's digest, so that the same file
         is counted once however often it is sent. ``phase``: the one for which it counts, where
-        several are open; None: the open one. ``answers``: key of a question -> the answer, which
+        several are open; None: the open one, or every open round whose rows the file has, whose
+        answers are the request's ``rounds``. ``answers``: key of a question -> the answer, which
         is public.
 
         Raises

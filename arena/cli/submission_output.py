@@ -38,12 +38,19 @@ def print_answer(
     if answer.receipt is not None and file is None:
         line = f"{line} Receipt: {answer.receipt}"
     out.print(line, soft_wrap=True)
+    if answer.closed_rounds:
+        out.print(f"  {closed_rounds_line(answer.closed_rounds)}", soft_wrap=True)
     lines = fault_lines(answer.faults)
     for line in lines[:most]:
         out.print(f"  {printable(line)}", soft_wrap=True)
     if most is not None and len(lines) > most:
         hidden = len(lines) - most
         out.print(f"  … and {hidden:,} more: --json prints every one.", soft_wrap=True)
+
+
+def closed_rounds_line(rounds: Sequence[str]) -> str:
+    """Return a sentence on rounds whose rows a file has, and for which it does not count."""
+    return f"Its rows of rounds that are not open do not count: {printable(', '.join(rounds))}."
 
 
 def print_trial(trial: Outcome | tuple[Fault, ...], out: Console | Lines) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from arena.competition import decisions
+from arena.competition.phases import destination_of_check
 from arena.competition.state import read_state
 from arena.competition.submit import (
     SubmissionHandler,
     SubmissionRequest,
     Submitted,
+    read_for_phases,
     submit_files,
 )
 from arena.competition.view import CompetitionView, now, open_state, organiser
@@ -193,7 +195,7 @@ class Competition(CompetitionView):
         submitted = submission_file(file, team, self._state.solution)
         checked = self._checked_answers(submitted.team, answers or {})
         with stage("Checking and scoring the submission"):
-            first, *rounds = submit_files(
+            (answer,) = submit_files(
                 self._open_handler(),
                 [submitted],
                 limited=True,
@@ -201,7 +203,7 @@ class Competition(CompetitionView):
                 phase=self._state.phase if phase is None else phase,
                 answers=checked,
             )
-        return replace(first, rounds=tuple(rounds)) if rounds else first
+        return answer
 
     def _checked_answers(self, team: str, answers: Mapping[str, str]) -> dict[str, str]:
         questions = self.settings.public_questions
@@ -462,9 +464,12 @@ class Competition(CompetitionView):
 
         It is read in a process that has no labels. ``name`` is the file's name in messages.
         """
+        state = self._state
+        destination = destination_of_check(state.with_phases, state.clock())
         file = replace(named_file(Path(name), "check"), path=path)
-        ((_file, read),) = self._board.examine([file])
-        return read.faults
+        (read_file,) = read_for_phases(state, [file], [destination], workers=1)
+        faults = (fault for read in read_file.by_phase.values() for fault in read.faults)
+        return tuple(dict.fromkeys(faults))
 
     def set_aside(self, request: QueuedRequest, reason: str) -> RequestAnswer:
         """Record that a request cannot be judged, which counts against no limit; return the answer.

@@ -37,6 +37,7 @@ def describe_phases(state: CompetitionState) -> list[dict[str, Any]]:
         described.append(
             {
                 "phase": name,
+                "series": phase.series,
                 "state": "open" if name in opened else "next" if later else "ended",
                 "start": None if dates.start is None else dates.start.isoformat(),
                 "end": None if dates.deadline is None else dates.deadline.isoformat(),

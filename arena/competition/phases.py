@@ -325,14 +325,66 @@ def known_phase(settings: Settings, name: str) -> str:
     raise UsageError(f"There is no phase {name!r}. There are: {', '.join(settings.phase)}.")
 
 
-def series_of(settings: Settings, time: datetime) -> str:
-    """Return the series to which all phases belong that are open at a time; empty without one.
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a file counts: in a phase, or in those rounds of a series whose rows it has."""
 
-    If no phase is open, it is the series of the phase by whose dates files are refused.
+    phase: str
+    """In a series: where a file counts that has the rows of no round."""
+    series: str = ""
+    opened: tuple[str, ...] = ()
+    """In a series: its open rounds."""
+
+    def split(self, rounds: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the phases for which a file counts, and the rounds that do not count any more.
+
+        A file with faults has rows of no round, and one of closed rounds is refused in the last.
+
+        Parameters
+        ----------
+        rounds
+            Those of the series whose rows the file has, in their order.
+
+        Examples
+        --------
+        >>> Destination("c", "week", ("b", "c")).split(["a", "b"])
+        (('b',), ('a',))
+        """
+        opened = tuple(name for name in rounds if name in self.opened)
+        counted = opened or tuple(rounds[-1:]) or (self.phase,)
+        return counted, tuple(name for name in rounds if name not in counted)
+
+
+def destination_of_file(settings: Settings, name: str | None, time: datetime) -> Destination:
+    """Return where a file counts that was received at a time.
+
+    If the team named no phase and all open ones are rounds of one series, its rows decide. If no
+    phase is open, it is the phase by whose dates files are refused, or the series of that phase.
+
+    Raises
+    ------
+    UsageError
+        If there is no such phase, or several are open that are not rounds of one series.
     """
-    names = open_phases(settings, time) or (phase_of_file(settings, None, time),)
-    series = {settings.phase[name].series if name else "" for name in names}
-    return series.pop() if len(series) == 1 else ""
+    rounds = _open_rounds(settings, time) if name is None else None
+    return rounds or Destination(phase_of_file(settings, name, time))
+
+
+def destination_of_check(settings: Settings, time: datetime) -> Destination:
+    """Return where a file would count that is only checked: in rounds, or the phase shown now."""
+    return _open_rounds(settings, time) or Destination(current_phase(settings, time))
+
+
+def _open_rounds(settings: Settings, time: datetime) -> Destination | None:
+    """Return the series of the open phases, or of those that were open last; None: no series."""
+    opened = open_phases(settings, time)
+    series = {
+        settings.phase[name].series if name else ""
+        for name in opened or (phase_of_file(settings, None, time),)
+    }
+    if len(series) > 1 or "" in series:
+        return None
+    return Destination(current_phase(settings, time), series.pop(), opened)
 
 
 def phase_of_file(settings: Settings, name: str | None, time: datetime) -> str:

@@ -1,9 +1,9 @@
 """Processes the queued requests of a served competition, each exactly once.
 
-Every request has a number in the queue and leaves exactly one event, written in the transaction
-that stores its result. The highest number among the events, the cursor, therefore tells after any
-interruption which requests are done. Submissions are stored in groups, because a commit takes as
-long as scoring does.
+Every request has a number in the queue and leaves one event, or one for each round for which its
+file counts, written in the transaction that stores its result. The highest number among the events,
+the cursor, therefore tells after any interruption which requests are done. Submissions are stored
+in groups, because a commit takes as long as scoring does.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from arena.competition import decisions
 from arena.competition.answers import fitting_answers
 from arena.competition.epochs import with_metrics_of
 from arena.competition.finalize import ended_by_finalizing
-from arena.competition.phases import in_each_phase, phase_of_file
+from arena.competition.phases import Destination, destination_of_file, in_each_phase
 from arena.competition.program_runs import programs, receive, record_run
 from arena.competition.programs import SET_ASIDE as PROGRAM_SET_ASIDE
 from arena.competition.results import consequences_text, require_end
@@ -32,7 +33,7 @@ from arena.competition.submit import (
     SubmissionHandler,
     SubmissionRequest,
     Submitted,
-    read_by_phase,
+    read_for_phases,
 )
 from arena.config import CONFIG_NAME
 from arena.errors import ArenaError, SandboxError, StoreError, UsageError
@@ -117,8 +118,9 @@ def last_answer(store: Store) -> RequestAnswer | None:
 
     Requests are processed in the order of their numbers, so the record is read from its end.
     """
-    last = next(filter(is_of_queue, store.last_events()), None)
-    return None if last is None else next(iter(answers_in([last]).values()))
+    for _id, events in groupby(filter(is_of_queue, store.last_events()), key=_id_of_request):
+        return next(iter(answers_in(reversed([*events])).values()))
+    return None
 
 
 def cursor_of(store: Store) -> int:
@@ -127,9 +129,13 @@ def cursor_of(store: Store) -> int:
     return 0 if last is None else last.seq
 
 
+def _id_of_request(event: Event) -> str:
+    return str(event.payload["request"]["id"])
+
+
 def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
     """Return the answer to every request that these events record, by its id."""
-    answers = {}
+    answers: dict[str, RequestAnswer] = {}
     for event in filter(is_of_queue, events):
         request, payload = event.payload["request"], event.payload
         team = str(payload.get("team", ""))
@@ -150,7 +156,12 @@ def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
                 source=payload.get("source"),
                 late=payload.get("late", False),
                 phase=payload.get("phase", ""),
+                closed_rounds=tuple(payload.get("closed_rounds", ())),
             )
+            earlier = answers.get(request["id"])
+            if earlier is not None and earlier.submitted is not None:
+                rounds = (*earlier.submitted.rounds, submitted)
+                submitted = replace(earlier.submitted, rounds=rounds)
             answer = RequestAnswer(**common, status=submitted.status, submitted=submitted)
         elif event.kind in {SET_ASIDE, PROGRAM_SET_ASIDE}:
             answer = RequestAnswer(**common, status="set_aside", message=_SET_ASIDE_TEXT)
@@ -240,18 +251,17 @@ def _process_submissions(
     group = list(_group(requests))
     if not group:
         return [set_aside(state, requests[0], "The uploaded file is missing.")]
-    phases: list[str] = []
+    destinations: list[Destination] = []
     try:
         for request in group:
             _require_in_time(state, request)
-            phases.append(
-                phase_of_file(state.with_phases, request.payload.get("phase"), request.received)
-            )
+            name = request.payload.get("phase")
+            destinations.append(destination_of_file(state.with_phases, name, request.received))
     except UsageError as error:
-        if not phases:
+        if not destinations:
             return [_refuse(state, group[0], str(error))]
-    by_id = {request.request: request for request in group[: len(phases)]}
-    queued, reason = _read(state, list(by_id.values()), phases, workers)
+    by_id = {request.request: request for request in group[: len(destinations)]}
+    queued, reason = _read(state, list(by_id.values()), destinations, workers)
     if not queued:
         return [set_aside(state, requests[0], reason)]
     answers = handler().submit_group(
@@ -299,33 +309,34 @@ def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
 
 
 def _read(
-    state: CompetitionState, group: Sequence[QueuedRequest], phases: Sequence[str], workers: int
-) -> tuple[list[SubmissionRequest], str]:
+    state: CompetitionState,
+    group: Sequence[QueuedRequest],
+    destinations: Sequence[Destination],
+    workers: int,
+) -> tuple[list[list[SubmissionRequest]], str]:
     """Read the files of a group up to the first that cannot be judged; also return why."""
     files = [
         replace(named_file(Path(str(request.payload["file"])), request.team), path=request.path)
         for request in group
         if request.path is not None
     ]
-    queued: list[SubmissionRequest] = []
-    read_files = read_by_phase(state, files, phases, workers)
-    for request, (file, first, phase) in zip(group, read_files, strict=True):
+    queued: list[list[SubmissionRequest]] = []
+    read_files = read_for_phases(state, files, destinations, workers=workers)
+    for request, destination, first in zip(group, destinations, read_files, strict=True):
         # Its process may have been killed because of another file: alone again.
-        again = next(state.in_phase(phase).examine([file]))[1] if first.crashed else None
-        read = first if again is None else again
-        if read.crashed:
+        alone = read_for_phases(state, [first.file], [destination], workers=1)
+        read_file = next(alone) if first.crashed else first
+        if read_file.crashed:
             return queued, "The process that reads files crashed twice while it read this one."
-        if read.sha256 and request.payload.get("sha256", read.sha256) != read.sha256:
+        digests = {read.sha256 for read in read_file.by_phase.values()} - {""}
+        if digests and request.payload.get("sha256") not in {None, *digests}:
             return queued, "The uploaded file was changed or damaged after it was received."
         queued.append(
-            SubmissionRequest(
-                file=file,
-                read=read,
+            read_file.requests(
                 received=request.received,
                 actor=request.actor,
                 key=request.request,
                 event_fields=request.event_fields,
-                phase=phase,
                 answers=fitting_answers(state.settings, request.payload.get("answers")),
             )
         )

@@ -264,9 +264,9 @@ class CompetitionState:
         if not self.phase:
             yield from self._examine(files, self.solution, workers)
             return
-        if self.with_phases.phase[self.phase].series:
+        if series := self.with_phases.phase[self.phase].series:
             for file in files:
-                yield file, self._examine_round(file)
+                yield file, self.in_round(file, self.read_rounds(file, series)[0])
             return
         smallest, *larger = self._rows_of_a_file(self.phase)
         for file, first in self._examine(files, with_rows(self.solution, smallest), workers):
@@ -312,16 +312,30 @@ class CompetitionState:
         )
         return read, tuple(name for number, name in enumerate(rounds, start=1) if number in sets)
 
-    def _examine_round(self, file: SubmissionFile) -> ReadSubmission:
-        """Read a file that has rows of this round, and perhaps of others of its series."""
-        phase = self.with_phases.phase[self.phase or ""]
-        read, _rounds = self.read_rounds(file, phase.series)
+    def in_round(self, file: SubmissionFile, read: ReadSubmission) -> ReadSubmission:
+        """Return a file as this round takes it, which was read for the rounds of its series.
+
+        It is checked by the metric of the round. If this is not that of [metric], or the file lacks
+        rows of the round, it is read again.
+        """
+        from arena.scoring.submissions import check_predictions
+
         if read.values is None:
             return read
-        rows = all_rows_in(self.stored_solution, [phase]).usage != np.uint8(Usage.IGNORED)
-        is_text = read.values.dtype == object
-        rows |= True if is_text else ~np.isnan(read.values).all(axis=1)
-        ((_, read),) = self._examine([file], with_rows(self.solution, rows), 1)
+        phase = self.with_phases.phase[self.phase or ""]
+        of_round = all_rows_in(self.stored_solution, [phase]).usage != np.uint8(Usage.IGNORED)
+        sent = np.ones(len(of_round), dtype=np.bool_)
+        if read.values.dtype != object:
+            sent = ~np.isnan(read.values).all(axis=1)
+        rows = of_round | sent
+        solution = with_rows(self.solution, rows)
+        if sent[of_round].all() and self.settings.metric == self.with_phases.metric:
+            values = read.values[rows]
+            read = check_predictions(
+                replace(read, values=values), solution, self.metric, self.manager, file=file.name
+            )
+        else:
+            ((_, read),) = self._examine([file], solution, 1)
         if read.values is None:
             return read
         return replace(read, values=with_all_rows(read.values, rows, self._cells_of_other_rows()))

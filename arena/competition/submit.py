@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -24,12 +24,10 @@ from arena.competition.answers import ANSWERED
 from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.phases import (
+    Destination,
     InstanceGroup,
-    current_phase,
+    destination_of_file,
     group_of,
-    open_phases,
-    phase_of_file,
-    series_of,
 )
 from arena.competition.programs import ProgramRecord, ProgramRun, concealed
 from arena.competition.quota import Quota
@@ -69,6 +67,8 @@ class SubmissionRequest:
     """The program's run on the hidden inputs."""
     phase: str = ""
     """The phase for which it counts."""
+    closed_rounds: tuple[str, ...] = ()
+    """The rounds whose rows the file has, and for which it comes too late or too early."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """Of the team to the questions; they are recorded if the file is accepted."""
 
@@ -95,6 +95,8 @@ class Submitted:
     """The phase for which it counts; empty where a competition has no named phases."""
     rounds: tuple[Submitted, ...] = field(default=(), compare=False)
     """The answers for the further rounds for which the file counts."""
+    closed_rounds: tuple[str, ...] = field(default=(), compare=False)
+    """The rounds whose rows the file has, and for which it does not count: they are not open."""
     receipt: str | None = field(default=None, compare=False)
     """The hash of the event that stored it, which proves later that the record still has it."""
     known: bool = field(default=False, compare=False)
@@ -113,7 +115,14 @@ class Submitted:
             "faults": [asdict(fault) for fault in self.faults],
             "receipt": self.receipt,
             **({"rounds": [answer.to_dict() for answer in self.rounds]} if self.rounds else {}),
+            **({"closed_rounds": list(self.closed_rounds)} if self.closed_rounds else {}),
         }
+
+    @classmethod
+    def of_rounds(cls, answers: Sequence[Submitted]) -> Submitted:
+        """Return the answers for the rounds of a file as one: the first with the others."""
+        first, *others = answers
+        return replace(first, rounds=tuple(others))
 
 
 def submit_files(
@@ -130,7 +139,7 @@ def submit_files(
 
     ``times`` are those at which the files were received; None: now. ``phase``: the one for which
     they count; None: the one that was open then. A file of rounds counts for each that was open
-    and whose rows it has: it has an answer for each.
+    and whose rows it has: its answer has those for the further ones.
 
     A new team name that looks like another team's name is logged as a warning.
     """
@@ -138,76 +147,81 @@ def submit_files(
     team_names = set(map(teams.current, state.store.teams()))
     confusable: ConfusableNames | None = None
     received = [state.clock()] * len(files) if times is None else times
-    counted = [
-        (file, time, name)
-        for file, time in zip(files, received, strict=True)
-        for name in _phases_of_file(state, file, phase, time)
-    ]
-    files, received, phases = zip(*counted, strict=True) if counted else ((), (), ())
-    read_files = read_by_phase(state, files, phases, available_workers())
-    for position, (file, read, file_phase) in enumerate(read_files):
-        team_name = teams.current(file.team)
+    destinations = [destination_of_file(state.with_phases, phase, time) for time in received]
+    read_files = read_for_phases(state, files, destinations, workers=available_workers())
+    for position, read_file in enumerate(read_files):
+        team_name = teams.current(read_file.file.team)
         if team_name not in team_names:
             confusable = confusable or ConfusableNames(sorted(team_names))
             team_names.add(team_name)
             if note := confusable.add(team_name):
                 logging.getLogger("arena").warning("%s", note)
-        yield handler.submit(
-            SubmissionRequest(
-                file=file,
-                read=read,
-                received=state.clock() if times is None else received[position],
-                actor=state.actor,
-                key=key,
-                limited=limited,
-                event_fields={} if times is None else {DATED: "manifest"},
-                phase=file_phase,
-                answers=answers or {},
-            )
+        requests = read_file.requests(
+            received=state.clock() if times is None else received[position],
+            actor=state.actor,
+            key=key,
+            limited=limited,
+            event_fields={} if times is None else {DATED: "manifest"},
+            answers=answers or {},
         )
+        yield Submitted.of_rounds([handler.submit(request) for request in requests])
 
 
-def _phases_of_file(
-    state: CompetitionState, file: SubmissionFile, name: str | None, time: datetime
-) -> list[str]:
-    """Return the phases for which a file counts that was received at a time, in their order.
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadFile:
+    """A file as it is read for each phase for which it counts."""
 
-    ``name``: the one that the team named. Rows of rounds that are not open are named in the log.
+    file: SubmissionFile
+    by_phase: Mapping[str, ReadSubmission]
+    closed_rounds: tuple[str, ...] = ()
+    """The rounds whose rows it has, and that are not open."""
 
-    Raises
-    ------
-    UsageError
-        If there is no such phase, or if none was named and several are open that are not rounds
-        of one series.
-    """
-    settings = state.with_phases
-    series = series_of(settings, time) if name is None else ""
-    rounds = state.read_rounds(file, series)[1] if series else ()
-    opened = [round_name for round_name in rounds if round_name in open_phases(settings, time)]
-    if closed := [round_name for round_name in rounds if round_name not in opened]:
-        logging.getLogger("arena").warning(
-            "%s: the rows of rounds that are not open do not count: %s.",
-            file.name,
-            ", ".join(closed),
-        )
-    if not series:
-        return [phase_of_file(settings, name, time)]
-    # A file with faults is rejected in one round, and one of closed rounds is refused in the last.
-    return opened or [*rounds[-1:]] or [current_phase(settings, time)]
+    @property
+    def crashed(self) -> bool:
+        """Whether the process that read it ended."""
+        return any(read.crashed for read in self.by_phase.values())
+
+    def requests(self, **fields: Any) -> list[SubmissionRequest]:
+        """Return a request for each phase; ``fields``: the other ones of the requests.
+
+        The first one says which rounds are closed.
+        """
+        first, *others = [
+            SubmissionRequest(file=self.file, read=read, phase=phase, **fields)
+            for phase, read in self.by_phase.items()
+        ]
+        return [replace(first, closed_rounds=self.closed_rounds), *others]
 
 
-def read_by_phase(
-    state: CompetitionState, files: Sequence[SubmissionFile], phases: Sequence[str], workers: int
-) -> Iterator[tuple[SubmissionFile, ReadSubmission, str]]:
-    """Yield each file as it is read for its phase, and the phase."""
-    for name, group in groupby(zip(files, phases, strict=True), key=itemgetter(1)):
-        of_phase = [file for file, _ in group]
-        read_files = state.in_phase(name).examine(of_phase, workers=min(workers, len(of_phase)))
-        for file, read in read_files:
-            yield file, read, name
+def read_for_phases(
+    state: CompetitionState,
+    files: Sequence[SubmissionFile],
+    destinations: Sequence[Destination],
+    *,
+    workers: int,
+) -> Iterator[ReadFile]:
+    """Yield each file as it is read for the phases for which it counts."""
+    for destination, group in groupby(zip(destinations, files, strict=True), key=itemgetter(0)):
+        of_destination = [file for _destination, file in group]
+        if destination.series:
+            yield from (_read_for_rounds(state, file, destination) for file in of_destination)
+            continue
+        of_phase = state.in_phase(destination.phase)
+        workers_needed = min(workers, len(of_destination))
+        for file, read in of_phase.examine(of_destination, workers=workers_needed):
+            yield ReadFile(file, {destination.phase: read})
 
 
-_OPTIONAL = {"source", "late", "phase"}
+def _read_for_rounds(
+    state: CompetitionState, file: SubmissionFile, destination: Destination
+) -> ReadFile:
+    read, rounds = state.read_rounds(file, destination.series)
+    phases, closed_rounds = destination.split(rounds)
+    by_phase = {name: state.in_phase(name).in_round(file, read) for name in phases}
+    return ReadFile(file, by_phase, closed_rounds)
+
+
+_OPTIONAL = {"source", "late", "phase", "closed_rounds"}
 """The fields of an answer that its event has only where they say something."""
 
 
@@ -338,37 +352,41 @@ class SubmissionHandler:
 
     def submit_group(
         self,
-        requests: Sequence[SubmissionRequest],
+        files: Sequence[Sequence[SubmissionRequest]],
         *,
         seconds: float,
         before_each: Callable[[SubmissionRequest], None],
     ) -> list[Submitted]:
-        """Store submissions of a queue in one transaction; return the answers to the first of them.
+        """Store files of a queue in one transaction; return the answers to the first of them.
 
         As :meth:`submit`, for a caller that judges each submission again if the process is killed:
         nothing is announced in the journal, and a failure counts for no team.
 
         Parameters
         ----------
+        files
+            The requests of each file: one for each phase for which it counts.
         seconds
-            The transaction ends after the submission that exceeds this time.
+            The transaction ends after the file that exceeds this time.
         before_each
-            Called before each submission is judged.
+            Called before each file is judged, with its first request.
         """
         until = time.monotonic() + seconds
-        group: list[_StoredOutcome] = []
+        group: list[list[_StoredOutcome]] = []
         try:
             with self.state.store.transaction() as transaction:
-                for request in requests:
-                    before_each(request)
-                    group.append(self._store(transaction, request, announced=False))
+                for requests in files:
+                    before_each(requests[0])
+                    group.append(
+                        [self._store(transaction, one, announced=False) for one in requests]
+                    )
                     if time.monotonic() > until:
                         break
         finally:
             self._forget_uncommitted()
-        for stored in group:
+        for stored in chain.from_iterable(group):
             self._announce(stored)
-        return [stored.answer for stored in group]
+        return [Submitted.of_rounds([stored.answer for stored in of_file]) for of_file in group]
 
     def _forget_uncommitted(self) -> None:
         for handler in self._by_phase.values():
@@ -383,7 +401,8 @@ class SubmissionHandler:
         incoming = self._incoming(request)
         first = self._find(transaction, incoming)
         if first is not None:
-            return _StoredOutcome(self._first_answer(first), None, None)
+            answer = replace(self._first_answer(first), closed_rounds=request.closed_rounds)
+            return _StoredOutcome(answer, None, None)
         quota = self._quota(request) if request.limited else None
         refusal = None if quota is None else quota.refusal(transaction)
         judgement = Judgement()
@@ -415,7 +434,7 @@ class SubmissionHandler:
         if judgement.public is not None and incoming.values is not None and not hidden:
             log = StoredLog(transaction, self.epoch, state.revision, request.received)
             release = handler.release(record, incoming.values, judgement.public, log)
-        answer = self._answer(record, release)
+        answer = replace(self._answer(record, release), closed_rounds=request.closed_rounds)
         payload = _payload(answer, record, request, judgement.detail)
         event = transaction.append_event(
             "submission", request.actor, payload, time=request.received

@@ -197,6 +197,22 @@ def _examine_one(
     limits: Mapping[str, Any],
 ) -> ReadSubmission:
     read = _read_one(file, solution, metric, info, manager, limits)
+    return _check_values(read, metric, info, manager, file.name)
+
+
+def check_predictions(
+    read: ReadSubmission, solution: Solution, metric: Metric, manager: PluginManager, *, file: str
+) -> ReadSubmission:
+    """Return what was read, or the faults that the metric and plugins find in its values.
+
+    ``file``: its name in the log.
+    """
+    return _check_values(read, metric, competition_info(metric, solution), manager, file)
+
+
+def _check_values(
+    read: ReadSubmission, metric: Metric, info: CompetitionInfo, manager: PluginManager, file: str
+) -> ReadSubmission:
     if read.values is None:
         return read
     read.values.setflags(write=False)
@@ -204,7 +220,7 @@ def _examine_one(
         with attributed_unquoted(metric.name, "checking the cells of a submission"):
             faults = first_of_each_kind(faults_of_predictions(metric, read.values, info))
     except PluginError as error:
-        log_failure(error, file.name)
+        log_failure(error, file)
         faults = (_UNCHECKED,)
     faults = faults or manager.check_submission(read.values, info)
     return ReadSubmission(None, faults, read.sha256) if faults else read

@@ -70,9 +70,7 @@ def test_each_date_is_a_phase_that_ends_when_it_begins(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_counts_for_every_open_round_whose_rows_it_has(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path) -> None:
     clock = Clock(BEFORE)
     with create(tmp_path, clock) as competition:
         first = competition.submit(forecasts([0, 1], 1.0), "A")
@@ -87,11 +85,14 @@ def test_a_file_counts_for_every_open_round_whose_rows_it_has(
         assert (rejected.status, rejected.faults[0].kind) == ("rejected", "missing id")
         named = competition.submit(forecasts([0, 1], 3.0), "B", phase=ROUNDS[1])
         assert (named.phase, named.status, named.rounds) == (ROUNDS[1], "accepted", ())
+        check = tmp_path / "check.csv"
+        write_csv(check, ["id", "y"], [(ROWS[8][0], 1.0)])
+        missing = {fault.id for fault in competition.check_file(check, check.name)}
+        assert missing == {row for row, _day in ROWS[6:8]}
         clock.now = BETWEEN
-        caplog.clear()
         late = competition.submit(forecasts([0, 1, 2], 2.0), "B")
         assert [one.phase for one in (late, *late.rounds)] == ROUNDS[1:]
-        assert caplog.messages[0].endswith(f"are not open do not count: {ROUNDS[0]}.")
+        assert late.closed_rounds == (ROUNDS[0],)
         refused = competition.submit(forecasts([0], 0.0), "C")
         assert (refused.phase, refused.status) == (ROUNDS[0], "refused")
         clock.now = AFTER

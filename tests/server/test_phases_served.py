@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +16,12 @@ import pytest
 from arena.client import ServerError
 from arena.competition.competition import Competition
 from arena.config import ServerSection, Settings
+from arena.server.compare import RecordedRequests
+from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
-from arena.server.records.published import CompetitionFacts
+from arena.server.records.published import CompetitionFacts, Published
 from arena.server.scorer.facts import facts
-from arena.server.scorer.scorer import _kept_after_a_rebuild
+from arena.server.scorer.scorer import Scorer, _kept_after_a_rebuild
 from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
 from program import write_csv
 from served_boards import MovedClock, served_here
@@ -84,6 +88,67 @@ def test_a_served_competition_goes_from_phase_to_phase(tmp_path: Path) -> None:
         clock.offset = datetime(2999, 2, 3, tzinfo=UTC) - datetime.now(UTC)
         served.judge()
         assert [row["score"] for row in served.end()["leaderboard"]] == [0.95]
+
+
+DUE = ("2998-03-08", "2998-03-15", "2998-03-22")
+ROUNDS = [f"week-{day}" for day in DUE]
+
+
+def _forecasts(path: Path, days: Sequence[str]) -> Path:
+    write_csv(path, ["id", "y"], [(f"{place}@{day}", 1.0) for day in days for place in "ab"])
+    return path
+
+
+@pytest.mark.slow
+def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path) -> None:
+    rows = [(f"{place}@{day}", day, "") for day in DUE for place in "ab"]
+    write_csv(tmp_path / "solution.csv", ["id", "due", "y"], rows)
+    phase = {"week": {"each": "due", "limits": {"total": 2}}}
+    settings = Settings.of(metric="mae", pending_labels=True, phase=phase)
+    season = tmp_path / "season"
+    Competition.create(season, tmp_path / "solution.csv", settings, manager=MANAGER).close()
+    clock, layout = MovedClock(), Layout(tmp_path / "served")
+    with served_here(season, layout, clock, ["owls"]) as served:
+        client = served.clients["owls"]
+
+        def send(name: str, days: Sequence[str], **keys: str) -> dict[str, Any]:
+            sent = client.submit(_forecasts(tmp_path / f"{name}.csv", days), **keys)
+            served.judge()
+            return client.wait(sent["request"])
+
+        def rounds_of(answer: dict[str, Any]) -> list[tuple[str, str]]:
+            return [(one["phase"], one["status"]) for one in (answer, *answer["rounds"])]
+
+        first = send("all", DUE)
+        assert rounds_of(first) == [(name, "accepted") for name in ROUNDS]
+        assert send("all", DUE) == first
+        other = client.request(first["rounds"][1]["request"])
+        assert (other["phase"], other["submission"], other["rounds"]) == (ROUNDS[2], 3, [])
+        named = send("named", DUE, phase=ROUNDS[2], key="named")
+        assert rounds_of(named) == [(ROUNDS[2], "accepted")]
+        page = client._json("GET", "/submissions?limit=2")  # all rounds of a file together
+        assert [one["submission"] for one in page["requests"]] == [4, 1, 2, 3]
+
+        clock.offset = datetime(2998, 3, 10, tzinfo=UTC) - datetime.now(UTC)
+        served.judge()
+        late = send("late", [DUE[0], DUE[2], DUE[1]], key="late")
+        assert rounds_of(late) == [(ROUNDS[1], "accepted"), (ROUNDS[2], "refused")]
+        assert late["closed_rounds"] == [ROUNDS[0]]
+        refused = send("ended", DUE[:1], key="ended")
+        assert rounds_of(refused) == [(ROUNDS[0], "refused")]
+        submissions = client._json("GET", "/submissions")["requests"]
+    with Competition.open(season, clock=clock) as competition:
+        assert competition.audit() == ()
+        with Scorer(competition, season.name, layout, ServerSection(), clock=clock):
+            published = Published(layout.public(season.name))
+            again = published.answers("owls")
+            published.close()
+        with closing(Intake(layout.intake, read_only=True)) as intake:
+            recorded = RecordedRequests.of(competition.events())
+            assert recorded.compare(intake, season.name).differences == ()
+    assert [(one.request, one.status, list(one.closed_rounds)) for one in again] == [
+        (one["request"], one["status"], one["closed_rounds"]) for one in submissions
+    ]
 
 
 @pytest.mark.slow

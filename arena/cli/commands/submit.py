@@ -13,7 +13,12 @@ from arena.cli.console import Lines, console, print_document, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.cli.options import AsJson
 from arena.cli.program import prepare_readers
-from arena.cli.submission_output import print_answer, print_trial, trial_document
+from arena.cli.submission_output import (
+    closed_rounds_line,
+    print_answer,
+    print_trial,
+    trial_document,
+)
 from arena.errors import UsageError
 from arena.interfaces.faults import describe
 from arena.public_board.advice import FULL_WARNING
@@ -162,7 +167,8 @@ def _print_sent(client: Client, state: dict[str, Any], wait: float, *, as_json: 
     if as_json:
         print_document({"schema": "arena/request/1", **state})
     else:
-        _print_state(state)
+        for of_round in (state, *state.get("rounds", ())):
+            _print_state(of_round)
     if state["status"] not in {"accepted", "waiting"}:
         raise typer.Exit(1)
 
@@ -177,12 +183,15 @@ def _print_state(state: dict[str, Any]) -> None:
         )
     else:
         what = "The file" if state["submission"] is None else f"Submission {state['submission']}"
-        line = f"{what}: {state['status'].replace('_', ' ')}."
+        of_phase = f" in {printable(state['phase'])}" if state.get("phase") else ""
+        line = f"{what}{of_phase}: {state['status'].replace('_', ' ')}."
     if score is not None:
         line = f"{line} Its public score is {released_format([score])(score)}."
     if state["receipt"]:
         line = f"{line} Receipt: {printable(str(state['receipt']))}"
     out.print(line, soft_wrap=True, markup=False)
+    if closed_rounds := state.get("closed_rounds"):
+        out.print(f"  {closed_rounds_line(closed_rounds)}", soft_wrap=True, markup=False)
     faults = [
         Fault("", fault.get("message", ""), fault.get("row"), fault.get("id"), fault.get("column"))
         for fault in state["faults"]

@@ -37,12 +37,18 @@ CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, team TEXT NOT NULL);
 """
 
 
+def name_without_request(submission: int) -> str:
+    """Return what stands for the request of a submission that has none of its own."""
+    return f"submission-{submission}"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a request."""
+    """The answer to a request, or to its file in a further round."""
 
     request: str
     seq: int
+    """The number of the request; those for further rounds have the same."""
     team: str
     """The team's current name; ``""`` for the organiser."""
     kind: str
@@ -70,6 +76,10 @@ class Answer:
     """Whether it came after the deadline: it is listed apart, and not ranked."""
     phase: str = ""
     """The phase for which it counts; empty where a competition has no phases."""
+    of_request: str = ""
+    """The request whose file it is, of an answer for a further round; else empty."""
+    closed_rounds: tuple[str, ...] = ()
+    """The rounds whose rows the file has, and for which it does not count: they were not open."""
     private: float | None = None
     """The score on the private rows, once the result is published and teams see it."""
     private_rank: int | None = None
@@ -94,7 +104,8 @@ class Answer:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Answer:
         """Return the answer that a JSON document describes."""
-        return cls(**{**document, "faults": tuple(document["faults"])})
+        lists = {key: tuple(document.get(key, ())) for key in ("faults", "closed_rounds")}
+        return cls(**{**document, **lists})
 
 
 @dataclass(frozen=True, slots=True)
@@ -598,14 +609,28 @@ class Published:
     ) -> Sequence[Answer]:
         """Return the last answers to a team by its current name, or to all (None), newest first.
 
-        ``before`` continues after the last ``seq`` of the previous call.
+        Those for all rounds of a file are returned together, also beyond the limit. ``before``
+        continues after the last ``seq`` of the previous call.
         """
+        chosen = "FROM answers WHERE (?1 IS NULL OR team = ?1) AND (?2 IS NULL OR seq < ?2)"
+        last = f"SELECT seq {chosen} ORDER BY seq DESC LIMIT 1 OFFSET ?3 - 1"
         rows = self._rows(
-            "SELECT document FROM answers WHERE (?1 IS NULL OR team = ?1)"
-            " AND (?2 IS NULL OR seq < ?2) ORDER BY seq DESC LIMIT ?3",
+            f"SELECT document {chosen} AND seq >= coalesce(({last}), seq)"
+            f" ORDER BY seq DESC, json_extract(document, '$.submission')",
             team,
             before,
             limit,
+        )
+        return [Answer.of(parse_json(row["document"])) for row in rows]
+
+    def further_rounds(self, answer: Answer) -> list[Answer]:
+        """Return the answers for the further rounds of a file, in the order of the rounds."""
+        rows = self._rows(
+            "SELECT document FROM answers WHERE seq = ?1 AND request != ?2"
+            " AND json_extract(document, '$.of_request') = ?2"
+            " ORDER BY json_extract(document, '$.submission')",
+            answer.seq,
+            answer.request,
         )
         return [Answer.of(parse_json(row["document"])) for row in rows]
 

@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -20,7 +20,13 @@ from arena.errors import StoreError
 from arena.server.compare import RecordedRequests
 from arena.server.records.intake import Intake, Request
 from arena.server.records.layout import Layout
-from arena.server.records.published import Answer, Publisher, State, TeamFacts
+from arena.server.records.published import (
+    Answer,
+    Publisher,
+    State,
+    TeamFacts,
+    name_without_request,
+)
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.facts import (
@@ -367,8 +373,11 @@ class Scorer:
             if request.request not in recorded:
                 _LOGGER.warning("The record lacks request %d: it was never judged.", request.seq)
                 continue
-            answer = self._answer(request, recorded[request.request])
-            if answer.submission is not None:
+            for answer in self._answers(request, recorded[request.request]):
+                teams.add(answer.team)
+                if answer.submission is None:
+                    answers.append(answer)
+                    continue
                 row, record = rows[answer.submission], records[answer.submission]
                 # A score that was hidden until now was never shown: it replaces none.
                 stays = answer.submission in kept_answers and answer.released is not None
@@ -376,19 +385,19 @@ class Scorer:
                 source = answer.source if stays else row["source"]
                 if row["phase"] in hidden:
                     released = source = None
-                answer = replace(
-                    answer,
-                    **_as_recorded(row, record),
-                    reason=reasons.get(answer.submission, ""),
-                    released=released,
-                    source=None if source == answer.submission else source,
-                    before_rebuild=stays
-                    and answer.submission in older
-                    and row["phase"] not in hidden,
-                    **_private(private, answer.submission),
+                answers.append(
+                    replace(
+                        answer,
+                        **_as_recorded(row, record),
+                        reason=reasons.get(answer.submission, ""),
+                        released=released,
+                        source=None if source == answer.submission else source,
+                        before_rebuild=stays
+                        and answer.submission in older
+                        and row["phase"] not in hidden,
+                        **_private(private, answer.submission),
+                    )
                 )
-            answers.append(answer)
-            teams.add(answer.team)
         answered = {answer.submission for answer in answers}
         others = [number for number in rows if number not in answered]
         for seq, number in enumerate(others, start=-len(others)):
@@ -424,8 +433,11 @@ class Scorer:
     ) -> None:
         by_id = {request.request: request for request in waiting}
         answers = [
-            self._answer(by_id[judged_answer.request], judged_answer) for judged_answer in judged
+            answer
+            for judged_answer in judged
+            for answer in self._answers(by_id[judged_answer.request], judged_answer)
         ]
+        new = tuple(answers)
         kinds = {judged_answer.kind for judged_answer in judged if judged_answer.status == "done"}
         self._set_state(
             cursor=judged[-1].seq,
@@ -452,7 +464,7 @@ class Scorer:
             frozen = self._competition.frozen_since
             self._last |= {
                 answer.team: answer.received
-                for answer in answers[: len(judged)]
+                for answer in new
                 if answer.status == "accepted"
                 and (frozen is None or datetime.fromisoformat(answer.received) <= frozen)
             }
@@ -506,6 +518,18 @@ class Scorer:
             if earlier.request not in judged_now
         ]
 
+    def _answers(self, request: Request, answer: RequestAnswer) -> Iterator[Answer]:
+        """Yield the answer to a request, and one for each further round of its file."""
+        first = self._answer(request, answer)
+        yield first
+        for submitted in () if answer.submitted is None else answer.submitted.rounds:
+            of_round = replace(answer, status=submitted.status, submitted=submitted)
+            yield replace(
+                self._answer(request, of_round),
+                request=name_without_request(submitted.submission),
+                of_request=first.request,
+            )
+
     def _answer(self, request: Request, answer: RequestAnswer) -> Answer:
         submitted = answer.submitted
         team = self._names.get(request.team, request.team)
@@ -524,6 +548,7 @@ class Scorer:
             source=None if submitted is None else submitted.source,
             late=submitted is not None and submitted.late,
             phase="" if submitted is None else submitted.phase,
+            closed_rounds=() if submitted is None else submitted.closed_rounds,
             faults=() if submitted is None else tuple(asdict(fault) for fault in submitted.faults),
             message=answer.message,
             description=request.payload.get("description", ""),
@@ -702,7 +727,7 @@ def _without_request(
 ) -> Answer:
     """Return the answer to a submission by another command, or from a former queue."""
     return Answer(
-        request=f"submission-{record.submission}",
+        request=name_without_request(record.submission),
         seq=seq,
         kind="submit",
         received=record.received,
@@ -710,6 +735,7 @@ def _without_request(
         submission=record.submission,
         file=record.file,
         released=released,
+        phase=record.phase,
         **_as_recorded(row, record),
     )
 

@@ -16,7 +16,7 @@ from arena.server.records.accounts import (
     Team,
 )
 from arena.server.records.intake import Kind, Request
-from arena.server.records.published import Answer, TeamFacts
+from arena.server.records.published import Answer, CompetitionFacts, TeamFacts
 from arena.server.records.runs import AGAIN, FINAL, Program, ProgramState
 from arena.server.web import programs
 from arena.server.web.body import ANSWER, Received
@@ -44,6 +44,8 @@ class Sent:
     """The program that it is, if it is one."""
     state: tuple[str, str] = ("waiting", "")
     """The status before there is an answer, and a sentence about it."""
+    rounds: tuple[Answer, ...] = ()
+    """The answers for the further rounds of a file."""
 
     @property
     def id(self) -> str:
@@ -142,8 +144,10 @@ def check_phase(call: Call, phase: str, time: datetime) -> None:
     422. The scorer decides again by its own clock whether the phase is open.
     """
     _check_phase_name(call, phase)
+    facts = call.competition.facts
     names = open_phases(call, time)
-    if not phase and len(names) > 1:
+    rows_decide = facts.programs is None and are_rounds(facts, names)
+    if not phase and len(names) > 1 and not rows_decide:
         message = _("Several phases are open. Name one of them:") + f" {', '.join(names)}."
         raise Problem(422, message)
 
@@ -156,6 +160,13 @@ def _check_phase_name(call: Call, phase: str) -> None:
 def open_phases(call: Call, time: datetime) -> list[str]:
     """Return the names of the phases that are open at a time."""
     return [phase["phase"] for phase in call.competition.facts.phases if _is_open(phase, time)]
+
+
+def are_rounds(facts: CompetitionFacts, phases: Sequence[str]) -> bool:
+    """Return whether phases are rounds of one series: a file counts for those whose rows it has."""
+    # Another arena, which knows no series, may have published the facts.
+    series = {phase.get("series", "") for phase in facts.phases if phase["phase"] in phases}
+    return len(series) == 1 and "" not in series
 
 
 def _is_open(phase: Mapping[str, Any], time: datetime) -> bool:
@@ -446,7 +457,7 @@ def sent_request(call: Call, request: str) -> Sent:
         programs.advance(call)
         return _program(call, call.site.runs.get(request) or program)
     if answer is not None:
-        return Sent(stored, answer, None, None)
+        return Sent(stored, answer, None, None, rounds=tuple(published.further_rounds(answer)))
     if stored is None:
         raise missing
     return _waiting(call, stored)

@@ -295,7 +295,7 @@ async def _submissions(call: Call) -> models.SubmissionsPage:
     facts = call.competition.published.team(actions.record_name(call, team))
     return models.SubmissionsPage(
         requests=[request_state(sending) for sending in sendings],
-        next=min(answered) if len(answered) == limit else None,
+        next=min(answered) if len(answered) >= limit else None,
         left_today=left.today,
         left_total=left.total,
         waiting=left.waiting,
@@ -317,6 +317,7 @@ async def submissions_csv(call: Call) -> Response:
             "private_rank": state.private_rank,
             "before_rebuild": state.before_rebuild,
             "late": state.late,
+            "phase": state.phase,
             "file": state.file,
             "selected": state.selected,
             "faults": "; ".join(map(fault_line, state.faults)),
@@ -328,7 +329,7 @@ async def submissions_csv(call: Call) -> Response:
         if state.kind == "submit"
     ]
     columns = ("submission", "received", "status", "score", "score_of", "private", "private_rank",
-               "before_rebuild", "late", "file", "selected", "faults", "receipt", "sha256",
+               "before_rebuild", "late", "phase", "file", "selected", "faults", "receipt", "sha256",
                "request")  # fmt: skip
     return _csv(table_csv(rows, columns), "submissions")
 
@@ -1032,7 +1033,8 @@ ENDPOINTS = (
              "Idempotency-Key after an error: it is counted once.", 202, bytes,
              models.RequestState, (400, 408, 409, 413, 415, 422, 503, 507),
              {"file": "The name of the file.", "description": "A note for the team.",
-              "phase": "Where several phases are open: the one for which it counts.",
+              "phase": "Where several phases are open: the one for which it counts. Of rounds: "
+              "one of them only, instead of every open one whose rows the file has.",
               "answer.KEY": "The answer to the question KEY, which is public."}),
     Endpoint("POST", "/validate", "member", "submit", _validate,
              "Check a file; it is not counted and not kept.", 200, bytes, models.Checked,

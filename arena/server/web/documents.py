@@ -67,7 +67,16 @@ def request_state(sending: Sent) -> models.RequestState:
     if sending.program is not None:
         common["trial"] = dict(sending.program.trial) or None
     if sending.answer is not None:
-        return shown(models.RequestState, sending.answer, score=sending.answer.released, **common)
+        further_rounds = [
+            request_state(Sent(None, answer, None, None)) for answer in sending.rounds
+        ]
+        return shown(
+            models.RequestState,
+            sending.answer,
+            score=sending.answer.released,
+            rounds=further_rounds,
+            **common,
+        )
     if sending.request is None:
         raise ValueError("A request without content and answer.")
     sha256 = sending.request.payload.get("sha256")

@@ -325,6 +325,8 @@ class Postman:
             person = people.get(answer.member)
             if answer.kind != "submit" or person is None or person.state != "active":
                 continue
+            if answer.of_request:  # one mail for all rounds of a file
+                continue
             asked, recipient = since.get(answer.member), address_of(person.contact)
             if asked is None or recipient is None or answer.judged <= asked.isoformat():
                 continue

@@ -396,6 +396,13 @@ class RequestState(BaseModel):
         None, description="The rank that it would have among the final submissions."
     )
     late: bool = Field(False, description="Whether it came after the deadline: it is not ranked.")
+    phase: str = Field("", description="The phase for which it counts.")
+    rounds: list[RequestState] = Field(
+        [], description="The file in the further open rounds whose rows it has, if it has several."
+    )
+    closed_rounds: list[str] = Field(
+        [], description="Rounds whose rows the file has, and that were not open: they do not count."
+    )
     before_rebuild: bool = Field(
         False, description="Whether the score is from before the board was released again."
     )

@@ -353,11 +353,12 @@ async def _show_submit(
 ) -> Response:  # fmt: skip
     team, facts = call.own_team, call.competition.facts
     open_phases = actions.open_phases(call, call.site.clock())
+    rows_decide = facts.programs is None and actions.are_rounds(facts, open_phases)
     commands = submit_commands(
         api.address(call, ""),
         call.competition.name,
         programs=bool(facts.programs),
-        phase=open_phases[0] if len(open_phases) > 1 else "",
+        phase="" if rows_decide or len(open_phases) < 2 else open_phases[0],
         required=[key for key, question in facts.questions.items() if question["required"]],
     )
     return _page(
@@ -368,6 +369,7 @@ async def _show_submit(
         checked=checked,
         file=file,
         open_phases=open_phases,
+        rows_decide=rows_decide,
         commands=commands.values(),
         with_kaggle="kaggle" in commands,
         left=actions.left(call, team) if team else None,
