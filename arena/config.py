@@ -515,11 +515,18 @@ class QuestionSection(ConfigSection):
         default=False,
         description="Whether each choice is a bracket of the teams that give it: true or false.",
     )
+    may_change: bool = Field(
+        default=False,
+        description="With brackets: whether a team may change its answer, and so its bracket: true "
+        "or false.",
+    )
 
     @model_validator(mode="after")
     def _with_choices_for_brackets(self) -> Self:
         if self.brackets and (self.of != "team" or not self.choices or self.shown != "board"):
             raise ValueError('brackets = true needs of = "team", choices and shown = "board"')
+        if self.may_change and not self.brackets:
+            raise ValueError("may_change needs brackets = true: other answers can be changed")
         if len(set(self.choices)) < len(self.choices):
             raise ValueError("each of the choices is named once")
         for choice in self.choices:

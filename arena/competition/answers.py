@@ -23,11 +23,14 @@ ANSWER_EVENTS = (ANSWERED, *TEAM_CHANGES)
 """The kinds of events that answers follow from."""
 
 
-def fitting_answers(settings: Settings, given_answers: Any) -> dict[str, str]:
-    """Return the answers of a queued file that fit the questions of the settings.
+def fitting_answers(
+    settings: Settings, given_answers: Any, answered: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the answers of a queued request that fit the questions of the settings.
 
-    The web process checks them when it receives the file. An answer that does not fit now, since a
-    question changed or another program wrote the request, is left out, and the file counts.
+    The web process checks them when it receives the request. An answer that does not fit now, since
+    a question changed or another program wrote the request, is left out, and the file counts.
+    ``answered`` is what the team answered before.
 
     >>> settings = Settings.of(metric="f1", question={"framework": {"choices": ["jax", "torch"]}})
     >>> fitting_answers(settings, {"framework": "jax", "method": "trees"})
@@ -40,7 +43,7 @@ def fitting_answers(settings: Settings, given_answers: Any) -> dict[str, str]:
     fitting: dict[str, str] = {}
     for key, answer in given_answers.items() if isinstance(given_answers, Mapping) else ():
         with contextlib.suppress(UsageError):
-            fitting |= check_answers(documents, {key: str(answer)})
+            fitting |= check_answers(documents, {key: str(answer)}, answered)
     return fitting
 
 

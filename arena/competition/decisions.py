@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
+from arena.competition.answers import ANSWERED
 from arena.competition.final_selection import check_choice
 from arena.competition.ledger import WITHDRAWAL
 from arena.competition.phases import phase_of_file, public_sections
@@ -322,6 +323,12 @@ def assign_bracket(state: CompetitionState, team: str, bracket: str, *, member: 
             f"The team {team!r} is {where} the bracket {bracket!r} already. Nothing was changed."
         )
     _record_decision(state, BRACKET, {"team": team, "bracket": bracket, "member": member})
+
+
+def answer(state: CompetitionState, team: str, answers: Mapping[str, str]) -> None:
+    """Record the answers of a team to questions about teams, before it has sent a file."""
+    team = state.ledger.teams().current(team)
+    _record_decision(state, ANSWERED, {"team": team, "answers": dict(answers)})
 
 
 def pause(state: CompetitionState, reason: str) -> None:

@@ -80,7 +80,7 @@ class QueuedRequest:
     ``verification``: ``submission``,
     ``state`` and ``note``. Of ``disqualify`` and ``undo``: ``submission`` or
     ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of ``merge``: ``team``, ``into``. Of
-    ``bracket``: ``team``, ``bracket``, ``member``. Of
+    ``bracket``: ``team``, ``bracket``, ``member``. Of ``answer``: ``answers``. Of
     ``rescore``: ``preview``, the code of the preview to apply; without it nothing is changed."""
     path: Path | None = None
     """Of ``submit``: the uploaded file."""
@@ -337,10 +337,20 @@ def _read(
                 actor=request.actor,
                 key=request.request,
                 event_fields=request.event_fields,
-                answers=fitting_answers(state.settings, request.payload.get("answers")),
+                answers=_fitting_answers(state, request),
             )
         )
     return queued, ""
+
+
+def _fitting_answers(state: CompetitionState, request: QueuedRequest) -> dict[str, str]:
+    """Return the answers of a request that fit the questions and what its team answered before."""
+    given = request.payload.get("answers")
+    if not given:
+        return {}
+    team = state.ledger.teams().current(request.team)
+    answered = state.answers_at(None).of_teams.get(team)
+    return fitting_answers(state.settings, given, answered)
 
 
 # -- programs --------------------------------------------------------------------------------------
@@ -607,6 +617,18 @@ def _bracket(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.assign_bracket(state, team, payload["bracket"], member=member)
 
 
+def _answer(state: CompetitionState, request: QueuedRequest) -> None:
+    questions = state.settings.question
+    answers = {
+        key: answer
+        for key, answer in _fitting_answers(state, request).items()
+        if questions[key].of == "team"
+    }
+    if not answers:
+        raise UsageError("None of the answers fits a question about teams.")
+    decisions.answer(state, team_name(request.team), answers)
+
+
 def _withdraw(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.withdraw(state, team_name(request.team), request.payload["submission"])
 
@@ -694,6 +716,7 @@ _DECISIONS: Mapping[str, _Decision] = {
     "exempt": _Decision(
         _exempt, "The exemption is recorded.", "The team {team} is exempted: {reason}"
     ),
+    "answer": _Decision(_answer, "The answers are recorded."),
     "bracket": _Decision(
         _bracket,
         "The brackets are recorded.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from arena.errors import UsageError
@@ -16,22 +16,23 @@ ANSWERS = "answers"
 def check_answers(
     questions: Mapping[str, Mapping[str, Any]],
     given_answers: Mapping[str, str],
-    answered: Collection[str] = (),
+    answered: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the answers that are given, without empty ones, in the order of the questions.
+    """Return the answers to record, without empty ones, in the order of the questions.
 
     Parameters
     ----------
     questions
-        Key -> ``text``, ``choices`` and ``required``.
+        Key -> ``text``, ``choices``, ``required``, ``brackets`` and ``may_change``.
     answered
-        Keys that need no answer, since the team gave one before.
+        What the team answered before, which needs no other answer. The choice of a bracket stays
+        unless it may change.
 
     Raises
     ------
     UsageError
-        If there is no such question, an answer is too long or none of the choices, or a required
-        one is missing.
+        If there is no such question, an answer is too long or none of the choices, a required one
+        is missing, or the team chose another bracket before.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def check_answers(
         if key not in questions:
             keys = ", ".join(questions) or "none"
             raise UsageError(f"There is no question {key!r}. There are: {keys}.")
-    answers = {}
+    answers, answered = {}, answered or {}
     for key, question in questions.items():
         answer = " ".join(given_answers.get(key, "").split())
         choices = question["choices"]
@@ -58,8 +59,20 @@ def check_answers(
             raise UsageError(f"The answer to {key} must have at most {LONGEST} printable letters.")
         if choices and answer not in choices:
             raise UsageError(f"The answer to {key} must be one of: {', '.join(choices)}.")
+        if is_kept(question) and key in answered:
+            if answered[key] != answer:
+                raise UsageError(
+                    f"The team's answer to {key} is {answered[key]}, and it stays, because it is a "
+                    f"bracket. Only the organiser can change it."
+                )
+            continue  # recorded again, it would undo what the organiser decided since
         answers[key] = answer
     return answers
+
+
+def is_kept(question: Mapping[str, Any]) -> bool:
+    """Return whether the first answer of a team stays: it could choose where it is ahead."""
+    return bool(question.get("brackets") and not question.get("may_change"))
 
 
 def with_answers_as_cells(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -24,7 +24,13 @@ from small_competition import Clock
 
 QUESTIONS: dict[str, Any] = {
     "method": {"text": "Method", "required": True},
-    "year": {"of": "team", "text": "Year", "choices": ["bachelor", "master"], "brackets": True},
+    "year": {
+        "of": "team",
+        "text": "Year",
+        "choices": ["bachelor", "master"],
+        "brackets": True,
+        "may_change": True,
+    },
     "place": {"of": "team", "text": "Place", "required": True},
 }
 SETTINGS = settings_of(question=QUESTIONS)
@@ -206,3 +212,26 @@ def test_an_answer_after_a_freeze_does_not_show_that_a_file_came_in(tmp_path: Pa
         assert competition.leaderboard() == before
         (row,) = competition.leaderboard(live=True)
         assert row["answers"] == answers
+
+
+@pytest.mark.slow
+def test_the_first_answer_that_is_a_bracket_stays(tmp_path: Path) -> None:
+    year = {**QUESTIONS["year"], "may_change": False}
+    with create(tmp_path, question={"year": year}) as competition:
+        competition.submit(file_of(tmp_path, 1, 0.6), "A", answers={"year": "bachelor"})
+        with pytest.raises(UsageError, match="to year is bachelor, and it stays"):
+            competition.submit(file_of(tmp_path, 2, 0.9), "A", answers={"year": "master"})
+        facts = {"kind": "answer", "actor": "member 1", "received": clock()}
+        given = {"answers": {"year": "master", "x": "y"}}
+        sent = [
+            QueuedRequest(seq=seq, request=team, team=team, payload=given, **facts)
+            for seq, team in ((1, "A"), (2, "B"))
+        ]
+        answers = [competition.process([request], seconds=60)[0] for request in sent]
+        assert [answer.status for answer in answers] == ["refused", "done"]
+        assert competition.brackets() == {"bachelor": ("A",), "master": ("B",)}
+        # The organiser's correction also stays if the team repeats its answer.
+        competition.assign_bracket("A", "bachelor", member=False)
+        competition.submit(file_of(tmp_path, 3, 0.7), "A", answers={"year": "bachelor"})
+        assert competition.brackets()["bachelor"] == ()
+        assert competition.audit() == ()

@@ -105,6 +105,7 @@ DECISIONS: Mapping[Kind, Decision] = {
     ),
 }  # fmt: skip
 NO_COMMAND = {
+    "answer": "a command answers with a file",
     "configure": "competition.toml is edited by hand",
     "program": "a trial comes before it, which arena submit runs itself",
 }

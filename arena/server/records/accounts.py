@@ -913,6 +913,16 @@ class Accounts(Records):
                     (left.competition, account, team, self._now()),
                 )
 
+    def departed_from(self, competition: str, account: str) -> list[str]:
+        """Return the names of the teams that had submitted when the account left them."""
+        rows = self._rows(
+            "SELECT teams.name FROM departures JOIN teams USING (team)"
+            " WHERE departures.competition = ? AND departures.account = ?",
+            competition,
+            account,
+        )
+        return [row["name"] for row in rows]
+
     def has_departed(self, competition: str, account: str) -> bool:
         """Return whether a person is or was a member of another team, and may create none.
 

@@ -33,6 +33,7 @@ Kind = Literal[
     "resume",
     "exempt",
     "bracket",
+    "answer",
     "verification",
     "configure",
 ]
@@ -68,6 +69,8 @@ Kind = Literal[
     ``{"team": NAME, "until": TIME, "extra": N, "reason": TEXT}``, without ``until`` or ``extra``.
 ``bracket``
     ``{"team": NAME, "bracket": NAME, "member": BOOL}``: a team is in a bracket, or no longer.
+``answer``
+    ``{"answers": {KEY: TEXT}}``: to questions about the request's team, when it is founded.
 ``verification``
     ``{"submission": N, "state": "verified", "failed" or "open", "note": TEXT}``.
 ``configure``

@@ -249,6 +249,16 @@ class CompetitionFacts:
         )
 
     @property
+    def questions_of_teams(self) -> dict[str, Mapping[str, Any]]:
+        """The public questions about teams, which a team may answer when it is founded."""
+        items = self.public_questions.items()
+        return {
+            key: {**question, "required": False}
+            for key, question in items
+            if question["of"] == "team"
+        }
+
+    @property
     def public_questions(self) -> dict[str, Mapping[str, Any]]:
         """The questions whose answers are columns of boards."""
         items = self.questions.items()

@@ -64,7 +64,7 @@ _NOT_ADOPTED = (
 )
 _CHANGES_ANSWERS = {
     "publish", "retract", "disqualify", "undo", "rename", "merge", "rescore", "exempt",
-    "bracket",
+    "bracket", "answer",
 }  # fmt: skip
 _CHANGES_RESULTS = {"finalize", "withdraw", "verification"}
 _WITH_UPLOADS = {"submit", "program"}

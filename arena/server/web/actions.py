@@ -260,24 +260,33 @@ def _is_stored(call: Call, team: Team, key: str) -> bool:
     return program is not None and program.state not in AGAIN
 
 
+def given_answers(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the answers in the fields of a form or a query, by the keys of the questions."""
+    return {
+        key.removeprefix(ANSWER): answer for key, answer in fields.items() if key.startswith(ANSWER)
+    }
+
+
 def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return the public and the private answers in the fields of a form or a query, by their kind.
 
     422 if one is wrong or missing. A question about the team needs one answer of the team, or one
     of the sender if the answers are not public.
     """
-    given = {
-        key.removeprefix(ANSWER): answer for key, answer in fields.items() if key.startswith(ANSWER)
-    }
+    given = given_answers(fields)
     competition, questions = call.competition, call.competition.facts.questions
     sender = call.account.account
     answered = {
-        *competition.published.team(record_name(call, team)).answers,
-        *call.site.intake.answered_privately(competition.name, sender),
+        **dict.fromkeys(call.site.intake.answered_privately(competition.name, sender), ""),
+        **competition.published.team(record_name(call, team)).answers,
     }
-    once = {key for key in answered if questions.get(key, {}).get("of") == "team"}
+    of_team = {
+        key: answer
+        for key, answer in answered.items()
+        if questions.get(key, {}).get("of") == "team"
+    }
     try:
-        checked = check_answers(questions, given, once)
+        checked = check_answers(questions, given, of_team)
     except UsageError as error:
         raise Problem(422, str(error)) from None
     answers: dict[str, dict[str, str]] = {}

@@ -232,7 +232,7 @@ async def _events(call: Call) -> Response:
 
 
 async def _join(call: Call, body: models.Join) -> models.TeamState:
-    membership.join(call, team=body.team, code=body.code, rules=body.rules)
+    membership.join(call, team=body.team, code=body.code, rules=body.rules, answers=body.answers)
     return _team_state(call)
 
 

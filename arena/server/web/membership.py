@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from arena.errors import UsageError
 from arena.server.records.accounts import Account, Invite, Team, TeamRequest, full_team
 from arena.server.records.intake import Request
 from arena.server.records.names import name_taken, team_key
@@ -14,6 +16,7 @@ from arena.server.web.mail import accepted_mails, request_mails
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Identity
 from arena.utils.look_alikes import look_alike
+from arena.utils.questions import check_answers, is_kept
 
 
 def register(
@@ -25,6 +28,7 @@ def register(
     team: str,
     rules: str,
     ask: bool = False,
+    answers: Mapping[str, str] | None = None,
     identity: Identity | None = None,
 ) -> tuple[Account, str]:
     """Register a person by invitation, code or openly; return the account and its sign-in key.
@@ -47,6 +51,7 @@ def register(
                 name=provider.provider_name
             ),
         )
+    checked = _team_answers(call, answers)
     # A refusal leaves neither an account behind nor a link that was used.
     with accounts.as_one():
         account = accounts.register(
@@ -60,10 +65,19 @@ def register(
         if identity is None:
             key, _token = accounts.make_token(account.account, "sign-in key", "signin")
     _mail_captain(call, account.account)
+    _answer_as_founder(call, account.account, checked)
     return account, key
 
 
-def join(call: Call, *, team: str, code: str, rules: str, ask: bool = False) -> None:
+def join(
+    call: Call,
+    *,
+    team: str,
+    code: str,
+    rules: str,
+    ask: bool = False,
+    answers: Mapping[str, str] | None = None,
+) -> None:
     """Join the competition with an account that exists already.
 
     Raises
@@ -72,9 +86,34 @@ def join(call: Call, *, team: str, code: str, rules: str, ask: bool = False) -> 
         As :func:`register`.
     """
     call.limit("join", call.account.account, 10)
+    checked = _team_answers(call, answers)
     with call.site.accounts.as_one():
         enter(call, call.account, code=code, team=team, rules=rules, ask=ask)
     _mail_captain(call, call.account.account)
+    _answer_as_founder(call, call.account.account, checked)
+
+
+def _team_answers(call: Call, answers: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the answers to questions about teams; 422 if one is wrong."""
+    try:
+        return check_answers(call.competition.facts.questions_of_teams, answers or {})
+    except UsageError as error:
+        raise Problem(422, str(error)) from None
+
+
+def _answer_as_founder(call: Call, account: str, answers: Mapping[str, str]) -> None:
+    """Have the answers of a team recorded that has no other member; else they are not its own."""
+    accounts, name = call.site.accounts, call.competition.name
+    team = accounts.team_of(name, account)
+    if answers and team is not None and len(accounts.members(team.team)) == 1:
+        call.site.intake.append(
+            competition=name,
+            team=actions.record_name(call, team),
+            member=account,
+            kind="answer",
+            payload={"answers": dict(answers)},
+            received=call.site.clock(),
+        )
 
 
 def enter(
@@ -116,6 +155,7 @@ def enter(
         if invite.team in call.merging:
             raise _merging()
         try:
+            _check_brackets(call, account.account, accounts.team(str(invite.team)))
             accounts.join_team(str(invite.team), account.account, limits.team_size)
         except KeyError:
             raise Problem(
@@ -140,6 +180,7 @@ def _enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> T
     if existing is None and coming:
         existing = accounts.team(coming[0])
     if existing is not None and may_join:
+        _check_brackets(call, account.account, existing)
         return accounts.join_team(existing.team, account.account, competition.limits.team_size)
     if not may_join and accounts.has_departed(competition.name, account.account):
         raise Problem(
@@ -358,6 +399,7 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
         raise _over()
     if asking_team == team:
         raise Problem(409, _("You are in the team {name} already.").format(name=team.name))
+    _check_brackets(call, asker, team)
     most = competition.limits.team_size
     if asking_team is None:
         if team.team in call.merging:
@@ -392,6 +434,24 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
                 "older of them was created, so they cannot be merged yet."
             ).format(n=n_files, most=allowed),
         )
+
+
+def _check_brackets(call: Call, account: str, team: Team) -> None:
+    """Refuse that a person, alone or with the own team, leaves a bracket that a team chose: 409."""
+    accounts, published = call.site.accounts, call.competition.published
+    asking_team = accounts.team_of(team.competition, account)
+    names = [team.name, *accounts.departed_from(team.competition, account)]
+    names += [asking_team.name] if asking_team is not None else []
+    answers = [published.team(published.current_name(name)).answers for name in names]
+    for key, question in call.competition.facts.questions.items():
+        chosen = {of_team[key] for of_team in answers if key in of_team}
+        if is_kept(question) and len(chosen) > 1:
+            raise Problem(
+                409,
+                _("The teams chose different brackets: {names}. Ask the organiser.").format(
+                    names=", ".join(sorted(chosen))
+                ),
+            )
 
 
 def _allowed_until_now(call: Call, since: datetime) -> int | None:

@@ -28,6 +28,9 @@ class Join(Sending):
     team: str = Field("", max_length=200, description="The new team's name.")
     code: str = Field("", max_length=200, description="The team's invitation or the code.")
     rules: str = Field("", max_length=200, description="The version of the rules that you accept.")
+    answers: dict[str, str] = Field(
+        {}, max_length=100, description="Of a new team, to public questions about teams."
+    )
 
 
 class Selection(Sending):

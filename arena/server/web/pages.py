@@ -771,10 +771,15 @@ async def _join_page(call: Call) -> Response:
 
 async def _join(call: Call, fields: dict[str, str]) -> Response:
     rules = fields.get("version", "") if fields.get("accept") else ""
-    ask = bool(fields.get("ask"))
+    ask, answers = bool(fields.get("ask")), actions.given_answers(fields)
     if call.person.account is not None:
         membership.join(
-            call, team=fields.get("team", ""), code=fields.get("code", ""), rules=rules, ask=ask
+            call,
+            team=fields.get("team", ""),
+            code=fields.get("code", ""),
+            rules=rules,
+            ask=ask,
+            answers=answers,
         )
         return _go(call, "/team" if ask else "/submit")
     identity = newcomer(call.request, call.site) if fields.get("provider") else None
@@ -788,6 +793,7 @@ async def _join(call: Call, fields: dict[str, str]) -> Response:
         team=fields.get("team", ""),
         rules=rules,
         ask=ask,
+        answers=answers,
         identity=identity,
     )
     person = replace(call.person, account=account)  # the page is shown to the person signed in
