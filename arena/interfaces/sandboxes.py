@@ -68,7 +68,7 @@ class Box:
     output_bytes: int
     """Of the output, a folder's files together."""
     output_files: int = 10_000
-    """Of an output that is a folder."""
+    """Of an output that is a folder, its inner folders included."""
     log_bytes: int = 2**16
     """Of standard output and standard error together; what follows is dropped."""
     gpus: int = 0

@@ -22,7 +22,8 @@ def digest_of_folder(folder: Path, *, counts: Callable[[Path], bool] = lambda _:
     Raises
     ------
     InputError
-        If it is no folder, or a file cannot be read.
+        If it is no folder, or holds something else than files, folders and links, or a file
+        cannot be read.
 
     Examples
     --------
@@ -39,6 +40,8 @@ def digest_of_folder(folder: Path, *, counts: Callable[[Path], bool] = lambda _:
             full_path = folder / path
             if full_path.is_symlink():
                 content = hashlib.sha256(b"link " + bytes(full_path.readlink()))
+            elif not full_path.is_file():  # by which a program could reach others, or be reached
+                raise InputError(f"{full_path} is a pipe, socket or device: remove it.")
             else:
                 with full_path.open("rb") as file:
                     content = hashlib.file_digest(file, "sha256")

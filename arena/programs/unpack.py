@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import lzma
 import shutil
 import stat
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +14,6 @@ from arena.types import Fault
 from arena.utils.host_errors import is_of_host
 from arena.utils.processes import Ended, Limits, call_limited
 
-_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError)
 _PART = 2**20
 _SECONDS, _MEMORY = 300.0, 2**29
 _LONGEST_NAME, _LONGEST_PATH = 200, 1000
@@ -55,7 +52,13 @@ def unpack_program(
     """
     task = (str(path), str(folder), entry, limits or PackedLimits())
     bounds = Limits(memory=_MEMORY)
-    answer = call_limited(_unpack, *task, seconds=_SECONDS, limits=bounds, purpose="programs")
+    try:
+        answer = call_limited(_unpack, *task, seconds=_SECONDS, limits=bounds, purpose="programs")
+    except MemoryError:
+        message = (
+            f"The ZIP archive needs more than {_MEMORY >> 20} MiB to be read: send fewer files."
+        )
+        return (Fault("too much work", message),)
     if isinstance(answer, Ended):
         return (Fault("too much work", f"The ZIP archive cannot be unpacked: {answer}."),)
     return tuple(Fault(kind, message) for kind, message in answer)
@@ -108,8 +111,8 @@ def _unpack_archive(path: Path, folder: Path, limits: PackedLimits, faults: Faul
                         f"The ZIP archive unpacks to more than {limits.unpacked_bytes:,} bytes; "
                         f"unpacking was stopped.",
                     )
-    except _DAMAGED as error:
-        if is_of_host(error):
+    except Exception as error:  # of many kinds: the library also computes with what it reads
+        if isinstance(error, Refused | MemoryError) or is_of_host(error):
             raise
         faults.refuse(
             "damaged file",
@@ -132,12 +135,15 @@ def _check_members(members: list[zipfile.ZipInfo], faults: FaultList) -> None:
                 "repeated name", f"{show(member.filename)} is twice in the ZIP archive: keep one."
             )
         (folders if member.is_dir() else files).add(path)
-        folders.update(path.parents)
-        if not files.isdisjoint(path.parents):
-            faults.refuse(
-                "repeated name",
-                f"A folder on the way to {show(member.filename)} is also a file: rename one.",
-            )
+        for parent in path.parents:
+            if parent in folders:  # and so are those above
+                break
+            if parent in files:
+                faults.refuse(
+                    "repeated name",
+                    f"A folder on the way to {show(member.filename)} is also a file: rename one.",
+                )
+            folders.add(parent)
 
 
 def _problem_of(member: zipfile.ZipInfo) -> tuple[str, str] | None:
@@ -200,4 +206,5 @@ def _check_entry(folder: Path, entry: str, faults: FaultList) -> None:
 
 
 def _said(error: BaseException) -> str:
-    return type(error).__name__ if isinstance(error, OSError) else str(error)[:100]
+    is_about_archive = str(error) and not isinstance(error, OSError)
+    return str(error)[:100] if is_about_archive else type(error).__name__

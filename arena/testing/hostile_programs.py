@@ -98,6 +98,14 @@ file = os.memfd_create("x")
 while True:
     os.write(file, bytes(2**20))
 """, _MEMORY),
+    HostileProgram("huge-pages", r"""
+# Without a reservation they are admitted also where the machine has none.
+refused("it maps huge pages", mmap.mmap, -1, 2**21, 0x22 | 0x40000 | 0x4000)
+refused("it has a file of huge pages", os.memfd_create, "x", 0x4)
+if libc.shmget(0, 2**21, 0o4000 | 0o10000 | 0o1600) >= 0:
+    broken("it shares huge pages")
+output()
+""", _OK),
     HostileProgram("disk-tmp", "fill('/tmp/x')", frozenset({End.DISK})),
     HostileProgram("disk-output", "fill('/output/x')", frozenset({End.DISK})),
     HostileProgram("disk-shm", "fill('/dev/shm/x')", frozenset({End.DISK})),
@@ -290,6 +298,12 @@ os.symlink("/etc/passwd", "/output/predictions/a.csv")
 os.mkdir("/output/predictions")
 for number in range(200):
     open(f"/output/predictions/{number}", "w")
+""", frozenset({End.OUTPUT_TOO_LARGE})),
+    HostileProgram("many-folders-in-folder", r"""
+for number in range(20):
+    os.makedirs(f"/output/predictions/{number}")
+    for inner in range(20):
+        os.mkdir(f"/output/predictions/{number}/{inner}")
 """, frozenset({End.OUTPUT_TOO_LARGE})),
     HostileProgram("bad-names-in-folder", r"""
 os.mkdir("/output/predictions")

@@ -39,6 +39,8 @@ processes, users, processes and networks."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _LOW_32_BITS = 0xFFFFFFFF
 _FADV_DONTNEED = 4
+_HUGE_PAGES = {"mmap": (3, 0x40000), "memfd_create": (1, 0x4), "shmget": (2, 0o4000)}
+"""Calls by which a program gets pages of memory that the machine has set apart, and their flags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ def _rules() -> Iterator[Rule]:
         yield Rule(("ioctl",), errno.EPERM, 1, "MASKED_EQ", request, _LOW_32_BITS)
     # Advice that does nothing: by dropping copies of files, a program could inform a later one.
     yield Rule(("fadvise64",), 0, 3, "MASKED_EQ", _FADV_DONTNEED, _LOW_32_BITS)
+    for call, (argument, flag) in _HUGE_PAGES.items():  # no control group of memory counts them
+        yield Rule((call,), errno.ENOMEM, argument, "MASKED_EQ", flag, flag)
     sockets = ("socket", "socketpair")
     yield Rule(sockets, errno.EPERM, 0, "GT", max(_FAMILIES))
     for family in sorted(set(range(max(_FAMILIES))) - set(_FAMILIES)):

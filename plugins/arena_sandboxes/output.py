@@ -126,34 +126,48 @@ def _copy(folder: int, name: str, written: IO[bytes], most: int) -> int:
 
 def _pack(folder: int, name: str, written: IO[bytes], box: Box) -> None:
     """Write the files of a folder to a ZIP archive, with the same bytes for the same files."""
-    bytes_left, files = box.output_bytes, 0
+    bytes_left = box.output_bytes
+    files = _files(folder, name, path="", depth=_DEEPEST, room=iter(range(box.output_files)))
     with zipfile.ZipFile(written, "w") as archive:
-        for inner, path, file_name in _files(folder, name, "", _DEEPEST):
-            files += 1
-            if files > box.output_files:
-                raise _TooLargeError
+        for inner, path, file_name in files:
             with archive.open(zipfile.ZipInfo(path), "w", force_zip64=True) as member:
                 bytes_left -= _copy(inner, file_name, member, bytes_left)
 
 
-def _files(folder: int, name: str, path: str, depth: int) -> Iterator[tuple[int, str, str]]:
-    """Yield ``(open folder, path, name)`` of each file, in the order of the names."""
+def _files(
+    folder: int, name: str, *, path: str, depth: int, room: Iterator[int]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield ``(open folder, path, name)`` of each file, in the order of the names.
+
+    ``room`` has an element for each file or folder that there may be.
+    """
     if not depth:
         raise _NoOutputError
     with _found():
         opened = os.open(name, _FOLDER, dir_fd=folder)
     try:
-        names = sorted(os.listdir(opened))  # noqa: PTH208 - of a descriptor
-        for inner in names:
+        for inner in _names(opened, room):
             _check_name(inner)
             with _found():  # a folder may be listed without permission to enter it
                 status = os.lstat(inner, dir_fd=opened)
             if stat.S_ISDIR(status.st_mode):
-                yield from _files(opened, inner, f"{path}{inner}/", depth - 1)
+                inner_path = f"{path}{inner}/"
+                yield from _files(opened, inner, path=inner_path, depth=depth - 1, room=room)
             else:
                 yield opened, path + inner, inner
     finally:
         os.close(opened)
+
+
+def _names(folder: int, room: Iterator[int]) -> list[str]:
+    """Return the sorted names in an open folder, as soon as it is known that there is room."""
+    names = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if next(room, None) is None:
+                raise _TooLargeError
+            names.append(entry.name)
+    return sorted(names)
 
 
 def _check_name(name: str) -> None:

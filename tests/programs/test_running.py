@@ -64,6 +64,9 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         make_environment(tmp_path / "missing", tmp_path)
     with pytest.raises(InputError, match="is no folder"):
         digest_of_folder(tmp_path / "missing")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="pipe is a pipe, socket or device: remove it"):
+        digest_of_folder(tmp_path)
 
 
 def test_one_program_runs_at_a_time() -> None:

@@ -71,3 +71,14 @@ def test_a_process_with_limits_reads_it(case: str, tmp_path: Path) -> None:
     kinds = {fault.kind for fault in faults}
     assert kinds <= ({"too many files", "too much work"} if "many" in case else set())
     assert bool(kinds) is ("many" in case)
+
+
+@pytest.mark.slow
+def test_a_list_of_files_that_fills_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.programs.unpack._MEMORY", 2**26)
+    (tmp_path / "program").write_bytes(listed_often(200_000))
+    (tmp_path / "folder").mkdir()
+    (fault,) = unpack_program(tmp_path / "program", tmp_path / "folder", "main.py")
+    assert fault.message == "The ZIP archive needs more than 64 MiB to be read: send fewer files."

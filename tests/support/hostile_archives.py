@@ -38,6 +38,12 @@ def encrypted() -> bytes:
     return bytes(data)
 
 
+def packed_by_another_method() -> bytes:
+    data = bytearray(archive(MAIN))
+    data[8] = data[data.index(b"PK\x01\x02") + 10] = 99
+    return bytes(data)
+
+
 HOSTILE: dict[str, tuple[bytes, str]] = {
     "a link": (archive(MAIN, (special("a", stat.S_IFLNK), b"/etc/passwd")), "not a file"),
     "a device": (archive(MAIN, (special("a", stat.S_IFBLK), b"")), "not a file"),
@@ -61,6 +67,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "many files": (archive(MAIN, *((str(name), b"") for name in range(8))), "too many files"),
     "a large file": (archive(MAIN, ("a", bytes(10_000)), packing=0), "file too large"),
     "a password": (encrypted(), "encrypted"),
+    "another method": (packed_by_another_method(), "damaged file"),
     "no entry point": (archive(("model/main.py", b"")), "no entry point"),
     "a folder main.py": (archive(("main.py/", b"")), "no entry point"),
     "an empty file": (b"", "empty file"),
