@@ -26,7 +26,7 @@ from pydantic import (
 
 from arena.errors import InputError, UsageError
 from arena.interfaces import Box, Scope
-from arena.phase_section import PhaseName, PhaseSection, as_utc, check_phases, row_sets
+from arena.phase_section import PhaseName, PhaseSection, UTCTime, check_phases, row_sets
 from arena.plugin.registry import nearest
 from arena.plugin.specification import with_parameters
 from arena.server_section import ConfigSection, Count, ServerSection
@@ -34,6 +34,8 @@ from arena.types import (
     DEFAULT_LEVEL,
     DEFAULT_RANKER,
     DEFAULT_RESAMPLES,
+    LEAST_WEIGHT,
+    MOST_WEIGHT,
     USAGE_COLUMN,
     SolutionColumns,
 )
@@ -56,15 +58,15 @@ class CompetitionSection(ConfigSection):
     """Title, dates and baseline."""
 
     title: str = Field("", description="The title shown above every leaderboard.")
-    start: datetime | None = Field(
+    start: UTCTime | None = Field(
         None, description="Earlier submissions are refused. UTC unless an offset is given."
     )
-    deadline: datetime | None = Field(
+    deadline: UTCTime | None = Field(
         None,
         description="Later submissions are refused, e.g. 2026-12-31T23:59:00Z. UTC unless an "
         "offset is given.",
     )
-    late_until: datetime | None = Field(
+    late_until: UTCTime | None = Field(
         None,
         description="Submissions after the deadline and until then are scored and listed apart, "
         "and never ranked.",
@@ -74,8 +76,6 @@ class CompetitionSection(ConfigSection):
         description="The organiser's own team, or several: on the leaderboard, marked as baseline, "
         "not ranked. The first one is the reference of mechanisms that start from a baseline.",
     )
-
-    _in_utc = field_validator("start", "deadline", "late_until")(as_utc)
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -241,7 +241,7 @@ class PublicSection(ConfigSection):
         description="Who sees scores before the end: everybody on the board (board), each team its "
         "own (own), or nobody (hidden). Hidden ones are released in order once that changes.",
     )
-    freeze: datetime | None = Field(
+    freeze: UTCTime | None = Field(
         None,
         description="The board shows what was received until then; each team still sees its own "
         "scores. UTC unless an offset is given.",
@@ -254,8 +254,6 @@ class PublicSection(ConfigSection):
     epoch: Count = Field(
         1, description="To change the mechanism after scores were released, increase this by 1."
     )
-
-    _in_utc = field_validator("freeze")(as_utc)
 
     @model_validator(mode="after")
     def _can_freeze(self) -> Self:
@@ -445,7 +443,7 @@ class CombinedBoardSection(ConfigSection):
         "number of rows), geometric, worst (the smallest score, or the largest loss) or "
         "mean_rank.",
     )
-    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+    weights: dict[str, Annotated[float, Field(ge=LEAST_WEIGHT, le=MOST_WEIGHT)]] = Field(
         default_factory=dict,
         description='Weights of metrics, tasks or phases, such as {"lung" = 2}; others have 1.',
     )

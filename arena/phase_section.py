@@ -8,20 +8,35 @@ from datetime import UTC, datetime
 from itertools import combinations
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from arena.server_section import ConfigSection
 from arena.utils.times import with_offset
 
 PUBLIC, PRIVATE, IGNORED = "public", "private", "ignored"
 """The values of the usage column that a competition without phases has, in lower case."""
+_NUMBER = re.compile(r"\s*[-+]?[\d_.]+(e[-+]?\d+)?\s*", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _ADMISSIONS = r"^(all|submitted|listed|top [1-9]\d*)$"
 
 
-def as_utc(time: datetime | None) -> datetime | None:
+def _no_number(value: Any) -> Any:
+    """Refuse numbers, which would be seconds since 1970: 20261231 is no date."""
+    if isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        raise PydanticCustomError("datetime_type", "must be a date and time")
+    return value
+
+
+def _as_utc(time: datetime) -> datetime:
     """Return a time in UTC; without an offset it is UTC already."""
-    return None if time is None else with_offset(time).astimezone(UTC)
+    try:
+        return with_offset(time).astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time must be in the years 1 to 9999 (UTC)") from None
+
+
+UTCTime = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_as_utc)]
 
 
 def _as_several(value: Any) -> Any:
@@ -53,10 +68,10 @@ PhaseName = Annotated[str, AfterValidator(_phase_name)]
 class PhaseSection(ConfigSection):
     """A phase: when files count for it, on which rows, and whose. Other sections are defaults."""
 
-    start: datetime | None = Field(
+    start: UTCTime | None = Field(
         None, description="Earlier submissions do not count for it. Default: as [competition]."
     )
-    end: datetime | None = Field(
+    end: UTCTime | None = Field(
         None,
         description="Later submissions do not count for it. Default: [competition] deadline.",
     )
@@ -113,8 +128,6 @@ class PhaseSection(ConfigSection):
         default_factory=dict,
         description='Keys of [programs] that differ, such as {inputs = "programs/final"}.',
     )
-
-    _in_utc = field_validator("start", "end")(as_utc)
 
     @property
     def public_usages(self) -> frozenset[str]:

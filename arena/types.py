@@ -61,6 +61,8 @@ ROW_TIMES = "row times"
 """The key of the times of the rows in :attr:`Solution.extra`; only their order counts."""
 ROW_PENDING = "pending label"
 """The key in :attr:`Solution.extra` of 1 where the label of a row is to arrive later."""
+LEAST_WEIGHT, MOST_WEIGHT = 1e-9, 1e9
+"""Of a part of a combination: beyond these, sums lose the small weights or overflow."""
 KNOWN_TARGET = "known: "
 """Before the name of a target: the key in :attr:`Solution.extra` of the rows that have a value."""
 USAGE_COLUMN = "Usage"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from arena.config import CombinedBoardSection, Settings
@@ -112,7 +113,11 @@ def _combined_metric(
     combination = Combination(board.rank_by, board.weights)
     if by_task:
         combination.check_names([*names, *solution.task_names])
-    metrics = {name: metric_of_solution(manager.metrics.resolve(name), solution) for name in names}
+    resolved = {name: manager.metrics.resolve(name) for name in names}
+    for (name, metric), (other_name, other) in combinations(resolved.items(), 2):
+        if metric == other:
+            raise UsageError(f"{name} and {other_name} are the same metric: name it once.")
+    metrics = {name: metric_of_solution(metric, solution) for name, metric in resolved.items()}
     return combined_metric(metrics, combination, by_task=by_task, solution=solution)
 
 

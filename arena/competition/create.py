@@ -24,6 +24,7 @@ from arena.competition.phases import (
 from arena.competition.rounds import with_rounds
 from arena.competition.samples import sample_values
 from arena.competition.secondary import all_further_metrics
+from arena.competition.settings_agreement import check_agreement
 from arena.competition.state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UnknownNameError, UsageError
@@ -99,7 +100,9 @@ def create_competition(
             raise InputError(
                 f"{folder} already contains {name}: move it, or choose another folder."
             )
-    manager = manager.within(folder)
+    check_agreement(settings)
+    manager = manager.within(folder, settings.plugins.required)
+    manager.require_plugins()
     find_mechanism(settings, manager)
     _check_ranker(settings, manager)
     settings = with_rounds(_settled(settings, manager), solution_path)

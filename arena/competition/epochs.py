@@ -28,6 +28,7 @@ from arena.competition.rebuild import (
     sources_of,
 )
 from arena.competition.secondary import check_further_metrics
+from arena.competition.settings_agreement import check_agreement
 from arena.competition.teams import Teams
 from arena.config import CONFIG_NAME, MetricSection, PublicSection, Settings
 from arena.errors import InputError, StoreError
@@ -72,6 +73,7 @@ class _Proposal:
 
 
 def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _Proposal:
+    check_agreement(new_settings)
     stored = Settings.model_validate(parse_json(store.meta("settings") or "{}"))
     baselines = new_settings.competition.baselines
     teams = Ledger(store).teams() if baselines else Teams()

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from arena.competition.programs import SET_ASIDE, programs_in
 from arena.config import CONFIG_NAME, PublicSection, Settings
-from arena.errors import InputError, UsageError
+from arena.errors import InputError, UnknownNameError, UsageError
 from arena.evaluation.solution_metric import scoring_metric
 from arena.interfaces import Metric, source_of
 from arena.phase_section import PhaseSection
@@ -85,8 +85,11 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
         if "name" not in phase.metric:
             continue
         specification = settings.in_phase(name).metric.specification
-        metric: Metric = manager.metrics.resolve(specification)
         place = f"{CONFIG_NAME}: [phase.{name}] metric: {specification}"
+        try:
+            metric: Metric = manager.metrics.resolve(specification)
+        except (UnknownNameError, UsageError) as error:
+            raise InputError(f"{CONFIG_NAME}: [phase.{name}] metric: {error}") from error
         if source_of(metric) is not None and specification != settings.metric.specification:
             raise InputError(f"{place} is your own code, which only [metric] can name.")
         try:

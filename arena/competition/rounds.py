@@ -27,7 +27,7 @@ def with_rounds(settings: Settings, source: SolutionSource) -> Settings:
     ------
     InputError
         If the sections name several columns, there is a usage column besides, a cell is no date,
-        or there are too many dates.
+        there are too many dates, or a round has a section already.
     """
     columns = {phase.each for phase in settings.phase.values()} - {None}
     if not columns:
@@ -40,17 +40,22 @@ def with_rounds(settings: Settings, source: SolutionSource) -> Settings:
         )
     (column,) = filter(None, columns)
     dates = _dates(unique_cells(source, column, settings.columns), column)
-    phases = {
-        key: section
-        for name, phase in settings.phase.items()
-        for key, section in _rounds_of(name, phase, dates)
-    }
+    phases: dict[str, PhaseSection] = {}
+    for name, phase in settings.phase.items():
+        for key, section in _rounds_of(name, phase, dates):
+            if key in phases:
+                raise InputError(
+                    f"{CONFIG_NAME}: [phase.{key}] is a round that each makes: omit the section."
+                )
+            phases[key] = section
     document = settings.to_document()
     document |= {"data": {**document["data"], "usage": column}, "phase": phases}
     try:
         return Settings.model_validate({**document, "server": settings.server})
     except ValidationError as error:
-        problems = "; ".join(problem["msg"] for problem in error.errors())
+        problems = "; ".join(
+            problem["msg"].removeprefix("Value error, ") for problem in error.errors()
+        )
         raise InputError(f"{CONFIG_NAME}: the rounds cannot be made: {problems}.") from error
 
 

@@ -55,6 +55,8 @@ from arena.interfaces import (
     traits_of,
 )
 from arena.types import (
+    LEAST_WEIGHT,
+    MOST_WEIGHT,
     CompetitionInfo,
     Fault,
     FloatArray,
@@ -95,8 +97,11 @@ class Combination:
         if self.weights and self.how == "worst":
             raise UsageError("The worst of several scores takes no weights.")
         for name, weight in self.weights.items():
-            if not (np.isfinite(weight) and weight > 0):
-                raise UsageError(f"The weight of {name} must be a positive number, not {weight}.")
+            if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+                raise UsageError(
+                    f"The weight of {name} must be a positive number from {LEAST_WEIGHT:g} to "
+                    f"{MOST_WEIGHT:g}, not {weight}."
+                )
 
     @property
     def is_mean(self) -> bool:

@@ -252,11 +252,20 @@ def _usage_column(names: Sequence[str], columns: SolutionColumns) -> str | None:
 def _check_names(
     names: Sequence[str], columns: SolutionColumns, usage: str | None, faults: FaultList
 ) -> None:
-    """Add a fault for each column that occurs twice, and for each that is named and missing."""
+    """Add a fault for each column that occurs twice, has two roles, or is named and missing."""
     for name in sorted({name for name in names if names.count(name) > 1}):
         faults.add("repeated column", "The column occurs twice: rename one.", column=name)
+    named_usage = columns.usage != USAGE_COLUMN
+    targets = {*columns.targets, *columns.soft_labels}
+    for role in ("cluster", "time", "tasks", "weight", "usage"):
+        if (role != "usage" or named_usage) and (name := getattr(columns, role)) in targets:
+            message = f"The column cannot be the target and the column {role}: name another one."
+            faults.add("two roles", message, column=name)
+    if usage is None and named_usage and columns.usage in {*_named(columns)} - targets:
+        message = "The column usage cannot have another role: name another one."
+        faults.add("two roles", message, column=columns.usage)
     required = list(_named(columns))
-    if usage is None and columns.usage != USAGE_COLUMN:
+    if usage is None and named_usage:
         required.append(columns.usage)
     for name in (name for name in required if name not in names):
         message = f"There is no column {show(name)}. The file has {show_all(names)}."

@@ -125,6 +125,14 @@ def test_a_deadline_without_an_offset_is_utc() -> None:
             '[metric]\nname="x"\n[competition]\ndeadline="soon"',
             '[competition] deadline is "soon", but must be a date and time, such as 2026-12-31T23',
         ),
+        (
+            '[metric]\nname="x"\n[competition]\ndeadline=20261231',
+            "[competition] deadline is 20261231, but must be a date and time, such as",
+        ),
+        (
+            '[metric]\nname="x"\n[competition]\ndeadline=9999-12-31T23:59:59-14:00',
+            "[competition] deadline: a time must be in the years 1 to 9999 (UTC)",
+        ),
         ('[metric]\nname="x', "cannot be read"),
     ],
 )  # fmt: skip

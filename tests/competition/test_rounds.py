@@ -149,6 +149,9 @@ REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no date": ({"due": ["2026-03-08", "soon"]}, {"each": "due"}, "'soon', which is no date"),
     "no column": ({}, {"each": "week"}, "There is no column 'week'"),
     "another usage column": ({"usage": "split"}, {"each": "due"}, "only one of due, split"),
+    "a section of a round": (
+        {"others": {f"week-{DATES[0]}": {}}}, {"each": "due"}, "is a round that each makes"
+    ),
 }  # fmt: skip
 
 
@@ -157,8 +160,7 @@ def test_contradictions_are_refused_by_name(tmp_path: Path, name: str) -> None:
     changes, phase, message = REFUSED[name]
     rows = {"id": ["a", "b"], "due": changes.get("due", list(DATES[:2])), "y": ["1", "2"]}
     usage = {key: changes[key] for key in ("usage",) if key in changes}
+    phases = {"week": phase, **changes.get("others", {})}
     with pytest.raises((InputError, UsageError), match=message):
-        Competition.create(
-            tmp_path / "c", rows, settings(phase={"week": phase}, **usage), manager=MANAGER
-        )
+        Competition.create(tmp_path / "c", rows, settings(phase=phases, **usage), manager=MANAGER)
     assert not (tmp_path / "c").exists()

@@ -1,0 +1,84 @@
+"""Settings that contradict each other are refused by name, before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.competition.competition import Competition
+from arena.competition.settings_agreement import check_agreement
+from arena.config import CONFIG_NAME, settings_as_toml
+from arena.errors import InputError, PluginError
+from labelled_competition import MANAGER, create, settings_of
+
+BRACKETS = {"of": "team", "brackets": True}
+AFTER = {"after": "dev", "private_rows": "final"}
+REFUSED: Sequence[tuple[Mapping[str, Any], str]] = [
+    ({"board": {"Macro": {}, "macro": {}}}, "[board] has names that look the same: 'Macro' and"),
+    ({"bracket": {"e\u0301": {}, "\u00e9": {}}}, "[bracket], with the choices of questions, has"),
+    (
+        {
+            "bracket": {"Master": {}},
+            "question": {"year": {"choices": ["master", "bachelor"], **BRACKETS}},
+        },
+        "has names that look the same: 'master' and 'Master'",
+    ),
+    ({"question": {"year": {"choices": ["A", "a"]}}}, "[question.year] choices has names that"),
+    (
+        {"question": {key: {"choices": ["x", key], **BRACKETS} for key in ("year", "town")}},
+        "'x' is a choice of [question.year] and of [question.town]",
+    ),
+    ({"competition": {"baseline": ["Base", "base"]}}, "[competition] baseline has names that"),
+    ({"competition": {"baseline": " "}}, "[competition] baseline has an empty name"),
+    ({"metric": {"name": "f1", "secondary": ["f1"]}}, "[metric] secondary: f1 is listed twice"),
+    ({"board": {"x": {"columns": ["f1", "f1"]}}}, "[board.x] columns: f1 is listed twice"),
+    ({"phase": {"week": {"each": "due", "series": "x"}}}, "omit series beside each"),
+    (
+        {"phase": {"dev": {"end": "2026-03-02"}, "final": {"end": "2026-03-01", **AFTER}}},
+        "[phase.final] after: the phase dev does not end before final ends",
+    ),
+    (
+        {"phase": {"dev": {}, "final": {"end": "2026-03-01", **AFTER}}},
+        "[phase.final] after: the phase dev does not end before final ends",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sections", "message"), REFUSED)
+def test_contradictions_are_refused_by_name(sections: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        check_agreement(settings_of(**sections))
+    assert message in str(refused.value)
+
+
+def test_settings_that_agree_are_accepted() -> None:
+    check_agreement(
+        settings_of(
+            bracket={"master": {"ranked": False}},  # sets what the choice of this name is
+            question={"year": {"choices": ["master", "bachelor"], **BRACKETS}},
+            phase={"dev": {"end": "2026-03-01"}, "final": {**AFTER}},
+        )
+    )
+
+
+@pytest.mark.slow
+def test_they_are_refused_when_made_and_when_opened(tmp_path: Path) -> None:
+    sections = {"bracket": {"Staff": {}, "staff": {}}}
+    with pytest.raises(InputError, match="look the same"):
+        create(tmp_path, **sections)
+    assert not (tmp_path / "c").exists()
+    create(tmp_path).close()
+    text = settings_as_toml(settings_of(**sections))
+    (tmp_path / "c" / CONFIG_NAME).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="look the same"):
+        Competition.open(tmp_path / "c", manager=MANAGER)
+
+
+@pytest.mark.slow
+def test_a_plugin_that_is_required_must_be_there_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(PluginError, match="requires the plugin 'rules'"):
+        create(tmp_path, plugins={"required": ["rules"]})
+    assert not (tmp_path / "c").exists()
