@@ -43,6 +43,12 @@ _ALONE = ("architecture", "start", "scale", "gallery", "troubleshooting", "chang
 # They have no pages below them: a sidebar would be a heading over nothing.
 html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
+if served_at := os.environ.get("ARENA_DOCS_URL"):  # with a menu of versions: see .ci/docs
+    html_theme_options |= {
+        "switcher": {"json_url": f"{served_at}/versions.json", "version_match": release},
+        "check_switcher": False,
+        "navbar_start": ["navbar-logo", "version-switcher"],
+    }
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
