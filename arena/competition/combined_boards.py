@@ -140,6 +140,10 @@ def combined_findings(
         yield finding_of(name, rank(combined))
 
 
+ABOUT_PHASES = "about_phases"
+"""The key, in the document of a board over phases, of how many there are and what is missing."""
+
+
 def finding_of(name: str, board: ScoreResult) -> Finding:
     """Return a combined board as a finding of the private board."""
     columns = ["rank", "team", "score", "rank_low", "rank_high", "possible_winner"]

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
-from arena.competition.combined_boards import combined_boards
+from arena.competition.combined_boards import ABOUT_PHASES, combined_boards
 from arena.competition.finalize import (
     final_document,
     for_everybody,
@@ -55,6 +55,8 @@ class PublishedResult:
     """When the next version was published; None: it is the last one."""
     find_mark: Callable[[], Mark | None]
     """See :meth:`mark`; with a long history it takes seconds."""
+    phase: str = ""
+    """The phase whose private board it is; empty where a competition has no phases."""
 
     @property
     def mark(self) -> Mark | None:
@@ -78,6 +80,7 @@ class PublishedResult:
             "replaced": self.replaced,
             "retracted": None if self.retracted is None else dict(self.retracted),
             "mark": None if mark is None else asdict(mark),
+            **({"phase": self.phase} if self.phase else {}),
         }
 
 
@@ -119,6 +122,7 @@ def _results_of(
             retracted=retracted.get(result.version),
             replaced=replaced.get(result.version),
             find_mark=partial(mark_of, result.document, digests[result.version]),
+            phase=state.phase or "",
         )
         for result in of_board
     )
@@ -362,7 +366,9 @@ def _combined_for_everybody(
         for row in _rows_for_everybody(state, board, names)
     ]
     parts = [key for key in board["standings"][0] if key not in STANDING_COLUMNS]
-    return for_everybody(board, rows, also=parts)
+    public = for_everybody(board, rows, also=parts)
+    about_phases = filter(None, [board.get(ABOUT_PHASES)])
+    return {**public, "verdicts": [*public["verdicts"], *about_phases]}
 
 
 def published_scores(state: CompetitionState) -> tuple[str, ...]:

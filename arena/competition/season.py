@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from arena.competition.combined_boards import finding_of, metric_over_phases
+from arena.competition.combined_boards import ABOUT_PHASES, finding_of, metric_over_phases
 from arena.competition.phases import all_rows_in
 from arena.competition.roster import Roster
 from arena.config import CombinedBoardSection, Settings
@@ -244,11 +244,13 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
             roster,
         )
         finding = finding_of(name, result)
+        about_phases = _about_missing(section, board)
         yield replace(
             finding,
-            verdict=f"{finding.verdict} {_about_missing(section, board)}",
+            verdict=f"{finding.verdict} {about_phases}",
             document={
                 **finding.document,
+                ABOUT_PHASES: about_phases,
                 "round_files": {key: dict(season.files[key]) for key in board.names},
             },
         )

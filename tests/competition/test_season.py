@@ -119,6 +119,8 @@ def test_a_season_until_a_round_follows_the_facts_of_its_rounds(tmp_path: Path) 
         second.publish()
         published = second.published_private_leaderboard()
         assert published is not None
+        assert published["phase"] == ROUNDS[1]
+        assert published["boards"]["season"]["verdicts"][-1].startswith("2 rounds.")
         (best, *_) = published["boards"]["season"]["leaderboard"]
         assert [best[f"mae of {name}"] for name in ROUNDS[:2]] == [1.0, 2.0]
         competition.add_labels(outcomes(DAYS[2]))  # of a later round
@@ -130,7 +132,7 @@ def test_a_season_until_a_round_follows_the_facts_of_its_rounds(tmp_path: Path) 
         competition.disqualify(first_of_strong, "a leak")
         assert second.results()[0]["mark"]["cause"] == FINAL_CAUSES["disqualification"]
         assert second.outdated() == (
-            "The private board is older than a change of the submissions that count: run arena "
+            "The private board is older than a change of the submissions that count: "
             "finalize again."
         )
         assert season(competition, 1) == {"easy": 2.0, "steady": 2.0, "strong": 2.5}

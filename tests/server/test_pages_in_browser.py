@@ -41,8 +41,18 @@ def url(web: WebSite) -> Iterator[str]:
     copies.mkdir()
     (copies / digest).write_bytes(b"")
     pages = [("overview", OVERVIEW), ("_footer", "By *us*."), ("prizes", "# Prizes\n\nNone.")]
+    rounds = [
+        {
+            "phase": f"week-{day}", "series": "week", "state": state, "shares": [], "start": None,
+            "end": f"{day}T00:00:00+00:00", "public_rows": 0, "private_rows": 1_234,
+            "pending_rows": 1_000,
+            **{key: getattr(web.facts, key) for key in ("metric", "board_metric", "mechanism")},
+        }
+        for day, state in (("2026-03-08", "ended"), ("2998-03-15", "open"), ("2998-03-22", "next"))
+    ]  # fmt: skip
+    phases = {"phases": tuple(rounds), "current_phase": "week-2998-03-15"}
     web.scorer.publish(
-        replace(web.facts, deadline="2030-01-01T00:00:00+00:00", public_rows=18),
+        replace(web.facts, deadline="2030-01-01T00:00:00+00:00", public_rows=18, **phases),
         rules=RULES,
         folder={"pages": pages, "images": [], "files": [file]},
     )

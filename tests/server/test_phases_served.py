@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import fields
@@ -17,6 +18,7 @@ from arena.client import ServerError
 from arena.competition.competition import Competition
 from arena.config import ServerSection, Settings
 from arena.server.compare import RecordedRequests
+from arena.server.records.accounts import Accounts
 from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
 from arena.server.records.published import CompetitionFacts, Published
@@ -137,6 +139,24 @@ def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path)
         refused = send("ended", DUE[:1], key="ended")
         assert rounds_of(refused) == [(ROUNDS[0], "refused")]
         submissions = client._json("GET", "/submissions")["requests"]
+
+        with closing(Accounts(layout.intake, clock=clock)) as accounts:
+            people = (person.account for person in accounts.accounts(season.name))
+            member = next(one for one in people if accounts.team_of(season.name, one))
+            session = accounts.open_session(member)
+
+        def page(path: str, **cookies: str) -> str:
+            address = str(served.organiser.base_url).replace("/api/v1", "") + path
+            return httpx.get(address, cookies=cookies, follow_redirects=True).text
+
+        for_everybody = page("")
+        assert "1 round has ended" in for_everybody
+        assert "/submissions/" not in for_everybody
+        assert for_everybody.index(ROUNDS[1]) < for_everybody.index(ROUNDS[0])  # open ones first
+        assert for_everybody.count("0 of 2") == len(ROUNDS)
+        own = page("submit", arena=session)
+        sent = re.findall(r"/submissions/([\w-]+)\">(\d+)</a>", own)
+        assert sent == [(late["request"], "5"), (named["request"], "4"), (first["request"], "1")]
     with Competition.open(season, clock=clock) as competition:
         assert competition.audit() == ()
         with Scorer(competition, season.name, layout, ServerSection(), clock=clock):

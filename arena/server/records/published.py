@@ -226,6 +226,16 @@ class CompetitionFacts:
     """Key -> ``of``, ``text``, ``choices``, ``required``, ``shown`` and ``brackets``."""
 
     @property
+    def rounds(self) -> list[Mapping[str, Any]]:
+        """The phases that are rounds of a series."""
+        return [phase for phase in self.phases if phase.get("series")]
+
+    @property
+    def other_phases(self) -> list[Mapping[str, Any]]:
+        """The phases that are no rounds."""
+        return [phase for phase in self.phases if not phase.get("series")]
+
+    @property
     def phase_names(self) -> list[str]:
         """The names of the phases, in their order."""
         return [phase["phase"] for phase in self.phases]
@@ -643,6 +653,17 @@ class Published:
             answer.request,
         )
         return [Answer.of(parse_json(row["document"])) for row in rows]
+
+    def last_in_phases(self, team: str) -> dict[str, Answer]:
+        """Return the last accepted submission of a team in each phase in which it has one."""
+        rows = self._rows(
+            "SELECT document FROM answers WHERE team = ?"
+            " AND json_extract(document, '$.status') = 'accepted'"
+            " ORDER BY json_extract(document, '$.submission')",
+            team,
+        )
+        answers = (Answer.of(parse_json(row["document"])) for row in rows)
+        return {answer.phase: answer for answer in answers if answer.kind == "submit"}
 
     def activity(self, days: int) -> list[dict[str, Any]]:
         """Return the uploads, accepted ones and teams of the last days with uploads, in UTC."""

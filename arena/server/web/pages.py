@@ -125,6 +125,31 @@ def _form(
 # Board
 
 
+def _rounds(call: Call) -> list[dict[str, Any]]:
+    """Return the rounds with what the own team sent (None: no team), and the published result."""
+    rounds, own = call.competition.facts.rounds, call.own_team
+    if not rounds:
+        return []
+    results, _etag = call.competition.held("results", lambda document: document.json())
+    versions = {
+        result.get("phase"): result["version"]
+        for result in results or ()
+        if result["state"] == "published"
+    }
+    sent = None
+    if own is not None:
+        sent = call.competition.published.last_in_phases(actions.record_name(call, own))
+    return [
+        {
+            **phase,
+            "rows": phase["public_rows"] + phase["private_rows"],
+            "result": versions.get(phase["phase"]),
+            "sent": None if sent is None else sent.get(phase["phase"], False),
+        }
+        for phase in rounds
+    ]
+
+
 async def _released_board(call: Call, name: str) -> Response:
     """Show a public board over phases."""
     bracket = api.asked_bracket(call)
@@ -188,6 +213,7 @@ async def _board(call: Call) -> Response:
         received=call.competition.received(listed),
         difference=call.competition.chance() if facts is call.competition.facts else None,
         late=[] if bracket or phase else call.competition.late(),
+        rounds=_rounds(call),
         bracket=bracket,
         phase=phase or call.competition.facts.current_phase,
         total=len(rows),
@@ -369,6 +395,7 @@ async def _show_submit(
         checked=checked,
         file=file,
         open_phases=open_phases,
+        rounds=_rounds(call),
         rows_decide=rows_decide,
         commands=commands.values(),
         with_kaggle="kaggle" in commands,
