@@ -50,6 +50,7 @@ from arena.evaluation.unit_means import (
     errors_from_influence,
     errors_from_rows,
     errors_of_means,
+    errors_of_tasks,
     range_of,
 )
 from arena.interfaces import Study
@@ -100,7 +101,11 @@ def _errors_by_procedure(study: Study) -> ScoreErrors:
         return errors_of_medians(study, sampling)
     errors: ScoreErrors | None = None
     if len(study.scores) * len(study.truth) <= _MOST_VALUES:
-        errors = errors_from_rows(study, sampling) or errors_of_statistics(study, sampling)
+        errors = (
+            errors_from_rows(study, sampling)
+            or errors_of_tasks(study, sampling)
+            or errors_of_statistics(study, sampling)
+        )
         if errors is not None and not (
             isinstance(errors, UnitMeans) or np.isfinite(errors.score_range).all()
         ):

@@ -272,7 +272,8 @@ def errors_from_resamples(
         noise = 3 * np.sqrt(24 / resamples)
         excess[j] = np.square(squared).mean() / squared.mean() ** 2 - 3 - noise
     kurtosis = 3 + n_units * np.maximum(excess, 0.0)
-    degrees = np.minimum(max(n_units - 1, 1), 2 * n_units / (kurtosis - 1))
+    most = max(min(n_units, resamples) - 1, 1)  # the variance of few resamples varies, too
+    degrees = np.minimum(most, 2 * n_units / (kurtosis - 1))
     return errors_from_standard_errors(
         scores,
         deviations * np.sqrt(n_units / max(n_units - 1, 1)),

@@ -14,11 +14,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.combinations import CombinedMetric
 from arena.evaluation.mean_bounds import Units, both_bounds
-from arena.evaluation.row_weights import weighted_row_metric
+from arena.evaluation.row_weights import row_weights_of, weighted_row_metric
 from arena.evaluation.sampling_units import SamplingUnits, block_size, in_cache
 from arena.evaluation.score_errors import FEWEST_UNITS, Ends, ScoreErrors, too_few_units, unmoved
-from arena.evaluation.scores import influence_values, slope_of_score
+from arena.evaluation.scores import (
+    influence_values,
+    is_mean_of_rows,
+    mean_correction,
+    slope_of_score,
+)
 from arena.interfaces import HasRowValues, Metric, Study, traits_of
 from arena.types import TEAMS, FloatArray, IntArray, PredictionKind, Vocabulary
 from arena.utils.read_only import read_only
@@ -105,6 +111,62 @@ def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | Non
     return _unit_means(
         parts, sampling, study.scores, score_range, row_range, metric.from_mean, words=study.words
     )
+
+
+def errors_of_tasks(study: Study, sampling: SamplingUnits) -> UnitMeans | None:
+    """Return the uncertainty of a mean over tasks of means in known ranges; None for others.
+
+    The most that another unit can change is what it can change in one of the tasks. A geometric
+    mean is linearised.
+    """
+    metric = study.metric
+    if not isinstance(metric, CombinedMetric) or metric.tasks is None or metric.by_parts:
+        return None
+    ranges = [_range_of_mean(part.metric) for part in metric.parts]
+    if metric.baseline is not None or not np.isfinite(ranges).all():
+        return None
+    found, n_tasks = _Found([], [], [], []), int(metric.tasks.max()) + 1
+    for start, block in study.predictions.blocks(block_size(study.truth.size)):
+        scores = study.scores[start : start + len(block), np.newaxis]
+        shifts, changes = np.zeros((len(block), sampling.n)), []
+        for part, ends in zip(metric.parts, ranges, strict=True):
+            truth, of_rows = part.of_rows(study.truth), weighted_row_metric(part.metric)
+            clusters = None if study.clusters is None else part.of_rows(study.clusters)
+            own = SamplingUnits.of(len(truth), clusters, row_weights_of(part.metric))
+            rows: Any = of_rows or part.metric
+            values = rows.row_values(*read_only((truth, part.of_block(block))))
+            weights = np.ones(own.n) if own.weights is None else own.weights / own.weights.mean()
+            means = (values @ weights / own.n)[:, np.newaxis]
+            slope = part.weight if metric.combination.is_mean else part.weight * scores / means
+            per_row = slope * sampling.n / own.n * mean_correction(own.n, sampling.n)
+            shifts[:, slice(None) if part.rows is None else part.rows] += (
+                per_row * weights * (values - means)
+            )
+            changes.append(slope * sampling.n_units / own.n_units * own.another * (ends - means))
+        of_tasks = np.reshape(changes, (n_tasks, -1, len(block), 2)).sum(axis=1)
+        most = [of_tasks[..., 0].min(axis=0), of_tasks[..., 1].max(axis=0)]
+        of_units = sampling.of_units(sampling.sums(shifts))
+        found.worst.append(scores[:, 0] + np.stack(most))
+        found.units.append(Units.of(scores + of_units))
+        found.errors.append(sampling.standard_errors(of_units))
+        found.degrees.append(sampling.degrees_of_freedom(of_units))
+    lows, highs = zip(*ranges, strict=True)
+    return _unit_means(
+        found,
+        sampling,
+        study.scores,
+        range_of(metric),
+        (min(lows), max(highs)),
+        _same,
+        words=study.words,
+    )
+
+
+def _range_of_mean(metric: Metric) -> tuple[float, float]:
+    """Return the range of a mean of row values, weighted or not; infinite for other scores."""
+    of_rows = weighted_row_metric(metric) or metric
+    known_range = range_of(of_rows)
+    return known_range if is_mean_of_rows(of_rows) else (-np.inf, np.inf)
 
 
 def errors_from_influence(study: Study, sampling: SamplingUnits) -> UnitMeans | None:

@@ -16,8 +16,7 @@ from arena.evaluation.clusters import (
 )
 from arena.evaluation.combinations import within_tasks
 from arena.evaluation.row_weights import row_weights_of
-from arena.evaluation.score_intervals import range_of
-from arena.evaluation.scores import influence_values, is_mean_of_rows
+from arena.evaluation.scores import influence_values
 from arena.evaluation.standard_errors import class_means_are_removed
 from arena.interfaces import HasRowValues, Study, traits_of
 from arena.types import FloatArray, IntArray
@@ -38,6 +37,7 @@ from arena_ranking.small_samples import (
     difference_shapes,
     pooled_degrees_of_freedom,
 )
+from arena_ranking.unseen import unseen_losses
 
 _BLOCK_BYTES = 16 * 2**20
 _MOST_VALUES = 6e7
@@ -72,8 +72,7 @@ class PairwiseEvidence:
     fewest_in_class: int
     """The number of units in the rarest class, for any metric of one label target."""
     unseen: FloatArray
-    """``(m,)`` by how much a unit can be worse than the worst one of a submission, for a mean of
-    units in a known range; 0 for others, and if all units are at its ends."""
+    """``(m,)`` see :func:`~arena_ranking.unseen.unseen_losses`."""
 
     @property
     def degrees_of_freedom(self) -> Pairwise:
@@ -278,7 +277,7 @@ def _read_block(
             values = influence_values(metric, truth, block, row_values)
     compared = values if row_values is None else row_values
     of_values = None if compared is None else row_fingerprints(compared, units)
-    unseen = np.zeros(len(block)) if row_values is None else _unseen(study, units, row_values)
+    unseen = unseen_losses(metric, truth, block, units, row_values=row_values)
     by_class = values is not None and _is_by_class(study, values)
     if values is not None:
         values = sum_by_unit(values - values.mean(axis=1, keepdims=True), units)
@@ -287,17 +286,3 @@ def _read_block(
             of_rows = np.arange(len(truth)) if units is None else units
             values *= cluster_leverage(of_rows, weights)
     return _Block(of_predictions, of_values, values, by_class, unseen)
-
-
-def _unseen(study: Study, units: IntArray | None, row_values: FloatArray) -> FloatArray:
-    """Return ``(k,)`` distances from the worst unit of each submission to the worst possible."""
-    low, high = range_of(study.metric)
-    greater_is_better = study.metric.greater_is_better
-    if not (is_mean_of_rows(study.metric) and np.isfinite((low, high)).all()):
-        return np.zeros(len(row_values))
-    values = row_values
-    if units is not None:
-        values = sum_by_unit(row_values, units) / np.bincount(units)
-    worst = values.min(axis=1) - low if greater_is_better else high - values.max(axis=1)
-    seen = ((values == low) | (values == high)).all(axis=1)
-    return np.where(seen, 0.0, np.maximum(worst, 0.0))

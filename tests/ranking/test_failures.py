@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.evaluation.best_score import intervals_of_teams
 from arena.evaluation.case_metrics import MeanOfCases
+from arena.evaluation.combinations import Combination, combined_metric
+from arena.evaluation.row_weights import weighted
+from arena.types import ROW_WEIGHTS, RowContext
 from arena_ranking.board_ranks import BoardRanks, board_ranks
 from arena_ranking.failures import Failures, failed_rows, failures_to_reverse
 from study_boards import study_of
@@ -93,18 +97,51 @@ def sets_of(study_of: Any, given: np.ndarray) -> BoardRanks:
     return board_ranks(study_of(SHARE, np.zeros(given.shape[1]), given, resamples=1_000))
 
 
+def unseen_failures(n: int, lead: float, seed: int) -> np.ndarray:
+    """Return cases of ten teams of which half are better, fail on 2%, and did on none here."""
+    rng = np.random.default_rng(seed)
+    shared, single = rng.normal(size=n), rng.normal(size=(10, n))
+    means = 0.9 - lead * (np.arange(10) % 2 == 0)[:, np.newaxis]
+    return np.clip(means + 0.03 * (np.sqrt(0.7) * shared + np.sqrt(0.3) * single), 0, 1)
+
+
 @pytest.mark.parametrize(("n", "lead"), [(40, 0.018), (50, 0.018), (200, 0.009)])
 def test_failures_that_the_sample_lacks_could_reverse_a_lead(
     study_of: Any, n: int, lead: float
 ) -> None:
-    """Half of ten teams are better, would fail on some 2% of the cases, and did on none here."""
     for seed in range(4):
-        rng = np.random.default_rng(seed)
-        shared, single = rng.normal(size=n), rng.normal(size=(10, n))
-        means = 0.9 - lead * (np.arange(10) % 2 == 0)[:, np.newaxis]
-        cases = np.clip(means + 0.03 * (np.sqrt(0.7) * shared + np.sqrt(0.3) * single), 0, 1)
-        sets = sets_of(study_of, cases)
+        sets = sets_of(study_of, unseen_failures(n, lead, seed))
         assert (sets.low.tolist(), sets.high.tolist()) == ([1] * 10, [10] * 10)
+
+
+def over_tasks(how: str, *sizes: int) -> Any:
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    context = RowContext("id", codes, ("y",), ("y",), tasks=codes, task_names=("A", "B"))
+    return combined_metric({"mean": SHARE}, Combination(how), by_task=True).for_rows(context)
+
+
+def over_weighted_rows() -> Any:
+    weights = np.random.default_rng(0).lognormal(0, 0.7, 60)
+    context = RowContext("id", None, ("y",), ("y",), extra={ROW_WEIGHTS: weights})
+    return weighted(SHARE).for_rows(context)
+
+
+BOUNDED_MEANS = {
+    "weighted rows": (60, over_weighted_rows()),
+    "tasks": (60, over_tasks("mean", 30, 30)),
+    "tasks of unequal size": (240, over_tasks("mean", 40, 200)),
+    "rows of tasks": (75, over_tasks("rows", 30, 45)),
+    "geometric mean of tasks": (60, over_tasks("geometric", 30, 30)),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED_MEANS)
+def test_so_they_could_in_every_mean_of_values_in_a_known_range(study_of: Any, name: str) -> None:
+    n, metric = BOUNDED_MEANS[name]
+    study = study_of(metric, np.zeros(n), unseen_failures(n, 0.01, seed=0))
+    assert board_ranks(study).low.tolist() == [1] * 10
+    low, _ = intervals_of_teams(study)
+    assert (low < study.scores - 0.03).all()  # seven standard errors
 
 
 def test_what_the_rows_have_shown_is_not_allowed_for_again(study_of: Any) -> None:
