@@ -8,11 +8,11 @@ are changed in ``competition.toml`` only, and a deadline or the end of a phase i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from arena.server_section import ServerSection
-from arena.utils.times import with_offset
+from arena.utils.times import in_utc
 
 Kind: TypeAlias = Literal["text", "time", "number", "flag", "choice", "list"]
 
@@ -118,10 +118,7 @@ def read_value(key: str, text: str) -> Any:
     if not text:
         return "" if kind == "text" else None
     if kind == "time":
-        time = datetime.fromisoformat(text)
-        if not datetime.min.year < time.year < datetime.max.year:  # it may have no time in UTC
-            raise ValueError(text)
-        return with_offset(time).astimezone(UTC).isoformat()
+        return in_utc(datetime.fromisoformat(text)).isoformat()
     if kind == "number":
         return float(text) if "." in text else int(text)
     if kind == "choice" and text not in choices(key):

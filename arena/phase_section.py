@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import combinations
 from typing import Annotated, Any, Self
 
@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from arena.server_section import ConfigSection
-from arena.utils.times import with_offset
+from arena.utils.times import in_utc
 
 PUBLIC, PRIVATE, IGNORED = "public", "private", "ignored"
 """The values of the usage column that a competition without phases has, in lower case."""
@@ -28,15 +28,7 @@ def _no_number(value: Any) -> Any:
     return value
 
 
-def _as_utc(time: datetime) -> datetime:
-    """Return a time in UTC; without an offset it is UTC already."""
-    try:
-        return with_offset(time).astimezone(UTC)
-    except OverflowError:
-        raise ValueError("a time must be in the years 1 to 9999 (UTC)") from None
-
-
-UTCTime = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_as_utc)]
+UTCTime = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(in_utc)]
 
 
 def _as_several(value: Any) -> Any:

@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from arena.changeable_settings import LONGEST_TEXT, changeable, ends_the_competition
+from arena.changeable_settings import LONGEST_TEXT, Kind, changeable, ends_the_competition
 from arena.competition.epochs import view_settings
 from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_of_document
 from arena.errors import ArenaError, InputError, UsageError
 from arena.public_board.mechanism import find_mechanism
 from arena.utils.atomic_write import atomic_write
+from arena.utils.times import time_of
 
 _PAGE = re.compile(r"pages/[A-Za-z0-9_][A-Za-z0-9_-]{0,79}\.md")
 
@@ -69,7 +70,8 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
     path = state.folder / CONFIG_NAME
     content = path.read_text(encoding="utf-8")
     written, sentences = _with_changes(state, content, changes)
-    settings = settings_of_document(tomllib.loads(written), path)
+    # The answer is read in a browser, which need not know the folder.
+    settings = settings_of_document(tomllib.loads(written), Path(CONFIG_NAME))
     try:
         _check(state, settings)
     except (ArenaError, ValueError) as error:  # its text could quote a label
@@ -99,7 +101,7 @@ def _with_changes(
             raise UsageError(f"{key} is changed in {CONFIG_NAME} only.")
         section, _, name = key.rpartition(".")
         now = _json(_value(current, section, name))
-        after = _as_time(asked) if kinds[key] == "time" else asked
+        after = _typed(asked, kinds[key], key)
         if now == _json(after):  # it was written before an interruption
             continue
         if now != before:
@@ -141,8 +143,20 @@ def _check_deadline(before: datetime | None, after: datetime | None, *, is_final
         raise UsageError("The private board is computed, so the deadline can no longer be moved.")
 
 
-def _as_time(value: Any) -> datetime | None:
-    return None if value is None else datetime.fromisoformat(value).astimezone(UTC)
+_TYPES: Mapping[Kind, type | tuple[type, ...]] = {
+    "text": str, "time": str, "number": (int, float), "flag": bool, "choice": str, "list": list,
+}  # fmt: skip
+"""How a document has the values of settings."""
+
+
+def _typed(value: Any, kind: Kind, key: str) -> Any:
+    """Return a value of a document in the type that the setting has."""
+    if value is None:
+        return None
+    # Else true would be the number 1, and "7" the number 7.
+    if isinstance(value, bool) != (kind == "flag") or not isinstance(value, _TYPES[kind]):
+        raise UsageError(f"{key}: {_shown(value)} is not a value of this setting.")
+    return time_of(str(value)) if kind == "time" else value
 
 
 def _json(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from arena.competition.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
@@ -24,7 +24,7 @@ from arena.config import CONFIG_NAME
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
 from arena.store import Event
-from arena.utils.times import with_offset
+from arena.utils.times import in_utc
 
 if TYPE_CHECKING:
     from arena.competition.results import Consequences
@@ -379,7 +379,7 @@ def exempt(
     if extra < 0 or (until is None and not extra):
         raise UsageError("Name until when the team may submit, or how many submissions more.")
     if until is not None:
-        until = with_offset(until).astimezone(UTC)
+        until = in_utc(until)
         if deadline is None or until <= deadline:
             raise UsageError(
                 f"{until:%Y-%m-%d %H:%M} UTC is not after the deadline, so the team needs no "

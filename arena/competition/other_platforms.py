@@ -20,7 +20,7 @@ from arena.config import Settings, document_as_toml
 from arena.errors import InputError
 from arena.plugin.specification import with_parameters
 from arena.utils.distribution import how_to_install
-from arena.utils.times import with_offset
+from arena.utils.times import in_utc
 
 SETTINGS_NAME = "settings.toml"
 _MONTH_FIRST = re.compile(r"(\d{1,2})[-/](\d{1,2})[-/](\d{4})")
@@ -162,7 +162,7 @@ def _time(keys: _Keys, key: str, imported: ImportedSettings) -> datetime | None:
         except ValueError:
             imported.left_out.append(f"{keys.where}{key}: {_short(value)} is no time")
             return None
-    return with_offset(value).astimezone(UTC) if isinstance(value, datetime) else None
+    return in_utc(value) if isinstance(value, datetime) else None
 
 
 def _count(keys: _Keys, key: str, imported: ImportedSettings) -> int | None:

@@ -424,7 +424,7 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
         raise
     except ArenaError as error:
         refused = str(error)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         refused = "The request is incomplete."
     if refused is not None or request.kind == "finalize":
         payload = {"refused": refused} if refused is not None else {}

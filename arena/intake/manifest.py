@@ -6,14 +6,14 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from arena.errors import InputError
 from arena.intake.folder import SubmissionFile, named_file
 from arena.interfaces.faults import show, show_all
 from arena.utils.text import delimiter_of
-from arena.utils.times import with_offset
+from arena.utils.times import in_utc
 
 _MOST_BYTES = 200 * 2**20
 
@@ -82,12 +82,11 @@ def _rows(manifest: Path) -> list[dict[str, str | None]]:
 
 def _time(text: str, where: str, now: datetime) -> datetime:
     try:
-        time = datetime.fromisoformat(text.strip())
+        time = in_utc(datetime.fromisoformat(text.strip()))
     except ValueError:
         raise InputError(
             f"{where}: {show(text)} is no time: write it as 2025-03-31T18:05:00Z."
         ) from None
-    time = with_offset(time).astimezone(UTC)
     if time > now:
         raise InputError(f"{where}: {show(text)} is in the future.")
     return time

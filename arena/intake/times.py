@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arena.intake.cells import Place
 from arena.interfaces.faults import FaultList, show
 from arena.types import FloatArray
-from arena.utils.times import with_offset
+from arena.utils.times import in_utc
 
 
 def read_times(
@@ -65,4 +65,4 @@ def _as(read: Callable[[str], float]) -> Callable[[str], float]:
 
 def _seconds(word: str) -> float:
     time = datetime.fromisoformat(word.strip())
-    return with_offset(time).timestamp()
+    return in_utc(time).timestamp()

@@ -19,15 +19,23 @@ def time_of(text: str) -> datetime:
     '2027-01-05T12:00:00+00:00'
     """
     try:
-        return with_offset(datetime.fromisoformat(text))
+        return in_utc(datetime.fromisoformat(text))
     except ValueError:
         raise UsageError(f"{text!r} is not a time such as 2027-01-05T12:00Z.") from None
 
 
-def with_offset(time: datetime) -> datetime:
-    """Return a time with its offset; one without an offset is UTC.
+def in_utc(time: datetime) -> datetime:
+    """Return a time in UTC; one without an offset is in UTC already.
 
-    >>> with_offset(datetime(2026, 3, 1, 12)).isoformat()
+    Raises
+    ------
+    ValueError
+        If it has no time in UTC: in the first or the last year.
+
+    >>> in_utc(datetime(2026, 3, 1, 12)).isoformat()
     '2026-03-01T12:00:00+00:00'
     """
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+    try:
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except OverflowError as error:
+        raise ValueError("a time must be in the years 1 to 9999 (UTC)") from error

@@ -204,7 +204,8 @@ def listening(app: Any, port: int = 0, **options: Any) -> Iterator[int]:
     """Serve an application in a thread, on a free port by default; yield the port."""
     config = uvicorn.Config(app, log_config=None, ws="none", lifespan="off", **options)
     server = uvicorn.Server(config)
-    sock = socket.create_server(("127.0.0.1", port))
+    # By its number it has its protocol, as in the web process: without it asyncio delays answers.
+    sock = socket.socket(fileno=socket.create_server(("127.0.0.1", port)).detach())
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     try:

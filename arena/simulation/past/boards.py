@@ -13,7 +13,7 @@ from arena.errors import InputError
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import read_csv
 from arena.utils.text import printable
-from arena.utils.times import with_offset
+from arena.utils.times import in_utc
 
 _LEAST_TEAMS = 5
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -216,8 +216,7 @@ def _number(text: str) -> float:
 
 def _time(text: str) -> float:
     try:
-        time = datetime.fromisoformat(text)
+        # Kaggle writes times of UTC without saying so.
+        return in_utc(datetime.fromisoformat(text)).timestamp()
     except ValueError:
         return np.nan
-    # Kaggle writes times of UTC without saying so.
-    return with_offset(time).timestamp()
