@@ -101,7 +101,7 @@ def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | Non
                 return None
             other = None
             if np.isfinite(row_range).sum() == 1:
-                other = _opposite(metric, truth, block)
+                other = opposite_losses(metric, truth, block)
         _add_block(parts, sampling, values, row_range, other)
         slope = np.abs(slope_of_score(metric, sampling.moved(sampling.means(values))[0]))
         parts.errors[-1] = parts.errors[-1] * slope
@@ -318,7 +318,9 @@ def _row_range(metric: Any, study: Study) -> tuple[float, float]:
     return (low if low in ends else -np.inf), (high if high in ends else np.inf)
 
 
-def _opposite(metric: Any, truth: npt.NDArray[Any], block: npt.NDArray[Any]) -> FloatArray | None:
+def opposite_losses(
+    metric: Any, truth: npt.NDArray[Any], block: npt.NDArray[Any]
+) -> FloatArray | None:
     """Return ``(k, n)`` losses that the same predictions could have had; None: unknown.
 
     With the error on the other side, or with the label that a prediction finds least likely: errors

@@ -1,7 +1,9 @@
 """The analysis ``total-failures``: complete failures, and how many more reverse the first two.
 
 A mean of values in a known range can hang on few rows with the worst possible value. Their number
-is what the intervals of such a mean are uncertain about.
+is what the intervals of such a mean are uncertain about. Losses without an upper end have no worst
+value, and no rank interval can allow for those that the sample lacks: five times the most that the
+same predictions could cost shows what they would do to a team that is claimed not to be the best.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy.typing as npt
 from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
 from arena.evaluation.scores import is_mean_of_rows
+from arena.evaluation.unit_means import opposite_losses
 from arena.interfaces import Study
 from arena.interfaces.faults import plural
 from arena.types import Finding, FloatArray, IntArray, Table
@@ -22,6 +25,8 @@ from arena.utils.formatting import level_text, percent
 _MOST_VALUES = 6e7
 _BLOCK_VALUES = 2**21
 _TABLE_ROWS = 10
+_LARGER_LOSS = 5.0
+"""As intervals of scores assume at most; see :mod:`arena.evaluation.unit_means`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +41,11 @@ class FailedRows:
     """``(m,)`` means of the other row values; NaN if all rows failed."""
     others: npt.NDArray[np.bool_]
     """``(m,)`` whether any row value is neither the worst nor the best possible one."""
+    worst: float
+    """The worst possible value; where losses have no upper end, five times the largest one that the
+    predictions have, or could have with another truth."""
+    bounded: bool
+    """Whether it is the worst possible one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class Failures:
         failures = failed_rows(study)
         if failures is None or not failures.others.any():
             return False
-        further = _further(study, failures)
+        further = _further(study, failures, _compared(study, failures))
         unseen = unseen_rate(len(study.truth), study.level) * len(study.truth)
         return bool(failures.counts.any() or (further is not None and further <= unseen))
 
@@ -70,14 +80,15 @@ class Failures:
         """
         failures = failed_rows(study)
         if failures is None:
-            raise ValueError("the score is no mean of row values in a known range")
-        n, worst = len(study.truth), _worst(study)
+            raise ValueError("the score is no mean of row values with a worst one")
+        n, worst = len(study.truth), failures.worst
         order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
-        further = _further(study, failures)
+        compared = _compared(study, failures)
+        further = _further(study, failures, compared)
         rates = failures.counts / n
         return Finding(
             analysis=self.name,
-            verdict=_verdict(study, failures, order[:2], further, worst),
+            verdict=_verdict(study, failures, compared, further),
             document={
                 "worst_value": worst,
                 "submissions": study.submissions.tolist(),
@@ -94,36 +105,52 @@ class Failures:
                         for j in order[:_TABLE_ROWS].tolist()
                     ),
                 ),
-            ),
+            )
+            * failures.bounded,
         )
 
 
 def failed_rows(study: Study) -> FailedRows | None:
     """Return the failures of the submissions of a study, if its score is a mean in a known range.
 
-    None: it is none, or there are more than 6e7 predictions.
+    Or a mean of losses without an upper end, which have no failures. None: the score is neither, or
+    there are more than 6e7 predictions.
     """
-    metric, score_range = study.metric, range_of(study.metric)
+    metric, larger = study.metric, study.metric.greater_is_better
+    low, high = range_of(study.metric)
+    worst, best = (low, high) if larger else (high, low)
+    bounded = bool(np.isfinite(worst))
     if (
         study.parts
         or not is_mean_of_rows(metric)
-        or not np.isfinite(score_range).all()
+        or not np.isfinite(best)
+        or (larger and not bounded)
         or len(study.scores) * len(study.truth) > _MOST_VALUES
     ):
         return None
-    worst = _worst(study)
-    best = sum(score_range) - worst
+    largest = -np.inf
     blocks: list[tuple[FloatArray, ...]] = []
     for _, block in study.predictions.blocks(max(1, _BLOCK_VALUES // study.truth.size)):
         values = np.asarray(metric.row_values(study.truth, block), dtype=np.float64)
         failed = values == worst
+        if not bounded:
+            opposite = opposite_losses(metric, study.truth, block)
+            most = -np.inf if opposite is None else opposite.max()
+            largest = max(largest, values.max(), most)
         counts, means = failed.sum(axis=1), values.mean(axis=1)
         n_others = values.shape[1] - counts
         with np.errstate(invalid="ignore", divide="ignore"):
             usual = np.where(failed, 0.0, values).sum(axis=1) / n_others
         blocks.append((counts, means, usual, (~failed & (values != best)).any(axis=1)))
     counts, means, usual, others = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    return FailedRows(counts.astype(np.intp), means, usual, others.astype(np.bool_))
+    return FailedRows(
+        counts.astype(np.intp),
+        means,
+        usual,
+        others.astype(np.bool_),
+        worst if bounded else float(best + _LARGER_LOSS * (largest - best)),
+        bounded,
+    )
 
 
 def failures_to_reverse(lead: float, cost: float, n_rows: int) -> int | None:
@@ -152,42 +179,55 @@ def unseen_rate(n_rows: int, level: float) -> float:
     return float(-np.expm1(np.log1p(-level) / n_rows))
 
 
-def _further(study: Study, failures: FailedRows) -> int | None:
+def _compared(study: Study, failures: FailedRows) -> IntArray:
+    """Return the positions of the first submission and of the one that it is compared with.
+
+    That is the second one; without a worst value, the first one that is claimed not to be the best.
+    """
     order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)
-    if len(order) < 2:
+    if failures.bounded:
+        return order[:2]
+    if study.ranks is None or study.ranks.not_offered is not None:
+        return order[:1]
+    excluded = order[~study.ranks.possible_winner[order]]
+    return np.concatenate([order[:1], excluded[:1]])
+
+
+def _further(study: Study, failures: FailedRows, compared: IntArray) -> int | None:
+    if len(compared) < 2:
         return None
-    first, second = order[:2]
+    first, second = compared
     return failures_to_reverse(
         abs(float(failures.means[first] - failures.means[second])),
-        abs(float(failures.usual[first]) - _worst(study)),
+        abs(float(failures.usual[first]) - failures.worst),
         len(study.truth),
     )
 
 
-def _worst(study: Study) -> float:
-    low, high = range_of(study.metric)
-    return float(low if study.metric.greater_is_better else high)
-
-
-def _verdict(
-    study: Study, failures: FailedRows, leaders: IntArray, further: int | None, worst: float
-) -> str:
-    words, n = study.words, len(study.truth)
-    if failures.counts[leaders].any():
+def _verdict(study: Study, failures: FailedRows, compared: IntArray, further: int | None) -> str:
+    words, n, worst = study.words, len(study.truth), failures.worst
+    names = [study.teams[j] for j in compared.tolist()]
+    can_lack = f"with a rate of up to {percent(unseen_rate(n, study.level))}"
+    confidence = f"({level_text(study.level)} confidence)"
+    kind, loss, place = f"further failed {words.row}", "", "first"
+    if not failures.bounded:
+        text = (
+            f"Losses have no upper end, and {n:,} {words.rows} can lack large ones {can_lack} "
+            f"{confidence}, which no rank interval allows for."
+        )
+        kind, place = f"further {words.row}", f"before {names[0]}"
+        loss = f" with a loss of {worst:.3g}, five times what any of these predictions can cost,"
+    elif failures.counts[compared].any():
         rates = " and ".join(
             f"{study.teams[j]} on {failures.counts[j]:,} ({percent(failures.counts[j] / n)})"
-            for j in leaders.tolist()
+            for j in compared.tolist()
         )
         text = f"Complete failures (the value {worst:g}) on {n:,} {words.rows}: {rates}."
     else:
-        names = " and ".join(study.teams[j] for j in leaders.tolist())
         text = (
-            f"No complete failure (the value {worst:g}) of {names} on {n:,} {words.rows}, which "
-            f"can lack failures with a rate of up to {percent(unseen_rate(n, study.level))} "
-            f"({level_text(study.level)} confidence)."
+            f"No complete failure (the value {worst:g}) of {' and '.join(names)} on {n:,} "
+            f"{words.rows}, which can lack failures {can_lack} {confidence}."
         )
-    if further is None or len(leaders) < 2:
+    if further is None or len(compared) < 2:
         return text
-    first, second = (study.teams[j] for j in leaders.tolist())
-    more = plural(further, f"further failed {words.row}")
-    return f"{text} {more} of {first} would put {second} first."
+    return f"{text} {plural(further, kind)}{loss} of {names[0]} would put {names[1]} {place}."

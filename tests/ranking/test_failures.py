@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,23 @@ def test_what_a_sample_can_lack_is_said_where_it_would_reverse_the_first_two(stu
         "failures with a rate of up to 5.8% (95% confidence). 1 further failed row of team 0 "
         "would put team 1 first."
     )
+
+
+def test_losses_without_an_upper_end_can_undo_what_the_ranks_exclude(study_of: Any) -> None:
+    losses = np.array([[0.0], [0.001], [0.2]]) + np.random.default_rng(0).uniform(0.5, 1.0, 40)
+    losses[1] += np.random.default_rng(1).uniform(0.0, 0.1, 40)
+    unbounded = MeanOfCases("mean loss", greater_is_better=False, value_range=(0.0, np.inf))
+    study = study_of(unbounded, np.zeros(40), losses, resamples=1_000)
+    study = replace(study, ranks=board_ranks(study))
+    assert Failures().suits(study)
+    finding = Failures().run(study, np.random.default_rng(0))
+    assert finding.verdict == (
+        "Losses have no upper end, and 40 rows can lack large ones with a rate of up to 7.2% (95% "
+        "confidence), which no rank interval allows for. 1 further row with a loss of 5.99, five "
+        "times what any of these predictions can cost, of team 0 would put team 1 before team 0."
+    )
+    assert finding.tables == ()
+    assert not Failures().suits(replace(study, ranks=None))
 
 
 def test_where_all_fail_nothing_more_can() -> None:
