@@ -113,8 +113,9 @@ def rows_revealed(
     >>> manager = PluginManager()
     >>> labels = np.arange(200) % 2
     >>> log_loss = manager.metrics.resolve("log_loss")
-    >>> rows_revealed(log_loss, manager.mechanisms.resolve("kaggle"), labels, 2).shown_rows
-    10.0
+    >>> kaggle = manager.mechanisms.resolve("kaggle")
+    >>> rows_revealed(log_loss, kaggle, labels, 2, targets=3).shown_rows
+    3.0
     >>> accuracy = manager.metrics.resolve("accuracy")
     >>> rows_revealed(accuracy, manager.mechanisms.resolve("ladder-free"), labels, 2).shown_rows
     0.0

@@ -504,7 +504,7 @@ def test_data_in_memory_have_the_board_worked_out_by_hand(case: BoardCase, tmp_p
     assert differences(case, by_python(case, tmp_path)) == {}
 
 
-@each_case(*OF_SCORES)
+@each_case(*OF_SCORES, "baseline")  # which the default run serves, and finalizes by commands
 def test_a_finalized_competition_has_the_boards_worked_out_by_hand(
     case: BoardCase, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,22 +18,27 @@ from program import run_here, write_csv
 N = 120
 
 
-def test_the_command_prints_and_reports_what_the_formulas_give(tmp_path: Path) -> None:
+def planned(folder: Path, *more: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the document of a plan, and which rows of the pilot each submission has right."""
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=N)
-    write_csv(tmp_path / "solution.csv", ["id", "y"], list(enumerate(truth.tolist())))
+    write_csv(folder / "solution.csv", ["id", "y"], list(enumerate(truth.tolist())))
     right = {}
     for name, share in (("a", 0.9), ("b", 0.8), ("c", 0.7)):
         right[name] = rng.random(N) < share
         sent = np.where(right[name], truth, 1 - truth)
-        write_csv(tmp_path / f"{name}.csv", ["id", "y"], list(enumerate(sent.tolist())))
+        write_csv(folder / f"{name}.csv", ["id", "y"], list(enumerate(sent.tolist())))
     done = run_here(
         "plan", "solution.csv", "a.csv", "b.csv", "c.csv", "-m", "accuracy", "--rows", "100,400",
         "--per-day", "2", "--teams", "5", "--public-share", "0.3", "--days", 2, "--resamples", 150,
-        "--report", "plan.html", "--json", cwd=tmp_path,
+        "--json", *more, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    return json.loads(done.stdout), right
+
+
+def test_the_command_prints_what_the_formulas_give(tmp_path: Path) -> None:
+    document, right = planned(tmp_path)
     assert (document["pilot_rows"], document["submissions"], document["copies"]) == (N, 3, 0)
 
     # The standard error of a difference is that of the mean of the rows' differences.
@@ -75,6 +81,11 @@ def test_the_command_prints_and_reports_what_the_formulas_give(tmp_path: Path) -
     by_rows = next(one for one in document["sweeps"] if one["name"] == "rows")["designs"]
     assert by_rows[0]["best_wins"] < by_rows[-1]["best_wins"]
     assert by_rows[0]["loss"] > by_rows[-1]["loss"]
+
+
+@pytest.mark.slow
+def test_the_report_has_what_the_command_prints(tmp_path: Path) -> None:
+    document, _ = planned(tmp_path, "--report", "plan.html")
     page = " ".join(text_of((tmp_path / "plan.html").read_text(encoding="utf-8")).split())
     assert document["paragraph"] in page
     for needed in document["best_wins_rows"]:
