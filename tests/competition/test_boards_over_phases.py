@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import operator
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +254,90 @@ def test_a_phase_that_shows_no_score_does_not_count(tmp_path: Path) -> None:
     with create(tmp_path, settings_with({}, phase=hidden)) as competition:
         released = competition.released_board("overall")
         assert (released.phases, [*released.standings]) == (("classify",), [])
+
+
+def _number(competition: Competition, team: str, task: str) -> int:
+    (number,) = (row["submission"] for row in competition.submissions(team) if row["phase"] == task)
+    return int(number)
+
+
+def _configured(**changes: Any) -> Callable[[Competition, Path], None]:
+    """Return the change of sections or keys of the settings, such as ``phase__detect__end``."""
+
+    def change(competition: Competition, folder: Path) -> None:
+        document = competition.settings.to_document()
+        for place, value in changes.items():
+            *names, key = place.split("__")
+            reduce(operator.getitem, names, document)[key] = value
+        text = settings_as_toml(Settings.model_validate(document))
+        (folder / "c" / CONFIG_NAME).write_text(text, encoding="utf-8")
+
+    return change
+
+
+def _rescored_metric(competition: Competition, folder: Path) -> None:
+    _configured(phase__classify__metric={"name": "accuracy"})(competition, folder)
+    competition.close()
+    with Competition.open(folder / "c", manager=MANAGER, clock=_after_the_end) as again:
+        again.rescore(apply=True)
+
+
+def _after_the_end() -> datetime:
+    return datetime(2026, 5, 1, tzinfo=UTC)
+
+
+FACTS: Mapping[str, tuple[Callable[[Competition, Path], Any], str | None, Sequence[str]]] = {
+    "nothing": (lambda *_: None, None, ["Bees", "Ants", "Cats"]),
+    "a file of another phase is disqualified": (
+        lambda c, _: c.disqualify(_number(c, "Ants", "classify"), "a leak"),
+        FINAL_CAUSES["disqualification"], ["Bees", "Cats", "Ants"],
+    ),
+    "a team is renamed": (
+        lambda c, _: c.rename_team("Ants", "Bugs"), None, ["Bees", "Bugs", "Cats"],
+    ),
+    "teams are merged": (
+        lambda c, _: c.merge_teams("Cats", "Bees"), FINAL_CAUSES["team merged"], ["Bees", "Ants"],
+    ),
+    "the metric of another phase": (
+        _rescored_metric, FINAL_CAUSES["rescored"], ["Ants", "Cats", "Bees"],
+    ),
+    "the weights": (
+        _configured(board__overall__weights={"detect": 2.0}),
+        FINAL_CAUSES["configuration"], ["Ants", "Cats", "Bees"],
+    ),
+    "what a missed phase counts": (
+        _configured(board__overall__missing="unranked"),
+        FINAL_CAUSES["configuration"], ["Bees", "Ants"],
+    ),
+    "the baseline": (
+        _configured(competition__baseline="Bees"),
+        FINAL_CAUSES["configuration"], ["Cats", "Ants", "base"],
+    ),
+    "another phase ends last": (
+        _configured(phase__classify__end="2026-06-01T00:00:00Z"),
+        FINAL_CAUSES["configuration"], ["Bees", "Ants", "Cats"],
+    ),
+    "the final rule of another phase": (
+        _configured(phase__classify__final={"rule": "last"}),
+        FINAL_CAUSES["configuration"], ["Bees", "Ants", "Cats"],
+    ),
+}  # fmt: skip
+"""A fact -> its change, the mark of the published result, and the teams of the public board."""
+
+
+@pytest.mark.slow
+def test_both_boards_follow_the_facts_of_every_phase(tmp_path: Path) -> None:
+    with create(tmp_path, settings_with({"missing": "baseline"})) as competition:
+        competition.in_phase("detect").finalize()
+        competition.in_phase("detect").publish()
+    for number, (name, (change, cause, teams)) in enumerate(FACTS.items()):
+        folder = tmp_path / str(number)
+        shutil.copytree(tmp_path / "c", folder / "c")
+        with Competition.open(folder / "c", manager=MANAGER, clock=_after_the_end) as competition:
+            change(competition, folder)
+        with Competition.open(folder / "c", manager=MANAGER, clock=_after_the_end) as competition:
+            mark = competition.in_phase("detect").results()[0]["mark"]
+            assert (mark and mark["cause"]) == cause, name
+            rows = competition.released_board("overall").standings
+            assert [row["team"] for row in rows if row["rank"] is not None] == teams, name
+            assert competition.audit() == (), name
