@@ -292,10 +292,7 @@ def _sweep_section(sweep: Sweep) -> Section:
             setting,
             f"{design.design.private_rows:,}",
             f"{design.design.public_rows:,}",
-            *(
-                _figure(name, design.point[name], design.low[name], design.high[name])
-                for name in _SHOWN
-            ),
+            *("{} [{}, {}]".format(*design.texts(name)) for name in _SHOWN),
             "best"
             if design is sweep.best
             else "shown worse"
@@ -331,17 +328,6 @@ def _varies(sweep: Sweep, name: str) -> bool:
         len({(design.point[name], design.low[name], design.high[name]) for design in sweep.designs})
         > 1
     )
-
-
-def _figure(name: str, point: float, low: float, high: float) -> str:
-    def show(value: float) -> str:
-        if name == "best_wins":
-            return percent(value)
-        if name == "tau":
-            return f"{value:.2f}"
-        return f"{value:,.0f}" if name == "contenders" else f"{value:.2g}"
-
-    return f"{show(point)} [{show(low)}, {show(high)}]"
 
 
 def _sweep_chart(sweep: Sweep, name: str, label: str) -> Chart:

@@ -146,6 +146,26 @@ def score_format(
     return display.formatter(min(max(decimals, 0), _MOST_OF_TINY))
 
 
+def width_format(width: float) -> Show:
+    """Return the formatter of a figure and the ends of its interval, which has this width.
+
+    A step of the last decimal is a tenth to a hundredth of the width. Without a width there are
+    three digits.
+
+    >>> show = width_format(0.034)
+    >>> show(0.189), show(6.2e-05), show(-1.9e-05)
+    ('0.189', '0.000', '0.000')
+    >>> width_format(1500)(23456.7), width_format(0)(0.0014)
+    ('23,457', '0.0014')
+    """
+    if width <= 0:
+        return "{:.3g}".format
+    decimals = 1 - math.floor(math.log10(width))
+    if decimals > _ZEROS:
+        return _AS_JUSTIFIED.formatter(decimals)
+    return f"{{:z,.{max(decimals, 0)}f}}".format  # z: no minus before zeros
+
+
 def percent(value: float | None) -> str:
     """Format a share as a percentage; None becomes an empty text.
 

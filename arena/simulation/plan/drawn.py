@@ -25,6 +25,7 @@ from arena.simulation.plan.priors import (
 )
 from arena.simulation.plan.uncertainty import degrees_with_resamples
 from arena.types import FloatArray
+from arena.utils.formatting import Show, number, percent, width_format
 from arena.utils.parallel import NoProgress, Progress
 
 FIGURES: Mapping[str, str] = {
@@ -37,6 +38,14 @@ FIGURES: Mapping[str, str] = {
 }
 """What is computed for each design, in words."""
 
+_FORMATS: Mapping[str, Show] = {
+    "best_wins": percent,
+    "tau": number(2),
+    "contenders": "{:,.0f}".format,
+}
+"""Of figures that are no scores."""
+_WIDEST_SHARE = 0.75
+"""An interval that is wider, as a share of all possible values, is not printed with an estimate."""
 _DRAWS = 400
 _SCENARIOS = 20
 _DRAWS_OF_A_SCENARIO = 100
@@ -116,6 +125,23 @@ class DesignFigures:
     """Upper ends of the intervals."""
     shown_worse: bool
     """Whether its winner is shown to have a lower true score than that of the sweep's best."""
+
+    def is_known(self, name: str) -> bool:
+        """Return whether the interval of ``best_wins`` or ``contenders`` excludes enough values."""
+        most = self.design.teams if name == "contenders" else 1
+        return self.high[name] - self.low[name] <= _WIDEST_SHARE * most
+
+    def texts(self, name: str) -> tuple[str, str, str]:
+        """Return a figure and the ends of its interval, with the decimals that its width justifies.
+
+        Parameters
+        ----------
+        name
+            In :data:`FIGURES`.
+        """
+        ends = self.low[name], self.high[name]
+        show = _FORMATS.get(name) or width_format(ends[1] - ends[0])
+        return show(self.point[name]), show(ends[0]), show(ends[1])
 
 
 @dataclass(frozen=True, slots=True)

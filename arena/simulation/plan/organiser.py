@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -37,6 +37,7 @@ SWEEPS = {
 }
 """The quantities that can be swept, in words."""
 _MOST_OUTSIDE = 0.01
+_WHAT_NARROWS = "More pilot submissions, or more rows of each, would narrow this range."
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +198,8 @@ class Advice:
         now = self._nearest("teams", self.questions.design.teams)
         return (
             f"With {now.design.teams:,} teams and {now.design.private_rows:,} private rows the "
-            f"truly best team wins with {percent(now.point['best_wins'])} (interval "
-            f"{percent(now.low['best_wins'])} to {percent(now.high['best_wins'])})."
+            f"probability that the truly best team wins is {_wins(now)}."
+            + ("" if now.is_known("best_wins") else f" {_WHAT_NARROWS}")
         )
 
     def answers(self) -> list[tuple[str, str]]:
@@ -210,15 +211,7 @@ class Advice:
         answers.append(("Which mechanism?", self._mechanism()))
         answers.append(("Which metric?", self._metric()))
         now = self._nearest("teams", base.teams)
-        answers.append(
-            (
-                "How many teams matter?",
-                f"With {now.design.teams:,} teams and {now.design.private_rows:,} private rows the "
-                f"winner is {_among(now.point['contenders'])} with a "
-                f"probability of 95% (interval {now.low['contenders']:,.0f} to "
-                f"{now.high['contenders']:,.0f}).",
-            )
-        )
+        answers.append(("How many teams matter?", _who_may_win(now)))
         return answers
 
     def decisions(self) -> list[Decision]:
@@ -229,8 +222,7 @@ class Advice:
             Decision(
                 "private rows" if design.design != base else "private rows, as planned",
                 _plain(design.setting),
-                f"probability {_with_interval(design, 'best_wins', percent)} that the truly best "
-                "team wins",
+                f"probability that the truly best team wins: {_wins(design)}",
                 drawn,
             )
             for design in self.sweep("rows").designs
@@ -241,7 +233,7 @@ class Advice:
         ):
             sweep = self.sweep(name)
             alike = ", ".join(show(design.setting) for design in sweep.not_shown_worse)
-            gain = _with_interval(sweep.best, "quality", "{:.3g}".format)
+            gain = _with_interval(sweep.best, "quality")
             effect = f"the winner's expected true score is highest: {gain} above the mean of all "
             effect += "teams" + ("; the other choices are not shown to be worse" if alike else "")
             choice = show(sweep.best.setting) + (f", or {alike}" if alike else "")
@@ -279,7 +271,7 @@ class Advice:
     def _rows(self) -> str:
         """Return the probabilities by private rows, and the rows for the pilot's submissions."""
         wins = ", ".join(
-            f"{_with_interval(design, 'best_wins', percent)} on {_plain(design.setting)} rows"
+            f"{_wins(design)} on {_plain(design.setting)} rows"
             for design in self.sweep("rows").designs
         )
         text = (
@@ -306,17 +298,19 @@ class Advice:
         sweep = self.sweep(name)
         worse = [show(design.setting) for design in sweep.designs if design.shown_worse]
         equal = [show(design.setting) for design in sweep.not_shown_worse]
-        wins = ", ".join(
-            f"{percent(design.point['best_wins'])} at {show(design.setting)}"
-            for design in sweep.designs
-        )
         quality = ", ".join(
             f"{design.point['quality']:.3g} at {show(design.setting)}" for design in sweep.designs
         )
         text = (
             f"The winner's expected true score less the mean of all teams is {quality}: largest at "
-            f"{show(sweep.best.setting)}. The truly best team wins with {wins}."
+            f"{show(sweep.best.setting)}."
         )
+        if all(design.is_known("best_wins") for design in sweep.designs):
+            wins = ", ".join(
+                f"{percent(design.point['best_wins'])} at {show(design.setting)}"
+                for design in sweep.designs
+            )
+            text += f" The probability that the truly best team wins is {wins}."
         if worse:
             text += f" The winner is shown to be worse at {', '.join(worse)}."
         if equal:
@@ -389,12 +383,11 @@ class Advice:
             f"We plan a competition scored by {self.metric} with {base.private_rows:,} private and "
             f"{base.public_rows:,} public rows, about {base.teams:,} teams and "
             f"{self.questions.per_day:,} submissions per team and day for {self.questions.days:,} "
-            f"days. From {plan.submissions:,} pilot submissions we expect the truly best team to "
-            f"win with a probability of {percent(now.point['best_wins'])} (interval "
-            f"{percent(now.low['best_wins'])} to {percent(now.high['best_wins'])}); the winner's "
-            f"true score is then on average {now.point['loss']:.2g} worse than the best "
-            f"one's.{needed} The top of the public leaderboard would overstate its true score by "
-            f"about {now.point['overstatement']:.2g}."
+            f"days. From {plan.submissions:,} pilot submissions the probability that the truly "
+            f"best team wins is {_wins(now)}; the winner's true score is on average "
+            f"{_with_interval(now, 'loss')} worse than the best one's.{needed} The top of the "
+            f"public leaderboard would overstate its true score by "
+            f"{_with_interval(now, 'overstatement')}."
         )
 
     def assumptions(self) -> list[str]:
@@ -475,18 +468,37 @@ def _tau(separation: MetricSeparation) -> str:
     return f"{separation.tau:.2f}, interval {low:.2f} to {high:.2f}"
 
 
-def _among(contenders: float) -> str:
-    if contenders <= 1:
-        return "the truly best team"
-    return f"one of the truly best {contenders:,.0f} teams"
-
-
 def _plain(value: float) -> str:
     return f"{value:,.10g}"
 
 
-def _with_interval(design: DesignFigures, name: str, show: Callable[[float], str]) -> str:
-    return f"{show(design.point[name])} ({show(design.low[name])} to {show(design.high[name])})"
+def _with_interval(design: DesignFigures, name: str) -> str:
+    return "{} ({} to {})".format(*design.texts(name))
+
+
+def _wins(design: DesignFigures) -> str:
+    """Return the probability that the truly best team wins, unless its interval says too little."""
+    if design.is_known("best_wins"):
+        return _with_interval(design, "best_wins")
+    _, low, high = design.texts("best_wins")
+    return f"not known ({low} to {high})"
+
+
+def _who_may_win(design: DesignFigures) -> str:
+    """Return among how many of the truly best teams the winner is."""
+    text = f"With {design.design.teams:,} teams and {design.design.private_rows:,} private rows "
+    point, low, high = design.texts("contenders")
+    if not design.is_known("contenders"):
+        return (
+            f"{text}it is not known among how many of the truly best the winner is ({low} to "
+            f"{high}). {_WHAT_NARROWS}"
+        )
+    teams = (
+        "the truly best team"
+        if design.point["contenders"] <= 1
+        else f"one of the truly best {point} teams"
+    )
+    return f"{text}the winner is {teams} with a probability of 95% (interval {low} to {high})."
 
 
 def _is_known(needed: Sequence[NeededRows]) -> bool:

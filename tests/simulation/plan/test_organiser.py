@@ -18,6 +18,7 @@ from arena.report.plan import plan_report
 from arena.simulation.plan import pilot as pilot_module
 from arena.simulation.plan.drawn import (
     Design,
+    DesignFigures,
     Population,
     RandomNumbers,
     draw_competitions,
@@ -25,7 +26,12 @@ from arena.simulation.plan.drawn import (
     sweep_designs,
 )
 from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
-from arena.simulation.plan.organiser import Questions, advise_organiser
+from arena.simulation.plan.organiser import (
+    Questions,
+    _who_may_win,
+    _wins,
+    advise_organiser,
+)
 from arena.simulation.plan.pilot import Pilot, advise, plan
 from arena.simulation.plan.places import (
     RankTarget,
@@ -185,6 +191,19 @@ def test_a_sweep_is_paired_and_says_what_it_does_not_show():
     assert [many.shown_worse, same.shown_worse] == [False, False]
     assert few.low["best_wins"] <= few.point["best_wins"] <= few.high["best_wins"]
     assert few.point["loss"] > many.point["loss"]
+
+
+@pytest.mark.parametrize(
+    ("share", "contenders"), [((0.1, 0.8), (1.0, 9.0)), ((0.01, 0.9), (1.0, 48.0))]
+)
+def test_a_range_that_says_nothing_is_no_answer(share, contenders):
+    ranges = {"best_wins": share, "contenders": contenders, "loss": (-2e-6, 0.034)}
+    low, high = ({name: ends[end] for name, ends in ranges.items()} for end in (0, 1))
+    point = {"best_wins": 0.314, "contenders": 7.0, "loss": 6.2e-5}
+    figures = DesignFigures(Design(50, 800, 343, 150), 800.0, point, low, high, False)
+    is_known = share[0] == 0.1
+    assert ("31.4%" in _wins(figures), "7 teams" in _who_may_win(figures)) == (is_known, is_known)
+    assert figures.texts("loss") == ("0.000", "0.000", "0.034")
 
 
 @pytest.mark.slow
