@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,6 +57,8 @@ _ALGORITHM_WORDS = _ALGORITHM_NAMES | {
 """Words in the name of a column of algorithms that has no usual name."""
 AUTO = "auto"
 """The repeats, or the cases of a wide table, are numbered in the order of the rows."""
+COLUMNS = "columns"
+"""Each column is a case, and each row an algorithm."""
 FROM_NAME, FROM_FOLDER = "name", "folder"
 """Where the name of an algorithm is, if each file holds the values of one."""
 _ROLES = ("algorithm", "case", "task", "cluster", "repeat", "time")
@@ -80,9 +83,11 @@ class CaseColumns:
     has another usual name (``method``, ``model``, ``system``, ``alg_name``, …) and holds texts."""
     case: str | None = None
     """The default for a wide table without a column ``case`` is the first column, unless it could
-    hold values. ``auto``: each row of a wide table is a case, and they are numbered."""
+    hold values. ``auto``: each row of a wide table is a case, and they are numbered. ``columns``:
+    each row is an algorithm, and each column of numbers a case."""
     value: str | None = None
-    """Of a long table; None: the column ``value``, or the only column left."""
+    """Of a long table; None: the column ``value``, or the only column left. A pattern, such as
+    ``*_f1``, of the columns that are cases."""
     task: str | None = None
     """The task of a case."""
     cluster: str | None = None
@@ -198,19 +203,54 @@ def _with_long_repeats(table: RawTable) -> RawTable:
     The same table if there are no such columns.
     """
     numbered = [name for name in table.names if name.strip().isdecimal()]
-    kept = [position for position, name in enumerate(table.names) if name not in numbered]
     first = int(numbered[0]) if numbered else -1
     is_counted = numbered == [str(first + number) for number in range(len(numbered))]
-    if len(numbered) < 2 or first not in (0, 1) or not is_counted or len(kept) != 1:
+    if len(numbered) < 2 or first not in (0, 1) or not is_counted:
         return table
-    n_rows, n_repeats = table.n_rows, len(numbered)
-    columns = [pa.concat_arrays([table.columns[position]] * n_repeats) for position in kept]
-    repeats = np.repeat(np.array(numbered, dtype=object), n_rows)
-    values = [to_text(table.columns[table.names.index(name)]) for name in numbered]
+    return _melted(table, numbered, "repeat") if len(table.names) == len(numbered) + 1 else table
+
+
+def _with_cases_of_columns(table: RawTable, columns: CaseColumns) -> RawTable:
+    """Return a table with a row for each case, of one with a column for each case.
+
+    Columns whose names fit the pattern ``columns.value`` are cases; without it those of numbers.
+    """
+    taken = {getattr(columns, role) for role in _ROLES} | {*_ROLES, *ROW_NUMBERS}
+    free = [name for name in table.names if name not in taken]
+    if columns.value is None:
+        words = {
+            name: _present(_words_in(cells))
+            for name, cells in zip(table.names, table.columns, strict=True)
+        }
+        cases = [name for name in free if words[name] and _are_numbers(words[name])]
+    else:
+        cases = fnmatch.filter(free, columns.value)
+    if not cases:
+        raise UsageError(
+            f"No column fits --value {show(columns.value or '*')} and holds numbers: with --case "
+            f"{COLUMNS} it names the columns of the cases, such as '*_f1'. The columns are "
+            f"{show_all(free)}."
+        )
+    return _melted(table, cases, "case")
+
+
+def _melted(table: RawTable, names: Sequence[str], variable: str) -> RawTable:
+    """Return a table with a row for each of some columns, as pandas' ``melt``.
+
+    Their names are in the column ``variable``, and their cells in the column ``value``.
+    """
+    kept = [position for position, name in enumerate(table.names) if name not in names]
+    n_rows = table.n_rows
+    variables = np.repeat(np.array(names, dtype=object), n_rows)
+    values = [to_text(table.columns[table.names.index(name)]) for name in names]
     return replace(
         table,
-        names=(*(table.names[position] for position in kept), "repeat", "value"),
-        columns=(*columns, pa.array(repeats, pa.string()), pa.concat_arrays(values)),
+        names=(*(table.names[position] for position in kept), variable, "value"),
+        columns=(
+            *(pa.concat_arrays([table.columns[position]] * len(names)) for position in kept),
+            pa.array(variables, pa.string()),
+            pa.concat_arrays(values),
+        ),
         row_number=lambda position: table.row_number(position % n_rows),
     )
 
@@ -247,6 +287,9 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     if columns.case == AUTO and AUTO not in table.names:
         table = _with_numbered_rows(table)
         columns = replace(columns, case=None)
+    if columns.case == COLUMNS and COLUMNS not in table.names:
+        table = _with_cases_of_columns(table, columns)
+        columns = replace(columns, case="case", value="value")
     is_numbered = columns.repeat == AUTO and AUTO not in table.names
     if is_numbered:
         columns = replace(columns, repeat=None)
@@ -508,8 +551,8 @@ def _roles(table: RawTable, columns: CaseColumns, name: str) -> dict[str, str]:
         if "algorithm" in roles:
             raise UsageError(
                 f"{name} has no column 'case': name the column of the cases with --case. The "
-                f"columns are {show_all(names)}. If each column is a case, write a row for each "
-                "case and a column for each algorithm. One number for each team has no cases: see "
+                f"columns are {show_all(names)}. If each column is a case, write --case {COLUMNS}. "
+                "One number for each team has no cases: see "
                 "arena sota."
             )
         taken = {*roles.values(), *named}

@@ -71,6 +71,14 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
         "algorithm,place,day,value\na,x,1,1\na,x,2,.5\nb,x,1,.75\nb,x,2,.25\n",
         CaseColumns(case="place,day", cluster="day", task="place"),
     ),
+    "a column for each case": (
+        "model,note,x,y,z\na,-,1,.5,\nb,-,.75,.25,\n",
+        CaseColumns(algorithm="model", case="columns", value="[xy]"),
+    ),
+    "columns of numbers": (
+        "algorithm,note,x,y\na,-,1,.5\nb,-,.75,.25\n",
+        CaseColumns(case="columns"),
+    ),
     "two lines of names": (
         ",a,a,b,b\n,dice,hd,dice,hd\ncase,,,,\nx,1,3,.75,5\ny,.5,2,.25,4\n",
         CaseColumns(value="dice"),

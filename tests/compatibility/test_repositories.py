@@ -7,6 +7,7 @@ FOLDER holds bare clones named OWNER+NAME, or OWNER+NAME/repo. A source that is 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -321,11 +322,10 @@ def test_columns_of_facts_are_cut_off(take: Take) -> None:
 @pytest.mark.repository("coseal/aslib_data")
 def test_running_times_of_solvers(take: Take) -> None:
     path = take("BNSL-2016/algorithm_runs.arff")
-    names = ("instance_id", "repetition", "algorithm", "runtime", "runstatus")
-    lines = [line for line in path.read_text().splitlines() if line[:1] not in {"", "@", "%"}]
-    path.write_text("\n".join(lines) + "\n")
-    columns = CaseColumns(case="instance_id", value="runtime", no_header=names)
-    table = pd.read_csv(path, names=list(names))
+    names = ["instance_id", "repetition", "algorithm", "runtime", "runstatus"]
+    columns = CaseColumns(case="instance_id", value="runtime")
+    rows = path.read_text().partition("@DATA\n")[2]
+    table = pd.read_csv(io.StringIO(rows), names=names)
     official = table.groupby("algorithm")["runtime"].mean().to_dict()
     board = rank_of(path, greater_is_better=False, columns=columns)
     assert _scores(board) == pytest.approx(official)
@@ -347,3 +347,44 @@ def test_absolute_errors_of_molecules(take: Take) -> None:
 
 def rank_of(table: Any, *, greater_is_better: bool = True, **settings: Any) -> Any:
     return arena.rank(table, greater_is_better=greater_is_better, resamples=20, **settings)
+
+
+@pytest.mark.repository("mrqa/MRQA-Shared-Task-2019")
+def test_a_leaderboard_with_a_column_for_each_case(take: Take) -> None:
+    path = take("results/ood-test-results.json")
+    columns = CaseColumns(
+        algorithm="submission.description",
+        case="columns",
+        value="scores.*_f1",
+        records="leaderboard",
+    )
+    board = rank_of(path, columns=columns)  # three models lack a task and are set apart
+    scores = {standing["team"]: standing["score"] for standing in board.standings}
+    for entry in json.loads(path.read_text())["leaderboard"]:
+        name = entry["submission"]["description"].strip()
+        f1 = [score for task, score in entry["scores"].items() if task.endswith("_f1")]
+        # The README: "the macro-average across all test datasets".
+        assert name not in scores or scores[name] == pytest.approx(sum(f1) / 12)
+    assert scores["D-NET (Baidu)"] == pytest.approx(72.500383)
+
+
+@pytest.mark.repository("AmenRa/ranx")
+def test_judgements_and_runs_in_json(take: Take) -> None:
+    files = [take(f"tests/unit/ranx/test_data/{name}.json") for name in ("qrels", "run")]
+    board = arena.score(files[0], files[1:], metric="trec_ndcg", resamples=20)
+    assert list(_scores(board).values()) == pytest.approx([1.0])
+
+
+@pytest.mark.repository("angus924/quant")
+def test_repeats_in_numbered_columns(take: Take) -> None:
+    path = take("results/accuracy_resamples_ucr142.csv")
+    scores = _scores(rank_of(path, columns=CaseColumns(algorithm_from="name")))
+    official = pd.read_csv(take("results/accuracy_mean_ucr142.csv"))["accuracy"].mean()
+    assert list(scores.values()) == pytest.approx([official], abs=5e-7)  # six digits
+
+
+@pytest.mark.repository("MSD-IRIMAS/Multi_Comparison_Matrix")
+def test_a_table_without_a_column_of_cases(take: Take) -> None:
+    path = take("results_example.csv")
+    scores = _scores(rank_of(path, columns=CaseColumns(case="auto")))
+    assert scores == pytest.approx(pd.read_csv(path).mean().to_dict())

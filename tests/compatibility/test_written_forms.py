@@ -212,7 +212,10 @@ UNCLEAR: dict[str, tuple[Any, str]] = {
     "answers without cases": ({"u": [1, 0, 1], "v": [0, 0, 1]}, "could hold the cases or values"),
     "values without cases, JSON": (json.dumps(WITHOUT_CASES), "could hold the cases or values"),
     "two values, nested": (TWO_VALUES, r"several values .* \('dice', 'hd'\): name one"),
-    "a case for each column": ("algorithm,x,y\nu,1,0\nv,0,1\n", "write a row for each case"),
+    "a case for each column": (
+        "algorithm,x,y\nu,1,0\nv,0,1\n",
+        "each column is a case, write --case columns",
+    ),
     "two levels of columns": (pd.concat({"m": WIDE}, axis=1), "columns of 2 levels"),
     "an array": (np.eye(2), "an array of shape"),
     "None": (None, "The table is None"),

@@ -102,7 +102,8 @@ def rank(
         str | None,
         typer.Option(
             help="The column of cases, or several separated by commas; auto numbers the rows of a "
-            "wide table.  [default: case; in a wide table the first]"
+            "wide table, columns takes each column as a case.  [default: case; in a wide table the "
+            "first]"
         ),
     ] = None,
     value: Annotated[
