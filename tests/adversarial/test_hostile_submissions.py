@@ -240,6 +240,7 @@ def test_a_hostile_file_is_refused_in_bounded_time_and_memory(read: Read, name: 
     assert read(VALID).faults == ()
 
 
+@pytest.mark.slow
 def test_a_file_that_ends_its_reader_costs_no_other(
     read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,7 +49,7 @@ def seconds(content: bytes, path: Path, form: SubmissionForm) -> float:
     return took
 
 
-@pytest.mark.few(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GROWING)
 def test_eight_times_the_size_takes_less_than_24_times_as_long(
     name: str, tmp_path: Path, solution: Solution

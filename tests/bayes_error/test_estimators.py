@@ -94,6 +94,7 @@ def test_blocks_do_not_change_a_long_mean():
     )
 
 
+@pytest.mark.slow
 def test_bootstrap_is_that_of_the_rows():
     c = np.random.default_rng(1).random(200)
     loss = np.minimum(c, 1 - c)

@@ -112,7 +112,10 @@ def test_groups_that_cannot_be(clusters, said):
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize(("n_groups", "least"), [(60, 0.935), (200, 0.94)])
+@pytest.mark.parametrize(
+    ("n_groups", "least"),
+    [(60, 0.935), pytest.param(200, 0.94, marks=pytest.mark.campaign)],
+)
 def test_coverage_with_groups(n_groups, least):
     rng, truth = np.random.default_rng(2), truth_of_groups()
     repetitions = 4_000

@@ -81,6 +81,7 @@ def test_rows_of_different_numbers_of_labels_use_as_many_as_the_fewest():
     assert moment_bounds(np.array([[1.0, 0.0], [0.0, 1.0]]), rng) is None
 
 
+@pytest.mark.slow
 def test_groups_make_the_interval_wider():
     rng = np.random.default_rng(4)
     counts, _ = two_points(600, 3, rng)

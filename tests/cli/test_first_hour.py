@@ -124,6 +124,7 @@ def _parameters(command: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _parameters(below, f"{path} {name}")
 
 
+@pytest.mark.slow
 def test_every_team_metric_and_mechanism_is_completed() -> None:
     names = {"team", "old", "into", "metric", "mechanism", "mechanisms"}
     completed = {

@@ -68,6 +68,7 @@ def test_a_broken_command_is_named_and_harms_no_other(arena: Any, tmp_path: Path
     assert arena("plugins", environment=environment).returncode == 0
 
 
+@pytest.mark.slow
 def test_two_commands_of_one_name_are_refused(arena: Any, tmp_path: Path) -> None:
     environment = _install_command(tmp_path, "")
     other = tmp_path / "strange-1.0.dist-info" / "entry_points.txt"

@@ -50,6 +50,7 @@ def test_a_mechanism_that_cannot_be_is_refused_when_the_settings_are_read(
     assert message in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_ladder_over_scores_without_bounds_wants_a_clip(tmp_path: Path) -> None:
     ladder = {"mechanism": "ladder"}
     with pytest.raises(InputError, match="a single release can reveal its label"):
@@ -63,6 +64,7 @@ def test_a_ladder_over_scores_without_bounds_wants_a_clip(tmp_path: Path) -> Non
     reopen(tmp_path).close()
 
 
+@pytest.mark.slow
 def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
     public = {"mechanism": "ladder-free(clip=2, rounding=None)"}
     wrong = np.where(np.arange(len(IDS)) < 20, 1 - TRUTH, TRUTH)

@@ -66,6 +66,7 @@ def test_finalizing_twice_is_finalizing_once(tmp_path: Path, solution: Path, clo
         assert [event.kind for event in competition.events()].count("finalized") == 2
 
 
+@pytest.mark.slow
 def test_a_file_sent_after_the_result_marks_it_also_once_the_board_is_made_again(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -135,7 +135,7 @@ def test_a_failed_trial_counts_for_nothing(
     assert sandbox.runs == ["sample_inputs"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("count_failed", [True, False])
 def test_a_failed_run_shows_its_kind_and_two_digits(
     tmp_path: Path, make: Make, count_failed: bool
@@ -196,6 +196,7 @@ def test_teams_may_send_the_same_file(
         assert times.problems == []
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_waits_and_is_run_once_more(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock
 ) -> None:

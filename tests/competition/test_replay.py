@@ -99,6 +99,7 @@ def test_an_unknown_mechanism_is_not_replayed(played: Path) -> None:
             competition.replay(["ladder(start=baseline)"])
 
 
+@pytest.mark.slow
 def test_nothing_released_is_nothing_to_replay(tmp_path: Path) -> None:
     create(tmp_path).close()
     called = run_here("replay", "-C", "c", "--mechanism", "ladder", cwd=tmp_path)

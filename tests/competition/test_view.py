@@ -128,6 +128,7 @@ def test_readers_share_the_folder_and_exclude_a_writer(folder: Path) -> None:
         CompetitionView.open(folder / "c")
 
 
+@pytest.mark.slow
 def test_a_log_that_a_kill_left_is_read_and_left(folder: Path, tmp_path: Path) -> None:
     path = folder / "c" / "arena.duckdb"
     with Store.open(path) as store:

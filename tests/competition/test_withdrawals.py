@@ -69,6 +69,7 @@ def test_an_export_with_withdrawn_and_repeated_scores_is_verified(tmp_path: Path
     assert any("submission 2: status is accepted" in problem for problem in problems)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_withdrawn(tmp_path: Path) -> None:
     sections = {**LADDER, "competition": {"baseline": "base"}}
     with create(tmp_path, **sections) as competition:

@@ -171,6 +171,7 @@ def test_what_is_refused(
     assert says in called.stderr.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_an_attack_that_does_not_suit_the_metric_is_left_out_with_a_note(tmp_path: Path) -> None:
     printed = attack(tmp_path, *SMALL, "--attack", "auc-oracle, random-search")
     assert {curve["attack"] for curve in printed["curves"]} == {"random-search"}

@@ -118,6 +118,7 @@ def test_the_closed_form_is_matched() -> None:
     assert off.max() < 0.003
 
 
+@pytest.mark.slow
 def test_a_signed_vote_beats_the_majority_where_every_score_is_shown() -> None:
     plain, signed = (
         run_attack(name, "kaggle", rows=1000, total_rows=1000, submissions=100)

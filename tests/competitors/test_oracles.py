@@ -130,6 +130,7 @@ def test_auc_tells_a_label_with_every_submission() -> None:
     assert curve.mean["released"][-1] == 1.0
 
 
+@pytest.mark.slow
 def test_auc_tells_little_through_a_ladder() -> None:
     curve = run_attack(
         "auc-oracle", "ladder-free", metric="roc_auc", rows=60, submissions=60, repeats=3

@@ -55,6 +55,7 @@ def test_scores_resamples_and_influence_values(ratios: bool) -> None:
     assert influence.sum(axis=1) == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_board_of_pairs() -> None:
     values = _values()
     table = {"case": range(60), **{f"a{j}": row for j, row in enumerate(values)}}

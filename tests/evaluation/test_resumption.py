@@ -119,6 +119,7 @@ def test_resampled_scores_continue(
     ]
 
 
+@pytest.mark.slow
 def test_a_part_of_what_was_kept_is_enough(tmp_path: Path) -> None:
     expected = resampled()
     with resumable(tmp_path, NoProgress()):
@@ -172,7 +173,7 @@ class Refuses(Stopped):
         return score
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["here", "cluster"])
 @pytest.mark.parametrize("second", ["here", "cluster"])
 def test_scores_on_all_rows_continue(

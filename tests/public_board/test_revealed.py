@@ -65,7 +65,7 @@ def test_the_default_reveals_no_row(name: str) -> None:
     assert too_much_revealed(settings, solution, MANAGER) is None
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "mechanism", "rows"),
     [

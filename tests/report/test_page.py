@@ -173,6 +173,7 @@ def test_the_stored_board_makes_the_page_of_one_computed_again(
     assert page(make(competition)) == computed
 
 
+@pytest.mark.slow
 def test_a_board_of_other_software_is_computed_again(
     competition: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:

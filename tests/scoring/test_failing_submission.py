@@ -45,6 +45,7 @@ class _Plugin:
         return [Fussy()]
 
 
+@pytest.mark.slow
 def test_one_failing_submission_does_not_end_the_score_of_the_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -57,7 +57,7 @@ def test_every_form_gives_the_board_of_the_files(tmp_path: Path) -> None:
     assert rejected.faults[0].id == expected.faults[0].id == IDS[0]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["roc_auc", "mae"])
 def test_resamples_that_are_drawn_in_parts_give_the_same_board(
     metric: str, monkeypatch: pytest.MonkeyPatch

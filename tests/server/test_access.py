@@ -346,6 +346,7 @@ def test_addresses_of_one_ipv6_network_share_a_limit(tmp_path: Any) -> None:
     web.close()
 
 
+@pytest.mark.slow
 def test_keys_and_twenty_equal_uploads(web: WebSite) -> None:
     client = web.program(web.token(web.person("Ada", "Ants")))
     key = {"Idempotency-Key": "k1"}

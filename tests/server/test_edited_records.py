@@ -215,7 +215,7 @@ def test_an_edit_of_a_judged_request_is_named(there: Path, name: str) -> None:
     assert re.search(said, told, re.IGNORECASE), told
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOT_NAMED)
 def test_what_the_record_does_not_have_is_not_compared(there: Path, name: str) -> None:
     layout = Layout(there / "race" / "server")
@@ -372,6 +372,7 @@ def test_what_is_published_is_the_record_again_after_a_start(there: Path, statem
     assert shown() == before
 
 
+@pytest.mark.slow
 def test_a_check_before_a_launch_compares_the_stored_data(there: Path) -> None:
     with duckdb.connect(str(there / "race" / DATABASE_NAME)) as connection:
         connection.execute("UPDATE submissions SET team = 'evil' WHERE submission = 1")

@@ -155,6 +155,7 @@ def test_who_downloads(
     web.close()
 
 
+@pytest.mark.slow
 def test_a_part_of_a_file(filled: WebSite) -> None:
     host = filled.browser(filled.person("Org", organiser=True))
     path = f"/api/v1/{NAME}/files/train/a.csv"

@@ -43,6 +43,7 @@ def send_all(web: WebSite) -> int:
     return sum(iter(postman.send_one, False))
 
 
+@pytest.mark.slow
 def test_an_invitation_is_sent_once_also_after_the_mail_server_was_down(tmp_path: Path) -> None:
     with mail_server() as server, mailing(tmp_path, server) as web:
         admin = web.program(web.token(web.person("Org", organiser=True), "admin"))

@@ -120,6 +120,7 @@ def test_a_rejected_file_is_judged_again(filled: WebSite) -> None:
     assert (again.team, again.status, again.file) == ("Bees", "accepted", "bad.csv")
 
 
+@pytest.mark.slow
 def test_kept_files_never_stand_in_the_way_of_new_ones(tmp_path: Path) -> None:
     """The oldest judged files of an account are removed when it has no other room."""
     web = WebSite(tmp_path, max_stored_bytes=30, max_waiting_per_team=100)

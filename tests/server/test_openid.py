@@ -650,6 +650,7 @@ def link_form(page: str) -> dict[str, str] | None:
     return found and {"identity": found[1]}
 
 
+@pytest.mark.slow
 def test_an_account_with_a_key_is_linked_and_unlinked(site: Any, provider: FakeProvider) -> None:
     web = site(oidc_name="Uni")
     accounts, team = web.site.accounts, f"/{NAME}/team"

@@ -164,6 +164,7 @@ def test_a_failed_trial_shows_its_log_and_counts_for_nothing(server: ProgramServ
     assert list(server.layout.uploads.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_program_that_a_machine_could_not_try_may_be_sent_again(server: ProgramServer) -> None:
     key = {"Idempotency-Key": "file-1"}
     first = server.send("ants", script(trial_end="machine"), **key).json()
@@ -295,6 +296,7 @@ def test_limits_of_a_day(server: ProgramServer) -> None:
     assert len(server.competition.events("submission")) == 2
 
 
+@pytest.mark.slow
 def test_trials_of_a_day_are_limited(created: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(created, tmp_path / NAME)
     text = (
@@ -322,6 +324,7 @@ def test_trials_of_a_day_are_limited(created: Path, tmp_path: Path) -> None:
 # -- what happens when something ends --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: ProgramServer) -> None:
     sent = server.send("ants", script()).json()
     first, second = server.runner("one"), server.runner("two")
@@ -469,6 +472,7 @@ def test_the_deadline_may_pass_during_a_run(created: Path, tmp_path: Path) -> No
         server.close()
 
 
+@pytest.mark.slow
 def test_a_runner_with_other_inputs_gets_no_work(server: ProgramServer) -> None:
     server.send("ants", script())
     runner = server.runner()

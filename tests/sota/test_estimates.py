@@ -51,6 +51,7 @@ def test_upper_end_is_the_more_cautious():
     assert upper.maximum.cdf(0.91) == pytest.approx(0.975, abs=0.002)
 
 
+@pytest.mark.slow
 def test_crop_returns_the_step_before_and_after():
     sota_estimate = estimate_sota(SCORES, N, 5, method="crop")
     (low, below), (high, above) = sota_estimate.neighbours

@@ -122,6 +122,7 @@ def test_blocks_are_put_back_until_the_new_header_is_written(
     require_sound(path, 5)
 
 
+@pytest.mark.slow
 def test_blocks_of_a_database_that_was_removed_are_not_put_into_a_new_one(
     killed: tuple[Path, Path], tmp_path: Path
 ) -> None:

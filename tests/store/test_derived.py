@@ -81,6 +81,7 @@ def test_standings_are_the_best_release_of_each_team_the_earlier_if_tied(path: P
         assert store.changed_tables() == []
 
 
+@pytest.mark.slow
 def test_a_transaction_that_fails_leaves_them_as_they_were(path: Path) -> None:
     with Store.open(path) as store:
         before = standings(store, greater_is_better=True)

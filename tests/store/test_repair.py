@@ -367,6 +367,7 @@ def test_database_without_its_journal_opens(broken: Path) -> None:
         assert store.verify_events() is None
 
 
+@pytest.mark.slow
 def test_journal_that_cannot_be_written_is_said(broken: Path) -> None:
     with Store.open(broken) as store:
         journal_of(broken).unlink()

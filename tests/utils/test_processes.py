@@ -67,6 +67,7 @@ def test_both_kinds_of_call_tell_a_long_one_from_a_crash() -> None:
     assert call_limited(pow, 2, 3, seconds=60.0) == 8
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_prepared_process_is_used_once_and_has_the_limits_of_its_call() -> None:
     """In a process of its own: pytest may run threads, and then nothing is forked."""
@@ -218,7 +219,7 @@ if "pidfd_open" in REFUSED:
 CALLS = ["unshare", "mount", "prctl", "pidfd_open"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("refused", [*([call] for call in CALLS), CALLS], ids="-".join)
 def test_a_system_that_refuses_a_confinement_runs_without_it(

@@ -129,7 +129,7 @@ def test_the_best_wins_as_often_as_is_said(worlds):
     assert (np.abs(np.mean(said, axis=0) - np.mean(happened, axis=0)) < 3 * error).all()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("groups", "n"), [(12, 240), (30, 600), (200, 2_000)])
 def test_widths_are_those_of_boards_with_few_units(groups, n):
     """A plan for boards as large as the pilot, against the ranks of such boards."""
@@ -303,6 +303,7 @@ def test_refusals(change, said):
         plan_rows(np.ones(5), resampled, 100, greater_is_better=True)
 
 
+@pytest.mark.slow
 def test_each_figure_is_that_of_boards_of_the_same_draws():
     """Widths of all, widths of winners and winners shown, by another computation of each."""
     from scipy.stats import norm
@@ -435,6 +436,7 @@ def test_draws_follow_their_priors():
     assert np.median(flat.var(axis=1)) == pytest.approx(2.0, rel=0.2)  # t with 4 degrees
 
 
+@pytest.mark.slow
 def test_draws_about_one_centre_have_the_normal_width_in_any_unit():
     """The prior's width is 0.3 standard errors: 0.09 / 1.09 of the variance remains."""
     rng = np.random.default_rng(0)
@@ -612,6 +614,7 @@ def test_no_grid_has_fewer_than_two_rows():
     assert [row.test_rows for row in tiny().rows] == [2, 2, 4, 8, 16, 32, 64]
 
 
+@pytest.mark.slow
 def test_prize_places_and_the_top_ten_are_planned():
     planned = tiny(12, 100, test_rows=[100]).targets
     assert [(one.target.size, one.target.ordered) for one in planned] == [

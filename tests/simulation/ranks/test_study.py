@@ -33,6 +33,7 @@ def _scores(world, manager, folder, metric, **changes):
     )
 
 
+@pytest.mark.slow
 def test_truth_is_the_mean_over_all_labels(world, manager, folder):
     """The exact truth is what scikit-learn has with every label weighted by its chance."""
     found = _scores(world, manager, folder, "roc_auc").true
