@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from arena.server.records.published import TeamFacts
+from arena.server.web.membership import _allowed_until_now
 from web_site import NAME, WebSite
 
 API = f"/api/v1/{NAME}"
@@ -210,3 +212,21 @@ def test_a_captain_accepts_people_and_approves_no_registration(tmp_path: Path) -
     refused = web.program(web.token(eve)).post(f"{API}/submissions", content=b"id,y\n")
     assert (refused.status_code, "not approved" in refused.text) == (403, True)
     web.close()
+
+
+def test_days_before_a_phase_allow_no_files_in_it(web: WebSite) -> None:
+    now = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    phases = [
+        {"phase": "dev", "start": None},
+        {"phase": "final", "start": "2026-03-09T00:00+00:00"},
+    ]
+    facts = replace(web.facts, per_day=5, per_week=None, total=None, phases=phases)
+
+    def allowed(phase: str) -> int | None:
+        competition = SimpleNamespace(facts=replace(facts, current_phase=phase))
+        call: Any = SimpleNamespace(
+            competition=competition, site=SimpleNamespace(clock=lambda: now)
+        )
+        return _allowed_until_now(call, now - timedelta(days=9))
+
+    assert (allowed("dev"), allowed("final")) == (50, 10)

@@ -455,8 +455,14 @@ def _check_brackets(call: Call, account: str, team: Team) -> None:
 
 
 def _allowed_until_now(call: Call, since: datetime) -> int | None:
-    """Return how many files one team may have sent since a time; None without a limit."""
+    """Return how many files one team may have sent since a time; None without a limit.
+
+    In the current phase, whose files are counted, not since before its start.
+    """
     facts, now = call.competition.facts, call.site.clock()
+    starts = [phase["start"] for phase in facts.phases if phase["phase"] == facts.current_phase]
+    of_phase = [datetime.fromisoformat(start) for start in (*starts, facts.start) if start]
+    since = max([since, *of_phase])
     days = (now.date() - since.astimezone(UTC).date()).days + 1
     limits = [
         facts.total,
