@@ -65,6 +65,9 @@ def test_the_audit_tells_a_changed_time_from_that_of_the_event(
         connection.execute("UPDATE submissions SET received = '2020-01-01'")
     with Store.open(database) as changed:
         (told,) = changed.audit()
+        (recorded,) = changed.events("submission")
+        assert changed.audit(since=recorded.sequence - 1) == (told,)
+        assert changed.audit(since=recorded.sequence) == ()
     assert f"Submission {number} was changed: received is 2020-01-01T00:00:00" in told
 
 
