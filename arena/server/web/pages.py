@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from arena.server.records.accounts import Team
 from arena.server.records.announcements import version
 from arena.server.web import (
     actions,
@@ -401,9 +402,7 @@ async def _show_submit(
         with_kaggle="kaggle" in commands,
         left=actions.left(call, team) if team else None,
         over_for_files=actions.is_over(call),
-        team_answers=call.competition.published.team(actions.record_name(call, team)).answers
-        if team
-        else {},
+        team_answers=_team_answers(call, team),
         rules_accepted=call.person.account is None or call.has_accepted_rules,
         has_sample=call.competition.published.etag("sample") is not None,
     )
@@ -532,6 +531,12 @@ async def _show_mine(
     )
 
 
+def _team_answers(call: Call, team: Team | None) -> Mapping[str, str]:
+    if team is None:
+        return {}
+    return call.competition.published.team(actions.record_name(call, team)).answers
+
+
 async def _mine(call: Call) -> Response:
     return await _show_mine(call)
 
@@ -598,6 +603,7 @@ async def _show_team(
         captain=membership.captain(call, team) if team else None,
         is_merging=team is not None and team.team in call.merging,
         brackets=call.competition.brackets_of(actions.record_name(call, team)) if team else [],
+        team_answers=_team_answers(call, team),
         requests=api.team_requests(call),
         tokens=[token for token in tokens if token.scope != "signin"],
         made=made or {},
