@@ -43,7 +43,7 @@ def _forms(zone: str | None) -> dict[str, Any]:
     return forms | {name: pa.array(written) for name, written in texts.items()}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
 def test_points_in_time_match_in_every_form(tmp_path: Path, zone: str | None) -> None:
     forms = _forms(zone)

@@ -58,7 +58,7 @@ def test_a_target_is_neither_id_nor_usage(
     assert (solution.id_column, solution.columns) == (id, (target,))
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "said"),
     [("f1", True), ("sklearn:precision_score", True), ("accuracy", False), ("mcc", False)],
@@ -69,6 +69,7 @@ def test_the_positive_class_of_labels_is_said(metric: str, said: bool) -> None:
     assert ("The positive class of column y is normal" in " ".join(board.notes)) == said
 
 
+@pytest.mark.slow
 def test_an_option_is_given_once(tmp_path: Path) -> None:
     for name in ("gold", "team"):
         (tmp_path / f"{name}.csv").write_text("id,y\na,1\nb,0\n")

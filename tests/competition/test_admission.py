@@ -99,7 +99,7 @@ def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
         assert competition.audit() == ()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["rank", "team"])
 def test_late_files_are_scored_listed_apart_and_change_nothing(tmp_path: Path, scope: str) -> None:
     clock = Clock(MONDAY)

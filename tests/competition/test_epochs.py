@@ -246,6 +246,7 @@ def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> No
 # -- epochs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_change_of_mechanism_wants_a_new_epoch_by_name(tmp_path: Path) -> None:
     create(tmp_path).close()
     configure(tmp_path, public={"mechanism": "kaggle"})

@@ -409,6 +409,7 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
         assert "Labels differ from the stored solution in 0 of 60 rows." in after.message
 
 
+@pytest.mark.slow
 def test_decisions_and_their_refusals_leave_one_event_each(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

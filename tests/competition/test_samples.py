@@ -11,7 +11,7 @@ import pytest
 from arena.competition.competition import Competition
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("metric", "labels", "columns", "values"),
     [

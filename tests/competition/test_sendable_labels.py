@@ -41,6 +41,7 @@ def answer(competition: Competition, folder: Path, labels: Sequence[str], header
     return competition.check_file(file, "sent.csv")
 
 
+@pytest.mark.slow
 def test_a_label_that_only_private_rows_have_is_as_unknown_as_any_other(tmp_path: Path) -> None:
     with created(tmp_path, PRIVATE) as competition:
         told = {}

@@ -70,7 +70,7 @@ def no_writing(folder: Path) -> Iterator[Path]:
     place.chmod(0o755)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", LOOKS, ids=" ".join)
 def test_read_permission_is_enough_to_look(no_writing: Path, arguments: tuple[str, ...]) -> None:
     called = run_here(*arguments, cwd=no_writing / "c")

@@ -95,6 +95,7 @@ def test_what_reorders_a_line_is_written_out(report: Report) -> None:
     assert "\\x1b[31mred" in text
 
 
+@pytest.mark.slow
 def test_an_option_in_a_sentence_is_whole(report: Report) -> None:
     html = page(replace(report, verdicts=("Pass --lower-is-better <b>otherwise</b>.",)))
     whole = '<span class="whole">--lower-is-better</span>'

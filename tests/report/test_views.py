@@ -20,6 +20,7 @@ def board() -> arena.ScoreResult:
     return arena.score(y, teams, metric="roc_auc", resamples=20)
 
 
+@pytest.mark.slow
 def test_a_result_is_shown_in_one_line(board: arena.ScoreResult) -> None:
     assert len(repr(board)) < 160
     assert repr(board).startswith("<ScoreResult: roc_auc on 80 private rows, 2 teams, first ")

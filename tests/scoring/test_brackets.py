@@ -42,7 +42,7 @@ def boards(result: Any) -> Any:
     return bracket_finding
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("combine", [None, "mean", "mean_rank"])
 def test_a_bracket_is_the_board_of_its_teams_at_a_level_of_its_own(combine: str | None) -> None:
     """The same figures as of a board on which only these teams are, at 1 - .05 / 3."""

@@ -106,7 +106,7 @@ def expected(one: Endpoint, sender: str) -> set[int]:
     return set()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sender", SENDERS)
 def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: str) -> None:
     client = senders[sender]

@@ -198,6 +198,7 @@ NOT_NAMED = {
 """The record has none of these, and without any account the accounts are new."""
 
 
+@pytest.mark.slow
 def test_every_column_of_the_queue_is_edited(judged: Path) -> None:
     text = " ".join([statement for statement, _ in EDITS.values()] + list(NOT_NAMED.values()))
     with closing(sqlite3.connect(judged / "race/server/intake/intake.sqlite")) as connection:

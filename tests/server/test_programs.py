@@ -262,6 +262,7 @@ def test_nothing_of_a_hidden_run_is_in_any_file_that_the_web_process_shows(
     published.close()
 
 
+@pytest.mark.slow
 def test_the_output_changes_nothing_that_is_shown_but_the_score(server: ProgramServer) -> None:
     """A program could send bits by choosing among outputs with equal predictions."""
     shown = []

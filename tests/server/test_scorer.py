@@ -202,6 +202,7 @@ def contents(layout: Layout) -> list[Any]:
         public.close()
 
 
+@pytest.mark.slow
 def test_a_file_is_kept_and_says_why_it_does_not_count(folder: Path, layout: Layout) -> None:
     intake = Intake(layout.intake)
     sent = send(layout, intake, "red", predictions(1))

@@ -80,7 +80,7 @@ def is_whole(path: Path) -> bool:
         return False
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "trials",
     [1, pytest.param(4, marks=pytest.mark.slow), pytest.param(30, marks=pytest.mark.campaign)],

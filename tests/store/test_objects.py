@@ -442,6 +442,7 @@ class Bucket:
             del self.files[self._strip_protocol(path)]
 
 
+@pytest.mark.slow
 def test_a_bucket_keeps_them_and_its_faults_are_sentences(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

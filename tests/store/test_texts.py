@@ -240,6 +240,7 @@ def test_a_newer_database_is_left_alone(tmp_path: Path) -> None:
         upgrade(path)
 
 
+@pytest.mark.slow
 def test_predictions_out_of_order_are_not_upgraded(tmp_path: Path) -> None:
     """The order of the rows replaces the positions: it must be the same."""
     path = tmp_path / "c.duckdb"

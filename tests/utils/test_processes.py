@@ -170,7 +170,7 @@ def test_a_result_that_cannot_be_sent_is_an_error() -> None:
     assert list(run_limited(pow, [(2, 3)], workers=1, seconds=60.0)) == [8]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("content", ["pickle", "name", "shape", "order", "array", "error", "deep"])
 def test_no_answer_of_a_hijacked_process_is_executed(tmp_path: Path, content: str) -> None:
     for call in (
