@@ -378,8 +378,9 @@ def label_codes(
     encoded = to_text(column).dictionary_encode()
     written = encoded.dictionary
     code_of_known = np.array([*map(classes.index, known), np.nan])
-    found = _codes_of_text(written, known)
-    of_written = code_of_known[np.where(np.isnan(found), len(known), found).astype(np.intp)]
+    known_codes = _codes_of_text(written, known)
+    positions = np.where(np.isnan(known_codes), len(known), known_codes).astype(np.intp)
+    of_written = code_of_known[positions]
     codes: FloatArray = of_written[encoded.indices.to_numpy()]
 
     def fault(position: int, kind: str) -> Fault:
@@ -422,8 +423,8 @@ def _cause_of_labels(unknown: Any, classes: Sequence[str]) -> str | None:
 def _codes_of_text(written: Any, classes: Sequence[str]) -> FloatArray:
     """Return the code of each text; NaN for an unknown label."""
     written = composed(written)
-    found = pc.index_in(written, value_set=pa.array(classes, pa.string()))
-    as_float = pc.fill_null(pc.cast(found, pa.float64()), np.nan)
+    positions = pc.index_in(written, value_set=pa.array(classes, pa.string()))
+    as_float = pc.fill_null(pc.cast(positions, pa.float64()), np.nan)
     codes: FloatArray = np.array(as_float, dtype=np.float64)
     values = merge_equal_numbers(classes)
     if values is None:

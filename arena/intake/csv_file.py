@@ -132,8 +132,9 @@ def _count_records(data: bytes, start: int) -> int:
     has_quotes, inside = b'"' in data, False
     line_ends = (_LF, _CR) if b"\r" in data else (_LF,)
     ends = np.zeros(len(line_ends), dtype=np.intp)
-    for at in range(start, len(data), _PIECE):
-        piece = np.frombuffer(data, np.uint8, count=min(_PIECE, len(data) - at), offset=at)
+    for offset in range(start, len(data), _PIECE):
+        size = min(_PIECE, len(data) - offset)
+        piece = np.frombuffer(data, np.uint8, count=size, offset=offset)
         if has_quotes:
             quoted = np.logical_xor.accumulate(piece == _QUOTE) ^ inside
             inside = bool(quoted[-1])

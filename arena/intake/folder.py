@@ -86,8 +86,8 @@ def named_file(path: Path, team: str) -> SubmissionFile:
     """
     name = team_name(team)
     fault = team_fault(name) if name else _NO_NAME
-    shown = name if fault is None else clean(name, MAX_TEAM_LENGTH) or "(no name)"
-    return SubmissionFile(shown, path, clean(path.name, 1_000), (fault,) if fault else ())
+    shown_name = name if fault is None else clean(name, MAX_TEAM_LENGTH) or "(no name)"
+    return SubmissionFile(shown_name, path, clean(path.name, 1_000), (fault,) if fault else ())
 
 
 def team_name(text: str) -> str:
@@ -164,9 +164,9 @@ def _submission(path: Path, below: PurePath, inside: Path | None = None) -> Subm
     fault = team_fault(team)
     if inside is not None and path.is_symlink():
         fault = _link_fault(path, inside) or fault
-    shown = team if fault is None else clean(team, MAX_TEAM_LENGTH) or "(no name)"
+    shown_name = team if fault is None else clean(team, MAX_TEAM_LENGTH) or "(no name)"
     faults = () if fault is None else (fault,)
-    return SubmissionFile(shown, path, clean(below.as_posix(), 1_000), faults)
+    return SubmissionFile(shown_name, path, clean(below.as_posix(), 1_000), faults)
 
 
 def _link_fault(path: Path, inside: Path) -> Fault | None:

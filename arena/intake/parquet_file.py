@@ -192,7 +192,7 @@ def _valid_text(column: Any, name: str, faults: FaultList) -> Any:
     faults.add_each(
         "wrong encoding",
         wrong,
-        lambda at: Fault("wrong encoding", message, row=count_from_one(at), column=clean(name)),
+        lambda row: Fault("wrong encoding", message, row=count_from_one(row), column=clean(name)),
     )
     return pa.array(read, pa.string())
 

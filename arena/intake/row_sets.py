@@ -45,10 +45,12 @@ def fold_rows(
             columns.append(pa.array(map(json.dumps, sets), pa.string()))
             continue
         columns.append(texts.take(pa.array(first)))
-        for at, row_set in enumerate(sets):
+        for position, row_set in enumerate(sets):
             if len(set(row_set)) > 1:
-                message = f"The rows of id {show(encoded.dictionary[at].as_py())} differ here."
-                row = table.row_number(int(first[at]))
+                message = (
+                    f"The rows of id {show(encoded.dictionary[position].as_py())} differ here."
+                )
+                row = table.row_number(int(first[position]))
                 faults.add("different in one id", message, column=name, row=row)
     return RawTable(
         table.names,
