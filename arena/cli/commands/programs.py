@@ -256,7 +256,8 @@ def rerun(
                 console().print(printable(str(result)), soft_wrap=True)
     if to is not None and not as_json:
         n_runs = len(chosen) - len(results)
-        console().print(printable(f"{n_runs} runs are in {to}: for arena runner --work."))
+        runs = "1 run is" if n_runs == 1 else f"{n_runs} runs are"
+        console().print(printable(f"{runs} in {to}: for arena runner --work."))
     if as_json:
         rows = [asdict(result) for result in results]
         print_document({"schema": "arena/programs-rerun/1", "reruns": rows})
