@@ -16,6 +16,8 @@ from arena.utils.times import in_utc
 
 PUBLIC, PRIVATE, IGNORED = "public", "private", "ignored"
 """The values of the usage column that a competition without phases has, in lower case."""
+MOST_ROW_SETS = 250
+"""Of values of the usage column that phases name: the usage of a row is stored in a byte."""
 _NUMBER = re.compile(r"\s*[-+]?[\d_.]+(e[-+]?\d+)?\s*", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _ADMISSIONS = r"^(all|submitted|listed|top [1-9]\d*)$"
@@ -166,8 +168,13 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
     ValueError
         If rows that decide one phase are public in one or decide who is admitted to it, two phases
         share some of their public rows but not all, two rounds of a series share rows, or a phase
-        comes after itself or after one that does not exist.
+        comes after itself or after one that does not exist. If they name too many sets of rows.
     """
+    if (n_sets := len(row_sets(phases.values()))) > MOST_ROW_SETS:
+        raise ValueError(
+            f"the phases name rows by {n_sets:,} values of the usage column, and a competition has "
+            f"at most {MOST_ROW_SETS}: let phases share rows, or put rounds into one"
+        )
     _check_order(phases)
     for deciding, private in phases.items():
         for showing, public in phases.items():

@@ -171,6 +171,15 @@ def round_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     }
 
 
+def verdicts_of_combined(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return name -> verdict of each combined board in the document of a private board."""
+    return {
+        finding["analysis"].removeprefix(_ANALYSIS): finding.get("verdict")
+        for finding in document.get("findings", ())
+        if finding["analysis"].startswith(_ANALYSIS)
+    }
+
+
 def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return name -> document of each combined board in the document of a private board."""
     return {

@@ -11,11 +11,8 @@ from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError
 from arena.intake import SolutionSource, unique_cells
 from arena.interfaces.faults import show
-from arena.phase_section import IGNORED, PhaseSection
+from arena.phase_section import IGNORED, MOST_ROW_SETS, PhaseSection
 from arena.types import USAGE_COLUMN
-
-_MOST_ROUNDS = 250
-"""The usage of a row is stored in a byte."""
 
 
 def with_rounds(settings: Settings, source: SolutionSource) -> Settings:
@@ -88,9 +85,9 @@ def _dates(cells: Sequence[str], column: str) -> list[date]:
                 f"[phase.NAME] each needs a date in every row, or Ignored."
             )
         dates.append(day)
-    if len(dates) > _MOST_ROUNDS:
+    if len(dates) > MOST_ROW_SETS:
         raise InputError(
             f"The column {show(column)} has {len(dates):,} dates, and a competition has at most "
-            f"{_MOST_ROUNDS} rounds: put rows of several days into one."
+            f"{MOST_ROW_SETS} rounds: put rows of several days into one."
         )
     return sorted(dates)

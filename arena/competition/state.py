@@ -305,31 +305,37 @@ class CompetitionState:
         read, sets = read_row_sets(
             file,
             replace(stored, usage=round_of_row),
-            self.metric,
+            self._first_round(series).metric,
             self.manager,
             **self._limits_of_a_file,
             header=header_of(stored, self.settings.data.no_header),
         )
         return read, tuple(name for number, name in enumerate(rounds, start=1) if number in sets)
 
+    def _first_round(self, series: str) -> CompetitionState:
+        """Return the state of the round by whose metric the files of a series are read."""
+        phases = self.with_phases.phase.items()
+        return self.in_phase(next(name for name, phase in phases if phase.series == series))
+
     def in_round(self, file: SubmissionFile, read: ReadSubmission) -> ReadSubmission:
         """Return a file as this round takes it, which was read for the rounds of its series.
 
-        It is checked by the metric of the round. If this is not that of [metric], or the file lacks
-        rows of the round, it is read again.
+        It is checked by the metric of the round. If this is not that of the first round, or the
+        file lacks rows of the round, it is read again.
         """
         from arena.scoring.submissions import check_predictions
 
         if read.values is None:
             return read
         phase = self.with_phases.phase[self.phase or ""]
+        first = self._first_round(phase.series)
         of_round = all_rows_in(self.stored_solution, [phase]).usage != np.uint8(Usage.IGNORED)
         sent = np.ones(len(of_round), dtype=np.bool_)
         if read.values.dtype != object:
             sent = ~np.isnan(read.values).all(axis=1)
         rows = of_round | sent
         solution = with_rows(self.solution, rows)
-        if sent[of_round].all() and self.settings.metric == self.with_phases.metric:
+        if sent[of_round].all() and self.settings.metric == first.settings.metric:
             values = read.values[rows]
             read = check_predictions(
                 replace(read, values=values), solution, self.metric, self.manager, file=file.name

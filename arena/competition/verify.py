@@ -24,7 +24,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from arena.competition.answers import ANSWER_EVENTS, Answers
-from arena.competition.combined_boards import combined_boards, round_files
+from arena.competition.combined_boards import (
+    ABOUT_PHASES,
+    combined_boards,
+    round_files,
+    verdicts_of_combined,
+)
 from arena.competition.create import read_settings_solution
 from arena.competition.export import table_cell, table_text
 from arena.competition.finalize import (
@@ -36,7 +41,7 @@ from arena.competition.finalize import (
     with_season_boards,
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
-from arena.competition.phases import solution_in
+from arena.competition.phases import all_rows_in
 from arena.competition.programs import FIGURE_COLUMNS, RERUN, figures_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
@@ -59,7 +64,7 @@ from arena.store.digests import document_digest, keyed_digest, predictions_diges
 from arena.store.events import TimeCheck, first_broken
 from arena.store.facts import RECORDS_AGAIN, facts_of
 from arena.store.solutions import solution_digests
-from arena.types import Solution, SubmissionRecord, usage_names
+from arena.types import Solution, SubmissionRecord, Usage, usage_names
 from arena.utils.parallel import Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable, shorten
@@ -281,7 +286,8 @@ def verify_bundle(
     read = read_settings_solution(solution_path, claims.settings, manager)
     problems = list(_other_solution(claims, read))
     with_usage = _with_usage(claims, read, problems)
-    solution = solution_in(with_usage, [claims.settings.phase[phase]] if phase else [])
+    split = all_rows_in(with_usage, [claims.settings.phase[phase]] if phase else [])
+    solution = split.labelled()
     problems += _contradictions(claims)
     problems += _other_metric(claims, manager)
     name = settings.metric.specification
@@ -312,6 +318,7 @@ def verify_bundle(
             progress=progress,
             secondary=secondary_metrics(settings, solution, manager),
             brackets=roster.boards,
+            n_pending=int((split.pending & (split.usage == np.uint8(Usage.PRIVATE))).sum()),
         )
 
         def rank(board_run: BoardRun) -> ScoreResult:
@@ -379,12 +386,28 @@ def _counting_teams(recorded: Mapping[int, Mapping[str, Any]]) -> dict[str, set[
 def _of_combined(claims: Claims, recomputed: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on each difference of a combined board."""
     claimed = combined_boards(claims.result)
+    verdicts, verdicts_again = verdicts_of_combined(claims.result), verdicts_of_combined(recomputed)
     for name, again in combined_boards(recomputed).items():
         _require(_is_result(claimed.get(name)), claims.folder / "result.json")
         for difference in _differences(claimed[name], again):
             yield f"Board {printable(name)}: {difference}"
+        if ABOUT_PHASES not in again:
+            continue
+        texts = (verdicts[name], claimed[name].get(ABOUT_PHASES))
+        texts_again = (verdicts_again[name], again[ABOUT_PHASES])
+        teams = [str(row["team"]) for row in again["standings"]]
+        if _numbers_and_names(texts, teams) != _numbers_and_names(texts_again, teams):
+            yield f"Board {printable(name)}: its sentences differ."
     for name in claimed.keys() - combined_boards(recomputed).keys():
         yield f"Board {printable(name)} does not follow from the settings."
+
+
+def _numbers_and_names(texts: Iterable[Any], names: Iterable[str]) -> list[tuple[Any, ...]]:
+    """Return the numbers and names in texts, whose words may be those of another version."""
+    return [
+        (re.findall(r"\d+", str(text)), [name for name in names if name in str(text)])
+        for text in texts
+    ]
 
 
 def _had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
@@ -783,8 +806,10 @@ def _take_finals(
 
 
 def _differences(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
-    for key in ("n_rows", "greater_is_better"):
-        if claimed.get(key, computed[key]) != computed[key]:
+    # n_pending is absent where every row has a label; older exports may lack the others.
+    for key, default in (("n_rows", None), ("n_pending", 0), ("greater_is_better", None)):
+        expected = computed.get(key, default)
+        if claimed.get(key, expected if default is None else default) != expected:
             yield f"{key} differs."
     mine = {row["team"]: row for row in computed["standings"]}
     for row in claimed["standings"]:

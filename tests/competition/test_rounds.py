@@ -164,3 +164,22 @@ def test_contradictions_are_refused_by_name(tmp_path: Path, name: str) -> None:
     with pytest.raises((InputError, UsageError), match=message):
         Competition.create(tmp_path / "c", rows, settings(phase=phases, **usage), manager=MANAGER)
     assert not (tmp_path / "c").exists()
+
+
+def test_more_sets_of_rows_than_a_byte_numbers_are_refused() -> None:
+    phase = {f"p{number}": {"private_rows": f"rows {number}"} for number in range(251)}
+    with pytest.raises(UsageError, match="251 values of the usage column, and a competition has"):
+        settings(phase=phase)
+
+
+@pytest.mark.slow
+def test_a_file_of_rounds_is_read_by_the_metric_of_the_rounds(tmp_path: Path) -> None:
+    """The range of [metric] would refuse it."""
+    phase = {"week": {"each": "due", "metric": {"name": "mae"}}}
+    rows = {"id": [row for row, _ in ROWS], "due": [day for _, day in ROWS], "y": ["1"] * 9}
+    with Competition.create(
+        tmp_path / "c", rows, settings(metric="rmsle", phase=phase), seed=1, manager=MANAGER,
+        clock=Clock(BEFORE),
+    ) as competition:  # fmt: skip
+        answer = competition.submit(forecasts([0, 1, 2], -5.0), "A")
+        assert [one.status for one in (answer, *answer.rounds)] == ["accepted"] * 3

@@ -188,6 +188,14 @@ def _rows(_: dict[str, Any], season: dict[str, Any]) -> None:
     season["document"]["n_rows"] += 1
 
 
+def _pending(_: dict[str, Any], season: dict[str, Any]) -> None:
+    season["document"]["n_pending"] = 7
+
+
+def _verdict(_: dict[str, Any], season: dict[str, Any]) -> None:
+    season["verdict"] = season["verdict"].replace("2 rounds", "3 rounds")
+
+
 def _leave_out_team(_: dict[str, Any], season: dict[str, Any]) -> None:
     del season["document"]["round_files"][ROUNDS[1]]["strong"]
 
@@ -204,6 +212,8 @@ FORGED: Mapping[str, tuple[Callable[[dict[str, Any], dict[str, Any]], None], str
     "exchanged": (_exchange, "of the team lazy does not count in the phase week-2026-03-08"),
     "a score": (_score, "Board season: score of the team"),
     "a number of rows": (_rows, "Board season: n_rows differs"),
+    "rows to come": (_pending, "Board season: n_pending differs"),
+    "a sentence": (_verdict, "Board season: its sentences differ"),
     "no team": (_leave_out_team, "a board lacks the team strong in the phase week-2026-03-15"),
     "no round": (_leave_out_round, "the board season is not over its phases"),
     "no season": (_leave_out, "result.json lacks the board season"),
