@@ -261,9 +261,13 @@ def _check_names(
         if (role != "usage" or named_usage) and (name := getattr(columns, role)) in targets:
             message = f"The column cannot be the target and the column {role}: name another one."
             faults.add("two roles", message, column=name)
-    if usage is None and named_usage and columns.usage in {*_named(columns)} - targets:
-        message = "The column usage cannot have another role: name another one."
-        faults.add("two roles", message, column=columns.usage)
+    for name in sorted({*_named(columns)} - targets if usage is None else ()):
+        if name.casefold() == columns.usage.casefold():
+            message = (
+                "The column says which rows are public and private, and cannot have another role: "
+                "name another one, or rename it in the file."
+            )
+            faults.add("two roles", message, column=name)
     required = list(_named(columns))
     if usage is None and named_usage:
         required.append(columns.usage)
