@@ -76,6 +76,7 @@ def test_a_named_column_says_that_the_first_line_is_a_header(write: Write) -> No
     assert read(path, kind=PredictionKind.LABEL, columns=named).ids.to_pylist() == ["b", "c"]
 
 
+@pytest.mark.slow
 def test_files_without_a_header_are_scored_with_and_without_one(write: Write) -> None:
     gold = write("gold.csv", "s1,1\ns2,0\ns3,1\ns4,0\n")
     for name in ("bare", "named"):

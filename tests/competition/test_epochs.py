@@ -262,6 +262,7 @@ def test_a_change_of_mechanism_wants_a_new_epoch_by_name(tmp_path: Path) -> None
             reopen(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_new_epoch_releases_again_and_is_recorded(tmp_path: Path) -> None:
     files = history(tmp_path, 6)
     with create(tmp_path) as competition:

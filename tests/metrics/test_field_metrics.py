@@ -236,6 +236,7 @@ def test_answers_are_compared_as_in_squad(
         assert METRICS["token_f1"].score(truth, sent) == pytest.approx(f1)
 
 
+@pytest.mark.slow
 def test_a_forecasting_hub_is_scored_in_both_forms(tmp_path: Path) -> None:
     levels = ("0.25", "0.5", "0.75")
     truth = {"location": ["x", "y", "z"], "day": [1, 1, 2], "target": [1.0, 2.0, 4.0]}
@@ -269,6 +270,7 @@ def test_each_space_is_a_character() -> None:
     assert metric.score(truth, sent) == 0.25
 
 
+@pytest.mark.slow
 def test_files_of_trec_are_scored(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 c 2\nq3\t0\td\t1\n")
     (tmp_path / "run").write_text(

@@ -45,6 +45,7 @@ def test_one_ended_task_costs_no_other() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_costs_its_task_only(tmp_path: Path) -> None:
     given = [(str(tmp_path), value) for value in range(4)]
     assert list(run_limited(tasks.killed_the_first_time, given, workers=2, seconds=60.0)) == [
