@@ -16,8 +16,6 @@ from arena.interfaces import HasRowValues, Metric
 from arena.types import FloatArray, IntArray
 from arena.utils.read_only import read_only
 
-__all__ = ["unseen_losses"]
-
 
 def unseen_losses(
     metric: Metric,
