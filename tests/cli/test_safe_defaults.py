@@ -16,7 +16,6 @@ from arena.types import Usage
 from competition_folder import IDS, document, write_file
 from program import run_here, write_csv
 
-
 PROTECTED = r"ladder-free\(noise=[24]\)"
 """The noise follows from the labels of the public rows, which are drawn with a secret seed."""
 
