@@ -160,7 +160,7 @@ def finding_of(name: str, board: ScoreResult) -> Finding:
     return Finding(_ANALYSIS + name, said, board.board_document(), tables=(table,))
 
 
-def round_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+def phase_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     """Return phase -> team -> submission of the boards over phases in the document of a board.
 
     Empty without such a board.

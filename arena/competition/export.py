@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from arena.competition.combined_boards import round_files
+from arena.competition.combined_boards import phase_files
 from arena.errors import InputError
 from arena.evaluation.predictions import block_size
 from arena.scoring.result import unranked_rows
@@ -136,7 +136,7 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
             *(row["submission"] for row in unranked_rows(bundle.result)),
             *(
                 number
-                for file_numbers in round_files(bundle.result).values()
+                for file_numbers in phase_files(bundle.result).values()
                 for number in file_numbers.values()
             ),
         }

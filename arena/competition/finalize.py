@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arena.competition.combined_boards import combined_boards, round_files
+from arena.competition.combined_boards import combined_boards, phase_files
 from arena.competition.final_selection import board_ranks, choose_finals
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.kept_board import KEPT, restored, to_keep
@@ -39,7 +39,7 @@ from arena.utils.strict_json import parse_json
 from arena.utils.text import printable
 
 if TYPE_CHECKING:
-    from arena.competition.season import Season
+    from arena.competition.boards_over_phases import PhaseFinals
 
 FINAL_RESULT = "final_result"
 """The name in the store of the private board as it was last finalized."""
@@ -182,15 +182,17 @@ def _counted(state: CompetitionState) -> _CountedSubmissions:
     ]
     others = [candidate for candidate in every if candidate.team in unranked]
     best = choose_finals(others, "best_public", greater_is_better=better, chosen={})
-    final_ones = {submission for team_finals in finals.values() for submission in team_finals}
+    final_submissions = {
+        submission for team_finals in finals.values() for submission in team_finals
+    }
     # Records of the others would take 1.5 kB each while the board is computed.
     best_public = [number for team in unranked for number in best.get(team, ())]
     records = {
         record.submission: record
-        for record in state.ledger.records(numbers={*final_ones, *best_public})
+        for record in state.ledger.records(numbers={*final_submissions, *best_public})
     }
     return _CountedSubmissions(
-        [record for number, record in records.items() if number in final_ones],
+        [record for number, record in records.items() if number in final_submissions],
         finals,
         [records[number] for number in best_public],
         roster.among({*finals, *best}),
@@ -212,13 +214,13 @@ def _evaluate(
         return with_roster(board_run, board, counted.unranked, counted.roster)
 
     result = with_combined_boards(run, state.settings, rank)
-    if files := _round_files(state):
-        result = with_season_boards(run, result, state.settings, _season(state, files))
+    if files := _phase_files(state):
+        result = with_boards_over_phases(run, result, state.settings, _phase_finals(state, files))
     metric: Metric = state.manager.metrics.resolve(run.specification)
     return replace(result, notes=(*notes_of(metric), *result.notes, *counted.notes))
 
 
-def _round_files(state: CompetitionState) -> dict[str, dict[str, int]]:
+def _phase_files(state: CompetitionState) -> dict[str, dict[str, int]]:
     """Return phase -> team -> final submission of the boards over phases; empty without one."""
     counted_in = {name: _counted(state.in_phase(name)) for name in phases_of_final_boards(state)}
     return {
@@ -234,17 +236,17 @@ def phases_of_final_boards(state: CompetitionState) -> tuple[str, ...]:
     """Return the phases on which the boards over phases depend; few competitions have one."""
     if not state.with_phases.board:
         return ()
-    from arena.competition.season import phases_of_boards
+    from arena.competition.boards_over_phases import phases_of_boards
 
     return phases_of_boards(state.with_phases, state.phase or "")
 
 
-def _season(state: CompetitionState, files: Mapping[str, Mapping[str, int]]) -> Season:
-    from arena.competition.season import Season
+def _phase_finals(state: CompetitionState, files: Mapping[str, Mapping[str, int]]) -> PhaseFinals:
+    from arena.competition.boards_over_phases import PhaseFinals
 
     numbers = {number for of_round in files.values() for number in of_round.values()}
     records = state.of_all_phases.ledger.records(numbers=numbers)
-    return Season(
+    return PhaseFinals(
         settings=state.with_phases,
         phase=state.phase or "",
         solution=state.stored_solution,
@@ -414,12 +416,12 @@ def _outdated(
     counted = count()
     finals = _listed(counted.finals)
     same_files = sorted(kept_board.payload["finals"].values()) == sorted(finals.values())
-    same_season = _has_same_season(state, board)
+    same_phase_finals = _has_same_phase_finals(state, board)
     same_brackets = _brackets_of(board, state.ledger.teams()) == counted.roster.brackets
     unranked = [row["submission"] for row in unranked_rows(board)]
     same_unranked = unranked == [record.submission for record in counted.unranked]
-    same_files &= same_season
-    if same_brackets and same_unranked and same_season:
+    same_files &= same_phase_finals
+    if same_brackets and same_unranked and same_phase_finals:
         if kept_board.payload["finals"] == finals:
             return None
         if same_files:
@@ -450,24 +452,24 @@ def _changed_phases(state: CompetitionState, document: Mapping[str, Any]) -> lis
     }
     if not stored:
         return []
-    from arena.competition.season import season_boards
+    from arena.competition.boards_over_phases import phases_by_board
 
-    now = season_boards(state.with_phases, state.phase or "")
+    now = phases_by_board(state.with_phases, state.phase or "")
     changed = {phase for name, had in stored.items() for phase in had ^ set(now.get(name, ()))}
     return sorted(f"phase.{phase}" for phase in changed)
 
 
-def _has_same_season(state: CompetitionState, document: Mapping[str, Any]) -> bool:
+def _has_same_phase_finals(state: CompetitionState, document: Mapping[str, Any]) -> bool:
     """Return whether the boards over phases in a document are of the files that count now."""
-    files = _round_files(state)
+    files = _phase_files(state)
     if not files:
         return True
-    from arena.competition.season import names_of_boards
+    from arena.competition.boards_over_phases import names_of_boards
 
-    stored = _current_names(state, round_files(document))
+    stored = _current_names(state, phase_files(document))
     if any(files[phase] != stored[phase] for phase in stored):
         return False
-    return names_of_boards(_season(state, files)) <= combined_boards(document).keys()
+    return names_of_boards(_phase_finals(state, files)) <= combined_boards(document).keys()
 
 
 def _current_names(
@@ -639,23 +641,23 @@ def with_combined_boards(
     return replace(result, findings=(*result.findings, *combined_findings(run, settings, rank)))
 
 
-def with_season_boards(
-    run: BoardRun, result: ScoreResult, settings: Settings, season: Season
+def with_boards_over_phases(
+    run: BoardRun, result: ScoreResult, settings: Settings, phase_finals: PhaseFinals
 ) -> ScoreResult:
     """Return the board of a phase with those over phases; ``settings`` are those of the phase."""
-    from arena.competition.season import season_findings
+    from arena.competition.boards_over_phases import findings_over_phases
 
     def rank(
-        season_run: BoardRun,
+        run_over_phases: BoardRun,
         finals: Mapping[str, Sequence[int]],
         records: Sequence[SubmissionRecord],
         roster: Roster,
     ) -> ScoreResult:
-        board = evaluate_finals(season_run, finals, records, settings)
+        board = evaluate_finals(run_over_phases, finals, records, settings)
         unranked = [record for record in records if record.team not in finals]
-        return with_roster(season_run, board, unranked, roster)
+        return with_roster(run_over_phases, board, unranked, roster)
 
-    findings = season_findings(run, season, rank)
+    findings = findings_over_phases(run, phase_finals, rank)
     return replace(result, findings=(*result.findings, *findings))
 
 

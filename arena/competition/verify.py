@@ -24,10 +24,16 @@ import numpy as np
 from pydantic import ValidationError
 
 from arena.competition.answers import ANSWER_EVENTS, Answers
+from arena.competition.boards_over_phases import (
+    PhaseFinals,
+    phases_by_board,
+    phases_of_boards,
+    rows_with_labels,
+)
 from arena.competition.combined_boards import (
     ABOUT_PHASES,
     combined_boards,
-    round_files,
+    phase_files,
     verdicts_of_combined,
 )
 from arena.competition.create import read_settings_solution
@@ -36,16 +42,15 @@ from arena.competition.finalize import (
     columns_in_brackets,
     evaluate_finals,
     final_board_settings,
+    with_boards_over_phases,
     with_combined_boards,
     with_roster,
-    with_season_boards,
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.phases import all_rows_in
 from arena.competition.programs import FIGURE_COLUMNS, RERUN, figures_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
-from arena.competition.season import Season, phases_of_boards, rows_with_labels, season_boards
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import metric_code
 from arena.competition.teams import Teams
@@ -119,7 +124,7 @@ class Claims:
         finals = ((team, number) for team, numbers in self.finals.items() for number in numbers)
         unranked = ((row["team"], row["submission"]) for row in unranked_rows(self.result))
         rounds = (
-            file for of_round in round_files(self.result).values() for file in of_round.items()
+            file for of_round in phase_files(self.result).values() for file in of_round.items()
         )
         written: dict[str, list[int]] = {}
         for team, number in dict.fromkeys((*finals, *unranked, *rounds)):
@@ -167,7 +172,7 @@ def read_claims(folder: Path) -> Claims:
     result, finals = (_read(folder / name, parse_json) for name in ("result.json", "finals.json"))
     _require(_is_result(result), folder / "result.json")
     _require(_is_finals(finals), folder / "finals.json")
-    _require(round_files(result).keys() <= settings.phase.keys(), folder / "result.json")
+    _require(phase_files(result).keys() <= settings.phase.keys(), folder / "result.json")
     events = _read(folder / "events.jsonl", _events)
     key = _read(folder / "key.txt", lambda text: text.strip().encode("ascii"))
     return Claims(folder, settings, result, finals, events, key)
@@ -326,27 +331,27 @@ def verify_bundle(
             return with_roster(board_run, board, marked, roster)
 
         result = with_combined_boards(run, settings, rank)
-        if files := round_files(claims.result):
-            season = _claimed_season(claims, with_usage, files, records, every_team)
-            result = with_season_boards(run, result, settings, season)
-        problems += _lacking_season(claims, with_usage, every_team)
+        if files := phase_files(claims.result):
+            phase_finals = _claimed_phase_finals(claims, with_usage, files, records, every_team)
+            result = with_boards_over_phases(run, result, settings, phase_finals)
+        problems += _lacking_boards_over_phases(claims, with_usage, every_team)
         recomputed = result.to_dict()
     return (*problems, *_differences(claims.result, recomputed), *_of_combined(claims, recomputed))
 
 
-def _claimed_season(
+def _claimed_phase_finals(
     claims: Claims,
     solution: Solution,
     files: Mapping[str, Mapping[str, int]],
     records: Mapping[int, SubmissionRecord],
     roster: Roster,
-) -> Season:
-    """Return the season of an export, by the numbers of the submissions in its store."""
+) -> PhaseFinals:
+    """Return what the boards over phases of an export are of, by the submissions in its store."""
     renumbered = {
         name: {team: records[number].submission for team, number in files.get(name, {}).items()}
         for name in phases_of_boards(claims.settings, claims.phase)
     }
-    return Season(
+    return PhaseFinals(
         settings=claims.settings,
         phase=claims.phase,
         solution=solution,
@@ -356,14 +361,16 @@ def _claimed_season(
     )
 
 
-def _lacking_season(claims: Claims, solution: Solution, roster: Roster) -> Iterator[str]:
+def _lacking_boards_over_phases(
+    claims: Claims, solution: Solution, roster: Roster
+) -> Iterator[str]:
     """Yield a sentence on each board over phases that an export must have and has not.
 
     It must if two phases have labels, and a team that is ranked has a file in each of these.
     """
     counting = _counting_teams(_recorded_submissions(claims.events))
     claimed = combined_boards(claims.result)
-    for name, phases in season_boards(claims.settings, claims.phase).items():
+    for name, phases in phases_by_board(claims.settings, claims.phase).items():
         if name in claimed:
             continue
         labelled = [
@@ -638,8 +645,8 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
 
 def _of_rounds(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
     """Yield a sentence on each file of a board over phases that does not count, or is missing."""
-    files, counting = round_files(claims.result), _counting_teams(recorded)
-    of_settings = season_boards(claims.settings, claims.phase)
+    files, counting = phase_files(claims.result), _counting_teams(recorded)
+    of_settings = phases_by_board(claims.settings, claims.phase)
     for board, document in combined_boards(claims.result).items():
         phases = document.get("round_files", ())
         if phases and set(phases) != set(of_settings.get(board, ())):

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.competition.boards_over_phases import phases_by_board
 from arena.competition.competition import Competition
 from arena.competition.finalize import FINAL_CAUSES
-from arena.competition.season import season_boards
 from arena.competition.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
@@ -162,11 +162,11 @@ def test_each_phase_counts_by_its_own_metric(tmp_path: Path) -> None:
 def test_a_board_is_in_the_result_of_the_phase_that_ends_last() -> None:
     boards = {"overall": ("detect", "classify")}
     together = settings_with({}, deadline="2026-04-01")
-    assert season_boards(together, "detect") == boards
-    assert season_boards(together, "classify") == {}
+    assert phases_by_board(together, "detect") == boards
+    assert phases_by_board(together, "classify") == {}
     sooner = settings_with({}, deadline="2026-04-01", phase=phases(end="2026-03-20"))
-    assert season_boards(sooner, "detect") == {}
-    assert season_boards(sooner, "classify") == boards
+    assert phases_by_board(sooner, "detect") == {}
+    assert phases_by_board(sooner, "classify") == boards
 
 
 SAME_ROWS = phases(private_rows=["detect private", "classify private"])

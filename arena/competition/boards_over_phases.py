@@ -1,10 +1,10 @@
 """Boards over phases, ``[board.NAME]`` with ``phases`` or ``series``: one score of several phases.
 
-The phases are tasks that a board names, or the rounds of a season so far. What a team predicted in
-them is one array: on the rows of each phase the predictions of its final file in this phase. So
-they are ranked like any board, and combined like tasks, each by its own metric. A phase that a
-team missed is filled by the baseline, or the team is not ranked: a mean over the phases that a team
-covered would reward it for leaving out hard ones.
+The phases are tasks that a board names, or the rounds of a series so far, its season. What a team
+predicted in them is one array: on the rows of each phase the predictions of its final file in this
+phase. So they are ranked like any board, and combined like tasks, each by its own metric. A phase
+that a team missed is filled by the baseline, or the team is not ranked: a mean over the phases that
+a team covered would reward it for leaving out hard ones.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from arena.scoring.board import BoardRun, HoldsPredictions
 from arena.scoring.result import ScoreResult
 from arena.types import Finding, IntArray, Solution, SubmissionRecord, Usage
 
-RoundFiles: TypeAlias = Mapping[str, Mapping[str, int]]
-"""Round, or another phase -> team -> its final submission in it."""
+PhaseFiles: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Phase -> team -> its final submission in it."""
 Rank: TypeAlias = Callable[
     [BoardRun, Mapping[str, Sequence[int]], Sequence[SubmissionRecord], Roster], ScoreResult
 ]
@@ -37,7 +37,7 @@ Rank: TypeAlias = Callable[
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-def season_boards(settings: Settings, phase: str) -> dict[str, tuple[str, ...]]:
+def phases_by_board(settings: Settings, phase: str) -> dict[str, tuple[str, ...]]:
     """Return name -> phases of each board over phases that the result of a phase has.
 
     Those of a series are in the result of each round, over the rounds that end no later. A board
@@ -67,7 +67,7 @@ def rounds_until(settings: Settings, phase: str) -> tuple[str, ...]:
 
 def phases_of_boards(settings: Settings, phase: str) -> tuple[str, ...]:
     """Return the phases on which the boards over phases in the result of a phase depend."""
-    boards = season_boards(settings, phase).values()
+    boards = phases_by_board(settings, phase).values()
     return tuple(dict.fromkeys(name for names in boards for name in names))
 
 
@@ -81,8 +81,8 @@ def _end(settings: Settings, phase: str) -> datetime:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Season:
-    """What boards over phases are computed from."""
+class PhaseFinals:
+    """The final submissions of phases, and what else boards over them are computed from."""
 
     settings: Settings
     """The settings of the competition, with all phases."""
@@ -90,7 +90,7 @@ class Season:
     """The phase in whose result they are."""
     solution: Solution
     """The stored solution, whose labels are those that have arrived."""
-    files: RoundFiles
+    files: PhaseFiles
     """The final submissions of their phases."""
     records: Mapping[int, SubmissionRecord]
     """Submission -> its record, for all of these submissions."""
@@ -98,11 +98,11 @@ class Season:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _SeasonPredictions:
+class _PredictionsOverPhases:
     """The predictions of each team over several phases, each from its file in the phase."""
 
     store: HoldsPredictions
-    round_of_row: IntArray
+    phase_of_row: IntArray
     """``(n_rows,)`` the position of the phase of each row."""
     files: Mapping[int, Sequence[int]]
     """The submission that stands for all files of a team -> its submission in each phase."""
@@ -111,18 +111,18 @@ class _SeasonPredictions:
         self, submissions: Sequence[int], rows: npt.NDArray[np.bool_] | None = None
     ) -> ArrayPredictions:
         """Return the predictions of teams, in this order, on the rows of a mask."""
-        chosen = np.ones(len(self.round_of_row), dtype=np.bool_) if rows is None else rows
-        rounds = self.round_of_row[chosen]
+        chosen = np.ones(len(self.phase_of_row), dtype=np.bool_) if rows is None else rows
+        phases = self.phase_of_row[chosen]
         values: npt.NDArray[Any] | None = None
-        for position in np.unique(rounds).tolist():
+        for position in np.unique(phases).tolist():
             numbers = [self.files[submission][position] for submission in submissions]
             different = sorted(set(numbers))
-            of_round = chosen & (self.round_of_row == position)
-            blocks = self.store.predictions(different, rows=of_round).blocks(len(different))
+            in_phase = chosen & (self.phase_of_row == position)
+            blocks = self.store.predictions(different, rows=in_phase).blocks(len(different))
             read = np.concatenate([block for _, block in blocks])
             if values is None:
-                values = np.empty((len(numbers), len(rounds), *read.shape[2:]), dtype=read.dtype)
-            values[:, rounds == position] = read[np.searchsorted(different, numbers)]
+                values = np.empty((len(numbers), len(phases), *read.shape[2:]), dtype=read.dtype)
+            values[:, phases == position] = read[np.searchsorted(different, numbers)]
         return ArrayPredictions(np.empty((len(submissions), 0)) if values is None else values)
 
 
@@ -143,15 +143,17 @@ class _PhaseRows:
         return self.solution.task_names
 
     @classmethod
-    def of(cls, season: Season, names: Sequence[str]) -> _PhaseRows:
+    def of(cls, phase_finals: PhaseFinals, names: Sequence[str]) -> _PhaseRows:
         """Return the rows of these phases."""
-        sent = [name for name in names if season.files[name]]
-        split = all_rows_in(season.solution, [season.settings.phase[name] for name in sent])
+        sent = [name for name in names if phase_finals.files[name]]
+        split = all_rows_in(
+            phase_finals.solution, [phase_finals.settings.phase[name] for name in sent]
+        )
         labelled = np.zeros(split.n_rows, dtype=np.bool_)
         phase_of_row = np.zeros(split.n_rows, dtype=np.intp)
         phases: list[str] = []
         for name in sent:
-            rows = rows_with_labels(season.settings, name, season.solution)
+            rows = rows_with_labels(phase_finals.settings, name, phase_finals.solution)
             if rows.any():
                 phase_of_row[rows] = len(phases)
                 labelled |= rows
@@ -187,23 +189,23 @@ class _PhaseBoard:
     """The teams that lack one."""
 
 
-def _boards(season: Season) -> Iterator[_PhaseBoard]:
+def _boards(phase_finals: PhaseFinals) -> Iterator[_PhaseBoard]:
     """Yield the boards with two phases that have labels and files, and a team that has all."""
-    for name, names in season_boards(season.settings, season.phase).items():
-        rows = _PhaseRows.of(season, names)
+    for name, names in phases_by_board(phase_finals.settings, phase_finals.phase).items():
+        rows = _PhaseRows.of(phase_finals, names)
         if len(rows.phases) < 2:
             continue
-        files, left_out = _complete(name, season, rows.phases)
-        if set(files) - set(season.roster.unranked):
+        files, left_out = _complete(name, phase_finals, rows.phases)
+        if set(files) - set(phase_finals.roster.unranked):
             yield _PhaseBoard(name, names, rows, files, left_out)
 
 
-def names_of_boards(season: Season) -> set[str]:
-    """Return the boards over phases that :func:`season_findings` yields; raises as that."""
-    return {board.name for board in _boards(season)}
+def names_of_boards(phase_finals: PhaseFinals) -> set[str]:
+    """Return the boards over phases that :func:`findings_over_phases` yields; raises as that."""
+    return {board.name for board in _boards(phase_finals)}
 
 
-def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Finding]:
+def findings_over_phases(run: BoardRun, phase_finals: PhaseFinals, rank: Rank) -> Iterator[Finding]:
     """Yield the boards over phases.
 
     There is none before two phases have labels. A phase to which no file was sent counts for no
@@ -214,19 +216,21 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
     UsageError
         If a weight is for no phase, or the baseline lacks a phase that it fills.
     """
-    for board in _boards(season):
+    for board in _boards(phase_finals):
         name, rows, files = board.name, board.rows, board.files
-        section = season.settings.board[name]
-        metric = metric_over_phases(name, section, season.settings, rows.solution, run.manager)
+        section = phase_finals.settings.board[name]
+        metric = metric_over_phases(
+            name, section, phase_finals.settings, rows.solution, run.manager
+        )
         # A team is known by its last file.
         standing = {team: max(numbers) for team, numbers in files.items()}
-        roster = season.roster.among(files)
-        season_run = replace(
+        roster = phase_finals.roster.among(files)
+        run_over_phases = replace(
             run,
             specification=metric.name,
             metric=metric,
             solution=rows.solution,
-            store=_SeasonPredictions(
+            store=_PredictionsOverPhases(
                 run.store,
                 np.asarray(rows.solution.tasks),
                 {standing[team]: numbers for team, numbers in files.items()},
@@ -238,9 +242,9 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
         )
         ranked = [team for team in files if team not in roster.unranked]
         result = rank(
-            season_run,
+            run_over_phases,
             {team: (standing[team],) for team in ranked},
-            [season.records[number] for number in standing.values()],
+            [phase_finals.records[number] for number in standing.values()],
             roster,
         )
         finding = finding_of(name, result)
@@ -251,23 +255,23 @@ def season_findings(run: BoardRun, season: Season, rank: Rank) -> Iterator[Findi
             document={
                 **finding.document,
                 ABOUT_PHASES: about_phases,
-                "round_files": {key: dict(season.files[key]) for key in board.names},
+                "round_files": {key: dict(phase_finals.files[key]) for key in board.names},
             },
         )
 
 
 def _complete(
-    name: str, season: Season, phases: Sequence[str]
+    name: str, phase_finals: PhaseFinals, phases: Sequence[str]
 ) -> tuple[dict[str, tuple[int, ...]], list[str]]:
     """Return the file of each team in each phase, and the teams that lack one."""
-    filled = season.settings.board[name].missing == "baseline"
-    baseline = season.settings.competition.reference if filled else None
+    filled = phase_finals.settings.board[name].missing == "baseline"
+    baseline = phase_finals.settings.competition.reference if filled else None
     files, left_out = dict[str, tuple[int, ...]](), list[str]()
-    for team in sorted({team for key in phases for team in season.files[key]}):
-        team_files = [season.files[key].get(team) for key in phases]
+    for team in sorted({team for key in phases for team in phase_finals.files[key]}):
+        team_files = [phase_finals.files[key].get(team) for key in phases]
         if baseline is not None:
             team_files = [
-                season.files[key].get(baseline) if number is None else number
+                phase_finals.files[key].get(baseline) if number is None else number
                 for key, number in zip(phases, team_files, strict=True)
             ]
             if None in team_files:
