@@ -16,6 +16,9 @@ from arena.utils.distribution import how_to_install
 
 _START = re.compile(rb"(?:\s|%[^\n]*\n)*@relation\s", re.IGNORECASE)
 _PROBE = 2**16
+_INTEGER = re.compile(
+    r"^([ \t]*@attribute[ \t].*[ \t])integer[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
 
 
 def is_arff(data: bytes) -> bool:
@@ -44,10 +47,10 @@ def read_arff(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
     if data.count(b"\n") > bounds.rows + bounds.columns:
         faults.refuse("too many rows", "The file has too many lines: send one row per id.")
     try:
-        document = arff.loads(data.decode("utf-8"))
+        # Of a column of integers liac-arff would read 0.7 as 0, and fail at inf.
+        document = arff.loads(_INTEGER.sub(r"\1real", data.decode("utf-8")))
     except (arff.ArffException, ValueError) as error:
-        message = f"This is not valid ARFF ({clean(str(error)).rstrip('.')}): write it again."
-        faults.refuse("damaged file", message)
+        faults.refuse("damaged file", f"This is not valid ARFF ({_reason(error)}): write it again.")
     rows = np.empty((len(document["data"]), len(document["attributes"])), dtype=object)
     if not rows.size:
         faults.refuse("no rows", "The file contains no rows: add one row per id.")
@@ -58,6 +61,13 @@ def read_arff(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
         tuple(pa.array(column, pa.string()) for column in rows.T),
         count_from_one,
     )
+
+
+def _reason(error: Exception) -> str:
+    try:
+        return clean(str(error), 200).rstrip(".")
+    except (TypeError, ValueError):  # liac-arff takes the text that it quotes for a format
+        return f"line {getattr(error, 'line', 0)}"
 
 
 def _text(cell: Any) -> str:

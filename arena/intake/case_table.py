@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -239,10 +240,12 @@ def _melted(table: RawTable, names: Sequence[str], variable: str) -> RawTable:
 
     Their names are in the column ``variable``, and their cells in the column ``value``.
     """
-    kept = [position for position, name in enumerate(table.names) if name not in names]
+    melted = set(names)
+    kept = [position for position, name in enumerate(table.names) if name not in melted]
     n_rows = table.n_rows
     variables = np.repeat(np.array(names, dtype=object), n_rows)
-    values = [to_text(table.columns[table.names.index(name)]) for name in names]
+    cells = dict(zip(table.names, table.columns, strict=True))
+    values = [to_text(cells[name]) for name in names]
     return replace(
         table,
         names=(*(table.names[position] for position in kept), variable, "value"),
@@ -354,7 +357,7 @@ def _with_different_names(table: RawTable, columns: CaseColumns, name: str) -> R
     """
     stripped = replace(table, names=tuple(column.strip() for column in table.names))
     table = with_joined_levels(stripped, columns.value)
-    repeated = sorted({column for column in table.names if table.names.count(column) > 1})
+    repeated = sorted(name for name, count in Counter(table.names).items() if count > 1)
     if repeated:
         raise InputError(f"{name} has the column {show(repeated[0])} twice: rename one.")
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from arena.intake.cells import to_text
@@ -25,7 +26,8 @@ def with_joined_levels(table: RawTable, value: str | None = None) -> RawTable:
     columns = [to_text(column) for column in table.columns]
     second = [column[0].as_py().strip() for column in columns]
     pairs = list(zip(table.names, second, strict=True))
-    repeated = [name for upper, name in pairs if table.names.count(upper) > 1]
+    counts = Counter(table.names)
+    repeated = [name for upper, name in pairs if counts[upper] > 1]
     if len(set(pairs)) < len(pairs) or any(not name or is_number(name) for name in repeated):
         return table
     if value in table.names and value not in second:

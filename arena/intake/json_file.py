@@ -172,8 +172,7 @@ def _rows_of_object(
         return bool(cells) and all(isinstance(cell, kind) for cell in cells)
 
     if {"columns", "data"} <= set(document) <= {"columns", "data", "index"}:
-        listed = list(map(str, document["columns"]))
-        return [dict(zip(listed, row, strict=True)) for row in document["data"]]
+        return _rows_of_table(document["columns"], document["data"], faults)
     lists = [cell for cell in cells if _is_of_objects(cell)]
     if len(lists) == 1:
         return list(lists[0])
@@ -190,6 +189,19 @@ def _rows_of_object(
         id_name, value_name = (*expected[:2], *("id", "answer")[len(expected[:2]) :])
         return [{id_name: key, value_name: cell} for key, cell in document.items()]
     return [document]
+
+
+def _rows_of_table(names: Any, rows: Any, faults: FaultList) -> Sequence[Mapping[str, Any]]:
+    """Return lists of cells as objects; other values, and a name that occurs twice, are refused."""
+    is_table = isinstance(names, list) and isinstance(rows, list)
+    if not is_table or any(not isinstance(row, list) or len(row) != len(names) for row in rows):
+        faults.refuse(
+            "damaged file", "Write columns as a list of names, and data as lists of as many cells."
+        )
+    named = list(map(str, names))
+    if len(set(named)) < len(named):
+        faults.refuse("damaged file", "A name occurs twice in columns: rename one.")
+    return [dict(zip(named, row, strict=True)) for row in rows]
 
 
 def _rows_of_nested(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import tempfile
 from pathlib import Path
 
@@ -30,7 +31,21 @@ def _parquet(compression: str) -> bytes:
     return file.getvalue()
 
 
-SEEDS = [CSV, gzip.compress(CSV), _parquet("none"), _parquet("zstd"), CSV.decode().encode("utf-16")]
+ROWS = [[f"{row:03d}", 0.5] for row in range(N_ROWS)]
+ARFF = (
+    "@relation r\n@attribute id string\n@attribute y integer\n@data\n"
+    + "".join(f"{{0 '{name}', 1 {value}}}\n" for name, value in ROWS)
+).encode()
+SEEDS = [
+    CSV,
+    gzip.compress(CSV),
+    _parquet("none"),
+    _parquet("zstd"),
+    CSV.decode().encode("utf-16"),
+    ARFF,
+    json.dumps({"columns": ["id", "y"], "data": ROWS}).encode(),
+    json.dumps({"id": [name for name, _ in ROWS], "y": [value for _, value in ROWS]}).encode(),
+]
 
 mutations = st.lists(
     st.tuples(st.integers(0, 10_000), st.sampled_from("cdirq"), st.binary(min_size=1, max_size=8)),
@@ -82,6 +97,7 @@ def _assert_answered(read: ReadSubmission) -> None:
         assert fault.row is None or fault.row >= 1
         assert describe(fault).isprintable()
         assert len(describe(fault)) < 2_000
+        assert "could not be read: " not in fault.message  # the name of an unexpected error
     kinds = [fault.kind for fault in read.faults]
     assert max((kinds.count(kind) for kind in kinds), default=0) <= FAULTS_OF_A_KIND + 1
 

@@ -95,3 +95,36 @@ def test_the_team_is_the_name_without_the_suffixes(tmp_path: Any) -> None:
     for name in ("a.csv.zip", "b.jsonl", "c.json.gz"):
         (tmp_path / name).touch()
     assert [file.team for file in find_submissions([tmp_path])] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "data", "said"),
+    [
+        ("5", "5", "list of names"),
+        ('["id"]', "5", "list of names"),
+        ('["id"]', "[5]", "list of names"),
+        ('["id", "y"]', "[[5]]", "list of names"),
+        ("null", "[]", "list of names"),
+        ('["id", "y", "y"]', '[["000", 1, 0]]', "twice"),
+    ],
+)
+def test_columns_and_data_of_another_form_are_refused(
+    send: Send, columns: str, data: str, said: str
+) -> None:
+    read = send(f'{{"columns": {columns}, "data": {data}}}')
+    assert said in only(read, "damaged file").message
+
+
+ARFF = "@relation r\n@attribute id string\n@attribute y integer\n@data\n"
+
+
+def test_a_column_of_integers_in_arff_keeps_fractions(send: Send, solve: Solve) -> None:
+    solution = solve("id,y\na,1\nb,2\n", PredictionKind.VALUE)
+    read = send(f"{ARFF}a,0.7\nb,3\n", solution)
+    assert read.values is not None
+    assert read.values[:, 0].tolist() == [0.7, 3.0]
+
+
+@pytest.mark.parametrize("data", ["a,inf\n", "a,1e999\n", "{0 a}{\n", "{0 a%\n", "a,'\\ud800'\n"])
+def test_damaged_arff_is_refused(send: Send, data: str) -> None:
+    assert send(ARFF + data).values is None
