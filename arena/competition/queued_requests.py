@@ -43,6 +43,7 @@ from arena.store import Event, Store
 from arena.store.events import is_of_queue
 from arena.utils.file_digest import file_sha256
 from arena.utils.parallel import NoProgress
+from arena.utils.questions import is_kept
 from arena.utils.times import time_of
 
 SET_ASIDE = "request set aside"
@@ -477,6 +478,8 @@ def _rename(state: CompetitionState, request: QueuedRequest) -> None:
 def _merge(state: CompetitionState, request: QueuedRequest) -> None:
     # A team that sent nothing is not on record: its members only belong to the other one.
     team, into = (team_name(request.payload[key]) for key in ("team", "into"))
+    if request.team:  # otherwise the organiser asked
+        _require_same_brackets(state, team, into)
     has_sent, into_sent = (bool(state.ledger.records(team_name)) for team_name in (team, into))
     if has_sent and into_sent:
         decisions.merge_teams(state, team, into)
@@ -486,6 +489,20 @@ def _merge(state: CompetitionState, request: QueuedRequest) -> None:
         state.record(
             ANSWERED, {"team": request.team, "answer": f"The team {team} joined the team {into}."}
         )
+
+
+def _require_same_brackets(state: CompetitionState, *team_names: str) -> None:
+    """Refuse a merge by which participants would leave a bracket.
+
+    The web process checks it, too, but one of the teams may have chosen its bracket since.
+    """
+    of_teams, current = state.answers_at(None).of_teams, state.ledger.teams().current
+    answers = [of_teams.get(current(name), {}) for name in team_names]
+    for key, question in state.settings.public_questions.items():
+        chosen = {of_team[key] for of_team in answers if key in of_team}
+        if is_kept(question.model_dump()) and len(chosen) > 1:
+            names = ", ".join(sorted(chosen))
+            raise UsageError(f"The teams chose different brackets: {names}. Ask the organiser.")
 
 
 @contextmanager

@@ -43,6 +43,7 @@ from arena.store import Incoming, Scoring, Transaction
 from arena.store.events import DATED
 from arena.types import RULE_FAILED, Fault, Release, SubmissionRecord
 from arena.utils.parallel import available_workers
+from arena.utils.questions import is_kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -316,6 +317,8 @@ class SubmissionHandler:
             state.store.meta("mechanism_epoch") or state.settings.public.epoch
         )
         """The epoch with which the mechanism began; those of a rebuilt board follow."""
+        self._chosen_brackets: dict[str, dict[str, str]] = {}
+        """Team -> its answers that choose brackets for good, in the files that were handled."""
         self._by_phase: dict[str, _PhaseHandler] = {}
         self._of_phase(next(iter(state.with_phases.phase), ""))
 
@@ -440,11 +443,22 @@ class SubmissionHandler:
             "submission", request.actor, payload, time=request.received
         )
         answer = replace(answer, receipt=event.hash)
-        if request.answers and record.status == "accepted":
+        answers = self._answers_to_record(request) if record.status == "accepted" else {}
+        if answers:
             fields = {"submission": record.submission, "team": team_name}
-            answered = {**fields, "answers": dict(request.answers)}
+            answered = {**fields, "answers": answers}
             transaction.append_event(ANSWERED, request.actor, answered, time=request.received)
         return _StoredOutcome(answer, replace(record, team=team_name), release)
+
+    def _answers_to_record(self, request: SubmissionRequest) -> dict[str, str]:
+        """Return the answers of a file, without a bracket that its team chose in this group."""
+        chosen = self._chosen_brackets.setdefault(self.teams.current(request.file.team), {})
+        answers = {key: text for key, text in request.answers.items() if key not in chosen}
+        questions = self.state.settings.question
+        chosen |= {
+            key: text for key, text in answers.items() if is_kept(questions[key].model_dump())
+        }
+        return answers
 
     def _concealed(
         self,

@@ -235,3 +235,32 @@ def test_the_first_answer_that_is_a_bracket_stays(tmp_path: Path) -> None:
         competition.submit(file_of(tmp_path, 3, 0.7), "A", answers={"year": "bachelor"})
         assert competition.brackets()["bachelor"] == ()
         assert competition.audit() == ()
+
+
+@pytest.mark.slow
+def test_a_bracket_stays_whatever_waits_in_the_queue_together(tmp_path: Path) -> None:
+    year = {**QUESTIONS["year"], "may_change": False}
+    with create(tmp_path, question={"year": year}) as competition:
+        sent = [
+            QueuedRequest(
+                seq=seq, request=str(seq), kind="submit", team=team, actor="web",
+                received=clock(), path=file_of(tmp_path, seq, 0.5 + seq / 10),
+                payload={"file": f"{seq}.csv", "answers": {"year": answer}},
+            )
+            for seq, (team, answer) in enumerate(
+                [("A", "bachelor"), ("A", "master"), ("B", "master")], start=1
+            )
+        ]  # fmt: skip
+        assert len(competition.process(sent, seconds=60)) == 3
+        teams = {"team": "A", "into": "B"}
+        merges = [
+            QueuedRequest(seq=seq, request=str(seq), kind="merge", team=asking, actor="web",
+                          received=clock(), payload=teams)
+            for seq, asking in ((4, "B"), (5, ""))
+        ]  # fmt: skip
+        assert competition.brackets() == {"bachelor": ("A",), "master": ("B",)}
+        (refused,) = competition.process(merges[:1], seconds=60)
+        assert (refused.status, "different brackets" in refused.message) == ("refused", True)
+        (merged,) = competition.process(merges[1:], seconds=60)
+        assert merged.status == "done"
+        assert competition.audit() == ()
