@@ -124,18 +124,18 @@ def _labelled(both: Sequence[tuple[str, int, int]], last: int) -> list[tuple[str
     label, away from the line if it can; without one it is left out.
     """
     leaders = [team for team in both if 1 in team[1:]]
-    movers = sorted(both, key=lambda one: -abs(one[1] - one[2]))
+    movers = sorted(both, key=lambda team_ranks: -abs(team_ranks[1] - team_ranks[2]))
     right, down = _WIDTH / max(last - 1, 1), _HEIGHT / max(last - 1, 1)
     corner_of = {team: ((team[1] - 1) * right, (team[2] - 1) * down) for team in both}
     taken = [(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in corner_of.values()]
     chosen: list[tuple[str, dict[str, Any]]] = []
-    for one in dict.fromkeys([*leaders, *movers]):
-        team, before, after = one
-        if len(chosen) == _LABELS or not (1 in one[1:] or before != after):
+    for team_ranks in dict.fromkeys([*leaders, *movers]):
+        team, before, after = team_ranks
+        if len(chosen) == _LABELS or not (1 in team_ranks[1:] or before != after):
             continue
         width = _CHARACTER * len(team)
         for side in ("left", "below", "right", "above") if after > before else _SIDES:
-            box = _box(side, *corner_of[one], width)
+            box = _box(side, *corner_of[team_ranks], width)
             if _inside(box) and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 chosen.append((side, {"team": team, "public": before, "private": after}))

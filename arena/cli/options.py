@@ -519,12 +519,12 @@ def filled(
 
         signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []
-        for one in signature.parameters.values():
-            if one.name != parameter:
-                parameters.append(one)
+        for option in signature.parameters.values():
+            if option.name != parameter:
+                parameters.append(option)
                 continue
             parameters += [
-                inspect.Parameter(name, one.kind, annotation=kind, default=default)
+                inspect.Parameter(name, option.kind, annotation=kind, default=default)
                 for name, (kind, default) in chosen.items()
             ]
         if with_context:

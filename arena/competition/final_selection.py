@@ -76,8 +76,8 @@ def choose_finals(
 
     def own_choice(team: str) -> tuple[int, ...]:
         chosen_ids = set(chosen.get(team, ()))
-        found = [candidate for candidate in by_team[team] if candidate.submission in chosen_ids]
-        best = _best_first(found, _public, greater_is_better)[:count]
+        selected = [candidate for candidate in by_team[team] if candidate.submission in chosen_ids]
+        best = _best_first(selected, _public, greater_is_better)[:count]
         return tuple(sorted(candidate.submission for candidate in best)) or best_public(team)
 
     rules: dict[FinalRule, Callable[[str], tuple[int, ...]]] = {

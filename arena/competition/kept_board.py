@@ -83,13 +83,13 @@ def restored(
         ),
         findings=tuple(
             Finding(
-                one["analysis"],
-                one["verdict"],
-                one["document"],
+                finding["analysis"],
+                finding["verdict"],
+                finding["document"],
                 tables=_tables(parts["tables"]),
                 charts=_charts(parts["charts"]),
             )
-            for one, parts in findings
+            for finding, parts in findings
         ),
         notes=tuple(document["notes"]),
         baseline=document["baseline"],

@@ -25,7 +25,7 @@ from arena.evaluation.combinations import CombinedMetric
 from arena.types import FloatArray, Mark, Usage
 from arena.utils.bracket_rows import with_brackets
 
-_Shown: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
+_RowsByPhase: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Phase -> team -> its row on the public board of the phase."""
 
 
@@ -63,7 +63,7 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
         raise UsageError(
             f"There is no public board {name!r}. Over phases there are: {named or 'none'}."
         )
-    shown = {
+    rows_by_phase = {
         phase: {row["team"]: row for row in rows if row["score"] is not None}
         for phase in section.phases
         if (rows := public_standings(state.in_phase(phase), live=live))
@@ -71,25 +71,27 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
     solution = replace(state.stored_solution, task_names=section.phases)
     metric = metric_over_phases(name, section, settings, solution, state.manager)
     standings: list[dict[str, Any]] = []
-    if len(shown) > 1:
-        freezes = [frozen_since(state.in_phase(phase)) for phase in shown]
+    if len(rows_by_phase) > 1:
+        freezes = [frozen_since(state.in_phase(phase)) for phase in rows_by_phase]
         until = None if live else min(filter(None, freezes), default=None)
         roster = state.roster_at(until)
-        bound = metric.for_tasks({phase: _n_public_rows(state, phase) for phase in shown})
+        bound = metric.for_tasks({phase: _n_public_rows(state, phase) for phase in rows_by_phase})
         baseline = settings.competition.reference if section.missing == "baseline" else None
-        rows = _rows(bound, shown, baseline, roster)
+        rows = _rows(bound, rows_by_phase, baseline, roster)
         standings = _ranked(
             rows,
-            shown,
+            rows_by_phase,
             roster,
             ties=settings.final.ties,
             greater_is_better=metric.greater_is_better,
         )
-    marks = [mark for phase in shown if (mark := rebuilt_mark(state.store, phase)) is not None]
+    marks = [
+        mark for phase in rows_by_phase if (mark := rebuilt_mark(state.store, phase)) is not None
+    ]
     return ReleasedBoard(
         metric=metric.name,
         greater_is_better=metric.greater_is_better,
-        phases=tuple(shown),
+        phases=tuple(rows_by_phase),
         mark=max(marks, key=lambda mark: mark.time, default=None),
         standings=standings,
     )
@@ -102,19 +104,19 @@ def _n_public_rows(state: CompetitionState, phase: str) -> int:
 
 
 def _rows(
-    metric: CombinedMetric, shown: _Shown, baseline: str | None, roster: Roster
+    metric: CombinedMetric, rows_by_phase: _RowsByPhase, baseline: str | None, roster: Roster
 ) -> list[dict[str, Any]]:
     """Return the rows of the teams that have all scores, without ranks, in any order."""
     teams = sorted(
         team
-        for team in {team for of_phase in shown.values() for team in of_phase}
-        if all({team, baseline} & of_phase.keys() for of_phase in shown.values())
+        for team in {team for of_phase in rows_by_phase.values() for team in of_phase}
+        if all({team, baseline} & of_phase.keys() for of_phase in rows_by_phase.values())
     )
     scores = np.array(
         [[of_phase[team if team in of_phase else str(baseline)]["score"] for team in teams]
-         for of_phase in shown.values()],
+         for of_phase in rows_by_phase.values()],
         dtype=np.float64,
-    ).reshape(len(shown), len(teams))  # fmt: skip
+    ).reshape(len(rows_by_phase), len(teams))  # fmt: skip
     combined = _combined(metric, scores, ~np.isin(teams, roster.unranked))
     return [
         {
@@ -122,7 +124,9 @@ def _rows(
             "team": team,
             "score": float(combined[k]) if np.isfinite(combined[k]) else None,
             "n_submissions": sum(
-                of_phase[team]["n_submissions"] for of_phase in shown.values() if team in of_phase
+                of_phase[team]["n_submissions"]
+                for of_phase in rows_by_phase.values()
+                if team in of_phase
             ),
             "baseline": team in roster.baselines,
             **{
@@ -151,7 +155,7 @@ def _combined(
 
 def _ranked(
     rows: Sequence[dict[str, Any]],
-    shown: _Shown,
+    rows_by_phase: _RowsByPhase,
     roster: Roster,
     *,
     ties: Ties,
@@ -161,7 +165,9 @@ def _ranked(
     sign, unranked = -1 if greater_is_better else 1, set(roster.unranked)
 
     def place(row: Mapping[str, Any]) -> tuple[bool, float, int]:
-        of_team = (of_phase[row["team"]] for of_phase in shown.values() if row["team"] in of_phase)
+        of_team = (
+            of_phase[row["team"]] for of_phase in rows_by_phase.values() if row["team"] in of_phase
+        )
         last = max(of_phase["submission"] for of_phase in of_team)
         return row["score"] is None, sign * (row["score"] or 0.0), last
 

@@ -70,7 +70,11 @@ def sentence_of(changes: Sequence[RankChange], verb: str = "change") -> str:
     """
     teams, ranks, scores = (
         {change.team for change in changes if chosen(change)}
-        for chosen in (lambda _: True, lambda one: one.changed, lambda one: one.rescored)
+        for chosen in (
+            lambda _: True,
+            lambda change: change.changed,
+            lambda change: change.rescored,
+        )
     )
     board = "a private board" if any(change.phase for change in changes) else "the private board"
     return (

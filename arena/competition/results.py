@@ -205,13 +205,13 @@ def publish(state: CompetitionState, board: Sequence[Mapping[str, Any]]) -> int:
     """
     _, document, digest = _publishable(state)
     released = {row["submission"]: row["released"] for row in state.ledger.submissions()}
-    shown = {
+    released_numbers = {
         "released": [[number, score] for number, score in released.items() if score is not None],
         "ranks": [[row["team"], row["rank"]] for row in board],
     }
     with state.store.transaction() as transaction:
         now = state.clock()
-        version = transaction.add_result({**document, _RELEASED: shown}, time=now)
+        version = transaction.add_result({**document, _RELEASED: released_numbers}, time=now)
         payload = {
             "sha256": digest, "version": version, **state.phase_fields, **state.event_fields
         }  # fmt: skip
@@ -306,9 +306,9 @@ def next_result(
         replaced=None,
         find_mark=lambda: None,
     )
-    shown = for_participants(state, result, board)
-    boards = [shown, *shown.get("boards", {}).values()]
-    return {**shown, **not_verified(board["leaderboard"] for board in boards)}
+    public_result = for_participants(state, result, board)
+    boards = [public_result, *public_result.get("boards", {}).values()]
+    return {**public_result, **not_verified(board["leaderboard"] for board in boards)}
 
 
 def for_participants(
@@ -322,12 +322,12 @@ def for_participants(
     if result.retracted is not None:
         return result.about()
     names = Teams.of(state.store.events(RENAMED))
-    shown = result.document.get(_RELEASED)
-    if shown is None:
+    released_numbers = result.document.get(_RELEASED)
+    if released_numbers is None:
         released = {row["submission"]: row["released"] for row in state.ledger.submissions()}
         ranks = {row["team"]: row["rank"] for row in board}
     else:
-        released, ranks = dict(shown["released"]), dict(shown["ranks"])
+        released, ranks = dict(released_numbers["released"]), dict(released_numbers["ranks"])
     ranks = {names.current(team): rank for team, rank in ranks.items()}
     rows = [
         {

@@ -28,17 +28,21 @@ def check_agreement(settings: Settings) -> None:
 
 def _names_alike(settings: Settings) -> Iterator[str]:
     competition = settings.competition
-    named: Mapping[str, Iterable[str]] = {
+    names_of_place: Mapping[str, Iterable[str]] = {
         "[board]": settings.board,
         "[bracket], with the choices of questions,": settings.brackets,
         "[competition] baseline": competition.baselines,
-        **{f"[question.{key}] choices": one.choices for key, one in settings.question.items()},
+        **{
+            f"[question.{key}] choices": question.choices
+            for key, question in settings.question.items()
+        },
     }
-    for place, names in named.items():
-        for first, second in combinations(names, 2):
-            if _as_seen(first) == _as_seen(second):
+    for place, names in names_of_place.items():
+        for first_name, second_name in combinations(names, 2):
+            if _as_seen(first_name) == _as_seen(second_name):
                 yield (
-                    f"{place} has names that look the same: {first!r} and {second!r}. Rename one."
+                    f"{place} has names that look the same: {first_name!r} and {second_name!r}. "
+                    f"Rename one."
                 )
 
 
@@ -54,9 +58,9 @@ def _blank_baselines(settings: Settings) -> Iterator[str]:
 
 
 def _choices_of_two_questions(settings: Settings) -> Iterator[str]:
-    questions = [(key, one) for key, one in settings.question.items() if one.brackets]
-    for (first, one), (second, other) in combinations(questions, 2):
-        for choice in sorted({*one.choices} & {*other.choices}):
+    questions = {key: question for key, question in settings.question.items() if question.brackets}
+    for first, second in combinations(questions, 2):
+        for choice in sorted({*questions[first].choices} & {*questions[second].choices}):
             yield (
                 f"{choice!r} is a choice of [question.{first}] and of [question.{second}], and "
                 f"both make a bracket of it: rename one."

@@ -381,7 +381,7 @@ class SubmissionHandler:
                 for requests in files:
                     before_each(requests[0])
                     group.append(
-                        [self._store(transaction, one, announced=False) for one in requests]
+                        [self._store(transaction, request, announced=False) for request in requests]
                     )
                     if time.monotonic() > until:
                         break

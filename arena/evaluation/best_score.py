@@ -496,7 +496,7 @@ def winners_of_places(
             for places in counts
         ]
     criticals = _joint_criticals(correlated, contenders, tail - spent)
-    found = []
+    intervals_of_places = []
     for places, able, flattering in zip(counts, contenders, criticals, strict=True):
         prizes = order[:places]
         winners = counting[prizes]
@@ -515,7 +515,9 @@ def winners_of_places(
             for winner, endless in zip(winners, infinite, strict=True)
         )
         ends[:, [reason is not None for reason in reasons]] = np.nan
-        found.append(WinnerIntervals(prizes, ends[0], ends[1], level, int(able.sum()), reasons))
+        intervals_of_places.append(
+            WinnerIntervals(prizes, ends[0], ends[1], level, int(able.sum()), reasons)
+        )
     winner, able = int(counting[order[0]]), contenders[0]
     low, high = signed_ends
     most = np.fmax.reduce(high[able if may_be_first is None else may_be_first])
@@ -523,7 +525,7 @@ def winners_of_places(
     reason = errors.why_none(winner) or (None if np.isfinite([least, most]).all() else _NO_END)
     nothing = float("nan")
     best = BestScoreInterval((least, most) if reason is None else (nothing, nothing), reason)
-    return found, best
+    return intervals_of_places, best
 
 
 def _counting(signed: FloatArray, teams: IntArray | None) -> IntArray:

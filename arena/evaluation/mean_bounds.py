@@ -223,13 +223,13 @@ def _bounds_of(
     beyond = excess(highest, which) >= 0
     from scipy.optimize.elementwise import find_root  # imports half of scipy: 0.2 s
 
-    found = find_root(
+    pole_root = find_root(
         excess,
         (lowest[~beyond], highest[~beyond]),
         args=(which[~beyond],),
         tolerances={"xatol": 1e-9, "xrtol": 0.0, "fatol": 1e-9, "frtol": 0.0},
     )
     pole = highest.copy()
-    pole[~beyond] = found.x
+    pole[~beyond] = pole_root.x
     bounds[open_rows] += mean_and_distance(pole, open_rows)[0]
     return bounds

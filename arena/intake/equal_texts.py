@@ -95,10 +95,10 @@ def locate_equal(texts: Any, expected: Any) -> IntArray:
         keys, expected_keys = form(texts), form(expected)
         distinct = pc.count_distinct(expected_keys, mode="all").as_py() == len(expected_keys)
         if distinct and len(expected_keys) and not expected_keys.null_count:
-            found = pc.fill_null(
+            equal_positions = pc.fill_null(
                 pc.index_in(keys, value_set=expected_keys, skip_nulls=True), -1
             ).to_numpy()
-            positions = np.where(positions < 0, found, positions)
+            positions = np.where(positions < 0, equal_positions, positions)
     return positions
 
 

@@ -58,7 +58,7 @@ def ordered_by_manifest(
             named = named_file(file.path, team)
             file = replace(named, name=file.name, faults=file.faults or named.faults)
         dated.append((file, received))
-    return tuple(sorted(dated, key=lambda one: (one[1], one[0].name)))
+    return tuple(sorted(dated, key=lambda file_time: (file_time[1], file_time[0].name)))
 
 
 def _rows(manifest: Path) -> list[dict[str, str | None]]:

@@ -199,15 +199,15 @@ class FaultList:
         return tuple(faults)
 
 
-def first_of_each_kind(found: Iterable[Fault]) -> tuple[Fault, ...]:
+def first_of_each_kind(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Return the first twenty faults of each kind, escaped, and the number of further ones.
 
     >>> faults = [Fault("empty mask", f"Row {i} has no mask.") for i in range(22)]
     >>> first_of_each_kind(faults)[-1].message
     '… and 2 more of this kind (empty mask).'
     """
-    faults = FaultList()
-    for fault in found:
+    fault_list = FaultList()
+    for fault in faults:
         message = clean(fault.message, _SHOWN_MESSAGE)
-        faults.add(fault.kind, message, row=fault.row, id=fault.id, column=fault.column)
-    return faults.to_tuple()
+        fault_list.add(fault.kind, message, row=fault.row, id=fault.id, column=fault.column)
+    return fault_list.to_tuple()

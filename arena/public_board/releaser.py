@@ -264,8 +264,12 @@ class Releaser:
         if self.baseline_team is None:
             return None
         for logged in log.since(self._baseline_seen, self.baseline_team):
-            known = None if self._clipped else logged.score
-            baseline_score = self._score(self.read([logged.submission])) if known is None else known
+            logged_score = None if self._clipped else logged.score
+            baseline_score = (
+                self._score(self.read([logged.submission]))
+                if logged_score is None
+                else logged_score
+            )
             self._baseline = self._better_baseline(baseline_score, logged.submission)
             self._baseline_seen = logged.number
         if submission.team == self.baseline_team:

@@ -654,8 +654,8 @@ def _run_analyses(
         return_freed_memory()
         guard = attributed_unquoted if entry.plugin == of_ranker else manager.guarded
         with guard(entry.plugin, f"running the analysis {entry.name!r}"):
-            found = entry.item.run(study, analysis_generator(settings.seed, position))
-            finding = checked(found, Finding)
+            answer = entry.item.run(study, analysis_generator(settings.seed, position))
+            finding = checked(answer, Finding)
             for name, values in finding.columns.items():
                 if name in columns or name in own_columns:
                     raise ValueError(f"the column {name!r} already exists on the board")

@@ -59,10 +59,10 @@ def write_site(
             ("images", shared.images),
             ("files", shared.files if server.files == "anyone" else ()),
         ):
-            for one in files:
-                target = partial / part / one.name
+            for shared_file in files:
+                target = partial / part / shared_file.name
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(one.path(copies), target)
+                shutil.copyfile(shared_file.path(copies), target)
         shutil.rmtree(copies, ignore_errors=True)
         texts = _pages(competition, facts, shared)
         texts |= {

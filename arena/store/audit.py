@@ -246,9 +246,9 @@ def _of_meta(
     cursor: duckdb.DuckDBPyConnection, key: bytes, bound: Mapping[str, tuple[int, Any]]
 ) -> Iterator[str]:
     for name, (event, digest) in sorted(bound.items()):
-        found = meta_digest(cursor, key, name)
-        if found != digest:
-            state = "is missing" if found is None else "was changed"
+        stored_digest = meta_digest(cursor, key, name)
+        if stored_digest != digest:
+            state = "is missing" if stored_digest is None else "was changed"
             yield f"The value '{name}' in meta {state}: {_named(cursor, event)} recorded it."
     stored = {name for (name,) in cursor.execute("SELECT name FROM meta").fetchall()}
     for name in sorted(stored - bound.keys() - UNBOUND_META):

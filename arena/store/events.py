@@ -249,8 +249,8 @@ def select_events_backwards(
     StoreFormatError
         As :func:`select_events`.
     """
-    found = cursor.execute("SELECT max(sequence) FROM events").fetchall()
-    last: int = found[0][0] or 0
+    last_row = cursor.execute("SELECT max(sequence) FROM events").fetchall()
+    last: int = last_row[0][0] or 0
     while last > 0:
         query = f"SELECT {_COLUMNS}, submission FROM events WHERE sequence BETWEEN ? AND ?"  # noqa: S608
         rows = cursor.execute(f"{query} ORDER BY sequence", [last - block + 1, last]).fetchall()

@@ -140,23 +140,23 @@ class Facts:
 def all_facts(cursor: duckdb.DuckDBPyConnection) -> Facts:
     """Return the facts of everything in a database, to record them in one event."""
 
-    def found(query: str) -> list[tuple[Any, ...]]:
+    def rows(query: str) -> list[tuple[Any, ...]]:
         return cursor.execute(query).fetchall()
 
     scores: dict[int, set[int]] = {}
-    for revision, number in found("SELECT revision, submission FROM scores"):
+    for revision, number in rows("SELECT revision, submission FROM scores"):
         scores.setdefault(revision, set()).add(number)
-    accepted = found("SELECT submission FROM submissions WHERE status = 'accepted'")
+    accepted = rows("SELECT submission FROM submissions WHERE status = 'accepted'")
     return Facts(
-        meta={name for (name,) in found("SELECT name FROM meta")}
+        meta={name for (name,) in rows("SELECT name FROM meta")}
         - {"application", "schema_version"},
-        solutions={number for (number,) in found("SELECT solution FROM solutions")},
-        submissions={number for (number,) in found("SELECT submission FROM submissions")},
+        solutions={number for (number,) in rows("SELECT solution FROM solutions")},
+        submissions={number for (number,) in rows("SELECT submission FROM submissions")},
         predictions={number: None for (number,) in accepted},
-        releases={number for (number,) in found("SELECT release FROM releases")},
-        results={number for (number,) in found("SELECT version FROM results")},
+        releases={number for (number,) in rows("SELECT release FROM releases")},
+        results={number for (number,) in rows("SELECT version FROM results")},
         scores=scores,
-        places=set(found("SELECT team, day FROM places")),
+        places=set(rows("SELECT team, day FROM places")),
     )
 
 
@@ -198,8 +198,8 @@ def meta_is_recorded(cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
 
     Reads the payloads of all events, for values that change seldom.
     """
-    found = meta_digest(cursor, record_key(cursor), name)
-    if found is None:
+    stored_digest = meta_digest(cursor, record_key(cursor), name)
+    if stored_digest is None:
         return True
     query = "SELECT kind, payload FROM events WHERE contains(payload, ?) ORDER BY sequence"
     recorded = None
@@ -207,7 +207,7 @@ def meta_is_recorded(cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
         digest = facts_of(parse_json(payload)).get("meta", {}).get(name)
         if digest is not None and (recorded is None or kind not in RECORDS_AGAIN):
             recorded = digest
-    return recorded is None or found == recorded
+    return recorded is None or stored_digest == recorded
 
 
 def solution_facts(

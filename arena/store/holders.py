@@ -141,8 +141,8 @@ def _followed(
     cursor: duckdb.DuckDBPyConnection, outside: Collection[str] = ()
 ) -> Iterator[tuple[int, list[Holder]]]:
     """Yield each epoch with ranks, and their holders after all releases but those of some teams."""
-    found = _releases(cursor, 0, 2**31 - 1)
-    rows = itertools.chain.from_iterable(iter(lambda: found.fetchmany(_ROWS), []))
+    cursor_of_releases = _releases(cursor, 0, 2**31 - 1)
+    rows = itertools.chain.from_iterable(iter(lambda: cursor_of_releases.fetchmany(_ROWS), []))
     for epoch, releases in itertools.groupby(rows, lambda row: row[0]):
         holders = Holders()
         for _, *release in releases:

@@ -253,8 +253,8 @@ class RemotePlace:
         for start in range(0, len(names), together):
             paths = [self.path(name) for name in names[start : start + together]]
             with self._explaining("read") as files:
-                found = files.cat(list(dict.fromkeys(paths)), on_error="return")
-                contents = [found[files._strip_protocol(path)] for path in paths]
+                content_of_path = files.cat(list(dict.fromkeys(paths)), on_error="return")
+                contents = [content_of_path[files._strip_protocol(path)] for path in paths]
             for path, content in zip(paths, contents, strict=True):
                 if isinstance(content, Exception) and not isinstance(content, FileNotFoundError):
                     # The others are not tried: each would wait as long for a network that is down.

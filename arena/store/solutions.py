@@ -263,14 +263,14 @@ def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa
 
 def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution | None:
     """Return the solution of a number, or None."""
-    found = cursor.execute(
+    solution_rows = cursor.execute(
         "SELECT id_column, kind, columns, targets, has_clusters, sha256, row_sets "
         "FROM solutions WHERE solution = ?",
         [number],
     ).fetchall()
-    if not found:
+    if not solution_rows:
         return None
-    id_column, kind, columns, targets, has_clusters, sha256, row_sets = found[0]
+    id_column, kind, columns, targets, has_clusters, sha256, row_sets = solution_rows[0]
     rows: Any = cursor.sql(
         "SELECT id, usage, cluster FROM solution_rows WHERE solution = ? ORDER BY position",
         params=[number],

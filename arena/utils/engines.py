@@ -333,13 +333,13 @@ def _by_value(function: Callable[[tuple[str, ...]], Any]) -> Callable[[], Any]:
 
 
 def _versions(names: tuple[str, ...]) -> Any:
-    from importlib import metadata as found
+    from importlib import metadata
 
     versions = {}
     for name in names:
         try:
-            versions[name] = found.version(name)
-        except found.PackageNotFoundError:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
             versions[name] = "none"
     return versions
 
@@ -348,11 +348,11 @@ def _versions_here() -> tuple[tuple[str, str], ...]:
     return tuple((name, metadata.version(name)) for name in _SAME_EVERYWHERE)
 
 
-def _check_versions(found: Mapping[str, Mapping[str, str]], address: str) -> None:
+def _check_versions(versions_by_worker: Mapping[str, Mapping[str, str]], address: str) -> None:
     """Refuse workers on which a task would fail, or give other numbers."""
-    if not found:
+    if not versions_by_worker:
         raise InputError(f"The scheduler at {address} has no workers. Start some and try again.")
-    for worker, versions in sorted(found.items()):
+    for worker, versions in sorted(versions_by_worker.items()):
         _compare_versions(_versions_here(), worker, versions)
 
 

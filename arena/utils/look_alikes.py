@@ -46,7 +46,12 @@ def _prototypes() -> Mapping[int, str | int]:
         # Letters before digits, which have no case; "rn" before "m", which is one letter.
         best = min(
             alike,
-            key=lambda one: (not one.isascii(), not one.isalpha(), -len(one), one.swapcase()),
+            key=lambda character: (
+                not character.isascii(),
+                not character.isalpha(),
+                -len(character),
+                character.swapcase(),
+            ),
         )
         representative |= dict.fromkeys(alike, best)
     return {ord(text): prototype for text, prototype in representative.items() if len(text) == 1}

@@ -88,11 +88,11 @@ def check_labelled_scores(
 def _listed(numbers: list[int], total: int) -> str:
     if total == 1:
         return f"Row {numbers[0]}"
-    shown = [str(number) for number in numbers]
+    row_numbers = [str(number) for number in numbers]
     more = total - len(numbers)
     if more:
-        return f"Rows {', '.join(shown)} and {more:,} more"
-    return f"Rows {', '.join(shown[:-1])} and {shown[-1]}"
+        return f"Rows {', '.join(row_numbers)} and {more:,} more"
+    return f"Rows {', '.join(row_numbers[:-1])} and {row_numbers[-1]}"
 
 
 def check_unit(
@@ -193,10 +193,11 @@ def two_valued(values: npt.ArrayLike, what: str) -> npt.NDArray[np.bool_]:
         If there are other values.
     """
     array = as_rows(values, what)
-    known = np.unique(array)
-    if not (np.isin(known, (0, 1)).all() or np.isin(known, (-1, 1)).all()):
+    distinct = np.unique(array)
+    if not (np.isin(distinct, (0, 1)).all() or np.isin(distinct, (-1, 1)).all()):
         raise InputError(
-            f"The {what} must have two values, 0 and 1 or -1 and 1, but there are {len(known):,} "
-            f"different ones. A probability is not a sign label: use --kind soft or noisy."
+            f"The {what} must have two values, 0 and 1 or -1 and 1, but there are "
+            f"{len(distinct):,} different ones. A probability is not a sign label: "
+            f"use --kind soft or noisy."
         )
     return np.asarray(array > 0)

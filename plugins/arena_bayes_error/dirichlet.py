@@ -193,15 +193,15 @@ def corrected_resamples(
     sizes = weights.sum(axis=1)
     raw = weights @ (1 - cells.max(axis=1) / totals) / sizes
     fitted = _fits(cells, weights)
-    known = np.isfinite(fitted).all(axis=1)
+    is_fitted = np.isfinite(fitted).all(axis=1)
     bias = np.zeros(resamples)
     if exact:
         shares = np.zeros((resamples, len(labels)))
         np.add.at(shares.T, of_labels, (weights / sizes[:, None]).T)
-        bias[known] = _of_two_classes(fitted[known], labels, shares[known])
+        bias[is_fitted] = _of_two_classes(fitted[is_fitted], labels, shares[is_fitted])
     else:
         all_totals = totals[inverse]
-        for at in np.flatnonzero(known):
+        for at in np.flatnonzero(is_fitted):
             positive = fitted[at][fitted[at] > 0]
             bias[at] = _simulated(positive, all_totals, _DRAWS_PER_RESAMPLE, rng)
     return np.asarray(np.clip(raw - np.minimum(bias, 0.0), 0.0, 1.0))

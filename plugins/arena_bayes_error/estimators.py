@@ -112,11 +112,11 @@ def row_floor(labels: npt.NDArray[Any]) -> FloatArray:
     >>> row_floor(np.array([0.75, 0.25])).tolist(), row_floor(np.array([[0.5, 0.5, 0]])).tolist()
     ([0.25, 0.25], [0.5])
     """
-    known = np.asarray(labels, dtype=np.float64)
-    if known.ndim == 2:
+    shares = np.asarray(labels, dtype=np.float64)
+    if shares.ndim == 2:
         # A sum that deviates by rounding must not give an error below 0.
-        return np.asarray(np.maximum(1 - known.max(axis=1), 0))
-    return np.asarray(np.minimum(known, 1 - known))
+        return np.asarray(np.maximum(1 - shares.max(axis=1), 0))
+    return np.asarray(np.minimum(shares, 1 - shares))
 
 
 def from_uncertainty_labels(

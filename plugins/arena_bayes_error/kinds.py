@@ -170,9 +170,11 @@ def _hard(request: FloorRequest) -> Parsed:
     if request.sign is None:
         raise refuse_single_labels()
     both = request.file.values(names[0])
-    known = both if len(both) == 2 else ()
-    labels, positive = request.file.two_texts(names[0], "hard label", request.positive, known)
-    signs, _ = request.signs(known)
+    expected_texts = both if len(both) == 2 else ()
+    labels, positive = request.file.two_texts(
+        names[0], "hard label", request.positive, expected_texts
+    )
+    signs, _ = request.signs(expected_texts)
     return Parsed((labels, signs), positive)
 
 
@@ -182,8 +184,12 @@ def _several(
     """Return ``(n, m)`` of 0, 1 and NaN, and the text that is 1, if others than 0 and 1 are."""
     file = request.file
     texts = {text for name in names for text in file.values(name)} - {""}
-    known = merge_equal_numbers(sorted(texts))
-    if file.array is not None or not texts or (known and {*known.values()} <= {0.0, 1.0}):
+    number_of_text = merge_equal_numbers(sorted(texts))
+    if (
+        file.array is not None
+        or not texts
+        or (number_of_text and {*number_of_text.values()} <= {0.0, 1.0})
+    ):
         return file.maybe_numbers(names), None
     return file.texts_of_two(names, request.positive)
 

@@ -238,20 +238,24 @@ def simulated(
         for name, width in WIDTHS.items()
     }
     rows = list(compared("Figures 1 and 3", plain, sizes[-1]))
-    for name, own in noise.items():
-        rows += compared(f"Figure 2, noise of {name}", own, sizes[-1])
+    for name, noisy_curves in noise.items():
+        rows += compared(f"Figure 2, noise of {name}", noisy_curves, sizes[-1])
     first = [curve for curve in plain if curve.estimator != CONFIDENCE]
     third = [curve for curve in plain if curve.estimator in {CLEAN, CONFIDENCE}]
-    panels = {f", noise of {name}": own for name, own in noise.items()}
+    panels = {f", noise of {name}": noisy_curves for name, noisy_curves in noise.items()}
     charts = [
-        Chart(name, title, f"{title}, by the number of rows.", figure(found, sizes))
-        for name, title, found in (
+        Chart(name, title, f"{title}, by the number of rows.", figure(panels_of_figure, sizes))
+        for name, title, panels_of_figure in (
             ("figure-1", "Estimates from soft labels and two baselines", {"": first}),
             ("figure-2", "Estimates from noisy labels", panels),
             ("figure-3", "Estimates from positive confidence", {"": third}),
         )
     ]
-    return rows, charts, [*plain, *(curve for own in noise.values() for curve in own)]
+    return (
+        rows,
+        charts,
+        [*plain, *(curve for noisy_curves in noise.values() for curve in noisy_curves)],
+    )
 
 
 # -- real annotations ------------------------------------------------------------------------------
@@ -328,26 +332,27 @@ def half(interval: tuple[float, float]) -> float:
     return (interval[1] - interval[0]) / 2
 
 
-def real_picture(found: Mapping[str, BayesErrorEstimate]) -> dict[str, Any]:
+def real_picture(estimate_of: Mapping[str, BayesErrorEstimate]) -> dict[str, Any]:
     """Return each estimate with its interval, with the wider one of a refit or the correction."""
     series: list[Bars | Points] = []
     for label, ends, color, width in (
         ("95% interval, scaling of scores refitted", "refit_interval", PALE, 11),
         ("95% interval, as the paper has it", "interval", BLUE, 5),
     ):
-        pairs = [getattr(estimate, ends) or (np.nan, np.nan) for estimate in found.values()]
+        pairs = [getattr(estimate, ends) or (np.nan, np.nan) for estimate in estimate_of.values()]
         low, high = np.transpose(pairs)
         series.append(Bars(label, low, high, color, width))
-    published = [PUBLISHED.get(name, (np.nan, np.nan)) for name in found]
+    published = [PUBLISHED.get(name, (np.nan, np.nan)) for name in estimate_of]
     low, high = np.transpose([(value - error, value + error) for value, error in published])
     series.insert(0, Bars("published", low, high, GREY, 13))
     corrected = [
-        np.nan if estimate.corrected is None else estimate.corrected for estimate in found.values()
+        np.nan if estimate.corrected is None else estimate.corrected
+        for estimate in estimate_of.values()
     ]
     series.append(Points("corrected for few labels", corrected, ORANGE))
-    series.append(Points("estimate", [estimate.estimate for estimate in found.values()], INK))
+    series.append(Points("estimate", [estimate.estimate for estimate in estimate_of.values()], INK))
     picture = ranges_chart(
-        list(found), [estimates for estimates in series if drawn(estimates)], "Bayes error"
+        list(estimate_of), [marks for marks in series if drawn(marks)], "Bayes error"
     )
     for layer in picture["layer"]:
         layer["encoding"]["x"]["axis"] = PERCENT

@@ -87,8 +87,8 @@ class FloorRequest:
         usual = next((pair for pair in (("0", "1"), ("-1", "1")) if texts <= {*pair}), ())
         shared = bool(labels) and texts <= {*labels}
         positive = self.positive if shared or self.positive in texts else None
-        known = labels if shared else usual
-        return self.file.two_texts(name, "sign label", positive, known, _WITHOUT_SIGNS)
+        expected_texts = labels if shared else usual
+        return self.file.two_texts(name, "sign label", positive, expected_texts, _WITHOUT_SIGNS)
 
     def classes(self) -> list[int] | None:
         """Return the positions of the positive classes among the columns; None if not given."""

@@ -127,21 +127,21 @@ def _charts(floor: BoardFloor, result: Any) -> tuple[Chart, ...]:
     )
 
 
-def _method(found: BoardFloor) -> str:
-    floor = found.floor
+def _method(board_floor: BoardFloor) -> str:
+    floor = board_floor.floor
     text = (
         f"The Bayes error is estimated by the mean over {floor.n:,} rows of the error of the best "
         f"prediction given the soft label (Ishida et al. 2023, Eq. 4), with a "
         f"{level_text(floor.level)} interval that also holds with few rows. "
         f"{' '.join(floor.assumptions)}"
     )
-    if found.errors is None:
+    if board_floor.errors is None:
         return text
     return (
         f"{text} A probability of 1/2 or more counts as the positive class, of several classes the "
         f"likeliest. Errors against the soft labels are exact expectations. The headroom is the "
         f"smallest mean difference to it over the submissions, corrected for selection by "
-        f"{found.errors.headroom.choices} bootstrap draws of the rows. A submission is "
+        f"{board_floor.errors.headroom.choices} bootstrap draws of the rows. A submission is "
         f"flagged if {_CHANCE[floor.n_clusters is not None]} of so few errors, adjusted by Holm, "
-        f"is at most {found.errors.check.alpha:g}."
+        f"is at most {board_floor.errors.check.alpha:g}."
     )

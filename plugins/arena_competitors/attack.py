@@ -85,9 +85,9 @@ def play(
     tally, points = _Tally(rows), []
     for number in range(1, max(at) + 1):
         move = checked_move(competitor.name, player.submit(), rows.n_rows)
-        shown = board.send(move)
-        player.receive(Feedback(shown.score, shown.previous))
-        tally.add(shown)
+        answer = board.send(move)
+        player.receive(Feedback(answer.score, answer.previous))
+        tally.add(answer)
         if number in at:
             last = checked_move(competitor.name, player.finish(), rows.n_rows)
             points.append(_measure(number, player, board.send(last, commit=False), tally))
@@ -97,8 +97,8 @@ def play(
 def _measure(number: int, player: Player, last: Shown, tally: _Tally) -> Point:
     then = replace(tally)
     then.add(last)
-    known = player.known_labels() if isinstance(player, KnowsLabels) else None
-    claimed, right = _claims(tally.rows, known)
+    known_labels = player.known_labels() if isinstance(player, KnowsLabels) else None
+    claimed, right = _claims(tally.rows, known_labels)
     return Point(
         submissions=number,
         released=then.best_shown,
@@ -112,11 +112,11 @@ def _measure(number: int, player: Player, last: Shown, tally: _Tally) -> Point:
     )
 
 
-def _claims(rows: Rows, known: npt.NDArray[Any] | None) -> tuple[int, int]:
+def _claims(rows: Rows, known_labels: npt.NDArray[Any] | None) -> tuple[int, int]:
     """Return how many labels of public rows are claimed, and how many of them correctly."""
-    if known is None:
+    if known_labels is None:
         return 0, 0
-    of_public = known[rows.public]
+    of_public = known_labels[rows.public]
     return int((of_public != -1).sum()), int((of_public == rows.public_truth).sum())
 
 
@@ -130,14 +130,14 @@ class _Tally:
     best_true: float = np.nan
     error: float = 0.0
 
-    def add(self, shown: Shown) -> None:
+    def add(self, answer: Shown) -> None:
         """Add a submission and its released score."""
-        if self._better(shown.score, self.best_shown):
-            self.best_shown = shown.score
+        if self._better(answer.score, self.best_shown):
+            self.best_shown = answer.score
             # A first release that is no improvement shows the baseline's score.
-            is_own = shown.improved or shown.previous not in (None, shown.score)
-            self.best_prediction = shown.prediction if is_own else self.rows.baseline
-        true = self.rows.true_score(shown.prediction)
+            is_own = answer.improved or answer.previous not in (None, answer.score)
+            self.best_prediction = answer.prediction if is_own else self.rows.baseline
+        true = self.rows.true_score(answer.prediction)
         self.best_true = true if self._better(true, self.best_true) else self.best_true
         self.error = max(self.error, abs(self.best_true - self.best_shown))
 

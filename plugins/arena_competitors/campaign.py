@@ -147,17 +147,17 @@ class Campaign:
         progress.start("Attacking", len(plays))
         engine = engine or cluster_in_use() or local_engine(1)
         played = self._played(plays, engine, progress)
-        found: dict[tuple[str, str], Curve] = {}
+        best_curves: dict[tuple[str, str], Curve] = {}
         for name, setting, _, label, _ in curves:
             values = np.empty((self.repeats, len(at), len(MEASURES)))
             for repetition in range(self.repeats):
                 values[repetition] = next(played)
                 progress.advance()
             curve = self._curve(name, setting, label, at, values)
-            best = found.setdefault((name, label), curve)
+            best = best_curves.setdefault((name, label), curve)
             if curve.last_bias > best.last_bias:
-                found[name, label] = curve
-        return list(found.values())
+                best_curves[name, label] = curve
+        return list(best_curves.values())
 
     def _played(
         self, plays: Sequence[_Play], engine: Engine, progress: Progress

@@ -218,9 +218,9 @@ def honest_boards(manager: PluginManager, honest: Honest) -> dict[str, FloatArra
     for team, prediction in honest.submissions():
         private = rows.hidden_score(prediction)
         for name, run in runs.items():
-            shown = run.send(Move(prediction, team))
-            if shown.improved:
-                boards[name][team] = shown.score, private
+            answer = run.send(Move(prediction, team))
+            if answer.improved:
+                boards[name][team] = answer.score, private
     return boards
 
 

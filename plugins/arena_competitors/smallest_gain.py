@@ -65,14 +65,14 @@ class _Trial:
 
     def shown(self, better_by: int) -> bool:
         """Return whether a gain of this many rows is shown in nine of ten trials."""
-        shown = 0
+        n_shown = 0
         for number in range(_TRIALS):
             first, second = self._models(better_by, number)
             board = PublicBoardRun(self.mechanism, self.rows, self.settings, self.seed + number)
             before, after = board.send(Move(first)), board.send(Move(second))
             greater = self.rows.metric.greater_is_better
-            shown += after.score > before.score if greater else after.score < before.score
-        return shown >= _SHARE_SHOWN * _TRIALS
+            n_shown += after.score > before.score if greater else after.score < before.score
+        return n_shown >= _SHARE_SHOWN * _TRIALS
 
     def gain(self, better_by: int) -> float:
         """Return the mean difference of the public scores of the two models."""

@@ -311,23 +311,24 @@ def _own_view(
 ) -> tuple[TrainingRows, FloatArray]:
     """Return a team's view of the data: its features and its training rows."""
     n_rows, n_features = rows.training.features.shape
-    known = _some(n_features, rng.uniform(*_FEATURES_KNOWN), rng)
+    known_features = _some(n_features, rng.uniform(*_FEATURES_KNOWN), rng)
     used = _some(n_rows, rng.uniform(*_ROWS_USED), rng)
-    categorical = tuple(int(at) for at in np.flatnonzero(np.isin(known, rows.categorical)))
+    categorical = tuple(int(at) for at in np.flatnonzero(np.isin(known_features, rows.categorical)))
     first = np.unique(rows.training.target, return_index=True)[1] if rows.n_classes else used[:1]
     used = np.union1d(used, first)  # so that every class occurs
     team_rows = replace(
         rows,
         training=LabelledRows(
-            np.ascontiguousarray(rows.training.features[np.ix_(used, known)]),
+            np.ascontiguousarray(rows.training.features[np.ix_(used, known_features)]),
             rows.training.target[used],
         ),
         validation=LabelledRows(
-            np.ascontiguousarray(rows.validation.features[:, known]), rows.validation.target
+            np.ascontiguousarray(rows.validation.features[:, known_features]),
+            rows.validation.target,
         ),
         categorical=categorical,
     )
-    return team_rows, np.ascontiguousarray(test[:, known])
+    return team_rows, np.ascontiguousarray(test[:, known_features])
 
 
 def _some(n: int, share: float, rng: np.random.Generator) -> IntArray:

@@ -115,8 +115,8 @@ class NoisyLadder(Ladder):
             if not noisy.beats(before.bar, by=step):
                 return before.repeated()
             before = replace(before, bar=before.score + renewed)
-        shown = evaluation.within_range(steps.round_to_multiple(evaluation.score + answered, step))
-        return steps.climb(evaluation, before, shown, bar=shown + renewed)
+        score = evaluation.within_range(steps.round_to_multiple(evaluation.score + answered, step))
+        return steps.climb(evaluation, before, score, bar=score + renewed)
 
 
 @dataclass(frozen=True)

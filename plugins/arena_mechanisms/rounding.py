@@ -72,15 +72,15 @@ class Kaggle:
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Release:
         """Return the rounded score; ``improved`` if the ranked score is better than before."""
-        shown = round_to_multiple(evaluation.score, self.rounding)
-        ranked = shown if self.rank_rounded else evaluation.score
-        return _release(shown, ranked, state, evaluation)
+        score = round_to_multiple(evaluation.score, self.rounding)
+        ranked = score if self.rank_rounded else evaluation.score
+        return _release(score, ranked, state, evaluation)
 
 
 def _release(
-    shown: float, ranked: float, state: Mapping[str, Any], evaluation: Evaluation
+    score: float, ranked: float, state: Mapping[str, Any], evaluation: Evaluation
 ) -> Release:
     best = state.get("best")
     improved = best is None or evaluation.to_loss(ranked) < evaluation.to_loss(best)
     kept = {"best": ranked, "submission": evaluation.submission} if improved else dict(state)
-    return Release(score=shown, improved=improved, state=kept, ranked_by=ranked)
+    return Release(score=score, improved=improved, state=kept, ranked_by=ranked)

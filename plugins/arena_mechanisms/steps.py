@@ -77,22 +77,22 @@ def standing(
             "The public board starts from the baseline's score, and the baseline was not "
             "submitted yet. Submit it first, as the team that [competition] baseline names."
         )
-    shown = show(evaluation.baseline)
-    return Standing(shown, evaluation.baseline, evaluation.baseline_submission)
+    score = show(evaluation.baseline)
+    return Standing(score, evaluation.baseline, evaluation.baseline_submission)
 
 
 def climb(
-    evaluation: Evaluation, before: Standing | None, shown: float, *, bar: float | None = None
+    evaluation: Evaluation, before: Standing | None, score: float, *, bar: float | None = None
 ) -> Release:
     """Return the release of a submission that passed; the shown score never gets worse.
 
     ``bar`` is the score that later submissions have to beat; None: the one that is shown.
     """
-    shown = evaluation.within_range(shown)
-    if before is not None and evaluation.to_loss(shown) >= evaluation.to_loss(before.score):
+    score = evaluation.within_range(score)
+    if before is not None and evaluation.to_loss(score) >= evaluation.to_loss(before.score):
         return before.repeated()
-    after = Standing(shown, shown if bar is None else bar, evaluation.submission)
-    return Release(shown, improved=True, state=after.to_state())
+    after = Standing(score, score if bar is None else bar, evaluation.submission)
+    return Release(score, improved=True, state=after.to_state())
 
 
 def gains_by_errors(

@@ -67,8 +67,8 @@ class _Columns:
                         break
                     crowd = plain.index(CROWD) if CROWD in plain and not with_score else None
                     return cls(box, sizes, label, score, crowd)  # type: ignore[arg-type]
-        known = {*itertools.chain(*_CORNERS, *_SIZES), *_CLASSES, *_SCORES, CROWD}
-        if len(names) == 5 + with_score and not known & set(plain):
+        known_names = {*itertools.chain(*_CORNERS, *_SIZES), *_CLASSES, *_SCORES, CROWD}
+        if len(names) == 5 + with_score and not known_names & set(plain):
             return cls((1, 2, 3, 4), False, 0, 5 if with_score else None)
         need = "xmin, ymin, xmax, ymax (or x, y, width, height)" + (" and score" * with_score)
         raise MetricError(
@@ -364,7 +364,7 @@ def _match(boxes: _Boxes, sent: _Boxes, n: int, thresholds: FloatArray) -> list[
         run.params.areaRng, run.params.areaRngLbl = [[0, np.inf]], ["all"]
         run.params.maxDets = [_MOST_DETECTIONS]
         run.evaluate()
-    found = []
+    classes_matched = []
     for start in range(0, len(run.evalImgs), n):
         images = [
             (position, image)
@@ -384,5 +384,5 @@ def _match(boxes: _Boxes, sent: _Boxes, n: int, thresholds: FloatArray) -> list[
         ]
         counted = ~np.concatenate([none, *ignored], axis=1)[:, order]
         correct = np.concatenate([none, *matches], axis=1)[:, order] & counted
-        found.append(_Class(image[order], correct, counted, counts))
-    return found
+        classes_matched.append(_Class(image[order], correct, counted, counts))
+    return classes_matched

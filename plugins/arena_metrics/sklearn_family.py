@@ -270,14 +270,18 @@ Did you mean max_error?
         return (NegativeMean if isinstance(metric, HasRowValues) else Negative)(metric)
 
 
-def _function_of_scorer(name: str, known: Sequence[str]) -> tuple[str | None, dict[str, Any]]:
+def _function_of_scorer(
+    name: str, function_names: Sequence[str]
+) -> tuple[str | None, dict[str, Any]]:
     """Return the function of a scorer, None if there is none, and its parameters."""
     base, _, average = name.removeprefix("neg_").rpartition("_")
     parameters: dict[str, Any] = {"average": average}
     if average not in _AVERAGES:
         base, parameters = name.removeprefix("neg_"), {}
     functions = (base + ending for ending in ("", "_score", "_loss"))
-    return next((function for function in functions if function in known), None), parameters
+    return next(
+        (function for function in functions if function in function_names), None
+    ), parameters
 
 
 @cache

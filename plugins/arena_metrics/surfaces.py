@@ -51,7 +51,11 @@ def boundary_distances(
     inside = tuple(
         slice(int(positions[0]), int(positions[-1]) + 1)
         for positions in (
-            np.flatnonzero(both.any(axis=tuple(at for at in range(both.ndim) if at != axis)))
+            np.flatnonzero(
+                both.any(
+                    axis=tuple(other_axis for other_axis in range(both.ndim) if other_axis != axis)
+                )
+            )
             for axis in range(both.ndim)
         )
     )
@@ -149,11 +153,13 @@ class _SurfaceMetric(MaskMetric):
         ):
             true = _decoded(truth[row], shape)
             diagonal = float(np.linalg.norm(np.multiply(shape, spacing)))
-            known: dict[str, float] = {}
-            for at, cell in enumerate(predictions[:, row]):
-                if cell not in known:
-                    known[cell] = self._value(true, _decoded(cell, shape), spacing, diagonal)
-                values[at, row] = known[cell]
+            value_of_cell: dict[str, float] = {}
+            for position, cell in enumerate(predictions[:, row]):
+                if cell not in value_of_cell:
+                    value_of_cell[cell] = self._value(
+                        true, _decoded(cell, shape), spacing, diagonal
+                    )
+                values[position, row] = value_of_cell[cell]
         return values
 
     def _value(self, true: Mask, sent: Mask, spacing: tuple[float, ...], diagonal: float) -> float:

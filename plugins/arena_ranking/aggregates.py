@@ -141,9 +141,9 @@ def aggregate_scores(
         pair_errors = np.maximum(pair_errors, errors.max(axis=0))
     deviations = np.abs(drawn - iqm[:, np.newaxis])
     errors_of_iqm = drawn.std(axis=1, ddof=1)
-    known = errors_of_iqm > 0
-    studentised = deviations[known] / errors_of_iqm[known, np.newaxis]
-    normal = _quantile(studentised.max(axis=0), level) if known.any() else 0.0
+    has_error = errors_of_iqm > 0
+    studentised = deviations[has_error] / errors_of_iqm[has_error, np.newaxis]
+    normal = _quantile(studentised.max(axis=0), level) if has_error.any() else 0.0
     critical = -stdtrit(freedom / 2, ndtr(-normal))
     return AggregateScores(
         iqm=iqm,

@@ -178,7 +178,7 @@ def _tables(
 ) -> tuple[Table, ...]:
     if len(order) < 2:
         return ()
-    shown, words = order[:_TABLE_ROWS], study.words
+    shown_positions, words = order[:_TABLE_ROWS], study.words
     heads = (words.team, words.submission) if words.numbered else (words.team,)
 
     def names(j: int) -> tuple[Any, ...]:
@@ -190,10 +190,10 @@ def _tables(
         tuple(
             (*names(j), percent(won), percent(top), percent(prize))
             for j, won, top, prize in zip(
-                shown,
-                spread.win_rate[shown],
-                share_in_top(spread.ranks[shown], 3),
-                prizes[shown],
+                shown_positions,
+                spread.win_rate[shown_positions],
+                share_in_top(spread.ranks[shown_positions], 3),
+                prizes[shown_positions],
                 strict=True,
             )
         ),

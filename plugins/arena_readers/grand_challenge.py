@@ -102,7 +102,7 @@ def _read(file: Path, value: str | None) -> CaseScores:
         raise InputError(f"{file} has several values. Choose with --value: {some}.")
     metric = chosen(value, metrics, file)
     values: npt.NDArray[np.float64] = np.array(
-        [np.nan if (found := as_number(case.get(metric))) is None else found for case in cases]
+        [np.nan if (number := as_number(case.get(metric))) is None else number for case in cases]
     )
     return CaseScores(
         algorithms=[_algorithm(file)] * len(cases),

@@ -59,17 +59,17 @@ def estimate_auc_sota(
     """
     values = board_scores(scores)
     seed = int(rng.integers(2**63))
-    known: dict[bytes, Maximum] = {}
+    maximum_by_key: dict[bytes, Maximum] = {}
 
     def maximum_of(performances: FloatArray, settled: float) -> Maximum:  # noqa: ARG001
         # The search starts from both ends, which were tried before, and ends at a known value.
         key = performances.tobytes()
-        if key not in known:
+        if key not in maximum_by_key:
             same = np.random.default_rng(seed)
-            known[key] = auc_maximum(
+            maximum_by_key[key] = auc_maximum(
                 performances, positives, negatives, same, rho=rho, repetitions=repetitions
             )
-        return known[key]
+        return maximum_by_key[key]
 
     return solve(
         values,

@@ -119,8 +119,10 @@ def _one_split(
         split_cells = cells(_position(header, name.strip(), path))
         kept = [row for row, cell in zip(rows, split_cells, strict=True) if cell == wanted.strip()]
         if not kept:
-            known = ", ".join(printable(cell) for cell in sorted(set(split_cells))[:20])
-            raise InputError(f"{path} has no row with {printable(where)}; the values are {known}.")
+            split_names = ", ".join(printable(cell) for cell in sorted(set(split_cells))[:20])
+            raise InputError(
+                f"{path} has no row with {printable(where)}; the values are {split_names}."
+            )
         return kept, []
     for at, name in enumerate(header):
         split_cells = [cell.casefold() for cell in cells(at)]
@@ -160,8 +162,8 @@ def read_numbers(path: Path) -> FloatArray:
             try:
                 values.append(float(line))
             except ValueError:
-                shown = printable(line.strip()[:40])
-                raise InputError(f"{path}, row {row}: {shown} is not a number.") from None
+                text = printable(line.strip()[:40])
+                raise InputError(f"{path}, row {row}: {text} is not a number.") from None
     if not values:
         raise InputError(f"{path} contains no numbers.")
     return np.array(values)

@@ -263,8 +263,8 @@ def curves(
     ]
     rows = [{"score": x, "probability": y, "what": label} for label, x, y in points]
     color = _colors([*lines_by_label, *marks])
-    shown = [*(x for _, x, _ in points), *marks.values()]
-    x_axis = {**_score_encoding(shown, display), "title": x_title}
+    x_values = [*(x for _, x, _ in points), *marks.values()]
+    x_axis = {**_score_encoding(x_values, display), "title": x_title}
     line = {
         "data": {"values": rows},
         "mark": {"type": "line", "strokeWidth": 2},

@@ -180,9 +180,9 @@ def max_command(
         for quantile in quantiles
     )
     out.print(f"Quantiles of the best score: {ends}.", soft_wrap=True)
-    for one in reached:
-        error = _error(one["simulation_error"])
-        out.print(f"P(best score >= {one['score']:g}) = {one['probability']:.4g}{error}.")
+    for chance in reached:
+        error = _error(chance["simulation_error"])
+        out.print(f"P(best score >= {chance['score']:g}) = {chance['probability']:.4g}{error}.")
     if maximum.left_out:
         out.print(f"{maximum.left_out:,.6g} classifiers are outside the bounds that rho sets.")
 

@@ -345,9 +345,9 @@ def _real_boards(boards: Path, seed: int, repetitions: int) -> Iterator[Reproduc
         sota_estimate = estimate_sota(scores, rows, classes)
         note = f"the best score is {sota_estimate.observed_maximum:.4f}; {rows} rows assumed"
         yield Reproduced(name, "best true accuracy", None, sota_estimate.sota, None, note)
-    shown = _column(boards / "mlsp-2014-mri.csv", "private_score")
+    private_scores = _column(boards / "mlsp-2014-mri.csv", "private_score")
     sota_estimate = estimate_auc_sota(
-        shown.values, 39, 80, np.random.default_rng(seed), repetitions=repetitions
+        private_scores.values, 39, 80, np.random.default_rng(seed), repetitions=repetitions
     )
     note = (
         f"the best score is {sota_estimate.observed_maximum:.4f}; simulation error "

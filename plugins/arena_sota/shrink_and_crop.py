@@ -45,7 +45,7 @@ def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Foun
         return Found(0, 1.0, above)
     if gap(shrunk(0.0)) > 0:
         return Found(-1, 0.0, shrunk(0.0))
-    weight = float(brentq(lambda one: gap(shrunk(one)), 0.0, 1.0, xtol=tolerance, rtol=1e-9))
+    weight = float(brentq(lambda trial: gap(shrunk(trial)), 0.0, 1.0, xtol=tolerance, rtol=1e-9))
     return Found(0, weight, shrunk(weight))
 
 

@@ -158,12 +158,12 @@ with the common cause of 0.514; the predictions show one between 0.498 and 0.530
     if given == distinct:
         counted = f"None of the {given:,} submissions is a near-duplicate of another."
     low, high = document["rho0_interval"]
-    shown = "the predictions do not show how large it is"
+    dependence_text = "the predictions do not show how large it is"
     if low is not None and high is not None:
-        shown = f"the predictions show one between {low:.3f} and {high:.3f}"
+        dependence_text = f"the predictions show one between {low:.3f} and {high:.3f}"
     return (
         f"{counted} The estimate uses a correlation with the common cause of "
-        f"{document['rho0']:.3f}; {shown}."
+        f"{document['rho0']:.3f}; {dependence_text}."
     )
 
 

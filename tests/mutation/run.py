@@ -160,8 +160,6 @@ def main() -> None:
             unreliable = pool.submit(failing_tests, {one.test for one in outcomes}).result()
     for test in unreliable:
         print(f"{test} also fails without a change, so what it noticed may live.")
-    for module, line in outdated_equivalents():
-        print(f"{EQUIVALENTS.name} lists a line that {module} does not have: {line}")
     print(table(outcomes, slow=given.slow))
 
 
@@ -333,18 +331,6 @@ def is_equivalent(module: str, diff: list[str]) -> bool:
         re.search(one["before"], before) and re.search(one["after"], after)
         for one in listed["kind"]
     )
-
-
-def outdated_equivalents() -> list[tuple[str, str]]:
-    """Return the modules and lines of the list that are not there any more."""
-    listed = tomllib.loads(EQUIVALENTS.read_text(encoding="utf-8"))["equivalent"]
-    outdated = []
-    for module, before in sorted({(one["module"], one["before"]) for one in listed}):
-        path = ROOT / module
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        if not set(before.split("\n")) <= {line.strip() for line in lines}:
-            outdated.append((module, before))
-    return outdated
 
 
 class Chosen:

@@ -158,17 +158,17 @@ def _document(
     board: str | None,
 ) -> dict[str, Any]:
     if private:
-        shown = _private_board(competition, board)
+        document = _private_board(competition, board)
     elif board is not None:
-        shown = _released_board(competition, board, live=live)
+        document = _released_board(competition, board, live=live)
     else:
-        shown = _public_board(competition, live=live)
+        document = _public_board(competition, live=live)
     if bracket is not None:
         if bracket not in competition.brackets():
             names = ", ".join(competition.brackets()) or "none"
             raise UsageError(f"There is no bracket {bracket!r}. There are: {names}.")
-        shown |= {"standings": rows_of_bracket(shown["standings"], bracket), "late": []}
-    mark, pending = shown["mark"], shown["pending_labels"]
+        document |= {"standings": rows_of_bracket(document["standings"], bracket), "late": []}
+    mark, pending = document["mark"], document["pending_labels"]
     return {
         "schema": "arena/leaderboard/2",
         "title": competition.settings.competition.title,
@@ -177,7 +177,7 @@ def _document(
         "bracket": bracket,
         "board": board,
         "head": competition.head(),
-        **shown,
+        **document,
         "mark": None if mark is None else asdict(mark),
         "pending_labels": None if pending is None else pending._asdict(),
     }

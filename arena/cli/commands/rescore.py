@@ -77,8 +77,8 @@ def print_changes(changes: Sequence[RankChange], *, applied: bool, as_json: bool
     table = Table(box=box.SIMPLE_HEAD)
     for column in ("team", "rank before", "rank after", "score before", "score after"):
         table.add_column(column, justify="left" if column == "team" else "right")
-    for one in printed_changes:
-        cells = [one.rank_before, one.rank_after, one.score_before, one.score_after]
-        team = f"{one.team} (phase {one.phase})" if one.phase else one.team
+    for change in printed_changes:
+        cells = [change.rank_before, change.rank_after, change.score_before, change.score_after]
+        team = f"{change.team} (phase {change.phase})" if change.phase else change.team
         table.add_row(printable(team), *("" if c is None else f"{c:.8g}" for c in cells))
     out.print(table)

@@ -188,11 +188,13 @@ def _served_with_settings(
     if name and len(folders) > 1:
         raise UsageError("--name is for one competition: rename the folders of several.")
     served = [Served(name or served_name(folder), folder) for folder in folders]
-    for one in served:
-        if name and one.name != served_name(Path(name)):
+    for competition in served:
+        if name and competition.name != served_name(Path(name)):
             raise UsageError(f"{name!r} cannot be a name: use lower-case letters, digits, hyphens.")
-        if one.name in RESERVED:
-            raise UsageError(f"{one.name} is the address of a page: choose another with --name.")
+        if competition.name in RESERVED:
+            raise UsageError(
+                f"{competition.name} is the address of a page: choose another with --name."
+            )
     if len({competition.name for competition in served}) < len(served):
         raise UsageError("Two folders have the same name: rename one of them.")
     settings = [read_settings(competition.folder / CONFIG_NAME) for competition in served]

@@ -156,11 +156,13 @@ def result_documents(competition: CompetitionView) -> dict[str, Any]:
     # Before the end, a web process that is taken over must not read private scores.
     coming = competition.next_result() if competition.has_ended else None
     documents: dict[str, Any] = {"results": results, "private": None, "next result": coming}
-    for one in results:
-        name = f"result {one['version']}"
-        boards_of_result = (board.published_private_leaderboard(one["version"]) for board in boards)
+    for result in results:
+        name = f"result {result['version']}"
+        boards_of_result = (
+            board.published_private_leaderboard(result["version"]) for board in boards
+        )
         documents[name] = next((board for board in boards_of_result if board is not None), None)
-        documents["private"] = None if one["state"] == "retracted" else documents[name]
+        documents["private"] = None if result["state"] == "retracted" else documents[name]
     return documents
 
 

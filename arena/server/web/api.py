@@ -975,8 +975,8 @@ def _submission_answers(call: Call) -> Iterable[dict[str, Any]]:
 
 EXPORTS: dict[str, Callable[[Call], Iterable[Mapping[str, Any]]]] = {
     "accounts": lambda call: (
-        {**asdict(one), "created": one.created.isoformat()}
-        for one in call.site.accounts.accounts(call.competition.name)
+        {**asdict(account), "created": account.created.isoformat()}
+        for account in call.site.accounts.accounts(call.competition.name)
     ),
     "acceptances": lambda call: call.site.accounts.acceptances(call.competition.name),
     "answers": _submission_answers,

@@ -300,7 +300,7 @@ _FIXED_COLUMNS = {
 
 
 async def _private(call: Call) -> Response:
-    results, _results_etag = call.competition.held("results", lambda one: one.json())
+    results, _results_etag = call.competition.held("results", lambda stored: stored.json())
     last = results[-1]["version"] if results else 0
     number = whole_number(call.request.path_params.get("version", "")) or last
     document, _etag = call.competition.held(f"result {number}", lambda result: result.json())

@@ -143,8 +143,8 @@ def _settings(site: Site, request: Request) -> ServerSection:
 def _finished(site: Site, request: Request) -> Flow:
     """Return the sign-in that this browser began and now finishes, once."""
     sealed = cookies_of(request).get(_flow_cookie(request), "")
-    found, state = site.seals.open("flow", sealed), _only(request, "state")
-    flow = None if found is None else Flow(**found)
+    opened, state = site.seals.open("flow", sealed), _only(request, "state")
+    flow = None if opened is None else Flow(**opened)
     if (
         flow is None
         or not hmac.compare_digest(flow.state.encode(), state.encode())

@@ -108,7 +108,9 @@ class CompetitionSite:
     @property
     def facts(self) -> CompetitionFacts:
         """The public facts of the competition; 503 before they are published."""
-        facts, _etag = self.held("competition", lambda one: CompetitionFacts.of(one.json()))
+        facts, _etag = self.held(
+            "competition", lambda document: CompetitionFacts.of(document.json())
+        )
         if facts is None:
             raise _starting()
         return facts  # type: ignore[no-any-return]
@@ -147,7 +149,7 @@ class CompetitionSite:
 
     def chance(self) -> float | None:
         """Return by how much equally good models differ at the top of the board by chance."""
-        content, _etag = self.held("chance", lambda one: one.json())
+        content, _etag = self.held("chance", lambda document: document.json())
         return None if content is None else content.get("difference")
 
     def kept(self, etag: str, part: _BoardPart) -> bytes | None:
@@ -180,7 +182,7 @@ class CompetitionSite:
 
     def late(self) -> list[dict[str, Any]]:
         """Return the files after the deadline, the last one first."""
-        rows: list[dict[str, Any]] = self.held("late", lambda one: one.json())[0] or []
+        rows: list[dict[str, Any]] = self.held("late", lambda document: document.json())[0] or []
         return rows
 
     def deadline(self) -> datetime | None:
@@ -190,12 +192,14 @@ class CompetitionSite:
 
     def folder(self) -> SharedFolder:
         """Return the pages and files of the competition's folder."""
-        shared, _etag = self.held("folder", lambda one: SharedFolder.of(one.json()))
+        shared, _etag = self.held("folder", lambda document: SharedFolder.of(document.json()))
         return shared or SharedFolder()
 
     def rules(self) -> tuple[str | None, str]:
         """Return the rules as Markdown and their version; ``(None, "")`` if there are none."""
-        rules, version = self.held("rules", lambda one: one.body.decode("utf-8", "replace"))
+        rules, version = self.held(
+            "rules", lambda document: document.body.decode("utf-8", "replace")
+        )
         return rules, version
 
 
@@ -312,12 +316,12 @@ class Site:
             asked = [*self.intake.of_kind(competition.name, "merge"), *last.values()]
         left: list[Request] = []
         cursor = competition.state().cursor if asked else 0
-        for one in asked:
-            answer = competition.published.answer(one.request)
+        for change in asked:
+            answer = competition.published.answer(change.request)
             if answer is not None and answer.status == "done":
-                self._change_accounts(competition, one)
-            elif answer is None and one.seq > cursor:
-                left.append(one)
+                self._change_accounts(competition, change)
+            elif answer is None and change.seq > cursor:
+                left.append(change)
         competition.changes = left
         return left
 

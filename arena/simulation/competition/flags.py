@@ -59,9 +59,11 @@ def flags_of(
             )
         for row in _checked(finding):
             if row["flagged"] and row.get("team") in participant_of:
-                one = participant_of[row["team"]]
-                deserved = one.kind.conduct == "attacks"
-                flags.append(Flag(TOO_GOOD, row["team"], one.kind.competitor.name, deserved))
+                participant = participant_of[row["team"]]
+                deserved = participant.kind.conduct == "attacks"
+                flags.append(
+                    Flag(TOO_GOOD, row["team"], participant.kind.competitor.name, deserved)
+                )
     for pair in similar:
         flags += _near_copies(pair.teams, participant_of)
     return tuple({(flag.check, flag.team): flag for flag in reversed(flags)}.values())[::-1]

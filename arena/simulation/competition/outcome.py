@@ -222,13 +222,13 @@ def outcome_of(
     released = {
         record.submission: record.release.score for record in state.store.releases(state.epoch)
     }
-    shown = (
+    released_scores = (
         (datetime.fromisoformat(record.received), released[record.submission], true)
         for record, true in zip(counting, scores.true.tolist(), strict=True)
         if record.submission in released and record.team not in settings.competition.baselines
     )
     better = state.metric.greater_is_better
-    error, by_day = timeline(shown, days, start, greater_is_better=better)
+    error, by_day = timeline(released_scores, days, start, greater_is_better=better)
     return CompetitionOutcome(
         mechanism=settings.public.mechanism,
         scope=settings.public.scope,

@@ -84,7 +84,7 @@ class Playing:
 def play(
     submitter: Submitter,
     rounds: Sequence[Sequence[Visit]],
-    playing: Mapping[int, Playing],
+    players: Mapping[int, Playing],
     cache: ResultCache,
     *,
     published: Publication | None = None,
@@ -97,7 +97,7 @@ def play(
 
     Parameters
     ----------
-    playing
+    players
         By the participants' numbers.
     published
         Receives what teams make public; None: nothing is.
@@ -107,19 +107,21 @@ def play(
     published = published or Publication()
     board: dict[str, float] = {}
     for visits in rounds:
-        present = [(visit, playing[visit.participant]) for visit in visits]
-        for _, one in present:
-            if isinstance(one.player, MayStop) and not one.failed and not one.stopped:
-                one.stopped = bool(one.call(submitter.state.manager, one.player.has_stopped))
+        present = [(visit, players[visit.participant]) for visit in visits]
+        for _, playing in present:
+            if isinstance(playing.player, MayStop) and not playing.failed and not playing.stopped:
+                playing.stopped = bool(
+                    playing.call(submitter.state.manager, playing.player.has_stopped)
+                )
         present = [(visit, playing) for visit, playing in present if not playing.stopped]
         progress.advance(len(visits) - len(present))
         trained = [playing for visit, playing in present if not (visit.is_last or playing.failed)]
         ahead = _compute_ahead(trained, cache, submitter.state.manager, workers)
-        for visit, one in present:
-            if not (visit.is_last or one.failed):
+        for visit, playing in present:
+            if not (visit.is_last or playing.failed):
                 next(ahead)
-            if not one.failed:
-                _visit(submitter, visit, one, board, published)
+            if not playing.failed:
+                _visit(submitter, visit, playing, board, published)
             progress.advance()
 
 

@@ -197,12 +197,12 @@ def run_competition(
                 stored_text = plural(len(submitter.known), "submission")
                 progress.say(f"{stored_text} under {mechanism} found, continuing from there.")
             published = Publication(simulation.request.notebooks, simulation.request.seed)
-            playing = _start(simulation, submitter, participants, rounds, folder.cache, published)
+            players = _start(simulation, submitter, participants, rounds, folder.cache, published)
             progress.start(f"Submissions under {mechanism} (maximum)", sum(map(len, rounds)))
             play(
                 submitter,
                 rounds,
-                playing,
+                players,
                 folder.cache,
                 published=published,
                 workers=workers,
@@ -318,15 +318,15 @@ def _start(
             table, team, 0, first_day(state.settings, simulation.request.days)
         )
         part = replace(part, baseline_score=answer.released)
-    playing: dict[int, Playing] = {}
+    players: dict[int, Playing] = {}
     for participant in participants:
         round_visits = replace(part, submissions=max(visits[participant.number] - 1, 1))
         with attributed(participant.kind.plugin, f"starting {participant.kind.specification}"):
             player = participant.kind.competitor.start(
                 round_visits, player_rng(simulation.request.seed, participant.number)
             )
-        playing[participant.number] = Playing(participant, player)
-    return playing
+        players[participant.number] = Playing(participant, player)
+    return players
 
 
 def published(

@@ -62,11 +62,11 @@ def scores_of_submissions(
     """
     solution, metric = state.solution, state.metric
 
-    def scores_on(rows: npt.NDArray[np.bool_], known: Solution = solution) -> FloatArray:
+    def scores_on(rows: npt.NDArray[np.bool_], labelled: Solution = solution) -> FloatArray:
         if not (rows.any() and len(submissions)):
             return np.full(len(submissions), np.nan)
         predictions = state.store.predictions(submissions, rows=rows)
-        return full_scores(bind(metric, known, rows), known.truth[rows], predictions)
+        return full_scores(bind(metric, labelled, rows), labelled.truth[rows], predictions)
 
     private = scores_on(rows_of(solution, "private"))
     kind, true = truth_kind(solution, metric, held_out=held_out is not None), private

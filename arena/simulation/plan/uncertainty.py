@@ -67,7 +67,7 @@ def pair_degrees_of_freedom(values: FloatArray) -> float:
     >>> 800 < pair_degrees_of_freedom(values) < 1_000
     True
     """
-    n_units, found = values.shape[1], []
+    n_units, degrees_of_pairs = values.shape[1], []
     least = _SAME * values.var(axis=1).max()
     for j, value in enumerate(values[:-1]):
         differences = value - values[j + 1 :]
@@ -76,8 +76,8 @@ def pair_degrees_of_freedom(values: FloatArray) -> float:
         variances = squares.mean(axis=1)
         differ = variances > least
         kurtosis = np.square(squares[differ]).mean(axis=1) / variances[differ] ** 2
-        found.append(2 * n_units / np.maximum(kurtosis - 1, 1e-12))
-    degrees = np.concatenate(found) if found else np.empty(0)
+        degrees_of_pairs.append(2 * n_units / np.maximum(kurtosis - 1, 1e-12))
+    degrees = np.concatenate(degrees_of_pairs) if degrees_of_pairs else np.empty(0)
     typical = float(np.median(degrees)) if len(degrees) else np.inf
     return float(max(1.0, min(n_units - 1.0, typical)))
 

@@ -155,14 +155,14 @@ def study(
 def frequencies(result: RankSimulation) -> dict[tuple[int, int], Frequency]:
     """Return the frequencies by N and M."""
     frequency_of = {}
-    for one in result.win_frequency:
-        wins = wins_of_sets(result.scores, one.test_rows, one.competitors)
+    for quantiles in result.win_frequency:
+        wins = wins_of_sets(result.scores, quantiles.test_rows, quantiles.competitors)
         errors = [
             np.std(means, ddof=1) / math.sqrt(len(means))
             for means in (wins.mean(axis=0), wins.mean(axis=1))
             if len(means) > 1
         ]
-        frequency_of[one.test_rows, one.competitors] = Frequency(
+        frequency_of[quantiles.test_rows, quantiles.competitors] = Frequency(
             float(wins.mean()), float(max(errors)), tuple(wins.mean(axis=1).tolist())
         )
     return frequency_of

@@ -57,7 +57,7 @@ def prepare(request: RanksRequest, manager: PluginManager | None = None) -> Prep
     metric = manager.metrics.resolve(request.metric)
     check_kinds(metric)
     search = manager.competitors.resolve(
-        _search(request), suggest=lambda one: isinstance(one, ModelSearch)
+        _search(request), suggest=lambda competitor: isinstance(competitor, ModelSearch)
     )
     if not isinstance(search, ModelSearch):
         raise UsageError(

@@ -49,8 +49,8 @@ class _Scoring:
 
     def of(self, shape: Shape, raw: Any) -> FloatArray:
         """Return ``(C,)`` scores of one model."""
-        one = shape.submission(raw[self.draws.rows])
-        block = ArrayPredictions(one[np.newaxis])
+        predictions = shape.submission(raw[self.draws.rows])
+        block = ArrayPredictions(predictions[np.newaxis])
         weights = self.draws.weights
         scores = score_under_weights(self.metric, self.draws.target, block, weights)
         return np.asarray(scores[0])

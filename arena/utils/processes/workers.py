@@ -329,8 +329,8 @@ def _keep(worker: Worker) -> None:
     with _idle_lock:
         _idle.append(worker)
         ended = [_idle.pop(0) for _ in range(len(_idle) - _MOST_IDLE)]
-    for one in ended:
-        one.kill()
+    for ended_worker in ended:
+        ended_worker.kill()
 
 
 @atexit.register

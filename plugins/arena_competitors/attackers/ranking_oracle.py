@@ -85,8 +85,8 @@ class _AucPlayer:
             self._if_news[self._row] = int(positive)
 
     def finish(self) -> Move:
-        known = self.known_labels()
-        return Move(np.where(known == -1, 0.0, 2.0 * known - 1.0))
+        labels = self.known_labels()
+        return Move(np.where(labels == -1, 0.0, 2.0 * labels - 1.0))
 
     def known_labels(self) -> IntArray:
         """Return ``(n_rows,)`` codes, -1 where the label is not known."""

@@ -154,5 +154,5 @@ def _aliases() -> dict[str, list[str]]:
     """Return every parameter of LightGBM, with its aliases."""
     from lightgbm.basic import _ConfigAliases
 
-    known: dict[str, list[str]] = _ConfigAliases._get_all_param_aliases()
-    return {name: [name, *others] for name, others in known.items()}
+    aliases: dict[str, list[str]] = _ConfigAliases._get_all_param_aliases()
+    return {name: [name, *others] for name, others in aliases.items()}

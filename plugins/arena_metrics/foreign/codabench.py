@@ -123,10 +123,12 @@ class _Bundle:
         for at, task in enumerate(tasks):
             if name in (str(task.get("index", at)), task.get("name")):
                 return task
-        known = ", ".join(
+        task_names = ", ".join(
             f"{task.get('index', at)} ({task.get('name')})" for at, task in enumerate(tasks)
         )
-        raise UsageError(f"The bundle {self.folder.name} has no task {name!r}. It has: {known}.")
+        raise UsageError(
+            f"The bundle {self.folder.name} has no task {name!r}. It has: {task_names}."
+        )
 
     def place(self, task: Mapping[str, Any], part: str) -> Path:
         """Return the folder of a part of a task."""

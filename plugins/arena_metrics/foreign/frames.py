@@ -83,11 +83,11 @@ class Frames:
         if ids[context.id_column].nunique() < len(ids):
             # As numbers, the distinct ids 7 and 007 would be equal.
             ids[context.id_column] = context.ids.to_pylist()
-        known = ids[context.id_column]
+        known_ids = ids[context.id_column]
         frames, sizes = [], []
         for names, values in ((context.targets, truth), (context.columns, prediction)):
             columns: list[Any] = _columns(values)
-            size = np.ones(len(known), dtype=np.intp)
+            size = np.ones(len(known_ids), dtype=np.intp)
             if rows == "any":
                 from arena.intake import rows_of_cells
 
@@ -97,17 +97,17 @@ class Frames:
             frame = as_frame(names, columns)
             # The ids of a solution of ids alone are also its target.
             frame = frame.drop(columns=context.id_column, errors="ignore")
-            own = known.take(np.repeat(np.arange(len(known)), size)).reset_index(drop=True)
+            own = known_ids.take(np.repeat(np.arange(len(known_ids)), size)).reset_index(drop=True)
             frame.insert(0, context.id_column, own, allow_duplicates=True)
             frames.append(frame)
             sizes.append(size)
-        free = _free_numbers(known)
+        free = _free_numbers(known_ids)
         return cls(
             solution=frames[0],
             submission=frames[1],
             id_column=context.id_column,
             ids=context.ids,
-            known=known,
+            known=known_ids,
             sizes=(sizes[0], sizes[1]),
             free=free,
         )
@@ -150,15 +150,15 @@ class Frames:
         """Return the id of each drawn row."""
         import pandas as pd
 
-        known = self.known
+        known_ids = self.known
         if self.free is not None and self.has_free(len(again)):
-            drawn = known.to_numpy().take(rows)
+            drawn = known_ids.to_numpy().take(rows)
             drawn[again] = self.free[: len(again)]
             return drawn
         copies, positions = self.copies(rows, counts)
         texts = copies.take(pa.array(positions))
-        if isinstance(known.dtype, pd.StringDtype):
-            return pd.array(texts, dtype=known.dtype)
+        if isinstance(known_ids.dtype, pd.StringDtype):
+            return pd.array(texts, dtype=known_ids.dtype)
         return texts.to_numpy(zero_copy_only=False)
 
     def copies(self, rows: IntArray, counts: IntArray) -> tuple[Any, IntArray]:
@@ -166,16 +166,16 @@ class Frames:
 
         A longer array begins with what a shorter one held.
         """
-        known = self.known
+        known_ids = self.known
         n_copies = int(counts.max())
-        if not self._texts or len(self._texts[0]) < n_copies * len(known):
+        if not self._texts or len(self._texts[0]) < n_copies * len(known_ids):
             separator = _separator(self.ids)
             suffixes = [f"{separator}{copy + 1}" if copy else "" for copy in range(n_copies)]
             parts = [pc.binary_join_element_wise(self.ids, suffix, "") for suffix in suffixes]
             # Converted once to what pandas holds.
             self._texts[:] = [pa.concat_arrays(parts).cast(pa.large_string())]
         copy = np.arange(len(rows)) - (np.cumsum(counts) - counts).take(rows)
-        return self._texts[0], rows + len(known) * copy
+        return self._texts[0], rows + len(known_ids) * copy
 
 
 @dataclass(frozen=True, slots=True, eq=False)

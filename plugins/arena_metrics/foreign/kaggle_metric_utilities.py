@@ -57,12 +57,12 @@ def safe_call_score(
         return metric_function(solution, submission, **metric_func_kwargs)
     except Exception as error:
         kinds = {kind.__name__: kind for kind in (ParticipantVisibleError, HostVisibleError)}
-        known = kinds.get(type(error).__name__)
-        if known is None and treat_as_participant_error(str(error), solution):
-            known = ParticipantVisibleError
-        if known is None:
+        error_kind = kinds.get(type(error).__name__)
+        if error_kind is None and treat_as_participant_error(str(error), solution):
+            error_kind = ParticipantVisibleError
+        if error_kind is None:
             raise
-        raise known(str(error)) from error
+        raise error_kind(str(error)) from error
 
 
 def verify_valid_probabilities(df: pd.DataFrame, df_name: str) -> None:

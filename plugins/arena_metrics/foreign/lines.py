@@ -70,8 +70,8 @@ class Lines:
         if self.parts:
             solution["split"] = np.resize(self.parts, len(solution))
         for frame, path in zip((solution, submission), paths, strict=True):
-            shown = frame if self.with_ids else frame.iloc[:, 1:]
-            shown.to_csv(path, index=False, header=self.header, sep=self.separator)
+            written_frame = frame if self.with_ids else frame.iloc[:, 1:]
+            written_frame.to_csv(path, index=False, header=self.header, sep=self.separator)
 
     def _table(self, frame: pd.DataFrame, parts: Sequence[str]) -> tuple[bytes, Any]:
         """Return the header, and the lines of a frame without their ids."""
@@ -88,12 +88,14 @@ class Lines:
 
     def _drawn_ids(self, rows: IntArray, again: IntArray, counts: IntArray) -> Any:
         """Return the cell of the id of each drawn row."""
-        known, free = self.frames.known, self.frames.free
+        known_ids, free = self.frames.known, self.frames.free
         numbers = free is not None and self.frames.has_free(len(again))
         if free is not None and numbers:
-            ids: Any = np.concatenate([known.to_numpy(), free.astype(known.to_numpy().dtype)])
+            ids: Any = np.concatenate(
+                [known_ids.to_numpy(), free.astype(known_ids.to_numpy().dtype)]
+            )
             positions = rows.copy()
-            positions[again] = len(known) + np.arange(len(again))
+            positions[again] = len(known_ids) + np.arange(len(again))
         else:
             ids, positions = self.frames.copies(rows, counts)
         cells = self._ids.get(numbers, pa.array([], pa.large_string()))

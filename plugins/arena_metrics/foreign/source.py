@@ -147,11 +147,13 @@ def _find_spec(module: str, folder: Path) -> importlib.machinery.ModuleSpec | No
         spec, portions = None, []
         for place in places:
             finder = pkgutil.get_importer(place or ".")
-            found = None if finder is None else finder.find_spec(name, None)
-            if found is not None and found.loader is not None:
-                spec = found
+            part_spec = None if finder is None else finder.find_spec(name, None)
+            if part_spec is not None and part_spec.loader is not None:
+                spec = part_spec
                 break
-            portions += [] if found is None else list(found.submodule_search_locations or ())
+            portions += (
+                [] if part_spec is None else list(part_spec.submodule_search_locations or ())
+            )
         if spec is None and not portions:
             break
         places = portions if spec is None else list(spec.submodule_search_locations or ())

@@ -89,9 +89,9 @@ def weighted_average_precision(
             drawn = weights[order, strip].astype(np.int64)
             group = np.add.reduceat(drawn * positive[order][:, np.newaxis], starts, axis=0)[::-1]
             seen = np.cumsum(np.add.reduceat(drawn, starts, axis=0)[::-1], axis=0)
-            found = np.cumsum(group, axis=0)
+            hits = np.cumsum(group, axis=0)
             with np.errstate(invalid="ignore"):
-                result[strip] = _last(group * found / np.maximum(seen, 1)) / found[-1]
+                result[strip] = _last(group * hits / np.maximum(seen, 1)) / hits[-1]
     return scores
 
 

@@ -52,7 +52,7 @@ def _precision_pass(
 ) -> npt.NDArray[np.int32]:
     """Add up the precisions at the positive rows; return the total weight of these rows."""
     n_resamples = weights.shape[1]
-    found = np.zeros(n_resamples, np.int32)
+    hits = np.zeros(n_resamples, np.int32)
     seen = np.zeros(n_resamples, np.int32)
     group = np.zeros(n_resamples, np.int32)
     any_positive = False
@@ -67,11 +67,11 @@ def _precision_pass(
                 group[b] += weights[row, b]
         if first[i] and any_positive:
             for b in range(n_resamples):
-                found[b] += group[b]
-                sums[b] += np.float64(group[b]) * np.float64(found[b]) / max(seen[b], 1)
+                hits[b] += group[b]
+                sums[b] += np.float64(group[b]) * np.float64(hits[b]) / max(seen[b], 1)
                 group[b] = 0
             any_positive = False
-    return found
+    return hits
 
 
 def weighted_average_precision(
@@ -82,9 +82,9 @@ def weighted_average_precision(
     """Return the ``(m, B)`` average precisions; NaN where no positive row has weight."""
     scores = np.zeros((len(predictions), weights.shape[1]))
     for j, (order, first) in enumerate(_sorted(predictions)):
-        found = _precision_pass(order, first, positive, weights, scores[j])
+        hits = _precision_pass(order, first, positive, weights, scores[j])
         with np.errstate(invalid="ignore"):
-            scores[j] /= found
+            scores[j] /= hits
     return scores
 
 

@@ -105,19 +105,19 @@ def _average_precisions(
     m, n = values.shape
     most = _longest(true_bounds) // 2 + 1
     words = np.empty((most, 3), np.int64)
-    found = np.zeros(most, np.bool_)
+    was_hit = np.zeros(most, np.bool_)
     for row in range(n):
         count = _distinct(true_data, true_bounds[row], true_bounds[row + 1], words)
         for j in range(m if count else 0):
             cell = j * n + row
-            found[:count] = False
+            was_hit[:count] = False
             hits, total = 0, 0.0
             begin, end = _next_word(data, bounds[cell], bounds[cell + 1])
             place = 1
             while begin < end and place <= k:
                 word = _find(data, begin, end, words, true_data, count)
-                if word >= 0 and not found[word]:
-                    found[word] = True
+                if word >= 0 and not was_hit[word]:
+                    was_hit[word] = True
                     hits += 1
                     total += hits / place
                 begin, end = _next_word(data, end, bounds[cell + 1])

@@ -67,12 +67,12 @@ def average_precisions(truth: Cells, predictions: Cells, shape: tuple[int, int],
 
 
 def _average_precision(relevant: frozenset[bytes], words: Sequence[bytes]) -> float:
-    found: set[bytes] = set()
+    hits: set[bytes] = set()
     total = 0.0
     for place, word in enumerate(words, start=1):
-        if word in relevant and word not in found:
-            found.add(word)
-            total += len(found) / place
+        if word in relevant and word not in hits:
+            hits.add(word)
+            total += len(hits) / place
     return total
 
 

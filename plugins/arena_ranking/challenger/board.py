@@ -69,8 +69,10 @@ class Board:
     def first(self) -> str:
         """A sentence with the number of teams shown; empty if all are shown."""
         words = self.study.words
-        shown, m = len(self.top.positions), len(self.study.teams)
-        return f" Only the first {shown:,} of {m:,} {words.teams} are shown." if shown < m else ""
+        n_shown, m = len(self.top.positions), len(self.study.teams)
+        return (
+            f" Only the first {n_shown:,} of {m:,} {words.teams} are shown." if n_shown < m else ""
+        )
 
     def pairs(self) -> SignificanceMap:
         """Compare all pairs of the teams, by the values of the cases if there are any."""

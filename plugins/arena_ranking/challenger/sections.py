@@ -117,7 +117,7 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
     words = board.study.words
     level = level_text(pairs.level)
     of = pairs.better.size - len(pairs.better)
-    shown = int(pairs.better.sum())
+    n_better = int(pairs.better.sum())
     signed_rank = pairs.test == "signed-rank"
     question = (
         f"Which of two {words.teams} is better on single {board.cases}? The test counts on how "
@@ -136,7 +136,7 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
         f"{len(board.study.teams):,}, and they correct for multiple comparisons differently. Use "
         "the rank intervals to award prizes."
     )
-    if not shown:
+    if not n_better:
         text = (
             f"{question}\n\nNo difference is significant: {tests} of {of:,} ordered pairs, "
             f"corrected for multiple comparisons (Holm), {level} confidence.{board.first}"
@@ -151,7 +151,7 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
     )
     title = "Significance map"
     described = (
-        f"A difference is significant for {shown:,} of {of:,} ordered pairs of {words.teams}."
+        f"A difference is significant for {n_better:,} of {of:,} ordered pairs of {words.teams}."
     )
     picture = pairs_chart(board.teams, pairs.better)
     counts = zip(board.teams, pairs.better.sum(axis=1), pairs.better.sum(axis=0), strict=True)
@@ -297,9 +297,11 @@ def _agreement(board: Board, methods: RankingMethods) -> Section:
             f"is {whole.low:.2f} to {whole.high:.2f} (median {whole.median:.2f})."
         )
     if methods.agreement:
-        shown, m = len(board.top.positions), len(study.teams)
+        n_shown, m = len(board.top.positions), len(study.teams)
         ranked = (
-            f"the first {shown:,} {words.teams} only" if shown < m else (f"the same {words.teams}")
+            f"the first {n_shown:,} {words.teams} only"
+            if n_shown < m
+            else (f"the same {words.teams}")
         )
         text += (
             " High agreement means that a method is stable, not that it is the right one. "
