@@ -19,6 +19,7 @@ from arena.server.records.intake import Intake, QueueFullError, RequestKeyError,
 from arena.server.records.layout import Layout
 from arena.server.records.names import RefusedError
 from arena.server.records.published import Answer, Published, Publisher, State, TeamFacts
+from arena.server.records.runs import LeaseLostError, ProgramState, Runs
 from arena.server.records.uploads import Uploads, UploadTooLargeError
 
 WHEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -84,6 +85,29 @@ def test_places_and_full_queues(tmp_path: Path) -> None:
     assert submit(intake, "k0", "t0", room=Room(0, 6, 3)) == (requests[0], False)
     assert submit(intake, "more", "t0", room=Room(cursor=6, total=6, team=3))[1]
     intake.close()
+
+
+def test_a_run_that_was_lost_comes_after_the_others_and_twice_at_most(tmp_path: Path) -> None:
+    runs = Runs(tmp_path / "runs.sqlite")
+    for name in ("crashes", "b", "c"):
+        runs.add(
+            "c", team=name, member="1", key=name, payload={"upload": name}, received=WHEN,
+            trials_per_day=9, most_waiting=9,
+        )  # fmt: skip
+    taken = []
+    while (program := runs.lease("c")) is not None:
+        taken.append(program.team)
+        if program.team != "crashes":
+            runs.change(program, ProgramState.RECORDED)
+        elif runs.fail(program.program, program.lease):
+            (waiting,) = runs.in_state("c", ProgramState.TRIAL_WAITS)[:1]
+            assert runs.place(waiting) == 3
+            with pytest.raises(LeaseLostError):
+                runs.fail(program.program, program.lease)
+        else:
+            runs.change(program, ProgramState.SET_ASIDE)
+    assert taken == ["crashes", "b", "c", "crashes"]
+    runs.close()
 
 
 def test_an_upload_is_named_only_when_it_is_whole(tmp_path: Path) -> None:

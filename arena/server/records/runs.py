@@ -201,20 +201,25 @@ class Runs(Records):
             return None
         (row,) = self._rows(
             "SELECT count(*) FROM programs"
-            " WHERE competition = ? AND state IN (?, ?) AND number < ?",
-            *(program.competition, *WAITING, program.number),
+            " WHERE competition = ? AND state IN (?, ?) AND (losses, number) < (?, ?)",
+            *(program.competition, *WAITING, program.losses, program.number),
         )
         return int(row[0]) + 1
 
     def lease(
         self, competition: str, *, trials: bool = True, hidden: bool = True
     ) -> Program | None:
-        """Let a runner take the next run: of a team at most one runs on the hidden inputs."""
+        """Let a runner take the next run: of a team at most one runs on the hidden inputs.
+
+        A run that was lost comes after those that were not: if its program is to blame, it does not
+        end the runners of the others.
+        """
         taken = {ProgramState.TRIAL_WAITS: trials, ProgramState.RUN_WAITS: hidden}
         with self._change():
             running = self.in_state(competition, ProgramState.RUNS)
             teams = {program.team for program in running}
-            for program in self._of("competition = ? AND state IN (?, ?)", competition, *WAITING):
+            waiting = self._of("competition = ? AND state IN (?, ?)", competition, *WAITING)
+            for program in sorted(waiting, key=lambda program: program.losses):
                 in_turn = program.state is ProgramState.TRIAL_WAITS or program.team not in teams
                 if not in_turn or not taken[program.state]:
                     continue
