@@ -775,8 +775,8 @@ class Settings(ConfigSection):
                     f"{place} needs one final file in each phase: set [final] rule to last or "
                     f"best_public, or count = 1"
                 )
-            are_made = not any(self.phase[phase].each for phase in phases)
-            if are_made and (unknown := sorted(set(board.weights) - set(phases))):
+            rounds_are_made = not any(self.phase[phase].each for phase in phases)
+            if rounds_are_made and (unknown := sorted(set(board.weights) - set(phases))):
                 raise ValueError(f"{place}: there is no phase {unknown[0]!r} to weight")
         return self
 

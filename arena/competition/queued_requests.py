@@ -107,6 +107,11 @@ class RequestAnswer:
     """The result, or the reason of a refusal, in a sentence; empty for a stored submission."""
     submitted: Submitted | None = None
 
+    @classmethod
+    def to(cls, request: QueuedRequest, team: str, **fields: Any) -> RequestAnswer:
+        """Return the answer to a request; ``fields``: its status, and the others that it has."""
+        return cls(request.seq, request.request, request.kind, team, **fields)
+
 
 _SET_ASIDE_TEXT = (
     "This could not be judged because of a fault that is not yours, and it counts against no "
@@ -216,9 +221,7 @@ def set_aside(state: CompetitionState, request: QueuedRequest, reason: str) -> R
         "for_organiser": reason,
     }
     _for(state, request).record(SET_ASIDE, payload)
-    return RequestAnswer(
-        request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT
-    )
+    return RequestAnswer.to(request, team, status="set_aside", message=_SET_ASIDE_TEXT)
 
 
 def _digest(path: Path | None) -> str | None:
@@ -269,9 +272,7 @@ def _process_submissions(
         queued, seconds=seconds, before_each=lambda request: before_each(by_id[str(request.key)])
     )
     return [
-        RequestAnswer(
-            request.seq, request.request, request.kind, answer.team, answer.status, submitted=answer
-        )
+        RequestAnswer.to(request, answer.team, status=answer.status, submitted=answer)
         for request, answer in zip(by_id.values(), answers, strict=False)
     ]
 
@@ -292,7 +293,7 @@ def _refuse(state: CompetitionState, request: QueuedRequest, message: str) -> Re
     for_request = _for(state, request)
     team = state.ledger.teams().current(request.team)
     for_request.record(ANSWERED, {"team": team, "refused": message})
-    return RequestAnswer(request.seq, request.request, request.kind, team, "refused", message)
+    return RequestAnswer.to(request, team, status="refused", message=message)
 
 
 def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
@@ -372,13 +373,8 @@ def _judge_run(
         submitted = record_run(for_request, handler, program, run)
     except SandboxError:
         team = state.ledger.teams().current(program.team)
-        return RequestAnswer(
-            request.seq, request.request, request.kind, team, "set_aside", _SET_ASIDE_TEXT
-        )
-    return RequestAnswer(
-        *(request.seq, request.request, request.kind, submitted.team, submitted.status),
-        submitted=submitted,
-    )
+        return RequestAnswer.to(request, team, status="set_aside", message=_SET_ASIDE_TEXT)
+    return RequestAnswer.to(request, submitted.team, status=submitted.status, submitted=submitted)
 
 
 def _receive_program(state: CompetitionState, request: QueuedRequest) -> None:
@@ -480,7 +476,7 @@ def _merge(state: CompetitionState, request: QueuedRequest) -> None:
     team, into = (team_name(request.payload[key]) for key in ("team", "into"))
     if request.team:  # otherwise the organiser asked
         _require_same_brackets(state, team, into)
-    has_sent, into_sent = (bool(state.ledger.records(team_name)) for team_name in (team, into))
+    has_sent, into_sent = (bool(state.ledger.records(name)) for name in (team, into))
     if has_sent and into_sent:
         decisions.merge_teams(state, team, into)
     elif has_sent:
@@ -519,7 +515,7 @@ def _without_quotes(command: str, *shown_errors: type[ArenaError]) -> Iterator[N
         ) from error
 
 
-class _Said(NoProgress):
+class _KeptMessages(NoProgress):
     """Keeps the messages."""
 
     def __init__(self) -> None:
@@ -543,7 +539,7 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
             f"There is nothing to rescore: put the corrected solution into the competition's "
             f"folder as {CORRECTED_NAME}, or change [metric] in {CONFIG_NAME}."
         )
-    progress = _Said()
+    progress = _KeptMessages()
     with _without_quotes("arena rescore"):
         rescored = rescore.rescore(state, path if path.exists() else None, progress)
     changes = rescored.changes

@@ -79,7 +79,7 @@ def _repeated_metrics(settings: Settings) -> Iterator[str]:
 def _phases_in_order(settings: Settings) -> Iterator[str]:
     for name, phase in settings.phase.items():
         if phase.each is not None and phase.series:
-            yield f"[phase.{name}]: its rounds are the series {name}: omit series beside each."
+            yield f"[phase.{name}]: each makes its rounds a series named {name}: omit series."
         if phase.after is None:
             continue
         end, before = (settings.in_phase(key).competition.deadline for key in (name, phase.after))

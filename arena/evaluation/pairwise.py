@@ -70,9 +70,9 @@ class PairwiseSkill(BaseMetric):
         """Return ``(m, n)`` first-order effects of each case on the comparisons."""
         return np.stack([self._influence(values, len(truth)) for values in predictions])
 
-    def _influence(self, own: FloatArray, n: int) -> FloatArray:
+    def _influence(self, predictions: FloatArray, n: int) -> FloatArray:
         """Return ``(n,)`` influence values of one comparison."""
-        shared, first, second = self._shared(own)
+        shared, first, second = self._shared(predictions)
         sizes = np.maximum(shared.sum(axis=1, keepdims=True), 1.0)
         moved = np.zeros_like(shared)
         for part, sign in ((first, 1.0), (second, -1.0)):
@@ -82,7 +82,7 @@ class PairwiseSkill(BaseMetric):
                 moved += sign * (part - shared * mean) / scale
         values = n * moved[shared.any(axis=1)].mean(axis=0)
         if self.ratios:
-            values *= self._compared(own, np.ones((n, 1)))[0]
+            values *= self._compared(predictions, np.ones((n, 1)))[0]
         return np.asarray(values - values.mean())
 
     def _shared(self, values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

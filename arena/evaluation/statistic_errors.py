@@ -128,10 +128,12 @@ def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors |
             scores = study.scores[start : start + len(block)]
             values = _jackknife_values(study, sampling, block, scores, values)
         errors.append(sampling.standard_errors(values))
-        own = sampling.degrees_of_freedom(values)
+        block_degrees = sampling.degrees_of_freedom(values)
         if strata is not None and sampling.clusters is None:
-            own = np.minimum(own, _degrees_by_class(values, strata, sampling.weights))
-        degrees.append(np.maximum(own, 1.0))
+            block_degrees = np.minimum(
+                block_degrees, _degrees_by_class(values, strata, sampling.weights)
+            )
+        degrees.append(np.maximum(block_degrees, 1.0))
     limit_units, most = information(study)
     variance = "the jackknife" if left_out else "its influence values"
     return errors_from_standard_errors(

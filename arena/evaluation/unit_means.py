@@ -8,7 +8,7 @@ the largest ones. The bounds then assume that the tail of the largest losses goe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -59,13 +59,13 @@ class UnitMeans(ScoreErrors):
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was read of the submissions, block by block."""
+class _Parts:
+    """The fields of :class:`UnitMeans`, of one block of submissions after the other."""
 
-    units: list[Units]
-    worst: list[FloatArray]
-    errors: list[FloatArray]
-    degrees: list[FloatArray]
+    units: list[Units] = field(default_factory=list)
+    worst: list[FloatArray] = field(default_factory=list)
+    errors: list[FloatArray] = field(default_factory=list)
+    degrees: list[FloatArray] = field(default_factory=list)
 
 
 def errors_of_means(
@@ -78,7 +78,7 @@ def errors_of_means(
     An end of the range may be infinite. With ``(n,)`` clusters, these are drawn and not the rows.
     """
     sampling = SamplingUnits.of(values.shape[1], clusters)
-    parts, step = _Found([], [], [], []), block_size(values.shape[1])
+    parts, step = _Parts(), block_size(values.shape[1])
     for start in range(0, len(values), step):
         block = values[start : start + step].astype(np.float64)
         _add_block(parts, sampling, block, value_range, None)
@@ -92,7 +92,7 @@ def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | Non
     if not isinstance(metric, HasRowValues):
         return None
     row_range, truth = _row_range(metric, study), study.truth
-    parts = _Found([], [], [], [])
+    parts = _Parts()
     blocks = study.predictions.blocks(block_size(truth.size))
     for block in (part for _, whole in blocks for part in in_cache(whole)):
         with np.errstate(all="ignore"):
@@ -125,34 +125,46 @@ def errors_of_tasks(study: Study, sampling: SamplingUnits) -> UnitMeans | None:
     ranges = [_range_of_mean(part.metric) for part in metric.parts]
     if metric.baseline is not None or not np.isfinite(ranges).all():
         return None
-    found, n_tasks = _Found([], [], [], []), int(metric.tasks.max()) + 1
+    parts, n_tasks = _Parts(), int(metric.tasks.max()) + 1
     for start, block in study.predictions.blocks(block_size(study.truth.size)):
         scores = study.scores[start : start + len(block), np.newaxis]
         shifts, changes = np.zeros((len(block), sampling.n)), []
         for part, ends in zip(metric.parts, ranges, strict=True):
             truth, of_rows = part.of_rows(study.truth), weighted_row_metric(part.metric)
             clusters = None if study.clusters is None else part.of_rows(study.clusters)
-            own = SamplingUnits.of(len(truth), clusters, row_weights_of(part.metric))
+            part_sampling = SamplingUnits.of(len(truth), clusters, row_weights_of(part.metric))
             rows: Any = of_rows or part.metric
             values = rows.row_values(*read_only((truth, part.of_block(block))))
-            weights = np.ones(own.n) if own.weights is None else own.weights / own.weights.mean()
-            means = (values @ weights / own.n)[:, np.newaxis]
+            weights = (
+                np.ones(part_sampling.n)
+                if part_sampling.weights is None
+                else part_sampling.weights / part_sampling.weights.mean()
+            )
+            means = (values @ weights / part_sampling.n)[:, np.newaxis]
             slope = part.weight if metric.combination.is_mean else part.weight * scores / means
-            per_row = slope * sampling.n / own.n * mean_correction(own.n, sampling.n)
+            per_row = (
+                slope * sampling.n / part_sampling.n * mean_correction(part_sampling.n, sampling.n)
+            )
             shifts[:, slice(None) if part.rows is None else part.rows] += (
                 per_row * weights * (values - means)
             )
-            changes.append(slope * sampling.n_units / own.n_units * own.another * (ends - means))
+            changes.append(
+                slope
+                * sampling.n_units
+                / part_sampling.n_units
+                * part_sampling.another
+                * (ends - means)
+            )
         of_tasks = np.reshape(changes, (n_tasks, -1, len(block), 2)).sum(axis=1)
         most = [of_tasks[..., 0].min(axis=0), of_tasks[..., 1].max(axis=0)]
         of_units = sampling.of_units(sampling.sums(shifts))
-        found.worst.append(scores[:, 0] + np.stack(most))
-        found.units.append(Units.of(scores + of_units))
-        found.errors.append(sampling.standard_errors(of_units))
-        found.degrees.append(sampling.degrees_of_freedom(of_units))
+        parts.worst.append(scores[:, 0] + np.stack(most))
+        parts.units.append(Units.of(scores + of_units))
+        parts.errors.append(sampling.standard_errors(of_units))
+        parts.degrees.append(sampling.degrees_of_freedom(of_units))
     lows, highs = zip(*ranges, strict=True)
     return _unit_means(
-        found,
+        parts,
         sampling,
         study.scores,
         range_of(metric),
@@ -171,7 +183,7 @@ def _range_of_mean(metric: Metric) -> tuple[float, float]:
 
 def errors_from_influence(study: Study, sampling: SamplingUnits) -> UnitMeans | None:
     """Return the uncertainty of scores without two bounds, linearised; None for a black box."""
-    parts, unbounded = _Found([], [], [], []), (-np.inf, np.inf)
+    parts, unbounded = _Parts(), (-np.inf, np.inf)
     for start, block in study.predictions.blocks(block_size(study.truth.size)):
         values = unit_influence(study, sampling, block)
         if values is None:
@@ -196,7 +208,7 @@ def unit_influence(
 
 
 def _add_block(
-    parts: _Found,
+    parts: _Parts,
     sampling: SamplingUnits,
     values: FloatArray,
     row_range: tuple[float, float],
@@ -208,7 +220,7 @@ def _add_block(
 
 
 def _add_shifts(
-    parts: _Found,
+    parts: _Parts,
     sampling: SamplingUnits,
     mean: FloatArray,
     shifts: FloatArray,
@@ -241,7 +253,7 @@ def _add_shifts(
 
 
 def _unit_means(
-    parts: _Found,
+    parts: _Parts,
     sampling: SamplingUnits,
     scores: FloatArray,
     score_range: tuple[float, float],

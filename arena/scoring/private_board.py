@@ -239,14 +239,14 @@ def _parts_of(
             teams=teams,
             submissions=submissions[positions],
             predictions=part.of_predictions(part_predictions),
-            scores=own,
+            scores=part_scores,
             resampled=drawn[positions],
             level=settings.level,
             clusters=None if rows.clusters is None else part.of_rows(rows.clusters),
             classes=rows.classes,
             words=rows.words,
         )
-        for part, own, drawn in zip(metric.parts, scores, resampled, strict=True)
+        for part, part_scores, drawn in zip(metric.parts, scores, resampled, strict=True)
     )
 
 

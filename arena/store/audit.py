@@ -98,8 +98,8 @@ class _Bound:
     digest: str
 
 
-def _bounds(own: _Bound | tuple[_Bound, ...]) -> tuple[_Bound, ...]:
-    return own if isinstance(own, tuple) else (own,)
+def _bounds(row_bounds: _Bound | tuple[_Bound, ...]) -> tuple[_Bound, ...]:
+    return row_bounds if isinstance(row_bounds, tuple) else (row_bounds,)
 
 
 @dataclass(slots=True, eq=False)
@@ -298,17 +298,17 @@ def _of_rows(
                 revision = 0 if revised is None else row[revised]
                 bounds = _bounds(by_row.pop(revision * _OF_REVISION + row[numbered], ()))
                 changed = None
-                for own in bounds:
-                    if own.sequence <= since:
+                for bound in bounds:
+                    if bound.sequence <= since:
                         continue
-                    older = table == "releases" and own.sequence < recorded.widened
+                    older = table == "releases" and bound.sequence < recorded.widened
                     line = row_line(row[:-1] if older else recorded_cells(table, row))
-                    if own.n_rows > 1:
-                        digest = computed.get(own) or hmac.new(key, digestmod="sha256")
+                    if bound.n_rows > 1:
+                        digest = computed.get(bound) or hmac.new(key, digestmod="sha256")
                         digest.update(line)
-                        computed[own] = digest
-                    elif changed is None and keyed_digest(key, line) != own.digest:
-                        changed = own
+                        computed[bound] = digest
+                    elif changed is None and keyed_digest(key, line) != bound.digest:
+                        changed = bound
                 if bounds and changed is None:
                     continue
                 values = dict(zip(names, row, strict=True))
@@ -319,16 +319,16 @@ def _of_rows(
                     change = _change(cursor, table, values, _event(cursor, changed.sequence))
                     yield f"{named} was changed: {change}"
     for row_key, owned in sorted(by_row.items(), key=lambda item: item[0]):
-        own = _bounds(owned)[0]
+        bound = _bounds(owned)[0]
         revision, number = divmod(row_key, _OF_REVISION)
         named = _row_name(table, {"revision": revision, column: number})
-        yield f"{named} is missing: {_named(cursor, own.sequence)} recorded it."
-    incomplete = {own for owned in by_row.values() for own in _bounds(owned)}
-    for own, digest in computed.items():
-        if digest.hexdigest() != own.digest and own not in incomplete:
+        yield f"{named} is missing: {_named(cursor, bound.sequence)} recorded it."
+    incomplete = {bound for owned in by_row.values() for bound in _bounds(owned)}
+    for bound, digest in computed.items():
+        if digest.hexdigest() != bound.digest and bound not in incomplete:
             yield (
-                f"One of the {table} of {column} {own.first} to {own.last} was changed: "
-                f"{_named(cursor, own.sequence)} recorded others."
+                f"One of the {table} of {column} {bound.first} to {bound.last} was changed: "
+                f"{_named(cursor, bound.sequence)} recorded others."
             )
 
 

@@ -274,8 +274,10 @@ def numbers_text(numbers: Iterable[int]) -> str:
     """
     runs = []
     for _, run in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
-        own = [number for _, number in run]
-        runs.append(f"{own[0]}-{own[-1]}" if len(own) > 1 else f"{own[0]}")
+        run_numbers = [number for _, number in run]
+        runs.append(
+            f"{run_numbers[0]}-{run_numbers[-1]}" if len(run_numbers) > 1 else f"{run_numbers[0]}"
+        )
     return ",".join(runs)
 
 

@@ -270,9 +270,9 @@ class RemotePlace:
             except FileNotFoundError:
                 return
         for path in paths:
-            own = str(path).rsplit("/", 1)[-1]
-            name = own.removesuffix(_SUFFIX)
-            if _NAME.fullmatch(name) and name != own:
+            file_name = str(path).rsplit("/", 1)[-1]
+            name = file_name.removesuffix(_SUFFIX)
+            if _NAME.fullmatch(name) and name != file_name:
                 yield name
 
     def remove(self, names: Sequence[str]) -> None:

@@ -199,13 +199,15 @@ class TableReader:
                     many = rest // cells if first == 0 else 0  # submissions that are whole
                     width = cells if many else min(cells - first, rest)
                     stop = done + max(1, many) * width
-                    own = slice(row, row + max(1, many))
-                    if not (ids[done:stop].reshape(-1, width) == numbers[own, np.newaxis]).all():
+                    block_rows = slice(row, row + max(1, many))
+                    if not (
+                        ids[done:stop].reshape(-1, width) == numbers[block_rows, np.newaxis]
+                    ).all():
                         return None
                     rowids = places[done:stop].reshape(-1, width)
                     if first == 0:
-                        starts[own] = rowids[:, :1]
-                    if not (rowids - starts[own] == positions[first : first + width]).all():
+                        starts[block_rows] = rowids[:, :1]
+                    if not (rowids - starts[block_rows] == positions[first : first + width]).all():
                         return None
                     filled += stop - done
                     done = stop

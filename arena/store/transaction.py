@@ -231,8 +231,8 @@ class Transaction:
     def put_all_scores(self, revision: int, scores: Sequence[ScoreRecord]) -> None:
         """Store the scores of many submissions at once, as for a rescore."""
         upsert_scores(self._cursor, revision, scores)
-        own = self._facts.scores.setdefault(revision, set())
-        own.update(score.submission for score in scores)
+        scored = self._facts.scores.setdefault(revision, set())
+        scored.update(score.submission for score in scores)
 
     def add_result(self, document: Mapping[str, Any], time: datetime | None = None) -> int:
         """Append a private board that is published, and return its version."""

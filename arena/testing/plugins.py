@@ -64,9 +64,15 @@ def check_plugin(plugin: object, result: Any = None) -> Conformance:
         **{f"its {kind.replace('_', ' ')}": _listing(kind) for kind in KINDS},
         "its rules": _rules,
         "files of others": _reads_nothing,
-        "a stored submission": lambda own: own.submission_scored(_RECORD, _RELEASE, _info()),
-        "a result": lambda own: own.competition_finalized(result or SimpleNamespace(), _info()),
-        "its report sections": lambda own: own.provide_report_sections(result or SimpleNamespace()),
+        "a stored submission": lambda tested_plugin: tested_plugin.submission_scored(
+            _RECORD, _RELEASE, _info()
+        ),
+        "a result": lambda tested_plugin: tested_plugin.competition_finalized(
+            result or SimpleNamespace(), _info()
+        ),
+        "its report sections": lambda tested_plugin: tested_plugin.provide_report_sections(
+            result or SimpleNamespace()
+        ),
     }
     checks = [(what, _without_failures(call)) for what, call in calls.items()]
     return run_checks(name, checks, manager)

@@ -407,8 +407,8 @@ class _OneThreadOutput:
         self._thread, self._stdout = threading.get_ident(), sys.stdout
 
     def __getattr__(self, name: str) -> Any:
-        own = threading.get_ident() == self._thread
-        return getattr(self._stdout if own else sys.stderr, name)
+        is_own_thread = threading.get_ident() == self._thread
+        return getattr(self._stdout if is_own_thread else sys.stderr, name)
 
 
 class _RayCheck:
@@ -474,7 +474,7 @@ def _ray_engine(
         where = "does not start here" if address is None else f"does not answer at {address}"
         raise InputError(f"Ray {where}: {_first_line(error)}.{_hint('ray')}") from error
     # Ray's own folder below /tmp/ray; it would stay there.
-    own = context.address_info["session_dir"] if address is None else None
+    session_folder = context.address_info["session_dir"] if address is None else None
     try:
         versions = ray.remote(num_cpus=0)(_by_value(_versions))
         _check_versions({str(address): ray.get(versions.remote())}, str(address))
@@ -508,11 +508,11 @@ def _ray_engine(
             ),
         )
     except InputError:
-        own = None  # its logs may say why
+        session_folder = None  # its logs may say why
         raise
     finally:
         # It prints how often it has suppressed a repeated message, in this thread.
         with contextlib.redirect_stdout(sys.stderr):
             ray.shutdown()
-        if own is not None:
-            shutil.rmtree(own, ignore_errors=True)
+        if session_folder is not None:
+            shutil.rmtree(session_folder, ignore_errors=True)

@@ -151,9 +151,11 @@ def curves(
     rng = np.random.default_rng(seed)
     drawn_curves = []
     for setup in SETUPS:
-        drawn = [[estimates(draw(setup, n, rng), rng) for _ in range(repetitions)] for n in sizes]
-        for name in drawn[0][0]:
-            values = np.array([[curve[name] for curve in own] for own in drawn])
+        drawn_sets = [
+            [estimates(draw(setup, n, rng), rng) for _ in range(repetitions)] for n in sizes
+        ]
+        for name in drawn_sets[0][0]:
+            values = np.array([[curve[name] for curve in drawn_set] for drawn_set in drawn_sets])
             error = values.std(axis=1, ddof=1) / repetitions**0.5
             drawn_curves.append(Curve(setup, name, values.mean(axis=1), error))
         progress.advance()

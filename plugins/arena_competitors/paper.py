@@ -312,11 +312,11 @@ def authors_charts(authors: Path) -> Iterator[Chart]:
         }
         layers = [
             {
-                "data": {"values": own},
+                "data": {"values": points},
                 "mark": mark,
                 "encoding": {**encoding, "color": _named(label, color)},
             }
-            for own, mark, label, color in (
+            for points, mark, label, color in (
                 (values, "point", "submission", BLUE),
                 (ends, "line", "equal losses", GREY),
             )
@@ -326,7 +326,9 @@ def authors_charts(authors: Path) -> Iterator[Chart]:
         yield Chart(name, title, f"{title}; the line marks equal losses.", specification)
     curves = read_curves(authors / "publicscore-top50.csv")
     values = [
-        {"rank": x, "loss": y, "label": label} for label, own in curves.items() for x, y in own
+        {"rank": x, "loss": y, "label": label}
+        for label, points in curves.items()
+        for x, y in points
     ]
     scale = {"domain": list(curves), "range": [COLORS[label] for label in curves]}
     title = "Losses of the 50 best submissions by rank"

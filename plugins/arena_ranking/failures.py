@@ -144,12 +144,12 @@ def failed_rows(study: Study) -> FailedRows | None:
         blocks.append((counts, means, usual, (~failed & (values != best)).any(axis=1)))
     counts, means, usual, others = (np.concatenate(part) for part in zip(*blocks, strict=True))
     return FailedRows(
-        counts.astype(np.intp),
-        means,
-        usual,
-        others.astype(np.bool_),
-        worst if bounded else float(best + _LARGER_LOSS * (largest - best)),
-        bounded,
+        counts=counts.astype(np.intp),
+        means=means,
+        usual=usual,
+        others=others.astype(np.bool_),
+        worst=worst if bounded else float(best + _LARGER_LOSS * (largest - best)),
+        bounded=bounded,
     )
 
 

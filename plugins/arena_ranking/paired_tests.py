@@ -191,11 +191,11 @@ class _Family:
 
     def holm(self, positions: IntArray) -> FloatArray:
         """Return the largest ``p_r (k - r)`` up to each position r, at most 1."""
-        k, own = len(self.tails), positions // _BLOCK
+        k, block_of_position = len(self.tails), positions // _BLOCK
         at_starts = self.p_values(self.starts) * (k - self.starts)
         most = self.p_values(self.ends) * (k - self.starts)
         # A block counts from the next position that is asked for on.
-        known, asked = np.maximum.accumulate(at_starts), np.unique(own)
+        known, asked = np.maximum.accumulate(at_starts), np.unique(block_of_position)
         following = np.searchsorted(asked, np.arange(asked[-1] + 1))
         reached = known[asked[following]]
         blocks = np.flatnonzero((most[: len(reached)] > (1 - _ROUNDING) * reached) & (reached < 1))
@@ -203,20 +203,20 @@ class _Family:
         inside = np.maximum.accumulate(self.p_values(rows) * (k - rows), axis=1)
         of_block = at_starts.copy()
         of_block[blocks] = inside[:, -1]
-        before = np.concatenate([[0.0], np.maximum.accumulate(of_block)])[own]
-        adjusted = np.maximum(before, at_starts[own])
-        looked, at = _members(own, blocks)
+        before = np.concatenate([[0.0], np.maximum.accumulate(of_block)])[block_of_position]
+        adjusted = np.maximum(before, at_starts[block_of_position])
+        looked, at = _members(block_of_position, blocks)
         within = inside[at, positions[looked] % _BLOCK]
         adjusted[looked] = np.maximum(adjusted[looked], within)
         return np.asarray(np.minimum(adjusted, 1.0))
 
     def benjamini_hochberg(self, positions: IntArray) -> FloatArray:
         """Return the smallest ``k p_r / (r + 1)`` from each position r on, at most 1."""
-        k, own = len(self.tails), positions // _BLOCK
+        k, block_of_position = len(self.tails), positions // _BLOCK
         at_ends = self.p_values(self.ends) / ((self.ends + 1.0) / k)
         least = self.p_values(self.starts) / ((self.ends + 1.0) / k)
         # A block counts up to the last position before it that is asked for.
-        known, asked = np.minimum.accumulate(at_ends[::-1])[::-1], np.unique(own)
+        known, asked = np.minimum.accumulate(at_ends[::-1])[::-1], np.unique(block_of_position)
         preceding = np.searchsorted(asked, np.arange(asked[0], len(known)), side="right") - 1
         reached, possible = known[asked[preceding]], least[asked[0] :]
         blocks = asked[0] + np.flatnonzero((possible < (1 + _ROUNDING) * reached) & (possible < 1))
@@ -225,9 +225,11 @@ class _Family:
         inside = np.minimum.accumulate(stepped_up[:, ::-1], axis=1)[:, ::-1]
         of_block = at_ends.copy()
         of_block[blocks] = inside[:, 0]
-        after = np.append(np.minimum.accumulate(of_block[::-1])[::-1], np.inf)[own + 1]
-        adjusted = np.minimum(after, at_ends[own])
-        looked, at = _members(own, blocks)
+        after = np.append(np.minimum.accumulate(of_block[::-1])[::-1], np.inf)[
+            block_of_position + 1
+        ]
+        adjusted = np.minimum(after, at_ends[block_of_position])
+        looked, at = _members(block_of_position, blocks)
         within = inside[at, positions[looked] % _BLOCK]
         adjusted[looked] = np.minimum(adjusted[looked], within)
         return np.asarray(np.minimum(adjusted, 1.0))

@@ -87,10 +87,10 @@ def _of_combination(
         if units is not None:
             codes, part_units = np.unique(part.of_rows(units), return_inverse=True)
             count = len(codes)
-        own = unseen_losses(part.metric, part_truth, block, part_units)
-        if how == "geometric" and own.any():
-            own = own / _scores(part.metric, part_truth, block)
-        losses.append(own * part.weight * n_units / count)
+        part_losses = unseen_losses(part.metric, part_truth, block, part_units)
+        if how == "geometric" and part_losses.any():
+            part_losses = part_losses / _scores(part.metric, part_truth, block)
+        losses.append(part_losses * part.weight * n_units / count)
     n_tasks = 1 if metric.tasks is None else int(metric.tasks.max()) + 1
     by_task = np.reshape(losses, (n_tasks, -1, len(predictions))).sum(axis=1)
     most = np.asarray(by_task.max(axis=0))

@@ -35,7 +35,7 @@ REFUSED: Sequence[tuple[Mapping[str, Any], str]] = [
     ({"competition": {"baseline": " "}}, "[competition] baseline has an empty name"),
     ({"metric": {"name": "f1", "secondary": ["f1"]}}, "[metric] secondary: f1 is listed twice"),
     ({"board": {"x": {"columns": ["f1", "f1"]}}}, "[board.x] columns: f1 is listed twice"),
-    ({"phase": {"week": {"each": "due", "series": "x"}}}, "omit series beside each"),
+    ({"phase": {"week": {"each": "due", "series": "x"}}}, "a series named week: omit series"),
     (
         {"phase": {"dev": {"end": "2026-03-02"}, "final": {"end": "2026-03-01", **AFTER}}},
         "[phase.final] after: the phase dev does not end before final ends",

@@ -128,7 +128,7 @@ def _form(
 
 def _rounds(call: Call) -> list[dict[str, Any]]:
     """Return the rounds with what the own team sent (None: no team), and the published result."""
-    rounds, own = call.competition.facts.rounds, call.own_team
+    rounds, own_team = call.competition.facts.rounds, call.own_team
     if not rounds:
         return []
     results, _etag = call.competition.held("results", lambda document: document.json())
@@ -138,8 +138,8 @@ def _rounds(call: Call) -> list[dict[str, Any]]:
         if result["state"] == "published"
     }
     sent = None
-    if own is not None:
-        sent = call.competition.published.last_in_phases(actions.record_name(call, own))
+    if own_team is not None:
+        sent = call.competition.published.last_in_phases(actions.record_name(call, own_team))
     return [
         {
             **phase,
@@ -157,7 +157,7 @@ async def _released_board(call: Call, name: str) -> Response:
     board, _etag = call.competition.released_board(name, bracket)
     rows = board["standings"]
     page = _page_number(call, len(rows))
-    own = call.own_team
+    own_team = call.own_team
     keys = ("rank", "team", "score", "n_submissions", "baseline", "brackets")
     return _page(
         call,
@@ -166,7 +166,7 @@ async def _released_board(call: Call, name: str) -> Response:
         name=name,
         parts=[key for row in rows[:1] for key in row if key not in keys],
         rows=rows[(page - 1) * ROWS : page * ROWS],
-        own_name=actions.record_name(call, own) if own else None,
+        own_name=actions.record_name(call, own_team) if own_team else None,
         bracket=bracket,
         page=page,
         n_pages=max(-(-len(rows) // ROWS), 1),

@@ -105,8 +105,10 @@ class Drawing:
         """Draw one submission; without a seed without noise of its own."""
         noise = np.sqrt(1 - _OWN_NOISE) * self.shared
         if seed is not None:
-            own = np.random.default_rng(seed).standard_normal(self.signal.shape, dtype=np.float32)
-            noise += np.sqrt(_OWN_NOISE) * own
+            own_noise = np.random.default_rng(seed).standard_normal(
+                self.signal.shape, dtype=np.float32
+            )
+            noise += np.sqrt(_OWN_NOISE) * own_noise
         if self.signal.ndim == 2:
             w = w[:, np.newaxis]
         mean, deviation = self.scale

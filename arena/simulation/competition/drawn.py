@@ -289,10 +289,10 @@ def _outcome(
         Candidate(
             submission.number,
             names[submission.team],
-            submission.public,
-            submission.private,
-            submission.shown,
-            submission.shown,
+            public=submission.public,
+            private=submission.private,
+            shown=submission.shown,
+            ranked_by=submission.shown,
         )
         for submission in played
     ]

@@ -187,7 +187,7 @@ def _compared(
 ) -> list[Compared]:
     comparisons = []
     for name, value in real.items():
-        drawn = [own for board in simulated if (own := board[name]) is not None]
+        drawn = [value_drawn for board in simulated if (value_drawn := board[name]) is not None]
         if value is None or not drawn:
             continue
         low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL])

@@ -144,14 +144,18 @@ def open_competition(
     """
     settings = simulation.settings_under(mechanism)
     clock = SimulatedClock(first_day(settings, simulation.request.days))
-    own = simulation.folder_of(mechanism)
-    if (own / CONFIG_NAME).exists():  # what is recorded now must not be older than the record
+    mechanism_folder = simulation.folder_of(mechanism)
+    if (
+        mechanism_folder / CONFIG_NAME
+    ).exists():  # what is recorded now must not be older than the record
         wait = simulation.request.wait
-        with Store.open(own / DATABASE_NAME, create=False, wait=wait, read_only=True) as store:
+        with Store.open(
+            mechanism_folder / DATABASE_NAME, create=False, wait=wait, read_only=True
+        ) as store:
             times = [datetime.fromisoformat(event.time) for event in store.last_events(1)]
         clock.now = max([clock.now, *times])
     state = folder.open_competition(
-        own,
+        mechanism_folder,
         settings,
         manager,
         clock,

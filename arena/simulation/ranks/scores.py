@@ -36,8 +36,8 @@ class ModelScores:
 
     def part(self, models: slice) -> ModelScores:
         """Return the scores of some of the models."""
-        own = {rows: scores[models] for rows, scores in self.competition.items()}
-        return replace(self, true=self.true[models], competition=own)
+        competition_scores = {rows: scores[models] for rows, scores in self.competition.items()}
+        return replace(self, true=self.true[models], competition=competition_scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

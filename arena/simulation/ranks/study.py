@@ -270,8 +270,8 @@ def simulation_verdict(result: RankSimulation) -> str:
     if result.by_set:
         shares = [
             wins.frequency
-            for own in result.by_set
-            for wins in own
+            for wins_of_sets in result.by_set
+            for wins in wins_of_sets
             if (wins.test_rows, wins.competitors) == (rows, count)
         ]
         text += (

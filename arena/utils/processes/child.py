@@ -174,7 +174,7 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
     def answer(*message: Any) -> None:
         send_answer(pipe, file, message)
 
-    own = os.getpid()
+    own_pid = os.getpid()
     number = 0
     shared_values: tuple[Any, ...] = ()
     while True:
@@ -192,7 +192,7 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
         _clock.start()
         with one_thread_each():
             good, result = _call(function, (*shared_values, *task) if takes_shared else task)
-        if os.getpid() != own:
+        if os.getpid() != own_pid:
             os._exit(0)  # the task forked, and both processes returned
         reusable = policy.end()
         try:

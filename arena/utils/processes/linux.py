@@ -81,9 +81,9 @@ def descendants(root: int) -> list[int]:
     pids: list[int] = []
     reached = [root]
     while reached:
-        own = children.get(reached.pop(), [])
-        pids += own
-        reached += own
+        child_pids = children.get(reached.pop(), [])
+        pids += child_pids
+        reached += child_pids
     return pids
 
 
@@ -155,9 +155,9 @@ def _unshare(namespace: int) -> bool:
     # Keep the same user and group ids inside the user namespace.
     with contextlib.suppress(OSError):
         Path("/proc/self/setgroups").write_text("deny")
-    for name, own in (("uid_map", user), ("gid_map", group)):
+    for name, own_id in (("uid_map", user), ("gid_map", group)):
         with contextlib.suppress(OSError):
-            Path(f"/proc/self/{name}").write_text(f"{own} {own} 1")
+            Path(f"/proc/self/{name}").write_text(f"{own_id} {own_id} 1")
     return True
 
 

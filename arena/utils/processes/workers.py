@@ -305,12 +305,13 @@ def idle_worker(kind: type[_Kind], key: Any) -> _Kind:
     """Return an idle process of this kind and key, or a new one."""
     with _idle_lock:
         # A fork of this process must not write to the pipes of its parent.
-        own = [worker for worker in _idle if worker.owner == os.getpid()]
+        own_workers = [worker for worker in _idle if worker.owner == os.getpid()]
         keys = (key, (key[0], _ANY_LIMITS))
         fitting = next(
-            (worker for worker in own if isinstance(worker, kind) and worker.key in keys), None
+            (worker for worker in own_workers if isinstance(worker, kind) and worker.key in keys),
+            None,
         )
-        _idle[:] = [worker for worker in own if worker is not fitting]
+        _idle[:] = [worker for worker in own_workers if worker is not fitting]
     if fitting is not None and fitting.process.poll() is None:
         fitting.key = key
         return fitting

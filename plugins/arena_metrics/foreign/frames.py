@@ -97,8 +97,10 @@ class Frames:
             frame = as_frame(names, columns)
             # The ids of a solution of ids alone are also its target.
             frame = frame.drop(columns=context.id_column, errors="ignore")
-            own = known_ids.take(np.repeat(np.arange(len(known_ids)), size)).reset_index(drop=True)
-            frame.insert(0, context.id_column, own, allow_duplicates=True)
+            row_ids = known_ids.take(np.repeat(np.arange(len(known_ids)), size)).reset_index(
+                drop=True
+            )
+            frame.insert(0, context.id_column, row_ids, allow_duplicates=True)
             frames.append(frame)
             sizes.append(size)
         free = _free_numbers(known_ids)

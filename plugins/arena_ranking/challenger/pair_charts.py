@@ -29,8 +29,8 @@ def pairs_chart(teams: Sequence[str], better: npt.NDArray[np.bool_]) -> Specific
     """Draw a square for every pair in which the team in the row is significantly better."""
     labels = axis_labels(teams)
     rows = [
-        {"team": label, "than": [labels[k] for k in np.flatnonzero(own)]}
-        for label, own in zip(labels, better, strict=True)
+        {"team": label, "than": [labels[k] for k in np.flatnonzero(is_better)]}
+        for label, is_better in zip(labels, better, strict=True)
     ]
     axis = {"labelAngle": -90, "ticks": False, "domain": False, "orient": "top", "labelLimit": 110}
     axis["titlePadding"] = 10
@@ -148,8 +148,8 @@ def podium_chart(
     labels = axis_labels(teams)
     rows = [
         {"place": place, "team": label, "share": share}
-        for label, own in zip(labels, shares.round(4).tolist(), strict=True)
-        for place, share in enumerate(own, start=1)
+        for label, team_shares in zip(labels, shares.round(4).tolist(), strict=True)
+        for place, share in enumerate(team_shares, start=1)
     ]
     bars = {
         "mark": "bar",
@@ -176,8 +176,8 @@ def cases_chart(
     labels = axis_labels(teams)
     rows: list[dict[str, Any]] = [
         {"case": case, "place": int(place), "team": label, "value": float(f"{value:.5g}")}
-        for label, own, own_places in zip(labels, values, places, strict=True)
-        for case, (value, place) in enumerate(zip(own, own_places, strict=True), start=1)
+        for label, team_values, own_places in zip(labels, values, places, strict=True)
+        for case, (value, place) in enumerate(zip(team_values, own_places, strict=True), start=1)
     ]
     y = quantitative("value", axis, scale={"zero": False})
     lines = {
