@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from arena.competition.combined_boards import verdicts_of_combined
 from arena.interfaces.faults import fault_lines, plural
 from arena.report.boards import Row, not_ranked, ranked_board
 from arena.report.terminal import print_columns
@@ -24,7 +25,8 @@ _LINES_SHOWN = 5
 
 def print_result(result: ScoreResult, console: Console, *, phase: str = "") -> None:
     """Print the board, its explanation, and the rejected files."""
-    print_board(result.board_document(), console, result.display, result.words, phase=phase)
+    of = f"phase {phase}" if phase else ""
+    print_board(result.board_document(), console, result.display, result.words, of=of)
     for rejected in result.rejected:
         print_rejected(rejected, console)
 
@@ -35,22 +37,29 @@ def print_board(
     display: BoardDisplay,
     words: Vocabulary = TEAMS,
     *,
-    phase: str = "",
+    of: str = "",
 ) -> None:
-    """Print a board and its explanation, from the document ``arena/score/2``."""
+    """Print a board and its explanation, from the document ``arena/score/2``.
+
+    ``of`` names the phase or the combined board, in its title.
+    """
     score = score_format(document["standings"], display)
     if document["standings"]:
-        _print_standings(document, out, display, words, phase=phase)
+        _print_standings(document, out, display, words, of=of)
     if display.ties:
         out.print(printable(display.ties))
+    combined = verdicts_of_combined(document).values()
     for verdict in dict.fromkeys(finding["verdict"] for finding in document["findings"]):
-        out.print(printable(verdict))
+        if verdict not in combined:
+            out.print(printable(verdict))
     _print_best(document, out, score)
+    for verdict in combined:  # after all sentences on this board: each is on another one
+        out.print(printable(verdict))
     _print_unranked(document, out, score)
 
 
 def _print_standings(
-    document: Row, out: Console, display: BoardDisplay, words: Vocabulary, *, phase: str
+    document: Row, out: Console, display: BoardDisplay, words: Vocabulary, *, of: str
 ) -> None:
     direction = "larger" if document["greater_is_better"] else "smaller"
     pending = document.get("n_pending", 0)
@@ -59,8 +68,8 @@ def _print_standings(
         f"{ranked_on(document['n_rows'], document['split'], words, n_pending=pending)} "
         f"({direction} is better)"
     )
-    if phase:
-        title = f"phase {phase}: {title}"
+    if of:
+        title = f"{of}: {title}"
     standings = document["standings"]
     first, *others = ranked_board(standings, display, words, caption=title).columns
     possible = [bool(row.get("possible_winner")) for row in standings]

@@ -71,7 +71,7 @@ def create_competition(
     """Write a new competition and return its open store, which the caller closes.
 
     ``competition.toml`` is written last: it marks a complete one. ``protected``: the mechanism is
-    the one that protects the metric by default.
+    the one that protects the metric by default; of a phase, its own metric.
 
     Raises
     ------
@@ -176,11 +176,29 @@ def _reviewed(
         for other in (metric, *all_further_metrics(phase_settings, split, manager)):
             check_truth(other, split)
     if protected:
-        split = solution_in(solution, list(settings.phase.values()))
-        settings = with_default_mechanism(settings, split, manager)
+        settings = _protected(settings, solution, manager)
     for group in instance_groups(settings):
         _review(group.settings, group.split(solution, settings), manager)
     return settings
+
+
+def _protected(settings: Settings, solution: Solution, manager: PluginManager) -> Settings:
+    """Return the settings with the default mechanism of their metric, and of each other metric."""
+    split = solution_in(solution, list(settings.phase.values()))
+    settings = with_default_mechanism(settings, split, manager)
+    phases = dict(settings.phase)
+    for group in instance_groups(settings):
+        names = group.phases or ()
+        named = any("mechanism" in phases[name].public for name in names)
+        if named or group.settings.metric.specification == settings.metric.specification:
+            continue
+        split = group.split(solution, settings)
+        mechanism = with_default_mechanism(group.settings, split, manager).public.mechanism
+        if mechanism != settings.public.mechanism:
+            for name in names:
+                public = {**phases[name].public, "mechanism": mechanism}
+                phases[name] = phases[name].model_copy(update={"public": public})
+    return settings.model_copy(update={"phase": phases})
 
 
 def _review(settings: Settings, split: Solution, manager: PluginManager) -> None:

@@ -25,7 +25,7 @@ from arena.phase_section import PhaseSection
 from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.store.events import PROGRAM_RECEIVED
-from arena.types import Solution, Usage, usage_names
+from arena.types import PredictionKind, Solution, Usage, usage_names
 from arena.utils.lazy import pa
 
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
@@ -95,7 +95,13 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
         try:
             scoring_metric(metric, solution.outline())
         except UsageError as error:
-            raise InputError(f"{place}: {error}") from error
+            advice = (
+                " Files contain what [metric] scores: log_loss there, or another metric of "
+                "probabilities, lets phases have metrics of scores and of labels."
+            )
+            may_help = metric.prediction in (PredictionKind.LABEL, PredictionKind.SCORE)
+            said = advice if may_help and len(solution.targets) == 1 else ""
+            raise InputError(f"{place}: {error}{said}") from error
     if any(board.phases for board in settings.board.values()):
         from arena.competition.combined_boards import check_boards_over_phases  # few have one
 

@@ -36,4 +36,4 @@ def ranks_verdict(
     if possible > 1:
         return f"{possible:,} of {m:,} {words.submissions} may truly be the best {confidence}."
     others = "the other" if m == 2 else f"each of the other {m - 1:,}"
-    return f"The first {words.submission} is better than {others} {confidence}."
+    return f"The {words.submission} on rank 1 is better than {others} {confidence}."

@@ -45,7 +45,7 @@ class Sota:
             counts = who_counts(
                 len(study.scores), board.dependence.n_clusters, board.estimate.n_teams
             )
-            every = f"All {len(study.scores):,} scores count in the model of the best one."
+            every = f"The model of selection counts all {len(study.scores):,} scores."
             return Finding(self.name, counts or every, document, details=board)
         verdict = f"The best score is corrected for selection by the {words.rows} alone."
         if len(study.scores) == 1:

@@ -461,7 +461,7 @@ s3  Private  30 | 33  | 43
         },
         best=2,  # the winner's score is the mean of its scores on parts of the rows
         said=[
-            "The first submission is better than the other (95% confidence).",
+            "The submission on rank 1 is better than the other (95% confidence).",
             "Corrected for selection, the best score stays 2.00",
         ],
     ),

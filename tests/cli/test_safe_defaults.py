@@ -53,6 +53,28 @@ def test_init_says_that_a_deadline_has_passed(tmp_path: Path) -> None:
     assert "No deadline" not in said
 
 
+def test_init_protects_each_phase_by_its_own_metric(tmp_path: Path) -> None:
+    rows = [(i, row % 2, f"{'abc'[row % 3]} public") for row, i in enumerate(IDS)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    phases = {"a": "accuracy", "b": "roc_auc", "c": ""}
+    text = '[metric]\nname = "log_loss"\n' + "".join(
+        f'[phase.{name}]\npublic_rows = "{name} public"\n'
+        + (f'metric = "{metric}"\n' if metric else "")
+        for name, metric in phases.items()
+    )
+    (tmp_path / "settings.toml").write_text(text, "utf-8")
+    made = run_here(
+        "init", "c", "--solution", "solution.csv", "--settings", "settings.toml", cwd=tmp_path
+    )
+    assert made.returncode == 0, made.stderr
+    settings = read_settings(tmp_path / "c" / "competition.toml")
+    by_phase = {name: settings.in_phase(name).public.mechanism for name in phases}
+    assert by_phase["c"] == settings.public.mechanism
+    assert "clip" in by_phase["c"]
+    assert by_phase["a"] == "ladder-free"
+    assert by_phase["b"].startswith("ladder-free(noise=")
+
+
 @pytest.mark.slow
 def test_init_names_the_phase_of_an_end_and_a_command_that_is_accepted(tmp_path: Path) -> None:
     rows = [(i, row % 2, ("Public", "Private")[row % 2]) for row, i in enumerate(IDS)]

@@ -215,8 +215,13 @@ def test_the_published_correction_of_the_ladder_paper():
         (1, 1, None, "There is one submission and nothing to compare it with."),
         (3, 3, None, "The 3 submissions cannot be told apart (90% confidence)."),
         (2, 3, None, "2 of 3 submissions may truly be the best (90% confidence)."),
-        (1, 2, None, "The first submission is better than the other (90% confidence)."),
-        (1, 3, None, "The first submission is better than each of the other 2 (90% confidence)."),
+        (1, 2, None, "The submission on rank 1 is better than the other (90% confidence)."),
+        (
+            1,
+            3,
+            None,
+            "The submission on rank 1 is better than each of the other 2 (90% confidence).",
+        ),
         (1, 3, "Few rows.", "Rank intervals are withheld. Few rows."),
     ],
 )

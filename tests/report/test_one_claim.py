@@ -21,7 +21,7 @@ from arena.scoring.result import ScoreResult
 MANAGER = PluginManager()
 
 CLAIMS = {
-    "one leads": r"The first \w+ is better than (each of the other [\d,]+|the other) \(",
+    "one leads": r"The \w+ on rank 1 is better than (each of the other [\d,]+|the other) \(",
     "some may lead": r"[\d,]+ of [\d,]+ \w+ may truly be the best \(",
     "none leads": r"cannot be told apart \(",
     "no ranks": r"Rank intervals are withheld",
@@ -151,7 +151,7 @@ def problems(result: ScoreResult) -> list[str]:
 def test_the_table_finds_what_used_to_be_said() -> None:
     """Sentences that boards had once, together."""
     said = (
-        "The first submission is better than each of the other 3 (95% confidence). "
+        "The submission on rank 1 is better than each of the other 3 (95% confidence). "
         "The winner's lead is within what selection explains. It holds not at 95% confidence. "
         "With other test rows the ranks would have been different."
     )

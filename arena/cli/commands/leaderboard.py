@@ -94,6 +94,7 @@ def leaderboard(
             say_note(old)
         metric = document["metric"] if board else competition.board_metric
         display = competition.settings.display(public=not private)
+        over_phases = board is not None and opened.settings.board[board].over_phases
         notes = () if private or board else competition.board_notes(document["standings"])
         if not private and not live and not board and (state := _state_of(competition)):
             notes = (state, *notes)
@@ -108,7 +109,9 @@ def leaderboard(
     elif result is not None:
         from arena.cli.board import print_board
 
-        print_board(result, console(wide=wide), display, phase=document["phase"])
+        phase = document["phase"]
+        names = [board or "", f"phase {phase}" if phase and not over_phases else ""]
+        print_board(result, console(wide=wide), display, of=": ".join(filter(None, names[::-1])))
     else:
         _print_public(document, metric, display)
     for note in notes:

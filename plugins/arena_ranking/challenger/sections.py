@@ -132,9 +132,14 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
     disagree = (
         f"This map and the rank intervals can disagree on a pair of {words.teams}. "
         + ("They answer different questions. " if signed_rank else "")
-        + f"This map compares {len(board.teams):,} {words.teams}, the rank intervals compare all "
-        f"{len(board.study.teams):,}, and they correct for multiple comparisons differently. Use "
-        "the rank intervals to award prizes."
+        + (
+            f"This map compares {len(board.teams):,} {words.teams}, the rank intervals compare all "
+            f"{len(board.study.teams):,}. "
+            if len(board.teams) < len(board.study.teams)
+            else ""
+        )
+        + "They correct for multiple comparisons differently. Use the rank intervals to award "
+        "prizes."
     )
     if not n_better:
         text = (
