@@ -154,6 +154,8 @@ def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path)
         assert "/submissions/" not in for_everybody
         assert for_everybody.index(ROUNDS[1]) < for_everybody.index(ROUNDS[0])  # open ones first
         assert for_everybody.count("0 of 2") == len(ROUNDS)
+        assert "This phase shows no scores before its result is published." in for_everybody
+        assert "Rule of the public board" not in for_everybody
         own = page("submit", arena=session)
         sent = re.findall(r"/submissions/([\w-]+)\">(\d+)</a>", own)
         assert sent == [(late["request"], "5"), (named["request"], "4"), (first["request"], "1")]

@@ -9,6 +9,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from markupsafe import Markup
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -37,6 +38,7 @@ from arena.server.web.feed import atom
 from arena.server.web.language import _
 from arena.server.web.limits import sender
 from arena.server.web.mail import address_of, mail_lost_key, mailing_competitions
+from arena.server.web.models import RequestState
 from arena.server.web.people import (
     cookie_name,
     drop_cookie,
@@ -514,9 +516,7 @@ async def _show_mine(
         compared=compared if len(compared) == 2 else [],
         difference=call.competition.chance(),
         members={member.account: member.name for member in call.site.accounts.members(team.team)},
-        chart=score_chart(
-            [(file.received, file.score) for file in reversed(files) if file.score is not None]
-        ),
+        chart=_score_charts(files),
         others=[
             state
             for state in states
@@ -529,6 +529,15 @@ async def _show_mine(
         gets_result_mail=call.account.account
         in call.site.accounts.result_mails(call.competition.name),
     )
+
+
+def _score_charts(files: Sequence[RequestState]) -> Markup:
+    """Return a chart of the released scores of each phase: another one can have another metric."""
+    by_phase: dict[str, list[tuple[str, float]]] = {}
+    for file in reversed(files):
+        if file.score is not None:
+            by_phase.setdefault(file.phase, []).append((file.received, file.score))
+    return Markup("").join(score_chart(scores, phase) for phase, scores in by_phase.items())
 
 
 def _team_answers(call: Call, team: Team | None) -> Mapping[str, str]:

@@ -13,11 +13,16 @@ from arena.utils.formatting import minute
 _WIDTH, _HEIGHT, _MARGIN = 640.0, 160.0, 12.0
 
 
-def score_chart(scores: Sequence[tuple[str, float]]) -> Markup:
+def score_chart(scores: Sequence[tuple[str, float]], phase: str = "") -> Markup:
     """Return the chart of ``(received, score)`` in order of time; empty for fewer than two.
+
+    ``phase`` is the phase of all of them, if the competition has phases.
 
     >>> print(score_chart([("2026-03-01T00:00:00+00:00", 0.5)]))
     <BLANKLINE>
+    >>> days = [(f"2026-03-0{day}T00:00:00+00:00", day / 10) for day in (1, 2)]
+    >>> "beta: Your scores over time, from 0.1 to 0.2" in score_chart(days, "beta")
+    True
     """
     if len(scores) < 2:
         return Markup("")
@@ -37,6 +42,8 @@ def score_chart(scores: Sequence[tuple[str, float]]) -> Markup:
     title = _("Your scores over time, from {low} to {high}").format(
         low=f"{min(values):.6g}", high=f"{max(values):.6g}"
     )
+    if phase:
+        title = f"{phase}: {title}"
     return Markup(
         '<figure class="chart"><svg viewBox="0 0 {} {}" role="img" aria-label="{}">'
         '<polyline points="{}"/>{}</svg><figcaption class="note">{}</figcaption></figure>'
