@@ -153,6 +153,11 @@ class CompetitionView:
         """
         return type(self)(self._state.in_phase(name))
 
+    @property
+    def phase_names(self) -> tuple[str, ...]:
+        """The names of all phases; empty without phases."""
+        return tuple(self._state.with_phases.phase)
+
     def in_each_phase(self) -> list[Self]:
         """Return the competition with the boards of each phase, in order; without phases itself."""
         return [self.in_phase(name) for name in self._state.with_phases.phase] or [self]

@@ -70,6 +70,8 @@ def test_a_served_competition_goes_from_phase_to_phase(tmp_path: Path) -> None:
         assert send("dev", 10, phase="dev")["score"] == 0.9
         assert send("dev", 12, phase="warm-up")["score"] == 0.9  # one instance for both
         assert send("dev", 11, phase="warm-up")["status"] == "refused"
+        with closing(Published(Layout(tmp_path / "served").public("race"))) as published:
+            assert published.team("owls").used_in_phases == {"dev": 1, "warm-up": 1}
         # Of two open phases that began at no time, the first is shown.
         assert [row["score"] for row in shown("board")["rows"]] == [0.9]
         assert shown("board?phase=final")["rows"] == []

@@ -98,6 +98,15 @@ def _used(web: WebSite, **used: int) -> None:
     web.scorer.publisher.publish(teams=facts)
 
 
+def _sent_in_another_phase(web: WebSite, _people: dict[str, str]) -> None:
+    limits = {"start": None, "end": None, "per_day": 5, "per_week": None, "total": None}
+    same = {"metric": web.facts.metric, "mechanism": web.facts.mechanism}
+    phases = tuple({"phase": name, **limits, **same} for name in ("dev", "test"))
+    _facts(web, phases=phases, current_phase="dev")
+    facts = [TeamFacts(name, 1, used_in_phases={"dev": 1, "test": 3}) for name in ("Ants", "Bees")]
+    web.scorer.publisher.publish(teams=facts)
+
+
 YESTERDAY = (datetime.now(UTC) - timedelta(days=1)).isoformat()
 REFUSALS: dict[str, tuple[str, str, Callable[[WebSite, dict[str, str]], Any], int, str]] = {
     "no captain": ("bo", "Bees", lambda *_: None, 403, "Only the captain of a team can ask"),
@@ -113,6 +122,8 @@ REFUSALS: dict[str, tuple[str, str, Callable[[WebSite, dict[str, str]], Any], in
     "closed": ("cy", "Ants", lambda web, _: web.scorer.state(phase="closed"), 409, "is over"),
     "more files than a day": ("cy", "Ants", lambda web, _: _used(web, Ants=3, Bees=3), 409,
                               "Together the teams have sent 6 files. One team could have sent 5"),
+    "more files in another phase": ("cy", "Ants", _sent_in_another_phase, 409,
+                                    "Together the teams have sent 6 files. One team could have"),
     "disqualified": ("cy", "Ants", lambda web, _: web.scorer.publisher.publish(
         teams=[TeamFacts("Ants", disqualified="x")]), 409, "A disqualified team"),
 }  # fmt: skip
@@ -227,6 +238,6 @@ def test_days_before_a_phase_allow_no_files_in_it(web: WebSite) -> None:
         call: Any = SimpleNamespace(
             competition=competition, site=SimpleNamespace(clock=lambda: now)
         )
-        return _allowed_until_now(call, now - timedelta(days=9))
+        return _allowed_until_now(call, now - timedelta(days=9), phase)
 
     assert (allowed("dev"), allowed("final")) == (50, 10)

@@ -136,6 +136,8 @@ class TeamFacts:
     """The reason, if the team is disqualified."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """Its last answers to the questions about teams."""
+    used_in_phases: Mapping[str, int] = field(default_factory=dict)
+    """Phase -> submissions that count against its ``limits.total``, where there are any."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> TeamFacts:

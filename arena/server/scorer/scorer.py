@@ -576,6 +576,11 @@ class Scorer:
                 last=self._last.get(team),
                 disqualified=disqualified.get(team),
                 answers=answers.get(team, {}),
+                used_in_phases={
+                    name: used
+                    for name in competition.phase_names
+                    if (used := competition.quota_used(team, count_name(None, name)))
+                },
             )
             for team in sorted(teams)
             if team

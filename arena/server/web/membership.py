@@ -423,17 +423,23 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
     team_facts = [competition.published.team(actions.record_name(call, side)) for side in both]
     if any(facts.disqualified for facts in team_facts):
         raise Problem(409, _("A disqualified team cannot be merged."))
-    n_files = sum(facts.used_total for facts in team_facts)
-    n_files += sum(actions.left(call, side).waiting for side in both)
-    allowed = _allowed_until_now(call, min(asking_team.created, team.created))
-    if allowed is not None and n_files > allowed + sum(facts.extra for facts in team_facts):
-        raise Problem(
-            409,
-            _(
-                "Together the teams have sent {n} files. One team could have sent {most} since the "
-                "older of them was created, so they cannot be merged yet."
-            ).format(n=n_files, most=allowed),
-        )
+    waiting = sum(actions.left(call, side).waiting for side in both)
+    current, others = competition.facts.current_phase, competition.facts.phase_names
+    used = {name: sum(facts.used_in_phases.get(name, 0) for facts in team_facts) for name in others}
+    used[current] = sum(facts.used_total for facts in team_facts)
+    since = min(asking_team.created, team.created)
+    for phase, count in used.items():
+        if not count and phase != current:  # perhaps it has not begun
+            continue
+        allowed, n_files = _allowed_until_now(call, since, phase), count + waiting
+        if allowed is not None and n_files > allowed + sum(facts.extra for facts in team_facts):
+            raise Problem(
+                409,
+                _(
+                    "Together the teams have sent {n} files. One team could have sent {most} since "
+                    "the older of them was created, so they cannot be merged yet."
+                ).format(n=n_files, most=allowed),
+            )
 
 
 def _check_brackets(call: Call, account: str, team: Team) -> None:
@@ -454,13 +460,13 @@ def _check_brackets(call: Call, account: str, team: Team) -> None:
             )
 
 
-def _allowed_until_now(call: Call, since: datetime) -> int | None:
+def _allowed_until_now(call: Call, since: datetime, phase: str) -> int | None:
     """Return how many files one team may have sent since a time; None without a limit.
 
-    In the current phase, whose files are counted, not since before its start.
+    In a phase, whose files are counted, not since before its start.
     """
-    facts, now = call.competition.facts, call.site.clock()
-    starts = [phase["start"] for phase in facts.phases if phase["phase"] == facts.current_phase]
+    facts, now = call.competition.facts.of_phase(phase), call.site.clock()
+    starts = [entry["start"] for entry in facts.phases if entry["phase"] == phase]
     of_phase = [datetime.fromisoformat(start) for start in (*starts, facts.start) if start]
     since = max([since, *of_phase])
     days = (now.date() - since.astimezone(UTC).date()).days + 1
