@@ -46,18 +46,23 @@ def test_a_team_chooses_its_bracket_when_it_is_founded_and_stays_in_it(web: WebS
     assert [(request.team, request.payload["answers"]["year"]) for request in requests] == [
         ("Ants", "master"), ("Bees", "bachelor")
     ]  # fmt: skip
+    member_of_bees, member_of_cats = (
+        web.site.accounts.members(team.team)[0].account
+        for team, _ in sorted(web.site.accounts.teams(NAME), key=lambda team: team[0].name)[1:]
+    )
+
+    def check_pages() -> None:
+        for account, can_choose in ((member_of_bees, False), (member_of_cats, True)):
+            page = web.browser(account).get(f"/{NAME}/team").text
+            assert ("decides in which bracket" in page) == can_choose
+
+    check_pages()  # while the answers wait to be recorded
     chosen = {"Ants": {"year": "master"}, "Bees": {"year": "bachelor"}}
     web.scorer.publisher.publish(
         teams=[TeamFacts(team, answers=answers) for team, answers in chosen.items()]
     )
     web.scorer.judge(web.site)
-    member_of_bees, member_of_cats = (
-        web.site.accounts.members(team.team)[0].account
-        for team, _ in sorted(web.site.accounts.teams(NAME), key=lambda team: team[0].name)[1:]
-    )
-    for account, can_choose in ((member_of_bees, False), (member_of_cats, True)):
-        page = web.browser(account).get(f"/{NAME}/team").text
-        assert ("decides in which bracket" in page) == can_choose
+    check_pages()
     submissions = f"/api/v1/{NAME}/submissions"
     changed = bo.post(submissions, content=b"id,y\n", params={"answer.year": "master"})
     assert (changed.status_code, "it stays" in changed.text) == (422, True)

@@ -392,6 +392,16 @@ def _unjudged(call: Call, team: Team) -> list[Request]:
     return sorted(requests, key=lambda request: request.seq)
 
 
+def waiting_answers(call: Call, team: Team) -> dict[str, str]:
+    """Return the answers that a team gave when it was founded, and that are not recorded yet."""
+    return {
+        key: answer
+        for request in _unjudged(call, team)
+        if request.kind == "answer"
+        for key, answer in request.payload["answers"].items()
+    }
+
+
 def sent(call: Call, team: Team, *, before: int | None = None, limit: int = 200) -> list[Sent]:
     """Return the requests of a team, newest first: waiting requests, then answers."""
     # Before the answers: a request that is judged meanwhile is in both lists rather than in none.

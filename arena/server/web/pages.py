@@ -543,7 +543,8 @@ def _score_charts(files: Sequence[RequestState]) -> Markup:
 def _team_answers(call: Call, team: Team | None) -> Mapping[str, str]:
     if team is None:
         return {}
-    return call.competition.published.team(actions.record_name(call, team)).answers
+    recorded = call.competition.published.team(actions.record_name(call, team)).answers
+    return {**actions.waiting_answers(call, team), **recorded}
 
 
 async def _mine(call: Call) -> Response:
