@@ -441,7 +441,10 @@ def test_a_result_that_is_sent_again_is_stored_once(server: ProgramServer) -> No
     server.send("ants", script())
     runner = server.runner()
     for _ in range(2):
-        result = runner.result(runner.lease())
+        result = runner.result(run := runner.lease())
+        for text in ("[" * 100_000, '{"lease": 1e999, "end": "ok"}', '{"lease": 1, "lease": 2}'):
+            form = {"result": (None, text), "signature": (None, "x")}
+            assert runner.post(f"/runs/{run['run']}/result", files=form).status_code == 422
         assert runner.send(*result).status_code == 200
         server.end_web()
         server.start_web()

@@ -25,6 +25,7 @@ from arena.server.web.body import Received, read_result
 from arena.server.web.call import Call
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
+from arena.utils.strict_json import parse_json
 
 _POLL_SECONDS, _LONGEST_POLL = 0.2, 5.0
 _LONGEST_LOG = 65_536
@@ -211,9 +212,9 @@ async def result(call: Call) -> models.Message:
     fields, stored = await read_result(call.request, call.site, call.competition.limits, most)
     name = None if stored is None else stored.name
     try:
-        document = json.loads(fields.get("result", ""))
+        document = parse_json(fields.get("result", ""))
         lease, end = int(document["lease"]), str(document["end"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise Problem(422, "result is not a JSON document with lease and end.") from None
     is_output_used = False
     was_sent_before = run.state not in RUNNING and run.lease == lease
