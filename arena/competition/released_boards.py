@@ -59,9 +59,9 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
     settings = state.with_phases
     section = settings.board.get(name)
     if section is None or not section.phases:
-        named = ", ".join(key for key, board in settings.board.items() if board.phases)
+        names = ", ".join(key for key, board in settings.board.items() if board.phases)
         raise UsageError(
-            f"There is no public board {name!r}. Over phases there are: {named or 'none'}."
+            f"There is no public board {name!r} over phases. There are: {names or 'none'}."
         )
     rows_by_phase = {
         phase: {row["team"]: row for row in rows if row["score"] is not None}

@@ -558,17 +558,15 @@ def clock_set_back(store: Store, now: datetime) -> list[str]:
     ]
 
 
-def _changed_code(
-    specification: str, stored_specification: str | None, manager: PluginManager
-) -> list[str]:
+def _changed_code(specification: str, stored_code: str | None, manager: PluginManager) -> list[str]:
     """Return a note if the file of the metric differs from the code that gave the scores."""
-    if stored_specification is None:
+    if stored_code is None:
         return []
     try:
-        now = metric_code(specification, manager)
+        code = metric_code(specification, manager)
     except ArenaError as error:
         return [f"{error} The scores use the stored copy of its code."]
-    if now == stored_specification:
+    if code == stored_code:
         return []
     return [
         f"The code of {specification} has changed. The scores use the previous code until you run "

@@ -446,9 +446,9 @@ class CombinedMetric(BaseMetric):
         return replace(self, parts=tuple(_normalised(parts)), tasks=codes)
 
     def for_tasks(self, n_rows: Mapping[str, int]) -> CombinedMetric:
-        """Return the combination of scores on tasks with so many rows, without these rows.
+        """Return the combination of known scores on tasks, from the number of rows of each.
 
-        It only combines scores that are known.
+        It can only combine scores: its metrics know no rows.
         """
         parts = [
             self._unbound_part(column, task, count)

@@ -128,15 +128,15 @@ def _values_of_json(text: str) -> Iterator[_Value] | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        document_values = json.loads(text, object_pairs_hook=unique_keys)
+        values_of_query = json.loads(text, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError):
         return None
-    is_nested = all(isinstance(of_query, dict) for of_query in document_values.values())
-    if not document_values or not is_nested:
+    is_nested = all(isinstance(of_query, dict) for of_query in values_of_query.values())
+    if not values_of_query or not is_nested:
         return None
     return (
         (None, query, document, value)
-        for query, of_query in document_values.items()
+        for query, of_query in values_of_query.items()
         for document, value in of_query.items()
     )
 

@@ -17,7 +17,7 @@ _PART = 2**20
 _DEEPEST = 16
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = _FILE | os.O_DIRECTORY
-_OF_PROGRAM = {errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.ENXIO}
+_ERRNOS_OF_PROGRAM = {errno.EACCES, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.ENXIO}
 """Errors by which something else than readable files and folders is found: no permission, a link,
 nothing, no folder, a socket or device. All others are faults of this machine."""
 
@@ -31,8 +31,8 @@ class _NoOutputError(Exception):
 
 
 @contextlib.contextmanager
-def _found() -> Iterator[None]:
-    """Look at what the program left.
+def _looking_at_output() -> Iterator[None]:
+    """Take errors that the program caused for missing output, and let those of this machine pass.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def _found() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _OF_PROGRAM:
+        if error.errno in _ERRNOS_OF_PROGRAM:
             raise _NoOutputError from error
         raise
 
@@ -64,7 +64,7 @@ def take_output(scratch: int, job: Job, box: Box) -> tuple[End, Path | None]:
         If this machine cannot copy it.
     """
     try:
-        with _found():
+        with _looking_at_output():
             folder = os.open("output", _FOLDER, dir_fd=scratch)
         try:
             return End.OK, _take(folder, job, box)
@@ -97,7 +97,7 @@ def _take(folder: int, job: Job, box: Box) -> Path:
 
 
 def _exists(folder: int, name: str) -> bool:
-    with contextlib.suppress(_NoOutputError), _found():
+    with contextlib.suppress(_NoOutputError), _looking_at_output():
         os.lstat(name, dir_fd=folder)
         return True
     return False
@@ -105,7 +105,7 @@ def _exists(folder: int, name: str) -> bool:
 
 def _copy(folder: int, name: str, written: IO[bytes], most: int) -> int:
     """Copy a file and return its size."""
-    with _found():
+    with _looking_at_output():
         opened = os.open(name, _FILE, dir_fd=folder)
     try:
         status = os.fstat(opened)
@@ -143,12 +143,12 @@ def _files(
     """
     if not depth:
         raise _NoOutputError
-    with _found():
+    with _looking_at_output():
         opened = os.open(name, _FOLDER, dir_fd=folder)
     try:
         for inner in _names(opened, room):
             _check_name(inner)
-            with _found():  # a folder may be listed without permission to enter it
+            with _looking_at_output():  # a folder may be listed without permission to enter it
                 status = os.lstat(inner, dir_fd=opened)
             if stat.S_ISDIR(status.st_mode):
                 inner_path = f"{path}{inner}/"

@@ -246,7 +246,7 @@ def test_a_public_board_combines_what_the_boards_of_phases_show(tmp_path: Path) 
     rows = json.loads(document.stdout)["standings"]
     assert rows == expected_rows
     refused = run_here("leaderboard", "-C", tmp_path / "c", "--board", "x", cwd=tmp_path)
-    assert "There is no public board 'x'. Over phases there are: mean" in refused.stderr
+    assert "There is no public board 'x' over phases. There are: mean" in refused.stderr
 
 
 def test_a_phase_that_shows_no_score_does_not_count(tmp_path: Path) -> None:

@@ -153,13 +153,18 @@ def _rounds(call: Call) -> list[dict[str, Any]]:
     ]
 
 
+def _own_name(call: Call) -> str | None:
+    """Return the name of the own team on the boards; None without one."""
+    team = call.own_team
+    return None if team is None else actions.record_name(call, team)
+
+
 async def _released_board(call: Call, name: str) -> Response:
     """Show a public board over phases."""
     bracket = api.asked_bracket(call)
     board, _etag = call.competition.released_board(name, bracket)
     rows = board["standings"]
     page = _page_number(call, len(rows))
-    own_team = call.own_team
     keys = ("rank", "team", "score", "n_submissions", "baseline", "brackets")
     return _page(
         call,
@@ -168,10 +173,10 @@ async def _released_board(call: Call, name: str) -> Response:
         name=name,
         parts=[key for row in rows[:1] for key in row if key not in keys],
         rows=rows[(page - 1) * ROWS : page * ROWS],
-        own_name=actions.record_name(call, own_team) if own_team else None,
+        own_name=_own_name(call),
         bracket=bracket,
         page=page,
-        n_pages=max(-(-len(rows) // ROWS), 1),
+        n_pages=_n_pages(len(rows)),
     )
 
 
@@ -181,8 +186,7 @@ async def _board(call: Call) -> Response:
         return await _released_board(call, name)
     bracket, phase = api.asked_bracket(call), api.asked_phase(call)
     rows, etag = call.competition.board(bracket, phase)
-    own_team = call.own_team
-    own_name = actions.record_name(call, own_team) if own_team else None
+    own_name = _own_name(call)
     search = call.request.query_params.get("search", "")[:100].strip()
     matching = (
         [row for row in rows if search.casefold() in str(row.get("team", "")).casefold()]
@@ -224,7 +228,7 @@ async def _board(call: Call) -> Response:
         search=search,
         searched_above=_SEARCHED_ABOVE,
         page=page,
-        n_pages=max(-(-len(matching) // ROWS), 1),
+        n_pages=_n_pages(len(matching)),
         etag=etag,
         **_announcements(call, below=2, most=_NEWEST),
     )
@@ -278,10 +282,14 @@ async def _feed(call: Call) -> Response:
     return Response(body, media_type="application/atom+xml", headers=headers)
 
 
+def _n_pages(n_rows: int) -> int:
+    return max(-(-n_rows // ROWS), 1)
+
+
 def _page_number(call: Call, n_rows: int) -> int:
     text = call.request.query_params.get("page", "1")
     number = whole_number(text, digits=8) or 1
-    return min(number, max(-(-n_rows // ROWS), 1))
+    return min(number, _n_pages(n_rows))
 
 
 FINAL_COLUMNS: dict[str, tuple[str, str]] = {
@@ -343,7 +351,6 @@ def _result_page(
         raise Problem(404, _("There is no such bracket."))
     rows = rows_of_bracket(rows, bracket) if bracket else rows
     page = _page_number(call, len(rows))
-    own_team = call.own_team
     facts = call.competition.facts
     with_interval = [row for row in rows if None not in map(row.get, ("score_low", "score_high"))]
     keys = dict.fromkeys(key for row in rows for key, value in row.items() if value is not None)
@@ -368,8 +375,8 @@ def _result_page(
         rows=rows[(page - 1) * ROWS : page * ROWS],
         total=len(rows),
         page=page,
-        n_pages=max(-(-len(rows) // ROWS), 1),
-        own_name=actions.record_name(call, own_team) if own_team else None,
+        n_pages=_n_pages(len(rows)),
+        own_name=_own_name(call),
     )
 
 
