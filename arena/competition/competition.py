@@ -539,7 +539,7 @@ class Competition(CompetitionView):
         UsageError
             If neither is given, the time is not after the deadline, or no reason is given.
         """
-        decisions.exempt(self._state, team_name(team), until, extra, reason)
+        decisions.exempt(self._state, team_name(team), until=until, extra=extra, reason=reason)
 
     def assign_bracket(self, team: str, bracket: str, *, member: bool = True) -> None:
         """Record that a team is in a bracket, ``[bracket.NAME]`` of ``competition.toml``, or not.
@@ -615,7 +615,7 @@ class Competition(CompetitionView):
             If it is not disqualified, or no reason is given.
         """
         name = None if team is None else team_name(team)
-        decisions.reinstate(self._state, submission, name, reason)
+        decisions.reinstate(self._state, submission=submission, team=name, reason=reason)
 
     def rename_team(self, team: str, name: str) -> None:
         """Rename a team and record it: its submissions, limits and decisions continue.

@@ -206,7 +206,7 @@ def _reason(reason: str) -> str:
 
 
 def reinstate(
-    state: CompetitionState, submission: int | None, team: str | None, reason: str
+    state: CompetitionState, *, submission: int | None, team: str | None, reason: str
 ) -> None:
     """Undo the disqualification of a submission or a team, and record why."""
     _record_decision(state, *_reinstatement(state, submission, team, reason))
@@ -358,7 +358,7 @@ def resume(state: CompetitionState) -> None:
 
 
 def exempt(
-    state: CompetitionState, team: str, until: datetime | None, extra: int, reason: str
+    state: CompetitionState, team: str, *, until: datetime | None, extra: int, reason: str
 ) -> None:
     """Let a team submit until a later time, or more often, and record why; replaces an earlier one.
 

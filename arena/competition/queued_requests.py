@@ -456,7 +456,9 @@ def _disqualify(state: CompetitionState, request: QueuedRequest) -> None:
 def _undo(state: CompetitionState, request: QueuedRequest) -> None:
     payload = request.payload
     team = None if payload.get("team") is None else team_name(payload["team"])
-    decisions.reinstate(state, payload.get("submission"), team, payload["reason"])
+    decisions.reinstate(
+        state, submission=payload.get("submission"), team=team, reason=payload["reason"]
+    )
 
 
 def _select(state: CompetitionState, request: QueuedRequest) -> None:
@@ -618,9 +620,9 @@ def _exempt(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.exempt(
         state,
         team_name(payload["team"]),
-        None if until is None else time_of(until),
-        payload.get("extra", 0),
-        payload["reason"],
+        until=None if until is None else time_of(until),
+        extra=payload.get("extra", 0),
+        reason=payload["reason"],
     )
 
 
