@@ -254,7 +254,7 @@ def test_a_round_without_files_counts_for_no_team(tmp_path: Path, missing: str) 
             result := last.final_result(),
             Console(file=printed, width=300),
             last.settings.display(public=False),
-            phase=last.phase,
+            of=f"phase {last.phase}",
         )
         assert f"phase {ROUNDS[2]}: mae on 6 private rows" in printed.getvalue()
         verdicts = " ".join(finding["verdict"] for finding in result["findings"])
