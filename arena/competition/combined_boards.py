@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.config import CombinedBoardSection, Settings
 from arena.errors import UsageError
@@ -23,9 +23,11 @@ from arena.evaluation.combinations import (
 )
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.plugin.manager import PluginManager
-from arena.scoring.board import BoardRun
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.types import Finding, Solution, Table
+
+if TYPE_CHECKING:
+    from arena.scoring.board import BoardRun  # which commands that print a board need not import
 
 _ANALYSIS = "board "
 """The name of a finding is this, and the name of the board."""

@@ -410,6 +410,8 @@ def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
     try:
         board = state
         decision = _DECISIONS[request.kind]
+        if request.team and not decision.from_teams:
+            raise UsageError("Only organisers can do this.")
         if decision.of_phase:
             board = state.in_phase(request.payload.get("phase"))
             for_request = _for(board, request)
@@ -658,6 +660,8 @@ class _Decision:
     """The result in a sentence; empty: its event says it."""
     detailed: str = ""
     """The same with fields of its event, used if the event has them."""
+    from_teams: bool = False
+    """Whether teams send it, too; otherwise only organisers do."""
     of_phase: bool = False
     """Whether it concerns the boards of a phase."""
     tells_consequences: bool = False
@@ -676,9 +680,12 @@ class _Decision:
 
 
 _DECISIONS: Mapping[str, _Decision] = {
-    "select": _Decision(_select, "The selection is recorded."),
+    "select": _Decision(_select, "The selection is recorded.", from_teams=True),
     "withdraw": _Decision(
-        _withdraw, "The submission is withdrawn.", "Submission {submission} is withdrawn."
+        _withdraw,
+        "The submission is withdrawn.",
+        "Submission {submission} is withdrawn.",
+        from_teams=True,
     ),
     "disqualify": _Decision(
         _disqualify,
@@ -693,12 +700,16 @@ _DECISIONS: Mapping[str, _Decision] = {
         tells_consequences=True,
     ),
     "rename": _Decision(
-        _rename, "The new name is recorded.", "The team {team} is called {to} now."
+        _rename,
+        "The new name is recorded.",
+        "The team {team} is called {to} now.",
+        from_teams=True,
     ),
     "merge": _Decision(
         _merge,
         "The teams are merged.",
         "The team {team} joined the team {to}.",
+        from_teams=True,
         tells_consequences=True,
     ),
     "rescore": _Decision(
@@ -731,13 +742,13 @@ _DECISIONS: Mapping[str, _Decision] = {
     "exempt": _Decision(
         _exempt, "The exemption is recorded.", "The team {team} is exempted: {reason}"
     ),
-    "answer": _Decision(_answer, "The answers are recorded."),
+    "answer": _Decision(_answer, "The answers are recorded.", from_teams=True),
     "bracket": _Decision(
         _bracket,
         "The brackets are recorded.",
         "The brackets of the team {team} are recorded.",
     ),
-    "program": _Decision(_receive_program),
+    "program": _Decision(_receive_program, from_teams=True),
     "configure": _Decision(_configure),
 }
 """By the kind of the request."""

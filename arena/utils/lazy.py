@@ -104,7 +104,8 @@ class _NoPandas:
 
             def execute_and_let_ask(module: ModuleType) -> None:
                 execute(module)
-                self.let_ask(module)
+                if "pandas" not in sys.modules:  # otherwise it is pandas that imports pyarrow
+                    self.let_ask(module)
 
             spec.loader.exec_module = execute_and_let_ask  # type: ignore[method-assign]
         return spec
