@@ -285,6 +285,7 @@ def test_a_first_argument_is_sent_once_while_it_is_the_same_object():
     assert list(run_limited(tasks.seen, [(one, 5)], **options)) == [(1, 5, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be suspended")
 @pytest.mark.parametrize("guarded", [False, pytest.param(True, marks=LINUX)])
