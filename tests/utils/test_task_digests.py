@@ -23,7 +23,6 @@ def of_metric(file: Path, parameters: str = "") -> str | None:
 
 @pytest.mark.slow
 def test_parameters_and_code_of_a_metric_count(tmp_path: Path) -> None:
-@pytest.mark.slow
     file = tmp_path / "own.py"
     file.write_text(SCORE.format(1))
     first = of_metric(file)
@@ -32,6 +31,9 @@ def test_parameters_and_code_of_a_metric_count(tmp_path: Path) -> None:
     assert of_metric(file, "(lower_is_better=true)") != first
     file.write_text(SCORE.format(2))
     assert of_metric(file) != first
+
+
+@pytest.mark.slow
 def test_code_that_a_metric_imports_counts(tmp_path: Path) -> None:
     file, helper = tmp_path / "own.py", tmp_path / "helper.py"
     file.write_text("import helper\n" + SCORE.format("helper.value"))
@@ -55,7 +57,6 @@ def test_any_file_of_its_folder_counts(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_too_many_files_is_not_compared(
-@pytest.mark.slow
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(task_digests, "_MOST_FILES", 2)
@@ -63,6 +64,9 @@ def test_a_folder_of_too_many_files_is_not_compared(
     assert of_metric(tmp_path / "own.py") is not None
     (tmp_path / "other.txt").touch()
     assert of_metric(tmp_path / "own.py") is None
+
+
+@pytest.mark.slow
 def test_versions_and_the_code_of_classes_count(monkeypatch: pytest.MonkeyPatch) -> None:
     metric = BlackBoxRmse()
     first = digest_of(metric)
