@@ -41,6 +41,14 @@ simulates all boards and writes these pages. {extent}
 The required coverage is .94 where the nominal level is 95%. A coverage significantly below it
 (one-sided test, 1%) is **bold**, and is measured on up to 10,000 boards.
 
+Each page compares, on the first {of_others} boards, with procedures written from their papers:
+*csranks stepdown* and *cstaubest* (Mogstad, Romano, Shaikh and Wilhelm 2024), quantiles of the
+largest bootstrap error, percentiles of resamples, *BCa* (Efron 1987), Student's $t$, also on a
+logarithmic scale, *betting* (Waudby-Smith and Ramdas 2024), and Clopper and Pearson (1934). A
+procedure is valid here if its measured coverage is at most one standard error below the required
+one; the best valid one has the smallest mean width, and the width ratio is the mean width of arena
+over it. Boards on which arena withholds its interval count for the other procedures only.
+
 | kind | designs | intervals and sets | boards per interval | significantly too low |
 |---|---|---|---|---|
 {kinds}
@@ -66,7 +74,7 @@ are marked there and left out here.
 _PAGE = """# Coverage: {kind}
 
 *Coverage [its 95% interval] (mean width)* of each interval and set; [](../coverage.md) explains the
-columns. The boards are defined in `tests/coverage/`.
+columns and the other procedures. The boards are defined in `tests/coverage/`.
 
 ```text
 {command}
@@ -74,14 +82,6 @@ columns. The boards are defined in `tests/coverage/`.
 
 {own}
 ## Comparison with other procedures
-
-On the first {of_others} boards, written from the papers: *csranks stepdown* and *cstaubest*
-(Mogstad, Romano, Shaikh and Wilhelm 2024), quantiles of the largest bootstrap error, percentiles of
-resamples, *BCa* (Efron 1987), Student's $t$, also on a logarithmic scale, *betting* (Waudby-Smith
-and Ramdas 2024), and Clopper and Pearson (1934). A procedure is valid here if its measured coverage
-is at most one standard error below the required one; the best valid one has the smallest mean
-width, and the width ratio is the mean width of arena over it. Boards on which arena withholds its
-interval count for the other procedures only.
 
 {beside}"""
 
@@ -111,7 +111,6 @@ def pages(store: Store) -> dict[str, str]:
             kind=kind,
             command=command,
             own=table(own),
-            of_others=OF_OTHERS,
             beside=beside(own),
         )
         claims = [
@@ -136,6 +135,7 @@ def pages(store: Store) -> dict[str, str]:
     found["coverage.md"] = _INDEX.format(
         command=COMMAND,
         extent=extent,
+        of_others=OF_OTHERS,
         kinds="\n".join(lines) + "\n",
         low=_low(low),
         toctree="\n".join(toctree),
