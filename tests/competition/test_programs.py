@@ -384,7 +384,7 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
     with make() as competition:
         competition.submit_program(path, "ants")
         competition.submit(tmp_path / "file.csv", "bees")
-        with pytest.raises(UsageError, match="run arena finalize"):
+        with pytest.raises(UsageError, match="finalize first"):
             competition.finalists()
         competition.finalize(intervals=False)
         assert competition.finalists() == [1, 2]
