@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from arena.cli import discovery as commands
 from arena.cli import program
 from arena.cli.console import say_error
-from arena.errors import ArenaError
+from arena.errors import ArenaError, PluginError
 from arena.utils.text import printable
 
 _SIGNALLED = 128
@@ -90,12 +90,13 @@ def _say_what_an_option_is(error: BaseException) -> None:
 
 def _explained(error: BaseException) -> tuple[int, str]:
     """Return the exit code and the message of an error."""
-    if isinstance(error, ArenaError):
-        return error.exit_code, str(error)
-    # Ctrl-C inside of a library can reach the caller as an error of that library.
-    if isinstance(error, KeyboardInterrupt) or _interrupts:
+    # Ctrl-C inside of a library can reach the caller as an error of that library, or of a plugin.
+    of_library = isinstance(error, PluginError) or not isinstance(error, ArenaError)
+    if isinstance(error, KeyboardInterrupt) or (_interrupts and of_library):
         message = f"Interrupted. Data stored before are intact.{_what_was_kept()}"
         return _code_after_signal(), message
+    if isinstance(error, ArenaError):
+        return error.exit_code, str(error)
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return 1, f"{error.strerror}{where}. Nothing more was written."
