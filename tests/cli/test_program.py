@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from arena.cli import main as main_module
+from arena.errors import PluginError, UsageError
 from checkout import python_path
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
@@ -156,8 +157,10 @@ def test_what_a_library_makes_of_an_interrupt_is_no_fault_of_arena(
     monkeypatch.setattr(main_module, "_interrupts", [])
     with pytest.raises(KeyboardInterrupt):
         main_module._interrupt(2, None)
-    code, said = main_module._explained(ValueError("half a result"))
-    assert (code, said) == (130, "Interrupted. Data stored before are intact.")
+    for error in (ValueError("half a result"), PluginError("Plugin 'x' failed: half a result")):
+        code, said = main_module._explained(error)
+        assert (code, said) == (130, "Interrupted. Data stored before are intact.")
+    assert main_module._explained(UsageError("There is no such file."))[0] == 2
 
 
 def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
