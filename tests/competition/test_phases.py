@@ -219,6 +219,11 @@ def test_a_file_counts_for_the_phase_that_is_open_or_named(tmp_path: Path) -> No
         refused = competition.submit(labels(range(N_ROWS), 10), "A", phase="late")
         assert refused.faults[0].message == "The phase late starts at 2027-01-01 00:00 UTC."
         assert len(competition.submissions()) == 2
+        first = competition.submit(labels(range(N_ROWS), 10), "A", phase="one").submission
+        with pytest.raises(UsageError, match="belong to several phases"):
+            competition.select("A", [first, 1])
+        competition.select("A", [first])
+        assert competition.in_phase("one").selections() == {"A": [first]}
 
 
 @pytest.mark.parametrize(
