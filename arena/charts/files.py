@@ -23,8 +23,8 @@ def file_padding(specification: Mapping[str, Any]) -> dict[str, int]:
     {'left': 35, 'top': 5, 'right': 32, 'bottom': 5}
     """
     padding = specification.get("padding")
-    asked = padding if isinstance(padding, Mapping) else {}
-    return {side: max(width, asked.get(side, 0)) for side, width in _PADDING.items()}
+    padding_of_sides = padding if isinstance(padding, Mapping) else {}
+    return {side: max(width, padding_of_sides.get(side, 0)) for side, width in _PADDING.items()}
 
 
 def check_chart_path(path: Path | None) -> None:

@@ -145,14 +145,14 @@ class _PhaseRows:
     @classmethod
     def of(cls, phase_finals: PhaseFinals, names: Sequence[str]) -> _PhaseRows:
         """Return the rows of these phases."""
-        sent = [name for name in names if phase_finals.files[name]]
+        phases_with_files = [name for name in names if phase_finals.files[name]]
         split = all_rows_in(
-            phase_finals.solution, [phase_finals.settings.phase[name] for name in sent]
+            phase_finals.solution, [phase_finals.settings.phase[name] for name in phases_with_files]
         )
         labelled = np.zeros(split.n_rows, dtype=np.bool_)
         phase_of_row = np.zeros(split.n_rows, dtype=np.intp)
         phases: list[str] = []
-        for name in sent:
+        for name in phases_with_files:
             rows = rows_with_labels(phase_finals.settings, name, phase_finals.solution)
             if rows.any():
                 phase_of_row[rows] = len(phases)
@@ -164,7 +164,7 @@ class _PhaseRows:
             tasks=phase_of_row,
             task_names=tuple(phases),
         )
-        empty = tuple(name for name in names if name not in sent)
+        empty = tuple(name for name in names if name not in phases_with_files)
         private = split.usage == np.uint8(Usage.PRIVATE)
         return cls(solution, empty, int((private & split.pending).sum()))
 

@@ -100,8 +100,8 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
                 "probabilities, lets phases have metrics of scores and of labels."
             )
             may_help = metric.prediction in (PredictionKind.LABEL, PredictionKind.SCORE)
-            said = advice if may_help and len(solution.targets) == 1 else ""
-            raise InputError(f"{place}: {error}{said}") from error
+            hint = advice if may_help and len(solution.targets) == 1 else ""
+            raise InputError(f"{place}: {error}{hint}") from error
     if any(board.phases for board in settings.board.values()):
         from arena.competition.combined_boards import check_boards_over_phases  # few have one
 

@@ -347,12 +347,12 @@ def _read(
 
 def _fitting_answers(state: CompetitionState, request: QueuedRequest) -> dict[str, str]:
     """Return the answers of a request that fit the questions and what its team answered before."""
-    given = request.payload.get("answers")
-    if not given:
+    team_answers = request.payload.get("answers")
+    if not team_answers:
         return {}
     team = state.ledger.teams().current(request.team)
     answered = state.answers_at(None).of_teams.get(team)
-    return fitting_answers(state.settings, given, answered)
+    return fitting_answers(state.settings, team_answers, answered)
 
 
 # -- programs --------------------------------------------------------------------------------------

@@ -330,12 +330,12 @@ class CompetitionState:
         phase = self.with_phases.phase[self.phase or ""]
         first = self._first_round(phase.series)
         of_round = all_rows_in(self.stored_solution, [phase]).usage != np.uint8(Usage.IGNORED)
-        sent = np.ones(len(of_round), dtype=np.bool_)
+        is_sent = np.ones(len(of_round), dtype=np.bool_)
         if read.values.dtype != object:
-            sent = ~np.isnan(read.values).all(axis=1)
-        rows = of_round | sent
+            is_sent = ~np.isnan(read.values).all(axis=1)
+        rows = of_round | is_sent
         solution = with_rows(self.solution, rows)
-        if sent[of_round].all() and self.settings.metric == first.settings.metric:
+        if is_sent[of_round].all() and self.settings.metric == first.settings.metric:
             values = read.values[rows]
             read = check_predictions(
                 replace(read, values=values), solution, self.metric, self.manager, file=file.name

@@ -343,10 +343,11 @@ class CompetitionView:
         from arena.competition import results
 
         published = results.published_results(self._board)
-        wanted = [result for result in published if version in (None, result.version)][-1:]
-        board = self.leaderboard(live=True) if wanted else ()
+        chosen_results = [result for result in published if version in (None, result.version)][-1:]
+        board = self.leaderboard(live=True) if chosen_results else ()
         return next(
-            (results.for_participants(self._board, result, board) for result in wanted), None
+            (results.for_participants(self._board, result, board) for result in chosen_results),
+            None,
         )
 
     def next_result(self) -> dict[str, Any] | None:

@@ -241,16 +241,19 @@ def _melted(table: RawTable, names: Sequence[str], variable: str) -> RawTable:
     Their names are in the column ``variable``, and their cells in the column ``value``.
     """
     melted = set(names)
-    kept = [position for position, name in enumerate(table.names) if name not in melted]
+    kept_positions = [position for position, name in enumerate(table.names) if name not in melted]
     n_rows = table.n_rows
     variables = np.repeat(np.array(names, dtype=object), n_rows)
     cells = dict(zip(table.names, table.columns, strict=True))
     values = [to_text(cells[name]) for name in names]
     return replace(
         table,
-        names=(*(table.names[position] for position in kept), variable, "value"),
+        names=(*(table.names[position] for position in kept_positions), variable, "value"),
         columns=(
-            *(pa.concat_arrays([table.columns[position]] * len(names)) for position in kept),
+            *(
+                pa.concat_arrays([table.columns[position]] * len(names))
+                for position in kept_positions
+            ),
             pa.array(variables, pa.string()),
             pa.concat_arrays(values),
         ),
@@ -284,8 +287,8 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     table = _with_different_names(table, columns, name)
     columns = composed_fields(columns)
     named_columns = [getattr(columns, role) for role in (*_ROLES, "value")]
-    for wanted in filter(None, named_columns):
-        table = with_joined(table, wanted, named_columns)
+    for named_column in filter(None, named_columns):
+        table = with_joined(table, named_column, named_columns)
     columns, notes = _recognised(table, columns)
     if columns.case == AUTO and AUTO not in table.names:
         table = _with_numbered_rows(table)

@@ -228,10 +228,12 @@ def _guess(
         rest = [name for name in missing if name not in guesses]
         if not left or not rest:
             break
-        keys, wanted = (alteration.undone(pa.array(names)).to_pylist() for names in (left, rest))
+        keys, wanted_keys = (
+            alteration.undone(pa.array(names)).to_pylist() for names in (left, rest)
+        )
         original = dict(zip(reversed(keys), reversed(left), strict=True))
         why = f"{alteration.reason[0].upper()}{alteration.reason[1:]}. "
-        for name, key in zip(rest, wanted, strict=True):
+        for name, key in zip(rest, wanted_keys, strict=True):
             if key in original:
                 guesses[name] = (original.pop(key), why)
         taken = {written for written, _ in guesses.values()}

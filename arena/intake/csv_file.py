@@ -66,10 +66,10 @@ def read_csv(
     ----------
     data
         Valid UTF-8 without a byte order mark. Lines end in LF, CRLF or CR; fields are separated by
-        comma, semicolon, tab or ``|``, or by blanks if the first line has none of them. Lines
-        at the start that begin with ``#`` are comments if the first other line has another number
-        of fields, or the first expected name. Empty rows at the end are ignored. Parsing takes
-        about three times its size in memory.
+        comma, semicolon, tab or ``|``, or by blanks if the first line contains no such character.
+        Lines at the start that begin with ``#`` are comments if the first other line has another
+        number of fields, or the first expected name. Empty rows at the end are ignored. Parsing
+        takes about three times its size in memory.
     expected
         Names by which the delimiter is recognised, that of the ids first; empty: the delimiter with
         the most fields.

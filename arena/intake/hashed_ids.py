@@ -51,11 +51,11 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     if longest > _LONGEST:
         return None
     if longest >= _WORD and all((sizes_of_side == longest).all() for sizes_of_side in sizes):
-        expected_words, asked = (text.view(f"V{longest}") for _, text in (of_expected, of_ids))
+        expected_words, id_words = (text.view(f"V{longest}") for _, text in (of_expected, of_ids))
     else:
-        expected_words, asked = _padded(*of_expected, longest), _padded(*of_ids, longest)
-    positions = _match(_hashes(asked), _hashes(expected_words), _TABLES)
-    left = _unequal(asked, expected_words, positions)
+        expected_words, id_words = _padded(*of_expected, longest), _padded(*of_ids, longest)
+    positions = _match(_hashes(id_words), _hashes(expected_words), _TABLES)
+    left = _unequal(id_words, expected_words, positions)
     if len(left):
         positions[left] = -1
         is_free = np.ones(len(expected_words) + 1, dtype=bool)
@@ -110,14 +110,14 @@ def _hashes(rows: _Rows) -> _Words:
     return hashes
 
 
-def _match(asked: _Words, expected: _Words, tables: int) -> IntArray:
+def _match(id_words: _Words, expected: _Words, tables: int) -> IntArray:
     """Return ``(n,)`` rows with the same hash in ``known``, -1 where there is none in the tables.
 
     A slot of a table holds one row: the others of the slot are entered into the next table, with
     other hashes.
     """
-    if not tables or not len(asked) or not len(expected):
-        return np.full(len(asked), -1)
+    if not tables or not len(id_words) or not len(expected):
+        return np.full(len(id_words), -1)
     bits = int(2 * len(expected) - 1).bit_length()
     slots = _slots(expected, bits)
     numbers = np.arange(len(expected), dtype=np.int32)
@@ -125,10 +125,10 @@ def _match(asked: _Words, expected: _Words, tables: int) -> IntArray:
     table = np.zeros(1 << bits, dtype=np.int32)  # half the size: the caches hold more of it
     table[slots] = numbers
     # take would cast numbers of 32 bits five times as slowly.
-    rows = table.take(_slots(asked, bits), mode="wrap").astype(np.intp)
-    still = np.flatnonzero(expected.take(rows, mode="wrap") != asked)
+    rows = table.take(_slots(id_words, bits), mode="wrap").astype(np.intp)
+    still = np.flatnonzero(expected.take(rows, mode="wrap") != id_words)
     rest = np.flatnonzero(table.take(slots, mode="wrap") != numbers)
-    positions = _match(asked.take(still) * _FACTOR, expected.take(rest) * _FACTOR, tables - 1)
+    positions = _match(id_words.take(still) * _FACTOR, expected.take(rest) * _FACTOR, tables - 1)
     rows[still] = np.append(rest, -1)[positions]
     return rows
 
@@ -138,12 +138,12 @@ def _slots(hashes: _Words, bits: int) -> npt.NDArray[np.int64]:
     return (hashes >> np.uint64(64 - bits)).view(np.int64)
 
 
-def _unequal(asked: _Rows, expected: _Rows, positions: IntArray) -> IntArray:
+def _unequal(id_rows: _Rows, expected: _Rows, positions: IntArray) -> IntArray:
     """Return where ``asked`` is not the row of ``known`` that was found, or none was found."""
     unequal = [np.flatnonzero(positions < 0)]
-    copies = np.empty(min(_BLOCK, len(asked)), dtype=expected.dtype)
-    for start in range(0, len(asked), _BLOCK):
-        asked_block = asked[start : start + _BLOCK]
+    copies = np.empty(min(_BLOCK, len(id_rows)), dtype=expected.dtype)
+    for start in range(0, len(id_rows), _BLOCK):
+        asked_block = id_rows[start : start + _BLOCK]
         # Row -1 reads the last one: it counts as unequal in any case.
         same = expected.take(
             positions[start : start + _BLOCK], mode="wrap", out=copies[: len(asked_block)]

@@ -36,15 +36,15 @@ def locate_numbered(ids: Any, expected: Any) -> IntArray | None:
         return None
     prefix = expected[0].as_buffer().to_pybytes().rstrip(b"0123456789")
     expected_numbers = _numbers(expected, prefix)
-    asked = None if expected_numbers is None else _numbers(ids, prefix)
-    if expected_numbers is None or asked is None or expected_numbers[1] != asked[1]:
+    id_numbers = None if expected_numbers is None else _numbers(ids, prefix)
+    if expected_numbers is None or id_numbers is None or expected_numbers[1] != id_numbers[1]:
         return None
     low, high = int(expected_numbers[0].min()), int(expected_numbers[0].max())
     if high - low >= _MOST_GAPS * len(expected):
         return None
     places = np.full(high - low + 1, -1, dtype=np.int32)
     places[expected_numbers[0] - low] = np.arange(len(expected), dtype=np.int32)
-    numbers = asked[0]
+    numbers = id_numbers[0]
     inside = (numbers >= low) & (numbers <= high)
     if inside.all():
         return places[numbers - low].astype(np.intp)

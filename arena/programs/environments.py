@@ -88,7 +88,7 @@ def make_environment(requirements: Path, parent: Path) -> Environment:
     with _new(parent) as made:
         packages, installer = made / "packages", made.with_name("installer")
         packages.mkdir()
-        # A new virtual environment has pip without a network, also where the one of arena has none.
+        # A new virtual environment has pip, without a network; that of arena may have no pip.
         _call([interpreter, "-m", "venv", str(installer)])
         install = ["-m", "pip", "install", "--no-compile", "--target", str(packages)]
         _call([str(installer / "bin" / "python"), *install, "-r", str(requirements)])

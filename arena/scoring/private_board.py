@@ -240,13 +240,13 @@ def _parts_of(
             submissions=submissions[positions],
             predictions=part.of_predictions(part_predictions),
             scores=part_scores,
-            resampled=drawn[positions],
+            resampled=part_resamples[positions],
             level=settings.level,
             clusters=None if rows.clusters is None else part.of_rows(rows.clusters),
             classes=rows.classes,
             words=rows.words,
         )
-        for part, part_scores, drawn in zip(metric.parts, scores, resampled, strict=True)
+        for part, part_scores, part_resamples in zip(metric.parts, scores, resampled, strict=True)
     )
 
 

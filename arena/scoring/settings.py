@@ -116,10 +116,10 @@ def board_settings(board: BoardSettings | None, **keywords: Any) -> BoardSetting
     >>> settings.level, settings.seed
     (0.9, 0)
     """
-    said = {name: value for name, value in keywords.items() if value is not None}
+    stated_values = {name: value for name, value in keywords.items() if value is not None}
     if board is None:
-        return BoardSettings(**said)
-    refuse_keywords(said)
+        return BoardSettings(**stated_values)
+    refuse_keywords(stated_values)
     return board
 
 
@@ -139,9 +139,9 @@ def score_settings(
     >>> made.columns.targets, made.board.level, made.split
     (('y',), 0.9, 'private')
     """
-    said = {name: value for name, value in keywords.items() if value is not None}
+    stated_values = {name: value for name, value in keywords.items() if value is not None}
     if isinstance(settings, ScoreSettings):
-        refuse_keywords([*(["metric"] if metric else ()), *said])
+        refuse_keywords([*(["metric"] if metric else ()), *stated_values])
         return settings
     if settings is not None and metric is not None:
         raise UsageError(f"The metric was given twice: {settings!r} and {metric!r}.")
@@ -152,15 +152,17 @@ def score_settings(
         what = "No metric was given" if named is None else f"The metric is {named!r}"
         raise UsageError(f'{what}: give its name, such as metric="roc_auc".')
     board = {setting.name for setting in fields(BoardSettings)}
-    of_board = {name: said.pop(name) for name in list(said) if name in board}
-    database = said.pop("database", None)
-    split = said.pop("split", "private")
+    of_board = {name: stated_values.pop(name) for name in list(stated_values) if name in board}
+    database = stated_values.pop("database", None)
+    split = stated_values.pop("split", "private")
     return ScoreSettings(
         metric=names[0],
         others=tuple(names[1:]),
-        brackets=said.pop("brackets", {}),
-        combination=combination_of(said.pop("combine", None), said.pop("weights", None)),
-        columns=given_columns(**said),
+        brackets=stated_values.pop("brackets", {}),
+        combination=combination_of(
+            stated_values.pop("combine", None), stated_values.pop("weights", None)
+        ),
+        columns=given_columns(**stated_values),
         split=split,
         database=None if database is None else Path(database),
         board=BoardSettings(**of_board),

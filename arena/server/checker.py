@@ -236,7 +236,7 @@ def _serve(sock: socket.socket) -> None:
         while True:
             message = _receive(sock, 2**40)
             if message:
-                form = pickle.loads(message)  # noqa: S301 - from the scorer, whom nobody else can be
+                form = pickle.loads(message)  # noqa: S301 - only the scorer can connect
             if form is None:
                 raise ConnectionResetError("There was no form.")
             with tempfile.NamedTemporaryFile() as file:

@@ -171,16 +171,17 @@ class RecordedRequests:
             return
         for account, sent_teams in sorted(teams.items()):
             who = f"The account {shorten(account)}"
-            told = " and ".join(shorten(team) for team in sorted(sent_teams))
+            team_list = " and ".join(shorten(team) for team in sorted(sent_teams))
             if len(sent_teams) > 1:
-                yield f"{who} sent submissions for {told}: an account is in one team."
+                yield f"{who} sent submissions for {team_list}: an account is in one team."
             person = people.get(account)
             if person is None:
-                yield f"{who} sent submissions for {told} and is missing."
+                yield f"{who} sent submissions for {team_list} and is missing."
             elif person.team is None:
-                yield f"{who} sent submissions for {told} and is in no team now."
+                yield f"{who} sent submissions for {team_list} and is in no team now."
             elif names.current(_named(person.team)) not in sent_teams:
-                yield f"{who} sent submissions for {told} and is in {shorten(person.team)} now."
+                now = shorten(person.team)
+                yield f"{who} sent submissions for {team_list} and is in {now} now."
         for account in sorted(organisers):
             person = people.get(account)
             if person is None or not person.organiser:

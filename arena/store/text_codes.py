@@ -50,13 +50,13 @@ def select_texts(
     low, high = int(codes.min()), int(codes.max())
     query = f"SELECT code, text FROM texts WHERE code BETWEEN {low} AND {high}"  # noqa: S608
     table: Any = cursor.sql(query).to_arrow_table()
-    known = as_numpy(table["code"]) if len(table) else np.empty(0, dtype=np.int64)
+    known_codes = as_numpy(table["code"]) if len(table) else np.empty(0, dtype=np.int64)
     # The length first: damaged codes can be far apart.
-    complete = len(known) == high - low + 1
-    if not complete or not np.array_equal(np.sort(known), np.arange(low, high + 1)):
+    complete = len(known_codes) == high - low + 1
+    if not complete or not np.array_equal(np.sort(known_codes), np.arange(low, high + 1)):
         raise _damaged()
-    texts = np.empty(len(known), dtype=object)
-    texts[known - low] = table["text"].to_numpy()
+    texts = np.empty(len(known_codes), dtype=object)
+    texts[known_codes - low] = table["text"].to_numpy()
     return np.asarray(texts[codes.astype(np.int64) - low], dtype=object)
 
 

@@ -99,7 +99,7 @@ while True:
     os.write(file, bytes(2**20))
 """, _MEMORY),
     HostileProgram("huge-pages", r"""
-# Without a reservation they are admitted also where the machine has none.
+# With this flag (MAP_NORESERVE) the call succeeds on machines without free huge pages, too.
 refused("it maps huge pages", mmap.mmap, -1, 2**21, 0x22 | 0x40000 | 0x4000)
 refused("it has a file of huge pages", os.memfd_create, "x", 0x4)
 if libc.shmget(0, 2**21, 0o4000 | 0o10000 | 0o1600) >= 0:

@@ -10,7 +10,7 @@ _NUMBERS = {
 
 
 def is_of_host(error: BaseException) -> bool:
-    """Return whether a disk or a limit of this machine failed, whatever was read or written.
+    """Return whether the cause is a disk or a limit of this machine, not the file that was used.
 
     Examples
     --------

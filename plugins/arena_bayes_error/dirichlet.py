@@ -201,9 +201,9 @@ def corrected_resamples(
         bias[is_fitted] = _of_two_classes(fitted[is_fitted], labels, shares[is_fitted])
     else:
         all_totals = totals[inverse]
-        for at in np.flatnonzero(is_fitted):
-            positive = fitted[at][fitted[at] > 0]
-            bias[at] = _simulated(positive, all_totals, _DRAWS_PER_RESAMPLE, rng)
+        for position in np.flatnonzero(is_fitted):
+            positive = fitted[position][fitted[position] > 0]
+            bias[position] = _simulated(positive, all_totals, _DRAWS_PER_RESAMPLE, rng)
     return np.asarray(np.clip(raw - np.minimum(bias, 0.0), 0.0, 1.0))
 
 

@@ -154,14 +154,14 @@ def contradicts_independence(
     totals = counts.sum(axis=1)
     for position in range(1 if n_classes == 2 else n_classes):
         counts_of_annotator = counts[:, position]
-        drawn = _same_number(
+        drawn_moments = _same_number(
             np.column_stack([totals - counts_of_annotator, counts_of_annotator]), rng, codes
         )
-        if drawn is None:
+        if drawn_moments is None:
             return False
-        programme = _programme(drawn[1])
+        programme = _programme(drawn_moments[1])
         shared = 1 - (1 - level) / (1 if n_classes == 2 else n_classes)
-        low, high = _cell_intervals(programme, drawn[0], shared, drawn[2])
+        low, high = _cell_intervals(programme, drawn_moments[0], shared, drawn_moments[2])
         if _optimum(programme, 1, low, high) is None:
             return True
     return False

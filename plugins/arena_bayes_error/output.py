@@ -67,13 +67,15 @@ def sentences_of(answer: LabelAnswer) -> Iterator[str]:
 
 
 def _of_bounds(bounds: CoverHartBounds) -> Iterator[str]:
-    asked = "the nearest neighbour" if bounds.neighbours == 1 else f"{bounds.neighbours} neighbours"
+    neighbour_text = (
+        "the nearest neighbour" if bounds.neighbours == 1 else f"{bounds.neighbours} neighbours"
+    )
     yield (
         f"Bounds, not an estimate: the lowest error rate that any classifier of these features can "
         f"reach lies between {bounds.lower:.3%} and {bounds.upper:.3%}; with sampling error, "
         f"between {bounds.lower_end:.3%} and {bounds.upper_end:.3%} ({level_text(bounds.level)} "
-        f"confidence). They follow from the error of {asked}, {bounds.error:.3%} of {bounds.n:,} "
-        f"rows."
+        f"confidence). They follow from the error of {neighbour_text}, {bounds.error:.3%} of "
+        f"{bounds.n:,} rows."
     )
     if bounds.copies:
         yield (

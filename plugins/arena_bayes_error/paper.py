@@ -168,17 +168,17 @@ def compared(where: str, measured_curves: Sequence[Curve], per_class: int) -> It
         what = (
             f"set-up {comparison.setup}, {comparison.estimator}, {per_class:,} rows of each class"
         )
-        mean, error, known = (
+        mean, error, true_rate = (
             float(comparison.mean[-1]),
             float(comparison.error[-1]),
             truth(comparison.setup),
         )
         if comparison.estimator in BASELINES or comparison.estimator == NAIVE:
-            note = f"the truth is {known:.5f}: this estimator is biased"
+            note = f"the truth is {true_rate:.5f}: this estimator is biased"
             yield Reproduced(where, what, None, mean, None, note)
         else:
             note = f"the truth instead of a printed number; standard error {error:.2g}"
-            yield within(where, what, known, mean, 4 * error, note)
+            yield within(where, what, true_rate, mean, 4 * error, note)
 
 
 def panel(

@@ -101,10 +101,12 @@ def positions_of(positive: str, names: tuple[str, ...]) -> list[int]:
     >>> positions_of("cat, dog", ("cat", "cow", "dog")), positions_of("1", ("cat", "cow"))
     ([0, 2], [1])
     """
-    given = [name.strip() for name in positive.split(",")]
-    by_name = all(name in names for name in given)
-    if not by_name and not all(name.isdecimal() and int(name) < len(names) for name in given):
+    positive_names = [name.strip() for name in positive.split(",")]
+    by_name = all(name in names for name in positive_names)
+    if not by_name and not all(
+        name.isdecimal() and int(name) < len(names) for name in positive_names
+    ):
         raise UsageError(
             f"--positive takes column names of classes, or positions from 0: {show_all(names)}."
         )
-    return [names.index(name) if by_name else int(name) for name in given]
+    return [names.index(name) if by_name else int(name) for name in positive_names]

@@ -40,8 +40,8 @@ class Rows:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave out the score, a function that cannot be pickled by name: it is made again."""
-        given = tuple(getattr(self, field.name) for field in fields(self) if field.init)
-        return type(self), given
+        field_values = tuple(getattr(self, field.name) for field in fields(self) if field.init)
+        return type(self), field_values
 
     def participation(self, submissions: int, baseline_score: float | None) -> Participation:
         """Return what a participant is allowed to know about the rows."""

@@ -313,7 +313,9 @@ def _own_view(
     n_rows, n_features = rows.training.features.shape
     known_features = _some(n_features, rng.uniform(*_FEATURES_KNOWN), rng)
     used = _some(n_rows, rng.uniform(*_ROWS_USED), rng)
-    categorical = tuple(int(at) for at in np.flatnonzero(np.isin(known_features, rows.categorical)))
+    categorical = tuple(
+        int(feature) for feature in np.flatnonzero(np.isin(known_features, rows.categorical))
+    )
     first = np.unique(rows.training.target, return_index=True)[1] if rows.n_classes else used[:1]
     used = np.union1d(used, first)  # so that every class occurs
     team_rows = replace(

@@ -195,9 +195,12 @@ class _Family:
         at_starts = self.p_values(self.starts) * (k - self.starts)
         most = self.p_values(self.ends) * (k - self.starts)
         # A block counts from the next position that is asked for on.
-        known, asked = np.maximum.accumulate(at_starts), np.unique(block_of_position)
-        following = np.searchsorted(asked, np.arange(asked[-1] + 1))
-        reached = known[asked[following]]
+        largest_so_far, asked_blocks = (
+            np.maximum.accumulate(at_starts),
+            np.unique(block_of_position),
+        )
+        following = np.searchsorted(asked_blocks, np.arange(asked_blocks[-1] + 1))
+        reached = largest_so_far[asked_blocks[following]]
         blocks = np.flatnonzero((most[: len(reached)] > (1 - _ROUNDING) * reached) & (reached < 1))
         rows = self.rows(blocks)
         inside = np.maximum.accumulate(self.p_values(rows) * (k - rows), axis=1)
@@ -216,10 +219,20 @@ class _Family:
         at_ends = self.p_values(self.ends) / ((self.ends + 1.0) / k)
         least = self.p_values(self.starts) / ((self.ends + 1.0) / k)
         # A block counts up to the last position before it that is asked for.
-        known, asked = np.minimum.accumulate(at_ends[::-1])[::-1], np.unique(block_of_position)
-        preceding = np.searchsorted(asked, np.arange(asked[0], len(known)), side="right") - 1
-        reached, possible = known[asked[preceding]], least[asked[0] :]
-        blocks = asked[0] + np.flatnonzero((possible < (1 + _ROUNDING) * reached) & (possible < 1))
+        smallest_so_far, asked_blocks = (
+            np.minimum.accumulate(at_ends[::-1])[::-1],
+            np.unique(block_of_position),
+        )
+        preceding = (
+            np.searchsorted(
+                asked_blocks, np.arange(asked_blocks[0], len(smallest_so_far)), side="right"
+            )
+            - 1
+        )
+        reached, possible = smallest_so_far[asked_blocks[preceding]], least[asked_blocks[0] :]
+        blocks = asked_blocks[0] + np.flatnonzero(
+            (possible < (1 + _ROUNDING) * reached) & (possible < 1)
+        )
         rows = self.rows(blocks)
         stepped_up = self.p_values(rows) / ((rows + 1.0) / k)
         inside = np.minimum.accumulate(stepped_up[:, ::-1], axis=1)[:, ::-1]

@@ -295,11 +295,14 @@ def _constant_leads(
     m, sizes = len(scores), _NO_DIFFERENCE * np.abs(scores)
     leads = None
     for j, row_errors in enumerate(standard_errors):
-        at = np.flatnonzero(row_errors == 0)
-        at = at[leading[j] - scores[at] > np.maximum(sizes[at], sizes[j])]
-        if len(at):
+        positions_without_error = np.flatnonzero(row_errors == 0)
+        positions_without_error = positions_without_error[
+            leading[j] - scores[positions_without_error]
+            > np.maximum(sizes[positions_without_error], sizes[j])
+        ]
+        if len(positions_without_error):
             leads = np.zeros((m, m), dtype=np.bool_) if leads is None else leads
-            leads[j, at] = True
+            leads[j, positions_without_error] = True
     return np.broadcast_to(np.False_, (m, m)) if leads is None else leads  # takes no memory
 
 

@@ -394,12 +394,12 @@ def normal_equivalents(statistics: FloatArray, degrees_of_freedom: FloatArray) -
     """
     equivalents = statistics.copy()
     equivalents[degrees_of_freedom <= _FEWEST_DEGREES] = 0.0
-    used = np.flatnonzero((equivalents > 0) & np.isfinite(degrees_of_freedom))
-    t, df = equivalents[used], degrees_of_freedom[used]
+    pairs_used = np.flatnonzero((equivalents > 0) & np.isfinite(degrees_of_freedom))
+    t, df = equivalents[pairs_used], degrees_of_freedom[pairs_used]
     bound = np.sqrt((df - 0.5) * np.log1p(t * t / df))
     decisive = (bound > _NEVER_DECISIVE) & (bound < _ALWAYS_DECISIVE)
     bound[decisive] = -ndtri(stdtr(df[decisive], -t[decisive]))
-    equivalents[used] = bound
+    equivalents[pairs_used] = bound
     return equivalents
 
 

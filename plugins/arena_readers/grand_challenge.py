@@ -76,7 +76,10 @@ def _cases(document: Any) -> list[dict[str, Any]]:
         if not all(isinstance(column, Mapping) for column in columns.values()):
             return []
         numbers = dict.fromkeys(at for column in columns.values() for at in column)
-        return [{name: cells.get(at) for name, cells in columns.items()} for at in numbers]
+        return [
+            {name: cells.get(case_number) for name, cells in columns.items()}
+            for case_number in numbers
+        ]
     for key in _ROWS:
         rows = document.get(key)
         if isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values()):

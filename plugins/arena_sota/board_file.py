@@ -117,22 +117,26 @@ def _one_split(
         if not equals:
             raise UsageError(f"--where takes COLUMN=VALUE, such as board=private; not {where!r}.")
         split_cells = cells(_position(header, name.strip(), path))
-        kept = [row for row, cell in zip(rows, split_cells, strict=True) if cell == wanted.strip()]
-        if not kept:
+        kept_rows = [
+            row for row, cell in zip(rows, split_cells, strict=True) if cell == wanted.strip()
+        ]
+        if not kept_rows:
             split_names = ", ".join(printable(cell) for cell in sorted(set(split_cells))[:20])
             raise InputError(
                 f"{path} has no row with {printable(where)}; the values are {split_names}."
             )
-        return kept, []
+        return kept_rows, []
     for at, name in enumerate(header):
         split_cells = [cell.casefold() for cell in cells(at)]
         if set(split_cells) == {"private", "public"}:
-            kept = [row for row, cell in zip(rows, split_cells, strict=True) if cell == "private"]
+            kept_rows = [
+                row for row, cell in zip(rows, split_cells, strict=True) if cell == "private"
+            ]
             note = (
-                f"Only the {len(kept):,} private rows of the column {printable(name)} are read; "
-                f"pass --where for the others."
+                f"Only the {len(kept_rows):,} private rows of the column {printable(name)} are "
+                f"read; pass --where for the others."
             )
-            return kept, [note]
+            return kept_rows, [note]
     return rows, []
 
 

@@ -222,8 +222,8 @@ def _auc_maximum(
 
 
 def _theta(theta: float | None, uniform: tuple[float, float] | None, file: Path | None) -> Any:
-    given = [option for option in (theta, uniform, file) if option is not None]
-    if len(given) != 1:
+    options_given = [option for option in (theta, uniform, file) if option is not None]
+    if len(options_given) != 1:
         raise UsageError(
             "Describe the classifiers with one of --theta, --uniform and --theta-file."
         )
@@ -308,7 +308,7 @@ def estimate(
         document, sota = _of_competition(find_folder(directory), count, rho, choices, rng, wait)
     else:
         sizes = {"rows": rows, "classes": classes, "positives": positives, "negatives": negatives}
-        sota, used = _of_board(
+        sota, columns_used = _of_board(
             board,
             {"column": score_column, "where": where, "percent": percent},
             metric,
@@ -320,10 +320,10 @@ def estimate(
         )
         source = "default" if rho is None else "given"
         drawn = theta if metric == "accuracy" else "fixed"
-        assumed = assumptions_of(sota.method, used, source, drawn)
+        assumed = assumptions_of(sota.method, columns_used, source, drawn)
         document = {
             **sota.to_dict(),
-            "rho0": used,
+            "rho0": columns_used,
             "rho0_source": source,
             "assumptions": assumed,
         }

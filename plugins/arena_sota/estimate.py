@@ -241,7 +241,9 @@ def solve(
     sota = float(performances.max()) if root.side == 0 else None
     n_above = None if sota is None else int((above > sota).sum())
     reach = reach_of_others(above, level, maximum_of) if root.side > 0 else np.inf
-    neighbours = tuple((crop, maximum_of(kept, np.inf).mean) for crop, kept in root.neighbours)
+    neighbours = tuple(
+        (crop, maximum_of(kept_models, np.inf).mean) for crop, kept_models in root.neighbours
+    )
     return SotaEstimate(
         solved=root.side == 0,
         sota=sota,

@@ -113,9 +113,9 @@ def best_posterior(
         )
         return _kept(maximum, top, width)
 
-    kept = np.array([kept_at(score) for score in best.tolist()])
+    n_kept = np.array([kept_at(score) for score in best.tolist()])
     density = np.ones(_GRID) if prior is None else np.asarray(prior(best), dtype=np.float64)
-    weight = kept * density
+    weight = n_kept * density
     if not (np.isfinite(weight).all() and weight.min() >= 0 and weight.sum() > 0):
         raise UsageError(
             "The prior allows no performance whose best score is within epsilon of the observed."

@@ -182,4 +182,6 @@ def test_a_file_of_rounds_is_read_by_the_metric_of_the_rounds(tmp_path: Path) ->
         clock=Clock(BEFORE),
     ) as competition:  # fmt: skip
         answer = competition.submit(forecasts([0, 1, 2], -5.0), "A")
-        assert [one.status for one in (answer, *answer.rounds)] == ["accepted"] * 3
+        assert [round_answer.status for round_answer in (answer, *answer.rounds)] == [
+            "accepted"
+        ] * 3

@@ -109,8 +109,8 @@ class Store:
         """Return the counts in a file."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         counts = {
-            cell: {name: Count(*values) for name, values in own["counts"].items()}
-            for cell, own in stored["cells"].items()
+            cell: {name: Count(*values) for name, values in cell_document["counts"].items()}
+            for cell, cell_document in stored["cells"].items()
         }
         seconds = {cell: own["seconds"] for cell, own in stored["cells"].items()}
         return cls(stored["seed"], stored["resamples"], counts, seconds, stored["last"])
@@ -126,10 +126,10 @@ class Store:
         """Write the file, with a line for each cell."""
         head = {"seed": self.seed, "resamples": self.resamples, "last": self.last}
         lines = []
-        for cell, own in sorted(self.counts.items()):
+        for cell, cell_counts in sorted(self.counts.items()):
             counts = {
                 name: [float(f"{value:.8g}") if value % 1 else int(value) for value in astuple(one)]
-                for name, one in sorted(own.items())
+                for name, one in sorted(cell_counts.items())
             }
             entry = {"seconds": round(self.seconds.get(cell, 0.0), 1), "counts": counts}
             lines.append(f"{json.dumps(cell)}: {json.dumps(entry)}")

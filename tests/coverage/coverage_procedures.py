@@ -201,8 +201,8 @@ def winners(drawn: Drawn, places: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
         order = best_first(study.scores, greater_is_better=study.metric.greater_is_better)[:places]
         return order, ranks.score_low[order], ranks.score_high[order]
     first, several = _of_board(found_winners, drawn)[0]
-    found = first if places == 1 else several
-    return found.submission, found.low, found.high
+    intervals = first if places == 1 else several
+    return intervals.submission, intervals.low, intervals.high
 
 
 def best_score(drawn: Drawn) -> Outcome:

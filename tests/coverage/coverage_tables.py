@@ -56,9 +56,10 @@ over it. Boards on which arena withholds its interval count for the other proced
 
 {low}
 Losses without an upper end: on boards of mean squared errors of which 1 or 5 % are very large,
-intervals of the winner are offered only where the sample has none of these (0.99^200 = 13 % and
-0.95^50 = 8 % of the boards). Nothing in such a sample shows that they exist, and no interval of
-finite width can allow for them (Bahadur and Savage 1956): the printed assumption says so.
+the winner's interval is offered only if no such error is in the sample (0.99^200 = 13 % and
+0.95^50 = 8 % of the boards). Such a sample does not show that large errors exist, and no interval
+of finite width can then have the required coverage (Bahadur and Savage 1956); the printed
+assumption states it.
 
 The intervals assume that rows, or groups of rows, are independent. Some [boards of dependent
 rows](coverage/dependent-rows.md) violate this on purpose, to show how much coverage is lost: they

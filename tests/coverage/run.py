@@ -69,9 +69,9 @@ def main() -> None:
     if given.again:
         for cell in cells:
             own = store.counts.get(cell.name, {})
-            kept = {name: one for name, one in own.items() if given.again not in name}
-            if len(kept) < len(own):
-                store.counts[cell.name], store.seconds[cell.name] = kept, 0.0
+            kept_counts = {name: count for name, count in own.items() if given.again not in name}
+            if len(kept_counts) < len(own):
+                store.counts[cell.name], store.seconds[cell.name] = kept_counts, 0.0
     deadline = time.monotonic() + given.seconds
     with threadpool_limits(1):
         while time.monotonic() < deadline and count_some(given, store, cells):
@@ -95,43 +95,43 @@ def count_some(given: argparse.Namespace, store: Store, cells: list[Cell]) -> bo
         return False
     first, *further = sorted(behind)
     target = min([given.boards if first < given.boards else given.low_boards, *further])
-    started, at = time.process_time(), first
-    while at < target and time.process_time() - started < _TURN:
-        boards = min(_AT_ONCE, target - at)
+    started, next_board = time.process_time(), first
+    while next_board < target and time.process_time() - started < _TURN:
+        boards = min(_AT_ONCE, target - next_board)
         more = count_cell(
             cell,
             boards,
-            first=at,
+            first=next_board,
             seed=store.seed,
             resamples=cell.resamples or store.resamples,
             procedures=behind[first],
         )
         store.add(cell.name, more)
-        at += boards
+        next_board += boards
     spent = time.process_time() - started
     store.seconds[cell.name] = store.seconds.get(cell.name, 0.0) + spent
-    print(f"{cell.name}: boards {first} to {at}, {spent:.1f} s", file=sys.stderr)
+    print(f"{cell.name}: boards {first} to {next_board}, {spent:.1f} s", file=sys.stderr)
     return True
 
 
 def procedures_by_boards(
-    given: argparse.Namespace, store: Store, cell: Cell
+    arguments: argparse.Namespace, store: Store, cell: Cell
 ) -> dict[int, list[Procedure]]:
     """Return the procedures that lack boards of a cell, by how many they have."""
     behind: dict[int, list[Procedure]] = {}
     for procedure in PROCEDURES:
-        if given.procedure not in procedure.name or not procedure.suits(cell):
+        if arguments.procedure not in procedure.name or not procedure.suits(cell):
             continue
         count = store.counts.get(cell.name, {}).get(procedure.name, Count())
-        low = count.boards > given.boards or (
-            count.boards == given.boards and count.is_low(cell.level)
+        low = count.boards > arguments.boards or (
+            count.boards == arguments.boards and count.is_low(cell.level)
         )
-        wanted = given.boards
+        n_boards = arguments.boards
         if procedure.beside:
-            wanted = min(wanted, OF_OTHERS)
+            n_boards = min(n_boards, OF_OTHERS)
         elif low and not cell.dependent:
-            wanted = max(wanted, given.low_boards)
-        if count.boards < wanted:
+            n_boards = max(n_boards, arguments.low_boards)
+        if count.boards < n_boards:
             behind.setdefault(count.boards, []).append(procedure)
     return behind
 

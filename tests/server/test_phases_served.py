@@ -121,7 +121,10 @@ def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path)
             return client.wait(sent["request"])
 
         def rounds_of(answer: dict[str, Any]) -> list[tuple[str, str]]:
-            return [(one["phase"], one["status"]) for one in (answer, *answer["rounds"])]
+            return [
+                (round_answer["phase"], round_answer["status"])
+                for round_answer in (answer, *answer["rounds"])
+            ]
 
         first = send("all", DUE)
         assert rounds_of(first) == [(name, "accepted") for name in ROUNDS]
@@ -131,7 +134,7 @@ def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path)
         named = send("named", DUE, phase=ROUNDS[2], key="named")
         assert rounds_of(named) == [(ROUNDS[2], "accepted")]
         page = client._json("GET", "/submissions?limit=2")  # all rounds of a file together
-        assert [one["submission"] for one in page["requests"]] == [4, 1, 2, 3]
+        assert [request["submission"] for request in page["requests"]] == [4, 1, 2, 3]
 
         clock.offset = datetime(2998, 3, 10, tzinfo=UTC) - datetime.now(UTC)
         served.judge()
@@ -144,7 +147,7 @@ def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path)
 
         with closing(Accounts(layout.intake, clock=clock)) as accounts:
             people = (person.account for person in accounts.accounts(season.name))
-            member = next(one for one in people if accounts.team_of(season.name, one))
+            member = next(account for account in people if accounts.team_of(season.name, account))
             session = accounts.open_session(member)
 
         def page(path: str, **cookies: str) -> str:
@@ -170,8 +173,9 @@ def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path)
         with closing(Intake(layout.intake, read_only=True)) as intake:
             recorded = RecordedRequests.of(competition.events())
             assert recorded.compare(intake, season.name).differences == ()
-    assert [(one.request, one.status, list(one.closed_rounds)) for one in again] == [
-        (one["request"], one["status"], one["closed_rounds"]) for one in submissions
+    assert [(state.request, state.status, list(state.closed_rounds)) for state in again] == [
+        (submission["request"], submission["status"], submission["closed_rounds"])
+        for submission in submissions
     ]
 
 

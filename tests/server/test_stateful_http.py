@@ -98,7 +98,7 @@ class ServedCompetition(RuleBasedStateMachine):
             recorded_requests = [
                 event.payload.get("request") for event in self.competition.events()
             ]
-            recorded = [one["id"] for one in recorded_requests if one is not None]
+            recorded = [request["id"] for request in recorded_requests if request is not None]
             assert recorded == [one.request for one in self.sent]
             assert self.competition.audit() == ()
             self.close_scorer()

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, team TEXT NOT NULL);
 
 
 def name_without_request(submission: int) -> str:
-    """Return what stands for the request of a submission that has none of its own."""
+    """Return the request id of a submission that did not come by a request."""
     return f"submission-{submission}"
 
 

@@ -577,9 +577,9 @@ class Scorer:
                 disqualified=disqualified.get(team),
                 answers=answers.get(team, {}),
                 used_in_phases={
-                    name: used
+                    name: n_used
                     for name in competition.phase_names
-                    if (used := competition.quota_used(team, count_name(None, name)))
+                    if (n_used := competition.quota_used(team, count_name(None, name)))
                 },
             )
             for team in sorted(teams)

@@ -273,7 +273,7 @@ def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, dic
     422 if one is wrong or missing. A question about the team needs one answer of the team, or one
     of the sender if the answers are not public.
     """
-    given = given_answers(fields)
+    team_answers = given_answers(fields)
     competition, questions = call.competition, call.competition.facts.questions
     sender = call.account.account
     answered = {
@@ -286,7 +286,7 @@ def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, dic
         if questions.get(key, {}).get("of") == "team"
     }
     try:
-        checked = check_answers(questions, given, of_team)
+        checked = check_answers(questions, team_answers, of_team)
     except UsageError as error:
         raise Problem(422, str(error)) from None
     answers: dict[str, dict[str, str]] = {}

@@ -247,13 +247,13 @@ def rename_for(call: Call, team: Team, name: str, *, by_organiser: bool = False)
 
 
 def leave(call: Call, member: str) -> None:
-    """Remove a member from the own team: oneself, or another one as its captain.
+    """Leave the team of this account, or remove another member as its captain.
 
     Raises
     ------
     Problem
-        403 if a member who is not the captain removes another one; 409 after the end, and while
-        the team is being merged.
+        403 if the person is not the captain and removes another member; 409 after the end of the
+        competition, or while the team is being merged.
     """
     account, accounts = call.account, call.site.accounts
     call.limit("leave", account.account, 5)
@@ -425,10 +425,12 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
         raise Problem(409, _("A disqualified team cannot be merged."))
     waiting = sum(actions.left(call, side).waiting for side in both)
     current, others = competition.facts.current_phase, competition.facts.phase_names
-    used = {name: sum(facts.used_in_phases.get(name, 0) for facts in team_facts) for name in others}
-    used[current] = sum(facts.used_total for facts in team_facts)
+    n_used = {
+        name: sum(facts.used_in_phases.get(name, 0) for facts in team_facts) for name in others
+    }
+    n_used[current] = sum(facts.used_total for facts in team_facts)
     since = min(asking_team.created, team.created)
-    for phase, count in used.items():
+    for phase, count in n_used.items():
         if not count and phase != current:  # perhaps it has not begun
             continue
         allowed, n_files = _allowed_until_now(call, since, phase), count + waiting

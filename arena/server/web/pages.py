@@ -139,15 +139,15 @@ def _rounds(call: Call) -> list[dict[str, Any]]:
         for result in results or ()
         if result["state"] == "published"
     }
-    sent = None
+    last_sent = None
     if own_team is not None:
-        sent = call.competition.published.last_in_phases(actions.record_name(call, own_team))
+        last_sent = call.competition.published.last_in_phases(actions.record_name(call, own_team))
     return [
         {
             **phase,
             "rows": phase["public_rows"] + phase["private_rows"],
             "result": versions.get(phase["phase"]),
-            "sent": None if sent is None else sent.get(phase["phase"], False),
+            "sent": None if last_sent is None else last_sent.get(phase["phase"], False),
         }
         for phase in rounds
     ]

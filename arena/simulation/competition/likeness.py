@@ -187,9 +187,11 @@ def _compared(
 ) -> list[Compared]:
     comparisons = []
     for name, value in real.items():
-        drawn = [value_drawn for board in simulated if (value_drawn := board[name]) is not None]
-        if value is None or not drawn:
+        drawn_values = [
+            value_drawn for board in simulated if (value_drawn := board[name]) is not None
+        ]
+        if value is None or not drawn_values:
             continue
-        low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL])
+        low, high = np.quantile(drawn_values, [_TAIL, 1 - _TAIL])
         comparisons.append(Compared(name, board, value, float(low), float(high)))
     return comparisons

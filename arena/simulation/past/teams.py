@@ -88,8 +88,10 @@ class LikePast:
         notebook = _notebooks(board)[entry]
         is_own = notebook < 0
         if board.entries is None:
-            drawn = rng.normal(np.log(defaults.median_entries), defaults.entries_spread, n_teams)
-            entries = np.maximum(1, np.round(np.exp(drawn)))
+            log_entries = rng.normal(
+                np.log(defaults.median_entries), defaults.entries_spread, n_teams
+            )
+            entries = np.maximum(1, np.round(np.exp(log_entries)))
         else:
             entries = board.entries[entry]
             spread = np.exp(_ENTRIES_CHANGE * rng.standard_normal(n_teams))

@@ -194,8 +194,8 @@ def draw_nonparametric(
     uniform = rng.random((len(positions), draws))
     chosen = np.stack(
         [
-            np.searchsorted(cumulative_weights, drawn, side="right")
-            for cumulative_weights, drawn in zip(cumulative, uniform, strict=True)
+            np.searchsorted(cumulative_weights, uniform_draws, side="right")
+            for cumulative_weights, uniform_draws in zip(cumulative, uniform, strict=True)
         ]
     )
     centre = centres[np.minimum(chosen, len(centres) - 1)]

@@ -245,7 +245,7 @@ def normal_errors(errors: FloatArray, rng: np.random.Generator) -> FloatArray:
     (True, 2.0)
     """
     centred = errors - errors.mean(axis=1, keepdims=True)
-    drawn = (
+    drawn_errors = (
         centred @ rng.standard_normal((centred.shape[1], _DRAWN)) / np.sqrt(centred.shape[1] - 1)
     )
-    return np.asarray(drawn, dtype=np.float64)
+    return np.asarray(drawn_errors, dtype=np.float64)

@@ -120,11 +120,11 @@ class _Bundle:
         tasks: list[Mapping[str, Any]] = self.document["tasks"]
         if not name:
             return tasks[0]
-        for at, task in enumerate(tasks):
-            if name in (str(task.get("index", at)), task.get("name")):
+        for task_number, task in enumerate(tasks):
+            if name in (str(task.get("index", task_number)), task.get("name")):
                 return task
         task_names = ", ".join(
-            f"{task.get('index', at)} ({task.get('name')})" for at, task in enumerate(tasks)
+            f"{task.get('index', number)} ({task.get('name')})" for number, task in enumerate(tasks)
         )
         raise UsageError(
             f"The bundle {self.folder.name} has no task {name!r}. It has: {task_names}."

@@ -154,9 +154,9 @@ class Frames:
 
         known_ids = self.known
         if self.free is not None and self.has_free(len(again)):
-            drawn = known_ids.to_numpy().take(rows)
-            drawn[again] = self.free[: len(again)]
-            return drawn
+            drawn_ids = known_ids.to_numpy().take(rows)
+            drawn_ids[again] = self.free[: len(again)]
+            return drawn_ids
         copies, positions = self.copies(rows, counts)
         texts = copies.take(pa.array(positions))
         if isinstance(known_ids.dtype, pd.StringDtype):

@@ -55,8 +55,8 @@ def variant_of(source: Source) -> tuple[Kind, Source, StaticInfo] | None:
     if compute is not None and compute.args.kwarg is None:
         given = (*compute.args.posonlyargs, *compute.args.args, *compute.args.kwonlyargs)
         names = tuple(argument.arg for argument in given if argument.arg not in _GIVEN)
-    made = replace(source, function=metric_classes[-1].name)
-    return _KIND, made, StaticInfo(True, names, None)
+    variant = replace(source, function=metric_classes[-1].name)
+    return _KIND, variant, StaticInfo(True, names, None)
 
 
 def _is_metric(statement: ast.ClassDef) -> bool:
@@ -278,8 +278,8 @@ class _Evaluate:
 
     def _named(self, features: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
         """Return the columns by the names of the features."""
-        sent = next((name for name in _SENT if name in features), _SENT[0])
-        return {sent if key == _SENT[0] else key: cells for key, cells in self.columns.items()}
+        feature = next((name for name in _SENT if name in features), _SENT[0])
+        return {feature if key == _SENT[0] else key: cells for key, cells in self.columns.items()}
 
 
 def _is_number(value: Any) -> bool:

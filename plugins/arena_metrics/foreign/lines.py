@@ -57,10 +57,10 @@ class Lines:
         for path, with_header, (head, lines) in zip(
             paths, (in_parts, rows), self._tables, strict=True
         ):
-            drawn = lines.take(pa.array(with_header))
+            drawn_lines = lines.take(pa.array(with_header))
             if ids is not None:
-                drawn = pc.binary_join_element_wise(ids, drawn, nothing)
-            whole = pa.LargeListArray.from_arrays(pa.array([0, len(drawn)]), drawn)
+                drawn_lines = pc.binary_join_element_wise(ids, drawn_lines, nothing)
+            whole = pa.LargeListArray.from_arrays(pa.array([0, len(drawn_lines)]), drawn_lines)
             with path.open("wb") as file:
                 file.write(head)
                 file.write(pc.binary_join(whole, nothing)[0].as_buffer())

@@ -123,10 +123,10 @@ def technical_section(board: Board, pairs: SignificanceMap, methods: RankingMeth
         f"{words.rows}; percentiles interpolated (R's type 7).",
         f"Agreement: Kendall's tau-b of minimum ranks on all {words.rows} and on the resamples.",
     ]
-    drawn = [len(agreement.tau) for agreement in methods.agreement.values()]
-    if drawn:
+    n_drawn = [len(agreement.tau) for agreement in methods.agreement.values()]
+    if n_drawn:
         lines.append(
-            f"The ranking methods other than the score were repeated on {drawn[0]:,} bootstrap "
+            f"The ranking methods other than the score were repeated on {n_drawn[0]:,} bootstrap "
             f"samples of the {board.cases} (seed {board.seed}). A case drawn k times counts k "
             "times. The tests were not resampled."
         )

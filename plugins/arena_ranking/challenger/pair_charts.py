@@ -63,7 +63,11 @@ def violins_chart(
         ``median``, ``low`` and ``high`` by name.
     """
     names = axis_labels(list(tau))
-    outlines = [row for at, taus in enumerate(tau.values()) for row in _outline(taus, at)]
+    outlines = [
+        row
+        for method_number, taus in enumerate(tau.values())
+        for row in _outline(taus, method_number)
+    ]
     rows: list[Specification] = as_json(
         [
             {"name": name, "at": at, **summaries[key]}

@@ -61,8 +61,10 @@ def frequency_rows(
     rows = []
     for place, label in enumerate(axis_labels(teams)):
         place_rows = slice(ends[place], ends[place + 1])
-        blocks, at = np.unique((rank[place_rows] - 1) // block, return_inverse=True)
-        shares = np.bincount(at, weights=share[place_rows], minlength=len(blocks)).round(4)
+        blocks, block_numbers = np.unique((rank[place_rows] - 1) // block, return_inverse=True)
+        shares = np.bincount(block_numbers, weights=share[place_rows], minlength=len(blocks)).round(
+            4
+        )
         middle = blocks * block + (block + 1) / 2
         seen = shares >= _SMALLEST_SHOWN
         ranks = middle if block % 2 == 0 else middle.astype(np.intp)

@@ -146,11 +146,11 @@ def task_technical(task_scores: TaskScores, words: Vocabulary) -> str:
             :_MOST_TASKS
         ]
     )
-    drawn = [scores.shape[1] for scores in task_scores.resampled]
+    n_drawn = [scores.shape[1] for scores in task_scores.resampled]
     how = (
-        f"rankings within tasks were compared with {min(drawn):,} to {max(drawn):,} resamples "
+        f"rankings within tasks were compared with {min(n_drawn):,} to {max(n_drawn):,} resamples "
         f"of their {words.rows}"
-        if drawn and max(drawn)
+        if n_drawn and max(n_drawn)
         else "a metric that can only be called as a whole is not resampled within tasks"
     )
     return (

@@ -90,15 +90,17 @@ def task_scores(
         for weights in _weights_of_tasks(study.tasks, present, drawn)
     ]
     defined = [bool(np.isfinite(part[:, 0]).all()) for part in parts]
-    kept = [part for part, is_defined in zip(parts, defined, strict=True) if is_defined]
+    kept_parts = [part for part, is_defined in zip(parts, defined, strict=True) if is_defined]
     names = [study.task_names[task] for task in present]
     return TaskScores(
         names=tuple(name for name, is_defined in zip(names, defined, strict=True) if is_defined),
         n_rows=n_rows[np.array(defined, dtype=bool)].astype(np.intp),
-        scores=np.stack([part[:, 0] for part in kept], axis=1)
-        if kept
+        scores=np.stack([part[:, 0] for part in kept_parts], axis=1)
+        if kept_parts
         else np.empty((len(positions), 0)),
-        resampled=tuple(part[:, 1:][:, np.isfinite(part[:, 1:]).all(axis=0)] for part in kept),
+        resampled=tuple(
+            part[:, 1:][:, np.isfinite(part[:, 1:]).all(axis=0)] for part in kept_parts
+        ),
         left_out=tuple(
             name for name, is_defined in zip(names, defined, strict=True) if not is_defined
         ),
