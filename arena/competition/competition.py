@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from arena.competition.local_runs import SubmittedProgram
     from arena.competition.programs import ProgramRecord
     from arena.competition.qualification import Qualification
-    from arena.competition.queued_requests import QueuedRequest, RequestAnswer
     from arena.competition.reruns import Rerun
     from arena.competition.rescore import RankChange, Rescored
+    from arena.requests import Answer, Request
     from arena.scoring.result import ScoreResult
 
 
@@ -402,18 +402,18 @@ class Competition(CompetitionView):
 
     def process(
         self,
-        requests: Sequence[QueuedRequest],
+        requests: Sequence[Request],
         *,
         seconds: float = 1.0,
         workers: int = 1,
-        before_each: Callable[[QueuedRequest], None] = lambda _: None,
-    ) -> list[RequestAnswer]:
+        before_each: Callable[[Request], None] = lambda _: None,
+    ) -> list[Answer]:
         """Judge the first of some requests of a queue; return their answers, which are stored.
 
         Each request is judged once, even if the process is killed: its event and everything else
         that it changes are stored in one transaction, and :attr:`cursor` is read from the events.
         Submissions are stored together; their deadline and their day follow
-        :attr:`~arena.competition.queued_requests.QueuedRequest.received`.
+        :attr:`~arena.requests.Request.received`.
 
         Parameters
         ----------
@@ -471,7 +471,7 @@ class Competition(CompetitionView):
         faults = (fault for read in read_file.by_phase.values() for fault in read.faults)
         return tuple(dict.fromkeys(faults))
 
-    def set_aside(self, request: QueuedRequest, reason: str) -> RequestAnswer:
+    def set_aside(self, request: Request, reason: str) -> Answer:
         """Record that a request cannot be judged, which counts against no limit; return the answer.
 
         ``reason`` is for the organiser only.

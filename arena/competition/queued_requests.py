@@ -11,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field, replace
-from datetime import datetime
+from dataclasses import asdict, astuple, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,7 @@ from arena.config import CONFIG_NAME
 from arena.errors import ArenaError, SandboxError, StoreError, UsageError
 from arena.intake import named_file
 from arena.intake.folder import team_name
+from arena.requests import Answer, Request, name_without_request
 from arena.store import Event, Store
 from arena.store.events import is_of_queue
 from arena.utils.file_digest import file_sha256
@@ -54,78 +54,19 @@ CORRECTED_NAME = "corrected_solution.csv"
 never pass through the web process."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedRequest:
-    """A request of a queue."""
-
-    seq: int
-    """Its number in the queue. Requests are processed in this order."""
-    request: str
-    """Its unique id."""
-    kind: str
-    """``submit``, ``select``, ``withdraw``, or a decision of the organiser: ``disqualify``,
-    ``undo``, ``rename``, ``merge``, ``rescore``, ``finalize``, ``publish``, ``retract``,
-    ``pause``, ``resume``, ``exempt``, ``verification``, ``configure``, ``bracket``."""
-    team: str
-    """The name of the team that sent it; empty for the organiser."""
-    actor: str
-    """The name that events record as their author."""
-    received: datetime
-    """When it came in: the deadline and the limits of a day follow it."""
-    payload: Mapping[str, Any] = field(default_factory=dict)
-    """Of ``submit``: ``file``, the name to show, and ``sha256``, the digest of the received file;
-    an upload that differs from it is set aside; ``answers`` to the questions. Of ``select``:
-    ``submissions``. Of ``withdraw``: ``submission``. Of ``retract`` and ``pause``: ``reason``. Of
-    ``exempt``: ``team``, ``until``, ``extra``, ``reason``. Of ``configure``:
-    ``changes`` and ``texts``, as :func:`~arena.competition.configure.configure` takes them. Of
-    ``verification``: ``submission``,
-    ``state`` and ``note``. Of ``disqualify`` and ``undo``: ``submission`` or
-    ``team``, and ``reason``. Of ``rename``: ``team``, ``to``. Of ``merge``: ``team``, ``into``. Of
-    ``bracket``: ``team``, ``bracket``, ``member``. Of ``answer``: ``answers``. Of
-    ``rescore``: ``preview``, the code of the preview to apply; without it nothing is changed."""
-    path: Path | None = None
-    """Of ``submit``: the uploaded file."""
-
-    @property
-    def event_fields(self) -> dict[str, Any]:
-        """The fields that identify it in its event."""
-        return {"request": {"id": self.request, "seq": self.seq, "kind": self.kind}}
-
-
-@dataclass(frozen=True, slots=True)
-class RequestAnswer:
-    """The answer to a request."""
-
-    seq: int
-    request: str
-    kind: str
-    team: str
-    status: str
-    """Of a submission: ``accepted``, ``rejected``, ``refused`` or ``set_aside``; of anything else:
-    ``done``, ``refused`` or ``set_aside``."""
-    message: str = ""
-    """The result, or the reason of a refusal, in a sentence; empty for a stored submission."""
-    submitted: Submitted | None = None
-
-    @classmethod
-    def to(cls, request: QueuedRequest, team: str, **fields: Any) -> RequestAnswer:
-        """Return the answer to a request; ``fields``: its status, and the others that it has."""
-        return cls(request.seq, request.request, request.kind, team, **fields)
-
-
 _SET_ASIDE_TEXT = (
     "This could not be judged because of a fault that is not yours, and it counts against no "
     "limit. The organiser has been notified. You can send it again."
 )
 
 
-def last_answer(store: Store) -> RequestAnswer | None:
+def last_answer(store: Store) -> Answer | None:
     """Return the answer to the last request that the record has, or None.
 
     Requests are processed in the order of their numbers, so the record is read from its end.
     """
     for _id, events in groupby(filter(is_of_queue, store.last_events()), key=_id_of_request):
-        return next(iter(answers_in(reversed([*events])).values()))
+        return next(iter(answers_in(reversed([*events])).values()))[0]
     return None
 
 
@@ -139,56 +80,81 @@ def _id_of_request(event: Event) -> str:
     return str(event.payload["request"]["id"])
 
 
-def answers_in(events: Iterable[Event]) -> dict[str, RequestAnswer]:
-    """Return the answer to every request that these events record, by its id."""
-    answers: dict[str, RequestAnswer] = {}
+def answers_in(events: Iterable[Event]) -> dict[str, list[Answer]]:
+    """Return the answers to every request that these events record, by its id.
+
+    There is one; to a file of several rounds one for each of them.
+    """
+    answers: dict[str, list[Answer]] = {}
     for event in filter(is_of_queue, events):
         request, payload = event.payload["request"], event.payload
-        team = str(payload.get("team", ""))
-        common = {
-            "seq": request["seq"],
-            "request": request["id"],
-            "kind": request["kind"],
-            "team": team,
-        }
+        answer = Answer(
+            request=request["id"],
+            seq=request["seq"],
+            kind=request["kind"],
+            team=str(payload.get("team", "")),
+            status="done",
+        )
         if event.kind == "submission":
-            submitted = Submitted(
-                submission=payload["submission"],
-                team=team,
-                status=payload["status"],
-                released=payload["released"],
-                faults=(),
-                receipt=event.hash,
-                source=payload.get("source"),
-                late=payload.get("late", False),
-                phase=payload.get("phase", ""),
-                closed_rounds=tuple(payload.get("closed_rounds", ())),
-            )
-            earlier = answers.get(request["id"])
-            if earlier is not None and earlier.submitted is not None:
-                rounds = (*earlier.submitted.rounds, submitted)
-                submitted = replace(earlier.submitted, rounds=rounds)
-            answer = RequestAnswer(**common, status=submitted.status, submitted=submitted)
-        elif event.kind in {SET_ASIDE, PROGRAM_SET_ASIDE}:
-            answer = RequestAnswer(**common, status="set_aside", message=_SET_ASIDE_TEXT)
+            of_rounds = [
+                earlier for earlier in answers.get(answer.request, ()) if earlier.submission
+            ]
+            document = {**payload, "receipt": event.hash}
+            answers[answer.request] = [*of_rounds, _of_round(answer, document, of_rounds)]
+            continue
+        if event.kind in {SET_ASIDE, PROGRAM_SET_ASIDE}:
+            answer = replace(answer, status="set_aside", message=_SET_ASIDE_TEXT)
+        elif (refused := payload.get("refused")) is not None:
+            answer = replace(answer, status="refused", message=str(refused))
         else:
-            refused = payload.get("refused")
-            status = "done" if refused is None else "refused"
-            message = str(refused) if refused is not None else _done(request["kind"], payload)
-            answer = RequestAnswer(**common, status=status, message=message)
-        answers[request["id"]] = answer
+            answer = replace(answer, message=_done(answer.kind, payload))
+        answers[answer.request] = [answer]
+    return answers
+
+
+_OF_SUBMISSION = (
+    "team",
+    "status",
+    "submission",
+    "released",
+    "source",
+    "late",
+    "phase",
+    "faults",
+    "closed_rounds",
+    "receipt",
+)
+"""The fields of an answer that are in the document of a submission's answer, and in its event."""
+
+
+def _of_round(answer: Answer, document: Mapping[str, Any], of_rounds: Collection[Answer]) -> Answer:
+    """Return the answer to a submission; ``of_rounds``: those for the rounds before."""
+    fields = {name: document[name] for name in _OF_SUBMISSION if name in document}
+    answered = Answer.of({**asdict(answer), **fields})
+    if not of_rounds:
+        return answered
+    request = name_without_request(document["submission"])
+    return replace(answered, request=request, of_request=answer.request)
+
+
+def _answers_to(request: Request, submitted: Submitted) -> list[Answer]:
+    """Return the answers to a request that is a submission, one for each round."""
+    answers: list[Answer] = []
+    for of_round in (submitted, *submitted.rounds):
+        answer = request.answer(of_round.team, of_round.status)
+        answers.append(_of_round(answer, of_round.to_dict(), answers))
     return answers
 
 
 def process_requests(
     state: CompetitionState,
     handler: Callable[[], SubmissionHandler],
-    requests: Sequence[QueuedRequest],
+    requests: Sequence[Request],
     *,
     seconds: float,
     workers: int,
-    before_each: Callable[[QueuedRequest], None],
-) -> list[RequestAnswer]:
+    before_each: Callable[[Request], None],
+) -> list[Answer]:
     """Process the first requests; return their answers, which are stored.
 
     Submissions are processed together, anything else one at a time.
@@ -204,11 +170,11 @@ def process_requests(
         return [_decide(state, first)]
     if "run" in first.payload:
         before_each(first)
-        return [_judge_run(state, handler(), first)]
+        return _judge_run(state, handler(), first)
     return _process_submissions(state, handler, requests, seconds, workers, before_each)
 
 
-def set_aside(state: CompetitionState, request: QueuedRequest, reason: str) -> RequestAnswer:
+def set_aside(state: CompetitionState, request: Request, reason: str) -> Answer:
     """Record that a request cannot be judged; it counts against no limit.
 
     ``reason`` is for the organiser only.
@@ -221,14 +187,14 @@ def set_aside(state: CompetitionState, request: QueuedRequest, reason: str) -> R
         "for_organiser": reason,
     }
     _for(state, request).record(SET_ASIDE, payload)
-    return RequestAnswer.to(request, team, status="set_aside", message=_SET_ASIDE_TEXT)
+    return request.answer(team, "set_aside", _SET_ASIDE_TEXT)
 
 
 def _digest(path: Path | None) -> str | None:
     return None if path is None or not path.exists() else file_sha256(path)
 
 
-def _for(state: CompetitionState, request: QueuedRequest) -> CompetitionState:
+def _for(state: CompetitionState, request: Request) -> CompetitionState:
     """Return the state in which events have the author, the time and the number of a request."""
     return replace(
         state,
@@ -247,11 +213,11 @@ _GROUP_BYTES = 64 * 2**20
 def _process_submissions(
     state: CompetitionState,
     handler: Callable[[], SubmissionHandler],
-    requests: Sequence[QueuedRequest],
+    requests: Sequence[Request],
     seconds: float,
     workers: int,
-    before_each: Callable[[QueuedRequest], None],
-) -> list[RequestAnswer]:
+    before_each: Callable[[Request], None],
+) -> list[Answer]:
     group = list(_group(requests))
     if not group:
         return [set_aside(state, requests[0], "The uploaded file is missing.")]
@@ -268,16 +234,17 @@ def _process_submissions(
     queued, reason = _read(state, list(by_id.values()), destinations, workers)
     if not queued:
         return [set_aside(state, requests[0], reason)]
-    answers = handler().submit_group(
+    submissions = handler().submit_group(
         queued, seconds=seconds, before_each=lambda request: before_each(by_id[str(request.key)])
     )
     return [
-        RequestAnswer.to(request, answer.team, status=answer.status, submitted=answer)
-        for request, answer in zip(by_id.values(), answers, strict=False)
+        answer
+        for request, submitted in zip(by_id.values(), submissions, strict=False)
+        for answer in _answers_to(request, submitted)
     ]
 
 
-def _require_in_time(state: CompetitionState, request: QueuedRequest) -> None:
+def _require_in_time(state: CompetitionState, request: Request) -> None:
     """Refuse what a team asks for after a competition that no date ends was finalized.
 
     Otherwise its private board would be published while files are received, and each would show
@@ -288,15 +255,15 @@ def _require_in_time(state: CompetitionState, request: QueuedRequest) -> None:
         raise UsageError("The competition is over: its final result was computed.")
 
 
-def _refuse(state: CompetitionState, request: QueuedRequest, message: str) -> RequestAnswer:
+def _refuse(state: CompetitionState, request: Request, message: str) -> Answer:
     """Record that a file came too late or counts for no phase; it is not read."""
     for_request = _for(state, request)
     team = state.ledger.teams().current(request.team)
     for_request.record(ANSWERED, {"team": team, "refused": message})
-    return RequestAnswer.to(request, team, status="refused", message=message)
+    return request.answer(team, "refused", message)
 
 
-def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
+def _group(requests: Sequence[Request]) -> Iterator[Request]:
     """Yield the first submissions whose files exist and are not too large together."""
     held = 0
     for position, request in enumerate(requests):
@@ -312,7 +279,7 @@ def _group(requests: Sequence[QueuedRequest]) -> Iterator[QueuedRequest]:
 
 def _read(
     state: CompetitionState,
-    group: Sequence[QueuedRequest],
+    group: Sequence[Request],
     destinations: Sequence[Destination],
     workers: int,
 ) -> tuple[list[list[SubmissionRequest]], str]:
@@ -345,7 +312,7 @@ def _read(
     return queued, ""
 
 
-def _fitting_answers(state: CompetitionState, request: QueuedRequest) -> dict[str, str]:
+def _fitting_answers(state: CompetitionState, request: Request) -> dict[str, str]:
     """Return the answers of a request that fit the questions and what its team answered before."""
     team_answers = request.payload.get("answers")
     if not team_answers:
@@ -359,13 +326,13 @@ def _fitting_answers(state: CompetitionState, request: QueuedRequest) -> dict[st
 
 
 def _judge_run(
-    state: CompetitionState, handler: SubmissionHandler, request: QueuedRequest
-) -> RequestAnswer:
+    state: CompetitionState, handler: SubmissionHandler, request: Request
+) -> list[Answer]:
     """Make a submission of a program's run on the hidden inputs, or set the program aside."""
     payload = request.payload
     program = programs(state).get(str(payload.get("program")))
     if program is None or handler.answer_to_program(program) is not None:
-        return set_aside(state, request, "There is no such program that waits for its run.")
+        return [set_aside(state, request, "There is no such program that waits for its run.")]
     document = payload["run"] if isinstance(payload["run"], dict) else {}
     for_request = _for(state, replace(request, received=program.received))
     run = run_of(state, program, document, str(payload.get("signature", "")), request.path)
@@ -373,11 +340,11 @@ def _judge_run(
         submitted = record_run(for_request, handler, program, run)
     except SandboxError:
         team = state.ledger.teams().current(program.team)
-        return RequestAnswer.to(request, team, status="set_aside", message=_SET_ASIDE_TEXT)
-    return RequestAnswer.to(request, submitted.team, status=submitted.status, submitted=submitted)
+        return [request.answer(team, "set_aside", _SET_ASIDE_TEXT)]
+    return _answers_to(request, submitted)
 
 
-def _receive_program(state: CompetitionState, request: QueuedRequest) -> None:
+def _receive_program(state: CompetitionState, request: Request) -> None:
     program, path = str(request.payload["program"]), request.path
     if path is None or program in programs(state):
         raise UsageError("The uploaded program is missing, or was received before.")
@@ -403,7 +370,7 @@ def _done(kind: str, payload: Mapping[str, Any]) -> str:
     return _DECISIONS[kind].sentence(payload) if kind in _DECISIONS else ""
 
 
-def _decide(state: CompetitionState, request: QueuedRequest) -> RequestAnswer:
+def _decide(state: CompetitionState, request: Request) -> Answer:
     """Carry out anything but a submission; a refusal is recorded with its reason."""
     for_request = _for(state, request)
     refused: str | None = None
@@ -447,7 +414,7 @@ def _require_end(state: CompetitionState, kind: str) -> None:
         )
 
 
-def _disqualify(state: CompetitionState, request: QueuedRequest) -> None:
+def _disqualify(state: CompetitionState, request: Request) -> None:
     payload = request.payload
     if payload.get("team") is not None:
         decisions.disqualify_team(state, team_name(payload["team"]), payload["reason"])
@@ -455,7 +422,7 @@ def _disqualify(state: CompetitionState, request: QueuedRequest) -> None:
         decisions.disqualify(state, payload["submission"], payload["reason"])
 
 
-def _undo(state: CompetitionState, request: QueuedRequest) -> None:
+def _undo(state: CompetitionState, request: Request) -> None:
     payload = request.payload
     team = None if payload.get("team") is None else team_name(payload["team"])
     decisions.reinstate(
@@ -463,11 +430,11 @@ def _undo(state: CompetitionState, request: QueuedRequest) -> None:
     )
 
 
-def _select(state: CompetitionState, request: QueuedRequest) -> None:
+def _select(state: CompetitionState, request: Request) -> None:
     decisions.select(state, team_name(request.team), request.payload["submissions"])
 
 
-def _rename(state: CompetitionState, request: QueuedRequest) -> None:
+def _rename(state: CompetitionState, request: Request) -> None:
     # A team that sent nothing is not on record, but its submissions may wait under this name.
     payload = request.payload
     decisions.rename_team(
@@ -475,7 +442,7 @@ def _rename(state: CompetitionState, request: QueuedRequest) -> None:
     )
 
 
-def _merge(state: CompetitionState, request: QueuedRequest) -> None:
+def _merge(state: CompetitionState, request: Request) -> None:
     # A team that sent nothing is not on record: its members only belong to the other one.
     team, into = (team_name(request.payload[key]) for key in ("team", "into"))
     if request.team:  # otherwise the organiser asked
@@ -529,7 +496,7 @@ class _KeptMessages(NoProgress):
         self.messages.append(message)
 
 
-def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
+def _rescore(state: CompetitionState, request: Request) -> None:
     """Preview a rescore and return a code for it; with this code, apply it.
 
     The answer has counts only, because the web process reads it. The code is keyed by the secret
@@ -575,48 +542,48 @@ def _rescore(state: CompetitionState, request: QueuedRequest) -> None:
     rescore.apply(state, rescored)
 
 
-def _finalize(state: CompetitionState, _: QueuedRequest) -> None:
+def _finalize(state: CompetitionState, _: Request) -> None:
     from arena.competition.finalize import finalize
 
     with _without_quotes("arena finalize", UsageError):
         finalize(state, NoProgress())
 
 
-def _publish(state: CompetitionState, _: QueuedRequest) -> None:
+def _publish(state: CompetitionState, _: Request) -> None:
     from arena.competition.results import publish
 
     publish(state, public_standings(state, live=True))
 
 
-def _retract(state: CompetitionState, request: QueuedRequest) -> None:
+def _retract(state: CompetitionState, request: Request) -> None:
     from arena.competition.results import retract
 
     retract(state, request.payload["reason"])
 
 
-def _verification(state: CompetitionState, request: QueuedRequest) -> None:
+def _verification(state: CompetitionState, request: Request) -> None:
     from arena.competition.verification import verify_winner
 
     payload = request.payload
     verify_winner(state, payload["submission"], payload["state"], payload["note"])
 
 
-def _configure(state: CompetitionState, request: QueuedRequest) -> None:
+def _configure(state: CompetitionState, request: Request) -> None:
     from arena.competition.configure import configure
 
     answer = configure(state, request.payload["changes"], request.payload["texts"])
     state.record(ANSWERED, {"team": request.team, "answer": answer})
 
 
-def _pause(state: CompetitionState, request: QueuedRequest) -> None:
+def _pause(state: CompetitionState, request: Request) -> None:
     decisions.pause(state, request.payload["reason"])
 
 
-def _resume(state: CompetitionState, _: QueuedRequest) -> None:
+def _resume(state: CompetitionState, _: Request) -> None:
     decisions.resume(state)
 
 
-def _exempt(state: CompetitionState, request: QueuedRequest) -> None:
+def _exempt(state: CompetitionState, request: Request) -> None:
     payload = request.payload
     until = payload.get("until")
     decisions.exempt(
@@ -628,13 +595,13 @@ def _exempt(state: CompetitionState, request: QueuedRequest) -> None:
     )
 
 
-def _bracket(state: CompetitionState, request: QueuedRequest) -> None:
+def _bracket(state: CompetitionState, request: Request) -> None:
     payload = request.payload
     team, member = team_name(payload["team"]), bool(payload["member"])
     decisions.assign_bracket(state, team, payload["bracket"], member=member)
 
 
-def _answer(state: CompetitionState, request: QueuedRequest) -> None:
+def _answer(state: CompetitionState, request: Request) -> None:
     questions = state.settings.question
     answers = {
         key: answer
@@ -646,7 +613,7 @@ def _answer(state: CompetitionState, request: QueuedRequest) -> None:
     decisions.answer(state, team_name(request.team), answers)
 
 
-def _withdraw(state: CompetitionState, request: QueuedRequest) -> None:
+def _withdraw(state: CompetitionState, request: Request) -> None:
     decisions.withdraw(state, team_name(request.team), request.payload["submission"])
 
 
@@ -654,7 +621,7 @@ def _withdraw(state: CompetitionState, request: QueuedRequest) -> None:
 class _Decision:
     """A kind of request that is not a submission."""
 
-    carry_out: Callable[[CompetitionState, QueuedRequest], None]
+    carry_out: Callable[[CompetitionState, Request], None]
     """Records one event, from which the answer is read; ``finalize`` needs another for it."""
     done: str = ""
     """The result in a sentence; empty: its event says it."""

@@ -34,12 +34,12 @@ from arena.utils.progress import shown
 
 if TYPE_CHECKING:
     from arena.competition.programs import ProgramRecord
-    from arena.competition.queued_requests import RequestAnswer
     from arena.competition.released_boards import ReleasedBoard
     from arena.competition.released_numbers import ReleasedNumbers
     from arena.competition.replay import Replay
     from arena.evaluation.similar import SimilarSubmissions
     from arena.interfaces import Scope
+    from arena.requests import Answer
     from arena.scoring.board import BoardStudy
     from arena.scoring.result import ScoreResult
 
@@ -296,23 +296,26 @@ class CompetitionView:
         """Return the current name of each team that was renamed or merged, by its former name."""
         return self._state.ledger.teams().former()
 
-    def answers(self) -> dict[str, RequestAnswer]:
-        """Return the answer to each request of a served competition, by its id."""
+    def answers(self) -> dict[str, list[Answer]]:
+        """Return the answers to each request of a served competition, by its id.
+
+        There is one; to a file of several rounds one for each of them.
+        """
         from arena.competition.queued_requests import answers_in
 
         return answers_in(self._state.store.events())
 
-    def last_answer(self) -> RequestAnswer | None:
+    def last_answer(self) -> Answer | None:
         """Return the answer to the last request of a served competition, or None."""
         from arena.competition.queued_requests import last_answer
 
         return last_answer(self._state.store)
 
-    def requests_set_aside(self) -> dict[str, RequestAnswer]:
-        """Return the answers to requests that could not be judged, by their ids."""
+    def requests_set_aside(self) -> frozenset[str]:
+        """Return the ids of the requests that could not be judged."""
         from arena.competition.queued_requests import SET_ASIDE, answers_in
 
-        return answers_in(self._state.store.events(SET_ASIDE))
+        return frozenset(answers_in(self._state.store.events(SET_ASIDE)))
 
     def waiting_programs(self) -> list[ProgramRecord]:
         """Return the programs whose run on the hidden inputs is not on record, in their order."""

@@ -15,8 +15,9 @@ from arena.competition.teams import TEAM_CHANGES, Teams
 from arena.config import DATABASE_NAME
 from arena.errors import ArenaError, StoreBusyError
 from arena.intake.folder import team_name
+from arena.requests import Request
 from arena.server.records.accounts import account_teams
-from arena.server.records.intake import Intake, Request
+from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
 from arena.server.records.sqlite import damage
 from arena.store import Event, Store

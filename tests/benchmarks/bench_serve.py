@@ -339,7 +339,7 @@ def check(folder: Path, tally: Tally) -> dict[str, Any]:
         problems = [*competition.audit()]
         if broken := competition.verify_events():
             problems.append(broken)
-        set_aside = sum(answer.status == "set_aside" for answer in competition.answers().values())
+        set_aside = len(competition.requests_set_aside())
     ids = list(tally.acknowledged.values())
     return {
         "acknowledged": len(ids),

@@ -10,8 +10,8 @@ import pytest
 
 from arena.changeable_settings import CHANGEABLE, choices, read_value
 from arena.competition.competition import Competition
-from arena.competition.queued_requests import QueuedRequest
 from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.requests import Request
 from arena.server.web.settings_pages import GROUPS
 from arena.server_section import ServerSection
 from labelled_competition import clock, create, reopen
@@ -31,12 +31,12 @@ def folder(tmp_path: Path) -> Path:
 
 def ask(competition: Competition, changes: dict[str, Any], **texts: str) -> tuple[str, str]:
     seq = competition.cursor + 1
-    request = QueuedRequest(
+    request = Request(
         seq=seq,
         request=f"request-{seq}",
         kind="configure",
         team="",
-        actor="organiser",
+        member="1",
         received=clock(),
         payload={"changes": changes, "texts": texts},
     )

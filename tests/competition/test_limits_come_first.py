@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.queued_requests import QueuedRequest
 from arena.competition.submit import SubmissionHandler, Submitted
 from arena.config import Settings
 from arena.errors import MetricError, PluginError, ScoringError, StoreError
 from arena.hookspecs import hookimpl
 from arena.interfaces import Evaluation
 from arena.plugin.manager import PluginManager
+from arena.requests import Request
 from arena.store import Transaction
 from arena.types import PredictionKind, Release, SubmissionRecord
 from program import write_csv
@@ -272,12 +272,12 @@ def test_submissions_of_a_queue_are_not_announced_one_by_one(
     with create(tmp_path, plugin, clock) as competition:
         path = tmp_path / "one.csv"
         write_csv(path, ["id", "y"], [(f"r{i}", "0.0") for i in range(N_ROWS)])
-        request = QueuedRequest(
+        request = Request(
             seq=1,
             request="r-1",
             kind="submit",
             team="a",
-            actor="m",
+            member="m",
             received=START,
             payload={"file": "one.csv"},
             path=path,

@@ -11,11 +11,11 @@ import pytest
 from pydantic import ValidationError
 
 from arena.competition.answers import ANSWERED, Answers
-from arena.competition.queued_requests import QueuedRequest
 from arena.competition.roster import Roster
 from arena.competition.teams import MERGED, RENAMED
 from arena.competition.verify import verify_bundle
 from arena.errors import UsageError
+from arena.requests import Request
 from arena.store import Event
 from arena.utils.parallel import NoProgress
 from arena.utils.questions import LONGEST, check_answers
@@ -125,8 +125,8 @@ def test_queued_answers_are_recorded_if_they_fit(tmp_path: Path) -> None:
     with create(tmp_path, question=QUESTIONS) as competition:
         path = file_of(tmp_path, 1, 0.9)
         payload = {"file": "a.csv", "answers": sent_answers}
-        request = QueuedRequest(
-            seq=1, request="r1", kind="submit", team="a", actor="web", received=clock(),
+        request = Request(
+            seq=1, request="r1", kind="submit", team="a", member="web", received=clock(),
             payload=payload, path=path,
         )  # fmt: skip
         (answer,) = competition.process([request])
@@ -221,10 +221,10 @@ def test_the_first_answer_that_is_a_bracket_stays(tmp_path: Path) -> None:
         competition.submit(file_of(tmp_path, 1, 0.6), "A", answers={"year": "bachelor"})
         with pytest.raises(UsageError, match="to year is bachelor, and it stays"):
             competition.submit(file_of(tmp_path, 2, 0.9), "A", answers={"year": "master"})
-        facts = {"kind": "answer", "actor": "member 1", "received": clock()}
+        facts = {"kind": "answer", "member": "1", "received": clock()}
         given = {"answers": {"year": "master", "x": "y"}}
         sent = [
-            QueuedRequest(seq=seq, request=team, team=team, payload=given, **facts)
+            Request(seq=seq, request=team, team=team, payload=given, **facts)
             for seq, team in ((1, "A"), (2, "B"))
         ]
         answers = [competition.process([request], seconds=60)[0] for request in sent]
@@ -242,8 +242,8 @@ def test_a_bracket_stays_whatever_waits_in_the_queue_together(tmp_path: Path) ->
     year = {**QUESTIONS["year"], "may_change": False}
     with create(tmp_path, question={"year": year}) as competition:
         sent = [
-            QueuedRequest(
-                seq=seq, request=str(seq), kind="submit", team=team, actor="web",
+            Request(
+                seq=seq, request=str(seq), kind="submit", team=team, member="web",
                 received=clock(), path=file_of(tmp_path, seq, 0.5 + seq / 10),
                 payload={"file": f"{seq}.csv", "answers": {"year": answer}},
             )
@@ -254,7 +254,7 @@ def test_a_bracket_stays_whatever_waits_in_the_queue_together(tmp_path: Path) ->
         assert len(competition.process(sent, seconds=60)) == 3
         teams = {"team": "A", "into": "B"}
         merges = [
-            QueuedRequest(seq=seq, request=str(seq), kind="merge", team=asking, actor="web",
+            Request(seq=seq, request=str(seq), kind="merge", team=asking, member="web",
                           received=clock(), payload=teams)
             for seq, asking in ((4, "B"), (5, ""))
         ]  # fmt: skip

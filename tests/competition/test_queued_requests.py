@@ -13,47 +13,46 @@ import pytest
 
 from arena.competition import finalize, queued_requests, rescore
 from arena.competition.competition import Competition
-from arena.competition.queued_requests import QueuedRequest, RequestAnswer, answers_in
+from arena.competition.queued_requests import answers_in
 from arena.competition.results import PUBLISHED
 from arena.competition.state import CompetitionState
 from arena.errors import InputError, MetricError, StoreError, UsageError
 from arena.intake import ReadSubmission
 from arena.plugin.manager import PluginManager
+from arena.requests import Answer, Request
 from arena.store import Transaction
 from arena.store.digests import document_digest
 from arena.types import Fault, SubmissionRecord
 from small_competition import START, Clock, file_of, made
 
 
-def submit(tmp_path: Path, seq: int, team: str = "a", number: int | None = None) -> QueuedRequest:
+def submit(tmp_path: Path, seq: int, team: str = "a", number: int | None = None) -> Request:
     path = file_of(tmp_path, seq if number is None else number)
-    return QueuedRequest(
+    return Request(
         seq=seq,
         request=f"request-{seq}",
         kind="submit",
         team=team,
-        actor="member 7",
+        member="7",
         received=START,
         payload={"file": "sent.csv"},
         path=path,
     )
 
 
-def decision(seq: int, kind: str, sender: str = "", **payload: Any) -> QueuedRequest:
-    return QueuedRequest(
+def decision(seq: int, kind: str, sender: str = "", **payload: Any) -> Request:
+    return Request(
         seq=seq,
         request=f"request-{seq}",
         kind=kind,
         team=sender,
-        actor="member 7",
+        member="7",
         received=START,
         payload=payload,
     )
 
 
-def process_all(
-    competition: Competition, requests: Sequence[QueuedRequest]
-) -> Iterator[RequestAnswer]:
+def process_all(competition: Competition, requests: Sequence[Request]) -> Iterator[Answer]:
     while requests := [request for request in requests if request.seq > competition.cursor]:
         yield from competition.process(requests, seconds=60.0)
 
@@ -75,16 +74,13 @@ def test_a_group_gives_what_single_submissions_give(
         grouped = competition.leaderboard()
         assert events_of(competition) == list(range(1, 9))
         assert competition.cursor == 8
-        assert competition.last_answer() == answers_in(competition.events())["request-8"]
+        assert competition.last_answer() == answers_in(competition.events())["request-8"][0]
         backwards = competition._state.store.last_events(block=3)
         assert tuple(reversed(list(backwards))) == competition.events()
         answered = answers_in(competition.events())
         for answer in answers:
-            again, told = answered[answer.request].submitted, answer.submitted
-            assert again is not None
-            assert told is not None
-            assert (again.submission, again.released) == (told.submission, told.released)
-            assert again.receipt == told.receipt == competition._state.store.receipt(answer.seq)
+            assert answered[answer.request] == [answer]
+            assert answer.receipt == competition._state.store.receipt(answer.seq)
         record = competition.records()[0]
         assert (record.file, record.received) == ("sent.csv", START.isoformat())
         assert {event.actor for event in competition.events()[1:]} == {"member 7"}
@@ -131,7 +127,7 @@ def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
             competition.process(requests)
         (refused,) = competition.process([submit(tmp_path, 9)])
         assert refused.status == "refused"
-        assert [answer.status for answer in answers_in(competition.events()).values()] == [
+        assert [answer.status for (answer,) in answers_in(competition.events()).values()] == [
             "accepted",
             "set_aside",
             "accepted",
@@ -178,8 +174,8 @@ def test_a_deadline_and_a_day_follow_what_was_received(
     sections = {"competition": {"deadline": deadline}, "limits": {"per_day": 1}}
     with made(tmp_path, solution, clock, **sections) as competition:
         (*answers,) = process_all(competition, [*requests, late, in_time])
-        faults = [answer.submitted.faults for answer in answers if answer.submitted is not None]
-        kinds = [[fault.kind for fault in own] for own in faults]
+        faults = [answer.faults for answer in answers if answer.submission is not None]
+        kinds = [[fault["kind"] for fault in faults_of_file] for faults_of_file in faults]
         assert kinds == [[], ["limit"], [], ["limit"], ["deadline"]]
         assert [answer.status for answer in answers[-2:]] == ["refused", "done"]
         assert "--late" not in answers[-2].message
@@ -293,7 +289,7 @@ def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, solution: Path, cloc
         assert events_of(competition) == [1, 2, 3, 4]
         assert [row["team"] for row in competition.leaderboard()] == ["d"]
         told = answers_in(competition.events())
-        assert [told[answer.request].message for answer in answers] == [
+        assert [told[answer.request][0].message for answer in answers] == [
             answer.message for answer in answers
         ]
 
@@ -401,7 +397,7 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
         assert [event.kind for event in competition.events()][-2:] == ["rescored", "board rebuilt"]
         assert events_of(competition) == list(range(1, 10))
         told = answers_in(competition.events())
-        assert [told[one.request].message for one in (preview, applied)] == [
+        assert [told[answer.request][0].message for answer in (preview, applied)] == [
             preview.message,
             applied.message,
         ]
@@ -444,7 +440,7 @@ def test_decisions_and_their_refusals_leave_one_event_each(
         assert answers[11].team == "c"
         assert answers[13].status == "set_aside"
         for answer in answers:
-            known_answer = answers_in(competition.events())[answer.request]
+            (known_answer,) = answers_in(competition.events())[answer.request]
             assert (known_answer.status, known_answer.message) == (answer.status, answer.message)
         (published,) = competition.events(PUBLISHED)
         assert published.payload["sha256"] == document_digest(competition.final_result())

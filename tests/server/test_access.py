@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from arena.server.records.published import Answer
+from arena.requests import Answer
 from arena.server.web import api, models
 from arena.server.web.api import ENDPOINTS, Endpoint
 from arena.server.web.body import receive

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from arena.errors import InputError
+from arena.requests import Request
 from arena.server.backup import BACKUP_NOTE, backup
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
 from arena.server.records.accounts import Accounts
-from arena.server.records.intake import Intake, Request
+from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
 from arena.server.records.uploads import Uploads
 from arena.store import Event

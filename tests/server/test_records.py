@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from arena.errors import StoreError
+from arena.requests import Answer
 from arena.server.records.accounts import Accounts
 from arena.server.records.intake import Intake, QueueFullError, RequestKeyError, Room
 from arena.server.records.layout import Layout
 from arena.server.records.names import RefusedError
-from arena.server.records.published import Answer, Published, Publisher, State, TeamFacts
+from arena.server.records.published import Published, Publisher, State, TeamFacts
 from arena.server.records.runs import LeaseLostError, ProgramState, Runs
 from arena.server.records.uploads import Uploads, UploadTooLargeError
 

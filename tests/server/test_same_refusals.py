@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from arena.competition.competition import Competition
 from arena.config import ServerSection, Settings
 from arena.errors import UsageError
-from arena.server.records.intake import Kind
+from arena.requests import Kind
 from arena.server.records.layout import Layout, WebSettings
 from arena.server.scorer.scorer import Scorer
 from arena.server.web.app import create_app

@@ -22,7 +22,8 @@ import pytest
 from arena.competition.competition import Competition
 from arena.config import CONFIG_NAME, DATABASE_NAME, ServerSection, read_settings
 from arena.errors import StoreError
-from arena.server.records.intake import Intake, Kind
+from arena.requests import Kind
+from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
 from arena.server.records.published import Published
 from arena.server.records.uploads import Uploads

@@ -8,7 +8,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from arena.server.records.published import Answer, TeamFacts
+from arena.requests import Answer
+from arena.server.records.published import TeamFacts
 from arena.server.web import api
 from arena.server_section import ServerSection
 from web_site import NAME, ORIGIN, RULES, URL, WebSite

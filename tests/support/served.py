@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from arena.server.records.intake import Intake, Request
+from arena.requests import Request
+from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
 from arena.server.records.uploads import Uploads
 

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from arena.server.records.published import Answer, TeamFacts
+from arena.requests import Answer
+from arena.server.records.published import TeamFacts
 from arena.server.web.pages import PAGES
 from browser import chromium, new_context, overflow
 from web_site import NAME, WebSite, listening

@@ -15,8 +15,9 @@ from typing import Any
 import uvicorn
 from starlette.testclient import TestClient
 
+from arena.requests import Answer
 from arena.server.records.layout import Layout, WebSettings
-from arena.server.records.published import Answer, CompetitionFacts, Publisher, State, TeamFacts
+from arena.server.records.published import CompetitionFacts, Publisher, State, TeamFacts
 from arena.server.web.app import create_app
 from arena.server.web.site import Buckets, Site
 from arena.server_section import ServerSection

@@ -10,77 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from arena.errors import ArenaError
+from arena.requests import Kind, Request
 from arena.server.records.sqlite import connect, identity, transaction
 from arena.utils.strict_json import parse_json
-
-Kind = Literal[
-    "submit",
-    "program",
-    "select",
-    "disqualify",
-    "undo",
-    "rename",
-    "merge",
-    "rescore",
-    "finalize",
-    "publish",
-    "retract",
-    "withdraw",
-    "pause",
-    "resume",
-    "exempt",
-    "bracket",
-    "answer",
-    "verification",
-    "configure",
-]
-"""The kind of a request. Its payload:
-
-``submit``
-    ``{"upload": ID, "file": NAME, "bytes": N, "sha256": HEX}`` and optionally ``"description"``,
-    ``"answers": {KEY: TEXT}`` to the questions; as ``"private"`` those that are not recorded.
-    ``upload`` is the name in :class:`~arena.server.records.uploads.Uploads`. Of a program's run on
-    hidden inputs: ``{"program": ID, "file": NAME, "run": RESULT, "signature": HEX, "output": ID}``;
-    ``output`` is its upload, which no team may download, and missing without one.
-``program``
-    As ``submit``: a program whose trial ended well. Its key is the program's id.
-``select``
-    ``{"submissions": [N, ...]}``: the final submissions of the request's team; [] clears them.
-``disqualify``, ``undo``
-    ``{"submission": N, "reason": TEXT}`` or ``{"team": NAME, "reason": TEXT}``.
-``rename``
-    ``{"team": NAME, "to": NAME, "accounts": [TEAM]}``.
-``merge``
-    ``{"team": NAME, "into": NAME, "accounts": [TEAM, TEAM]}``. ``accounts`` are the identifiers of
-    the teams in :class:`~arena.server.records.accounts.Accounts`, which are changed after the
-    record.
-``rescore``
-    ``{}`` asks for a preview, ``{"preview": CODE}`` applies it; CODE is in the answer.
-``finalize``, ``publish``
-    ``{}``. ``publish`` makes the finalized private board public.
-``retract``
-    ``{"reason": TEXT}``: the last published result is no longer shown.
-``pause``
-    ``{"reason": TEXT}``: files are refused, uncounted, until ``resume``, whose payload is ``{}``.
-``exempt``
-    ``{"team": NAME, "until": TIME, "extra": N, "reason": TEXT}``, without ``until`` or ``extra``.
-``bracket``
-    ``{"team": NAME, "bracket": NAME, "member": BOOL}``: a team is in a bracket, or no longer.
-``answer``
-    ``{"answers": {KEY: TEXT}}``: to questions about the request's team, when it is founded.
-``verification``
-    ``{"submission": N, "state": "verified", "failed" or "open", "note": TEXT}``.
-``configure``
-    ``{"changes": {KEY: [BEFORE, AFTER]}, "texts": {NAME: TEXT}}``: settings and texts that change.
-``withdraw``
-    ``{"submission": N}``: a submission of the request's team leaves every board.
-
-Requests of the organiser have the team ``""`` and the organiser's account as member. Participants
-send ``submit``, ``select``, ``withdraw`` and ``rename``.
-"""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS requests (
@@ -125,29 +60,6 @@ class QueueFullError(ArenaError):
     def __init__(self, message: str, *, team: bool) -> None:
         super().__init__(message)
         self.team = team
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A stored request. Its row's number is the order in which everything is judged."""
-
-    seq: int
-    request: str
-    """The random id that the participant gets."""
-    competition: str
-    team: str
-    """The team's name when the request came in; ``""`` for the organiser."""
-    member: str
-    """The account that sent it."""
-    kind: str
-    key: str
-    """The idempotency key: unique for each competition and team."""
-    fingerprint: str
-    """Must be equal in a request that repeats the key; such as the digest of the file."""
-    payload: Mapping[str, Any]
-    """See :data:`Kind`."""
-    received: datetime
-    """When the last byte arrived, in UTC: the deadline and the limits of a day follow it."""
 
 
 @dataclass(frozen=True, slots=True)

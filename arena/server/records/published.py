@@ -18,6 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from arena.requests import Answer
 from arena.server.records.sqlite import close, connect, damage, identity, transaction
 from arena.server_section import ServerSection
 from arena.utils.strict_json import parse_json
@@ -35,77 +36,6 @@ CREATE INDEX IF NOT EXISTS answers_in_order ON answers (seq);
 CREATE TABLE IF NOT EXISTS teams (team TEXT PRIMARY KEY, document TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, team TEXT NOT NULL);
 """
-
-
-def name_without_request(submission: int) -> str:
-    """Return the request id of a submission that did not come by a request."""
-    return f"submission-{submission}"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer to a request, or to its file in a further round."""
-
-    request: str
-    seq: int
-    """The number of the request; those for further rounds have the same."""
-    team: str
-    """The team's current name; ``""`` for the organiser."""
-    kind: str
-    """See :data:`~arena.server.records.intake.Kind`."""
-    status: str
-    """Of a submission: ``accepted``, ``rejected`` (the file has faults), ``refused`` (a limit or
-    the deadline), ``disqualified``, ``withdrawn`` or ``set_aside``. Of anything else: ``done`` or
-    ``refused``.
-
-    ``set_aside``: reading the file ended the checker twice. It counts against no limit, and the
-    organiser sees it."""
-    received: str
-    """ISO 8601, UTC."""
-    judged: str
-    """ISO 8601, UTC."""
-    member: str = ""
-    submission: int | None = None
-    """The number of the stored submission; what ``select`` and ``disqualify`` take."""
-    file: str | None = None
-    released: float | None = None
-    """The score on the public board."""
-    source: int | None = None
-    """The submission whose score it is, if the mechanism repeated an earlier score."""
-    late: bool = False
-    """Whether it came after the deadline: it is listed apart, and not ranked."""
-    phase: str = ""
-    """The phase for which it counts; empty where a competition has no phases."""
-    of_request: str = ""
-    """The request whose file it is, of an answer for a further round; else empty."""
-    closed_rounds: tuple[str, ...] = ()
-    """The rounds whose rows the file has, and for which it does not count: they were not open."""
-    private: float | None = None
-    """The score on the private rows, once the result is published and teams see it."""
-    private_rank: int | None = None
-    """The rank that it would have among the final submissions."""
-    before_rebuild: bool = False
-    """Whether it is a score from before the board was released again."""
-    faults: tuple[Mapping[str, Any], ...] = ()
-    """Why it was rejected or refused: ``{"kind", "message", ...}`` of
-    :class:`arena.types.Fault`."""
-    message: str = ""
-    """The result in one sentence, for requests other than submissions."""
-    selected: bool = False
-    """Whether it is among the team's chosen final submissions."""
-    description: str = ""
-    """The team's note."""
-    reason: str = ""
-    """Why it is disqualified."""
-    receipt: str | None = None
-    """The hash of the event that stored it, which proves later that the record still has it."""
-    sha256: str | None = None
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Answer:
-        """Return the answer that a JSON document describes."""
-        lists = {key: tuple(document.get(key, ())) for key in ("faults", "closed_rounds")}
-        return cls(**{**document, **lists})
 
 
 @dataclass(frozen=True, slots=True)

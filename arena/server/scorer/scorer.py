@@ -6,27 +6,21 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from arena.competition.competition import Competition
-from arena.competition.queued_requests import QueuedRequest, RequestAnswer
 from arena.competition.runners import token_digests
 from arena.config import CONFIG_NAME
 from arena.errors import StoreError
+from arena.requests import Answer, Request, name_without_request
 from arena.server.compare import RecordedRequests
-from arena.server.records.intake import Intake, Request
+from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
-from arena.server.records.published import (
-    Answer,
-    Publisher,
-    State,
-    TeamFacts,
-    name_without_request,
-)
+from arena.server.records.published import Publisher, State, TeamFacts
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.facts import (
@@ -287,12 +281,14 @@ class Scorer:
             _LOGGER.exception("Checking a file failed.")
             return (_NOT_CHECKED,)
 
-    def _process(self, waiting: Sequence[Request]) -> list[RequestAnswer]:
+    def _process(self, waiting: Sequence[Request]) -> list[Answer]:
         """Judge the first of these requests; an empty list if they must be tried one by one."""
         with self._uploads.opened(filter(None, map(_upload_of, waiting))) as paths:
-            return self._process_opened([self._queued(request, paths) for request in waiting])
+            return self._process_opened(
+                [replace(request, path=paths.get(_upload_of(request) or "")) for request in waiting]
+            )
 
-    def _process_opened(self, requests: Sequence[QueuedRequest]) -> list[RequestAnswer]:
+    def _process_opened(self, requests: Sequence[Request]) -> list[Answer]:
         if self._attempts.hopeless(requests[0].seq):
             return [self._competition.set_aside(requests[0], _ENDED)]
         numbers = [request.seq for request in requests]
@@ -311,18 +307,6 @@ class Scorer:
                 return []
             reason = f"Judging it failed: {type(error).__name__}: {error}"
             return [self._competition.set_aside(requests[0], reason)]
-
-    def _queued(self, request: Request, paths: Mapping[str, Path]) -> QueuedRequest:
-        return QueuedRequest(
-            seq=request.seq,
-            request=request.request,
-            kind=request.kind,
-            team=request.team,
-            actor=f"member {request.member}" if request.team else f"organiser {request.member}",
-            received=request.received,
-            payload=request.payload,
-            path=paths.get(_upload_of(request) or ""),
-        )
 
     def _check_queue(self) -> None:
         cursor, last = self._competition.cursor, self._competition.last_answer()
@@ -373,7 +357,8 @@ class Scorer:
             if request.request not in recorded:
                 _LOGGER.warning("The record lacks request %d: it was never judged.", request.seq)
                 continue
-            for answer in self._answers(request, recorded[request.request]):
+            for recorded_answer in recorded[request.request]:
+                answer = self._published(request, recorded_answer)
                 teams.add(answer.team)
                 if answer.submission is None:
                     answers.append(answer)
@@ -429,20 +414,17 @@ class Scorer:
             sequence = requests[-1].seq
 
     def _publish_answers(
-        self, waiting: Sequence[Request], judged: Sequence[RequestAnswer], seconds_each: float
+        self, waiting: Sequence[Request], judged: Sequence[Answer], seconds_each: float
     ) -> None:
-        by_id = {request.request: request for request in waiting}
-        answers = [
-            answer
-            for judged_answer in judged
-            for answer in self._answers(by_id[judged_answer.request], judged_answer)
-        ]
+        requests = [request for request in waiting if request.seq <= judged[-1].seq]
+        by_number = {request.seq: request for request in requests}
+        answers = [self._published(by_number[answer.seq], answer) for answer in judged]
         new = tuple(answers)
-        kinds = {judged_answer.kind for judged_answer in judged if judged_answer.status == "done"}
+        kinds = {answer.kind for answer in judged if answer.status == "done"}
         self._set_state(
             cursor=judged[-1].seq,
             seconds_each=seconds_each,
-            judged=self._state.judged + len(judged),
+            judged=self._state.judged + len(requests),
             set_aside=self._state.set_aside + _set_aside(answers),
             busy_since=None,
             problem=self._fault,
@@ -476,9 +458,10 @@ class Scorer:
             )
         self._attempts.end()
         statuses = {answer.request: answer.status for answer in answers}
-        self._drop_uploads([by_id[judged_answer.request] for judged_answer in judged], statuses)
+        self._drop_uploads(requests, statuses)
         self._board_due |= any(answer.status == "accepted" for answer in answers)
-        busy = len(waiting) > len(judged) or bool(self._intake.after(self._name, judged[-1].seq, 1))
+        next_waiting = self._intake.after(self._name, judged[-1].seq, 1)
+        busy = len(waiting) > len(requests) or bool(next_waiting)
         late = time.monotonic() > self._board_at + self._server.publish_seconds
         if self._board_due and (late or not busy):
             self._publish_board()
@@ -518,41 +501,17 @@ class Scorer:
             if earlier.request not in judged_now
         ]
 
-    def _answers(self, request: Request, answer: RequestAnswer) -> Iterator[Answer]:
-        """Yield the answer to a request, and one for each further round of its file."""
-        first = self._answer(request, answer)
-        yield first
-        for submitted in () if answer.submitted is None else answer.submitted.rounds:
-            of_round = replace(answer, status=submitted.status, submitted=submitted)
-            yield replace(
-                self._answer(request, of_round),
-                request=name_without_request(submitted.submission),
-                of_request=first.request,
-            )
-
-    def _answer(self, request: Request, answer: RequestAnswer) -> Answer:
-        submitted = answer.submitted
+    def _published(self, request: Request, answer: Answer) -> Answer:
+        """Return an answer with the facts of its request."""
         team = self._names.get(request.team, request.team)
-        return Answer(
-            request=request.request,
-            seq=request.seq,
-            team=team if submitted is None else submitted.team,
-            kind=request.kind,
-            status=answer.status,
+        return replace(
+            answer,
+            team=team if answer.submission is None else answer.team,
             received=request.received.isoformat(),
             judged=self._clock().isoformat(timespec="seconds"),
             member=request.member,
-            submission=None if submitted is None else submitted.submission,
             file=request.payload.get("file"),
-            released=None if submitted is None else submitted.released,
-            source=None if submitted is None else submitted.source,
-            late=submitted is not None and submitted.late,
-            phase="" if submitted is None else submitted.phase,
-            closed_rounds=() if submitted is None else submitted.closed_rounds,
-            faults=() if submitted is None else tuple(asdict(fault) for fault in submitted.faults),
-            message=answer.message,
             description=request.payload.get("description", ""),
-            receipt=None if submitted is None else submitted.receipt,
             sha256=request.payload.get("sha256"),
         )
 

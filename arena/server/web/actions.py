@@ -12,11 +12,11 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from arena.errors import UsageError
+from arena.requests import Answer, Kind, Request
 from arena.server.records.accounts import (
     Team,
 )
-from arena.server.records.intake import Kind, Request
-from arena.server.records.published import Answer, CompetitionFacts, TeamFacts
+from arena.server.records.published import CompetitionFacts, TeamFacts
 from arena.server.records.runs import AGAIN, FINAL, Program, ProgramState
 from arena.server.web import programs
 from arena.server.web.body import ANSWER, Received

@@ -8,8 +8,8 @@ from datetime import date
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from arena.server.records.intake import Request
-from arena.server.records.published import ORDERS, Answer, SubmissionQuery
+from arena.requests import Answer, Request
+from arena.server.records.published import ORDERS, SubmissionQuery
 from arena.server.web import actions, models
 from arena.server.web.body import base_name, read_fields, whole_number
 from arena.server.web.call import Call

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from arena.errors import UsageError
+from arena.requests import Request
 from arena.server.records.accounts import Account, Invite, Team, TeamRequest, full_team
-from arena.server.records.intake import Request
 from arena.server.records.names import name_taken, team_key
 from arena.server.web import actions
 from arena.server.web.call import Call

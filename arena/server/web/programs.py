@@ -17,8 +17,8 @@ from typing import Any, Literal
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response
 
+from arena.requests import Kind, Request
 from arena.server.records.accounts import Team
-from arena.server.records.intake import Kind, Request
 from arena.server.records.runs import RUNNING, Program, ProgramState
 from arena.server.web import models
 from arena.server.web.body import Received, read_result

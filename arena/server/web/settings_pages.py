@@ -17,7 +17,7 @@ from arena.changeable_settings import (
     kind_of,
     read_value,
 )
-from arena.server.records.intake import Request
+from arena.requests import Request
 from arena.server.web import actions, models
 from arena.server.web.body import read_fields
 from arena.server.web.call import Call

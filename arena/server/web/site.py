@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from arena.requests import Request
 from arena.server.records.accounts import Accounts, Team
 from arena.server.records.announcements import Announcements
-from arena.server.records.intake import Intake, Request, Room
+from arena.server.records.intake import Intake, Room
 from arena.server.records.layout import WebSettings
 from arena.server.records.mails import Mails
 from arena.server.records.messages import Messages
