@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +12,7 @@ from arena.cli import options
 from arena.cli.console import console, print_document
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
+from arena.plugin.registry import parameter_names
 from arena.utils.docstrings import parameter_meanings, summary_of
 from arena.utils.progress import stage
 from arena.utils.text import printable
@@ -138,16 +138,11 @@ def finish_checks(conformance: Conformance | None, *, as_json: bool) -> None:
 
 
 def parameters_of(item: Any) -> dict[str, Any]:
-    """Return the parameters of an item with their values: the fields of a dataclass.
+    """Return the parameters of an item with their values.
 
     A function is no parameter: arena itself hands it to the item.
     """
-    fields = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
-    values = {
-        field.name: getattr(item, field.name)
-        for field in fields
-        if field.init and field.name != "name"
-    }
+    values = {name: getattr(item, name) for name in parameter_names(item)}
     return {name: value for name, value in values.items() if not callable(value)}
 
 

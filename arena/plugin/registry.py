@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -301,18 +302,17 @@ def nearest(name: str, names: list[str]) -> str:
     return " or ".join(repr(folded[match]) for match in matches)
 
 
+def parameter_names(item: object) -> list[str]:
+    """Return the names of an item's parameters, in the order of its constructor."""
+    fields = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
+    in_order = sorted(fields, key=attrgetter("kw_only"))
+    return [field.name for field in in_order if field.init and field.name not in _FIXED]
+
+
 def _with_parameters(entry: Entry[_Item], parameters: Mapping[str, Any], kind: str) -> _Item:
     if not parameters:
         return entry.item
-    fields = (
-        [
-            parameter.name
-            for parameter in dataclasses.fields(entry.item)
-            if parameter.init and parameter.name not in _FIXED
-        ]
-        if dataclasses.is_dataclass(entry.item)
-        else []
-    )
+    fields = parameter_names(entry.item)
     unknown = [name for name in parameters if name not in fields]
     if unknown:
         guess = nearest(unknown[0], fields)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
 
-from arena.interfaces import Evaluation, PublicBoard
+from arena.interfaces import Evaluation
 from arena.types import Release
 from arena_mechanisms import steps
-from arena_mechanisms.steps import Clip, Start
+from arena_mechanisms.steps import BoundedMechanism
 
 
 @dataclass(frozen=True)
-class LadderBoot:
+class LadderBoot(BoundedMechanism):
     """Release the mean of a few bootstrapped scores if a submission is better (Neto et al. 2016).
 
     A submission passes if the Bayes factor of being better than the team's submission whose score
@@ -58,8 +58,6 @@ class LadderBoot:
 
     bayes_factor: float = 3.0
     resamples: int = 10
-    start: Start = "infinity"
-    clip: Clip = None
 
     name: ClassVar[str] = "ladder-boot"
     for_participants: ClassVar[str] = (
@@ -71,13 +69,7 @@ class LadderBoot:
     def __post_init__(self) -> None:
         steps.check_number(self.name, "bayes_factor", self.bayes_factor, least=1)
         steps.check_whole(self.name, "resamples", self.resamples)
-        steps.check_start(self.name, self.start)
-        object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
-
-    def review(self, board: PublicBoard) -> Sequence[str]:
-        """Return no warnings; raise InputError for scores without a bounded range."""
-        steps.require_bounded_scores(self.name, board, self.start)
-        return ()
+        super().__post_init__()
 
     def release(
         self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator

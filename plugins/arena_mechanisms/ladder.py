@@ -13,7 +13,7 @@ from arena.interfaces import Evaluation, PublicBoard
 from arena.types import Release
 from arena_mechanisms import steps
 from arena_mechanisms.bounds import best_step, leaderboard_error_bound
-from arena_mechanisms.steps import Clip, Standing, Start
+from arena_mechanisms.steps import BoundedMechanism, Standing
 
 
 def default_eta(n_rows: int, budget: int | None) -> float:
@@ -29,7 +29,7 @@ def default_eta(n_rows: int, budget: int | None) -> float:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class Ladder(BoundedMechanism):
     """Release a new score if it is better by a fixed step (Blum and Hardt 2015, Figure 1).
 
     The released loss R starts at infinity. If the loss of a submission on the public rows is
@@ -69,8 +69,6 @@ class Ladder:
     """
 
     eta: float | None = None
-    start: Start = "infinity"
-    clip: Clip = None
 
     name: ClassVar[str] = "ladder"
     for_participants: ClassVar[str] = (
@@ -83,12 +81,11 @@ class Ladder:
     def __post_init__(self) -> None:
         if self.eta is not None:
             steps.check_share(self.name, "eta", self.eta)
-        steps.check_start(self.name, self.start)
-        object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
+        super().__post_init__()
 
     def review(self, board: PublicBoard) -> Sequence[str]:
         """Return a warning if the step is the default, or if it leaves nothing to be released."""
-        low, high = steps.require_bounded_scores(self.name, board, self.start)
+        low, high = self.score_range(board)
         share = self._share(board.n_rows, board.budget)
         step = share * (high - low)
         blocked = steps.warnings_if_nothing_passes(self.name, "eta", step, board)
@@ -142,7 +139,7 @@ class Ladder:
 
 
 @dataclass(frozen=True)
-class LadderFree:
+class LadderFree(BoundedMechanism):
     """Release a new score if it is better by a standard error (Blum and Hardt 2015, Figure 2).
 
     This is the parameter-free Ladder. For every other submission the last release is repeated.
@@ -196,8 +193,6 @@ class LadderFree:
     z: float = 1.0
     minimum_step: float = 0.0
     rounding: float | str | None = "1/n"
-    start: Start = "infinity"
-    clip: Clip = None
     noise: float = 0.0
 
     name: ClassVar[str] = "ladder-free"
@@ -222,12 +217,11 @@ class LadderFree:
             )
         steps.check_number(self.name, "noise", self.noise, least=0)
         steps.check_share(self.name, "minimum_step", self.minimum_step, zero=True)
-        steps.check_start(self.name, self.start)
-        object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
+        super().__post_init__()
 
     def review(self, board: PublicBoard) -> Sequence[str]:
         """Return a warning if the smallest step leaves nothing to be released."""
-        low, high = steps.require_bounded_scores(self.name, board, self.start)
+        low, high = self.score_range(board)
         step = self.minimum_step * (high - low)
         return steps.warnings_if_nothing_passes(self.name, "minimum_step", step, board)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from arena.interfaces import Evaluation, PublicBoard
+from arena.interfaces import Evaluation
 from arena.types import DEFAULT_LEVEL, Release
 from arena_mechanisms import steps
 from arena_mechanisms.ladder import Ladder
-from arena_mechanisms.steps import Clip, Start
+from arena_mechanisms.steps import BoundedMechanism
 
 _THRESHOLDS_PER_NOISE = 16
 
@@ -120,7 +120,7 @@ class NoisyLadder(Ladder):
 
 
 @dataclass(frozen=True)
-class Thresholdout:
+class Thresholdout(BoundedMechanism):
     """Release a new score, with noise, if it differs by a noisy threshold (Dwork et al. 2015).
 
     This is Thresholdout, the reusable holdout, for a leaderboard.
@@ -172,8 +172,6 @@ class Thresholdout:
     threshold: float | None = None
     noise: float | None = None
     budget: int | None = None
-    start: Start = "infinity"
-    clip: Clip = None
 
     name: ClassVar[str] = "thresholdout"
     for_participants: ClassVar[str] = (
@@ -190,13 +188,7 @@ class Thresholdout:
                 steps.check_share(self.name, parameter, value)
         if self.budget is not None:
             steps.check_whole(self.name, "budget", self.budget)
-        steps.check_start(self.name, self.start)
-        object.__setattr__(self, "clip", steps.as_clip(self.name, self.clip))
-
-    def review(self, board: PublicBoard) -> Sequence[str]:
-        """Return no warnings; raise InputError for scores without a bounded range."""
-        steps.require_bounded_scores(self.name, board, self.start)
-        return ()
+        super().__post_init__()
 
     def release(
         self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator

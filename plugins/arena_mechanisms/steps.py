@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -153,12 +153,6 @@ def check_whole(mechanism: str, parameter: str, value: Any) -> None:
         )
 
 
-def check_start(mechanism: str, start: Any) -> None:
-    """Raise UsageError unless ``start`` is ``infinity`` or ``baseline``."""
-    if start not in get_args(Start):
-        raise UsageError(f"{mechanism}: start must be infinity or baseline, not {start!r}.")
-
-
 def as_clip(mechanism: str, clip: Any) -> tuple[float, float] | None:
     """Return the bounds of a clip; a number c means [0, c].
 
@@ -199,33 +193,67 @@ def written_clip(clip: tuple[float, float]) -> str:
 # -- checks before anything is released -------------------------------------------------------
 
 
-def require_bounded_scores(mechanism: str, board: PublicBoard, start: Start) -> tuple[float, float]:
-    """Return the range of the scores.
-
-    Raise InputError if it is not bounded, or if there is no baseline to start from.
+@dataclass(frozen=True, kw_only=True)
+class BoundedMechanism:
+    """The parameters and checks of every mechanism that needs scores of a bounded range.
 
     The guarantee of every Ladder requires row values of bounded range. Otherwise one row could move
     a score by any amount, and one release could reveal its label.
+
+    Parameters
+    ----------
+    start
+        ``infinity``, or ``baseline``: see :func:`standing`.
+    clip
+        The bounds of row values: see :func:`as_clip`.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its range.
     """
-    if board.score_range is None:
-        clip = written_clip(board.suggested_clip or (0.0, 5.0))
-        source = (
-            "a bound of your choice"
-            if board.suggested_clip is None
-            else "a few times what a constant prediction costs"
-        )
-        raise InputError(
-            f"The mechanism {mechanism} needs scores with a bounded range. {board.metric} has no "
-            f"such range: one row can move the score by any amount, and a single release can "
-            f"reveal its label. Use a bounded metric, such as log_loss(clip=0.01), or let the "
-            f"mechanism clip row values, for example {mechanism}(clip={clip}): {source}."
-        )
-    if start == "baseline" and not board.has_baseline:
-        raise InputError(
-            f"The mechanism {mechanism} starts from the baseline's score, but there is no "
-            f"baseline: name the baseline's team under [competition] baseline, or omit start."
-        )
-    return board.score_range
+
+    start: Start = "infinity"
+    clip: Clip = None
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.start not in get_args(Start):
+            raise UsageError(
+                f"{self.name}: start must be infinity or baseline, not {self.start!r}."
+            )
+        object.__setattr__(self, "clip", as_clip(self.name, self.clip))
+
+    def review(self, board: PublicBoard) -> Sequence[str]:
+        """Return no warnings; raise InputError where the mechanism cannot be used."""
+        self.score_range(board)
+        return ()
+
+    def score_range(self, board: PublicBoard) -> tuple[float, float]:
+        """Return the range of the scores.
+
+        Raise InputError if it is not bounded, or if there is no baseline to start from.
+        """
+        if board.score_range is None:
+            clip = written_clip(board.suggested_clip or (0.0, 5.0))
+            source = (
+                "a bound of your choice"
+                if board.suggested_clip is None
+                else "a few times what a constant prediction costs"
+            )
+            raise InputError(
+                f"The mechanism {self.name} needs scores with a bounded range. {board.metric} has "
+                f"no such range: one row can move the score by any amount, and a single release "
+                f"can reveal its label. Use a bounded metric, such as log_loss(clip=0.01), or let "
+                f"the mechanism clip row values, for example {self.name}(clip={clip}): {source}."
+            )
+        if self.start == "baseline" and not board.has_baseline:
+            raise InputError(
+                f"The mechanism {self.name} starts from the baseline's score, but there is no "
+                f"baseline: name the baseline's team under [competition] baseline, or omit start."
+            )
+        return board.score_range
 
 
 def warnings_if_nothing_passes(
