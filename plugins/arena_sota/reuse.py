@@ -13,6 +13,7 @@ from arena.errors import UsageError
 from arena.interfaces import Study
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import as_json
+from arena_sota.similarity_bound import SimilarityBound, similarity_bound
 
 _MOST_PARTS = 10
 _NORMAL = NormalDist()
@@ -60,6 +61,8 @@ class Reuse:
     equivalent: float
     """The number of independent submissions whose largest standardised error is as large."""
     level: float
+    similarity: SimilarityBound | None
+    """None: submissions are not just right or wrong on rows that are independent."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON, with a row per submission."""
@@ -73,6 +76,7 @@ class Reuse:
                 "widest_if_independent": self.widest_if_independent,
                 "equivalent": self.equivalent,
                 "level": self.level,
+                "similarity": None if self.similarity is None else asdict(self.similarity),
             }
         )
         rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -87,8 +91,8 @@ def reuse_of_public_rows(public: Study, private: Study) -> Reuse:
     probability ``level``.
 
     The largest error of m public scores is the quantile of the largest standardised deviation of
-    the joint resamples, times the median standard error. Mania et al. (2019) bound it by how often
-    the submissions agree; resampling takes their similarity from the rows themselves.
+    the joint resamples, times the median standard error: about right. :func:`similarity_bound` is
+    larger and holds for any number of rows.
 
     Raises
     ------
@@ -125,6 +129,7 @@ def reuse_of_public_rows(public: Study, private: Study) -> Reuse:
         widest_if_independent=independent,
         equivalent=equivalent,
         level=level,
+        similarity=similarity_bound(public, private),
     )
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from arena.interfaces.faults import plural
 from arena.types import FloatArray
-from arena.utils.formatting import level_text
+from arena.utils.formatting import level_text, percent
 
 if TYPE_CHECKING:
     from arena_sota.reuse import Reuse
+    from arena_sota.similarity_bound import SimilarityBound
 
 HARDLY = 0.0005
 """A smaller difference of scores counts as almost nothing."""
@@ -253,4 +254,18 @@ def of_reuse(reuse: Reuse) -> list[str]:
         f"chosen without the public rows, the public score that is furthest from its true value "
         f"is off by at most {reuse.widest:.4f} ({level} confidence), against "
         f"{reuse.widest_if_independent:.4f} if they were independent.",
+        *_of_similarity(reuse.similarity, level),
+    ]
+
+
+def _of_similarity(similar: SimilarityBound | None, level: str) -> list[str]:
+    if similar is None:
+        return []
+    return [
+        f"Two submissions are both right or both wrong on {percent(similar.similarity)} of the "
+        f"private rows; with independent errors it would be "
+        f"{percent(similar.similarity_if_independent)}.",
+        f"A bound for any number of rows: no such public score is off by more than "
+        f"{similar.bound:.4f} ({level} confidence), against {similar.bound_by_number:.4f} from the "
+        f"number of submissions alone.",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,18 +11,37 @@ import pytest
 
 from arena.errors import UsageError
 from arena_sota.reuse import reuse_of_public_rows
+from arena_sota.similarity_bound import similarity_bound
 from arena_sota.verdict import of_reuse
 from competition_folder import document
 from program import UNPROTECTED, run_here, write_csv
 
 
-def study(right: Any, *, greater_is_better: bool = True, teams: int = 3) -> Any:
-    """Return a study of accuracies, or of error rates, with 200 resamples."""
+@dataclass(frozen=True)
+class RightOrWrong:
+    """A metric of predictions that are their own row values."""
+
+    greater_is_better: bool
+
+    def row_values(self, truth: Any, predictions: Any) -> Any:
+        return predictions
+
+    def from_mean(self, mean: Any) -> Any:
+        return mean
+
+
+def study(
+    right: Any, *, greater_is_better: bool = True, teams: int = 3, resamples: int = 200
+) -> Any:
+    """Return a study of accuracies, or of error rates."""
     values = np.asarray(right if greater_is_better else 1 - right, dtype=float)
     m, n = values.shape
-    weights = np.random.default_rng(1).multinomial(n, np.full(n, 1 / n), size=200)
+    weights = np.random.default_rng(1).multinomial(n, np.full(n, 1 / n), size=resamples)
     return SimpleNamespace(
-        metric=SimpleNamespace(greater_is_better=greater_is_better),
+        metric=RightOrWrong(greater_is_better),
+        truth=np.zeros(n),
+        predictions=SimpleNamespace(blocks=lambda _: [(0, values)]),
+        clusters=None,
         teams=tuple(f"team {number % teams}" for number in range(m)),
         submissions=np.arange(m),
         scores=values.mean(axis=1),
@@ -64,6 +84,33 @@ def test_equal_submissions_count_as_one_and_independent_ones_as_all() -> None:
         reuse_of_public_rows(copies, study(np.ones((2, 9))))
 
 
+def test_near_copies_have_a_smaller_bound_and_others_that_of_their_number() -> None:
+    rng = np.random.default_rng(3)
+    base = rng.random(12_000) < 0.8
+    near_copies = np.where(rng.random((60, 12_000)) < 0.0005, ~base, base)
+    for right, helps in ((near_copies, True), (rng.random((60, 12_000)) < 0.8, False)):
+        public, private = study(right[:, :4_000], resamples=1), study(right[:, 4_000:], resamples=1)
+        similar = similarity_bound(public, private)
+        assert similar is not None
+        assert (similar.bound < similar.bound_by_number) == helps
+        assert (similar.centres == 60) != helps
+        assert similar.bound_by_number == pytest.approx(np.sqrt(np.log(120 / 0.05) / 8_000))
+        assert np.abs(public.scores - right.mean()).max() < similar.bound
+        signs = np.where(right[:, 4_000:], 1.0, -1.0)
+        agree = (1 + signs @ signs.T / 8_000) / 2
+        assert similar.similarity == pytest.approx(agree[np.triu_indices(60, 1)].mean())
+        assert (similar.similarity > 0.99) == helps
+        assert similar.similarity_if_independent == pytest.approx(0.68, abs=0.02)
+
+
+def test_only_right_or_wrong_on_independent_rows_has_the_bound() -> None:
+    rng = np.random.default_rng(4)
+    squared, accuracies = study(rng.random((5, 30))), study(rng.random((5, 30)) < 0.7)
+    assert reuse_of_public_rows(squared, squared).similarity is None
+    accuracies.clusters = np.arange(30) // 3
+    assert reuse_of_public_rows(accuracies, accuracies).similarity is None
+
+
 @pytest.mark.slow
 def test_the_history_of_a_competition(tmp_path: Any) -> None:
     rng = np.random.default_rng(0)
@@ -89,4 +136,5 @@ def test_the_history_of_a_competition(tmp_path: Any) -> None:
     told = run_here("sota", "reuse", "-C", "c", "--chart", "reuse.json", cwd=tmp_path)
     assert "From a team's first submission to its last" in told.stdout
     assert "as similar as" in told.stdout
+    assert "no such public score is off by more than" in told.stdout
     assert "layer" in (tmp_path / "reuse.json").read_text()
