@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from arena.server.records.accounts import HostRole
 from arena.server.web.api import ENDPOINTS
 from arena.server.web.pages import PAGES
 from asgi import respond
@@ -266,3 +267,46 @@ def test_a_judge_and_a_reader_see_everything_and_change_nothing(web: WebSite, ro
     )
     applied = program.post(f"/api/v1/{NAME}/admin/rescore", json={"preview": "abc"})
     assert applied.status_code == 403
+
+
+WAYS_INTO_A_TEAM: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "found one": ("page", "/join", {"team": "Cats"}),
+    "found one by a program": ("api", "/join", {"team": "Cats"}),
+    "by its link": ("page", "/join", {"code": "LINK"}),
+    "by its link and a program": ("api", "/join", {"code": "LINK"}),
+    "ask it": ("page", "/team/ask", {"asked-team": "Ants"}),
+    "ask it when joining": ("page", "/join", {"team": "Ants", "ask": "yes"}),
+    "ask it by a program": ("api", "/team/requests", {"team": "Ants"}),
+    "be accepted": ("captain", "/team/requests", {"accept": True}),
+}
+"""Way -> by whom or how, where, and what is sent."""
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("way", WAYS_INTO_A_TEAM)
+@pytest.mark.parametrize("role", [None, "organiser", "judge", "reader"])
+def test_who_sees_more_than_teams_and_decides_nothing_is_in_no_team(
+    web: WebSite, role: HostRole | None, way: str
+) -> None:
+    accounts = web.site.accounts
+    captain, person = web.person("Ada", "Ants"), accounts.register("Jo").account
+    accounts.enter(NAME, person, organiser=role)
+    team = accounts.team_of(NAME, captain)
+    assert team is not None
+    sender, path, fields = WAYS_INTO_A_TEAM[way]
+    if fields.get("code"):
+        link = accounts.invite("team", competition=NAME, team=team.team, made_by=captain)
+        fields = {**fields, "code": link}
+    if sender == "page":
+        answer = web.browser(person).post(f"/{NAME}{path}", data=fields)
+    elif sender == "api":
+        answer = web.program(web.token(person)).post(f"/api/v1/{NAME}{path}", json=fields)
+    else:
+        accounts.ask_team(team.team, person)
+        sent = {**fields, "account": person}
+        answer = web.browser(captain).put(f"/api/v1/{NAME}{path}", json=sent)
+    is_refused = role in {"judge", "reader"}
+    assert (answer.status_code == 403) == is_refused, answer.text
+    is_in_team = accounts.team_of(NAME, person) is not None
+    asks = any(request.account == person for request in accounts.team_requests(NAME))
+    assert (is_in_team or asks) == (not is_refused or way == "be accepted")

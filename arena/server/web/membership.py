@@ -124,6 +124,7 @@ def enter(
     The account is active if it has a personal invitation or the competition needs no approval.
     """
     accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
+    _check_may_take_part(call, account.account)
     text, version = competition.rules()
     if text is not None and rules != version:
         raise Problem(422, _("Read the rules and accept them to take part."))
@@ -170,6 +171,14 @@ def enter(
     if version:
         accounts.accept_rules(competition.name, account.account, version)
     return invite
+
+
+def _check_may_take_part(call: Call, account: str) -> None:
+    """Refuse judges and readers: they see results that teams do not see, and decide nothing."""
+    if call.site.accounts.account(account, call.competition.name).role != "organiser":
+        raise Problem(
+            403, _("With your role you see results that teams do not see. You cannot be in a team.")
+        )
 
 
 def _enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> Team:
@@ -395,6 +404,7 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
     """Refuse that a person joins a team, or that the person's own team is merged into it."""
     accounts, competition, now = call.site.accounts, call.competition, call.site.clock()
     asking_team, deadline = accounts.team_of(team.competition, asker), competition.deadline()
+    _check_may_take_part(call, asker)
     if competition.state().phase in actions.OVER or (deadline is not None and now > deadline):
         raise _over()
     if asking_team == team:
