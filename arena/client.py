@@ -27,7 +27,7 @@ _Answer = TypeVar("_Answer")
 
 
 class ServerError(ArenaError):
-    """A server refused a request or cannot be reached; the message says what to do.
+    """A server fails, or cannot be reached; the message says what to do.
 
     Attributes
     ----------
@@ -38,6 +38,10 @@ class ServerError(ArenaError):
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
+
+
+class RefusedRequestError(ServerError):
+    """A server refuses a request (status 400 to 499): change it before it is sent again."""
 
 
 class Client:
@@ -121,8 +125,10 @@ class Client:
 
         Raises
         ------
+        RefusedRequestError
+            If the server refuses it.
         ServerError
-            If the server refuses it or cannot be reached.
+            If the server fails or cannot be reached.
         UsageError
             If the file cannot be read.
         """
@@ -496,7 +502,7 @@ class OrganiserClient(Client):
 
         Raises
         ------
-        ServerError
+        RefusedRequestError
             If lines have faults, which the message names; then no invitation is created.
         """
         rows: list[dict[str, Any]] = self._once("POST", "/admin/teams", people)["rows"]
@@ -615,7 +621,8 @@ def refusal(response: http.client.HTTPResponse, text: bytes) -> ServerError:
     message = _message(response.getheader("Content-Type") or "", text, response.status)
     if response.status in REPEAT:
         return _Busy(message, response.status, response.getheader("Retry-After"))
-    return ServerError(message, response.status)
+    refused = HTTPStatus.BAD_REQUEST <= response.status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return (RefusedRequestError if refused else ServerError)(message, response.status)
 
 
 def _message(kind: str, text: bytes, status: int) -> str:

@@ -45,6 +45,19 @@ def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]])
     return tuple(notes)
 
 
+def empty_board_sentence(state: CompetitionState) -> str:
+    """Return why no score was released yet, and what changes that."""
+    if not public_rows(state.solution).any():
+        return "This phase has no public rows: it shows no scores before its result is published."
+    pending = state.pending_labels("public")
+    if pending is not None and not pending.n_rows:
+        return (
+            "No score was released yet: no public row has a label. Add the labels by `arena labels "
+            "add` when they arrive."
+        )
+    return "No score was released yet: send a first file by `arena submit`."
+
+
 def _reversed(state: CompetitionState, leader: Mapping[str, Any]) -> str | None:
     name, best = state.settings.metric.specification, leader["score"]
     if not may_be_reversed(name, best):

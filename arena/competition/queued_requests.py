@@ -527,7 +527,7 @@ def _rescore(state: CompetitionState, request: Request) -> None:
         answer = " ".join(
             (
                 *progress.messages,
-                rescore.sentence_of(changes, "would change"),
+                rescore.sentence_of(changes, preview=True),
                 consequences_text(rescored.consequences.fields),
                 f"Nothing was changed. To apply it, enter the code {code}.",
             )

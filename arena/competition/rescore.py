@@ -61,12 +61,12 @@ class RankChange:
         return self.score_before != self.score_after
 
 
-def sentence_of(changes: Sequence[RankChange], verb: str = "change") -> str:
+def sentence_of(changes: Sequence[RankChange], *, preview: bool = False) -> str:
     """Return how many teams change, each once, although it can be on the boards of several phases.
 
     >>> first, second = (RankChange("Owls", 2, 1, 0.5, 0.6, phase=name) for name in ("a", "b"))
     >>> sentence_of([first, second])
-    'Of 1 team, 1 change their rank on a private board, and 1 their score.'
+    'Of 1 team, 1 changes its rank on a private board, and 1 its score.'
     """
     teams, ranks, scores = (
         {change.team for change in changes if chosen(change)}
@@ -76,10 +76,12 @@ def sentence_of(changes: Sequence[RankChange], verb: str = "change") -> str:
             lambda change: change.rescored,
         )
     )
+    verb = "would change" if preview else "changes" if len(ranks) == 1 else "change"
+    of_ranked, of_rescored = ("its" if len(group) == 1 else "their" for group in (ranks, scores))
     board = "a private board" if any(change.phase for change in changes) else "the private board"
     return (
-        f"Of {plural(len(teams), 'team')}, {len(ranks):,} {verb} their rank on {board}, and "
-        f"{len(scores):,} their score."
+        f"Of {plural(len(teams), 'team')}, {len(ranks):,} {verb} {of_ranked} rank on {board}, and "
+        f"{len(scores):,} {of_rescored} score."
     )
 
 

@@ -130,5 +130,8 @@ def warnings_of(boards: Iterable[Iterable[Mapping[str, Any]]]) -> tuple[str, ...
         number = plural(len(teams["unverified"]), "team")
         names = ", ".join(teams["unverified"][:5])
         verb = "is" if len(teams["unverified"]) == 1 else "are"
-        sentences.append(f"{number} may be first and {verb} not verified: {names}.")
+        sentences.append(
+            f"{number} may be first and {verb} not verified: {names}. Record what was verified by "
+            f"`arena winners`."
+        )
     return tuple(sentences)

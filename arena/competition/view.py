@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from arena.competition.admission import Admission
-from arena.competition.board_notes import board_notes
+from arena.competition.board_notes import board_notes, empty_board_sentence
 from arena.competition.rebuild import rebuilt_mark
 from arena.competition.state import (
     CompetitionState,
@@ -568,6 +568,11 @@ class CompetitionView:
         ``board`` is :meth:`leaderboard`, if it is known already.
         """
         return board_notes(self._board, self.leaderboard() if board is None else board)
+
+    @property
+    def empty_board_sentence(self) -> str:
+        """Why a public board without a score has none, and what changes that."""
+        return empty_board_sentence(self._board)
 
     def private_leaderboard(self, *, board: str | None = None) -> list[dict[str, Any]]:
         """Return the private standings, best first, with the columns of ``arena score``.

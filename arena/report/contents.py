@@ -153,7 +153,7 @@ def _as_result(public: PublicBoard) -> ScoreResult:
 
 def _public_verdict(public: PublicBoard) -> str:
     if not public.standings:
-        return "Nothing was released yet."
+        return "No score was released yet: the board is empty until a submission is scored."
     return (
         "This is the public board. It shows scores on the public rows as they were released; the "
         "final ranks are decided on other rows."

@@ -85,7 +85,10 @@ class RunnerClient(Client):
         """
         self._repeated(lambda: self._write(work, path))
         if file_sha256(path) != work["sha256"]:
-            raise InputError("The program arrived damaged.")
+            raise InputError(
+                "The program that was downloaded is not the one that the server announced. Check "
+                "the connection and the disk of this machine; another runner can run it."
+            )
 
     def _write(self, work: Mapping[str, Any], path: Path) -> None:
         connection = self._connection()

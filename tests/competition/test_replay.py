@@ -104,6 +104,6 @@ def test_nothing_released_is_nothing_to_replay(tmp_path: Path) -> None:
     create(tmp_path).close()
     called = run_here("replay", "-C", "c", "--mechanism", "ladder", cwd=tmp_path)
     assert (called.returncode, called.stdout) == (0, "")
-    assert "Nothing was released yet" in called.stderr
+    assert "nothing to replay" in called.stderr
     refused = run_here("replay", "-C", "c", "--mechanism", "full", "--phase", "x", cwd=tmp_path)
     assert "this competition has no phases" in refused.stderr

@@ -363,6 +363,6 @@ def test_public_report_needs_no_private_board(tmp_path: Path) -> None:
     write_files(tmp_path)
     with Competition.create(tmp_path / "c", tmp_path / "solution.csv", "roc_auc") as competition:
         html = page(public_competition_report(competition))
-        assert "Nothing was released yet." in text_of(html)
+        assert "No score was released yet: the board is empty" in text_of(html)
         with pytest.raises(Exception, match="finalize first"):
             competition_report(competition)

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 import arena
-from arena.client import ServerError
+from arena.client import RefusedRequestError, ServerError
 from arena.errors import UsageError
 from arena.server.web.protocol import MAX_HEAD, limited_protocol, parsers
 from program import run_here
@@ -84,7 +84,7 @@ def test_submit_from_python_and_the_command_line(live: Live, file: Path, tmp_pat
 
 
 def test_what_a_client_refuses_and_is_refused(live: Live, file: Path) -> None:
-    with pytest.raises(ServerError, match="This token is not valid"):
+    with pytest.raises(RefusedRequestError, match="This token is not valid"):
         arena.Client(live.url, "arena_wrong").submit(file)
     with pytest.raises(UsageError, match="not encrypted"):
         arena.Client("http://arena.example.org/churn", "t")

@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 import pytest
 
-from arena.client import ServerError
+from arena.client import RefusedRequestError
 from arena.competition.competition import Competition
 from arena.config import ServerSection, Settings
 from arena.server.compare import RecordedRequests
@@ -63,9 +63,9 @@ def test_a_served_competition_goes_from_phase_to_phase(tmp_path: Path) -> None:
         def shown(path: str) -> Any:
             return httpx.get(f"{address}{path}".rstrip("/")).json()
 
-        with pytest.raises(ServerError, match="Several phases are open. Name one of them: dev"):
+        with pytest.raises(RefusedRequestError, match="Name one of them: dev"):
             send("dev", 10)
-        with pytest.raises(ServerError, match="There is no such phase"):
+        with pytest.raises(RefusedRequestError, match="no such phase. Choose one of these: dev"):
             send("dev", 10, phase="other")
         assert send("dev", 10, phase="dev")["score"] == 0.9
         assert send("dev", 12, phase="warm-up")["score"] == 0.9  # one instance for both

@@ -95,13 +95,7 @@ def leaderboard(
         metric = document["metric"] if board else competition.board_metric
         display = competition.settings.display(public=not private)
         over_phases = board is not None and opened.settings.board[board].over_phases
-        notes = () if private or board else competition.board_notes(document["standings"])
-        if not private and not live and not board and (state := _state_of(competition)):
-            notes = (state, *notes)
-        if not private and document["mark"] is not None:
-            notes = (_mark_sentence(document["mark"], private=False), *notes)
-        if not private and document["pending_labels"]:
-            notes = (PendingLabels(**document["pending_labels"]).sentence, *notes)
+        notes = [] if private else _public_notes(document, competition, live=live)
     if as_json:
         print_document(document)
     elif as_csv:
@@ -112,7 +106,7 @@ def leaderboard(
         phase = document["phase"]
         names = [board or "", f"phase {phase}" if phase and not over_phases else ""]
         print_board(result, console(wide=wide), display, of=": ".join(filter(None, names[::-1])))
-    else:
+    elif document["standings"]:
         _print_public(document, metric, display)
     for note in notes:
         say_note(note)
@@ -232,9 +226,6 @@ def _pending_when_finalized(result: Mapping[str, Any]) -> PendingLabels | None:
 
 def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
     standings = document["standings"]
-    if not standings:
-        say_note("Nothing was released yet.")
-        return
     direction = "larger" if document["greater_is_better"] else "smaller"
     title = f"public board, {metric} ({direction} is better)"
     if document["bracket"]:
@@ -266,6 +257,30 @@ def _print_public(document: Row, metric: str, display: BoardDisplay) -> None:
         )
     if display.ties:
         console().print(printable(display.ties))
+
+
+def _public_notes(document: Row, competition: CompetitionView, *, live: bool) -> list[str]:
+    """Return what to know of a public board, which is a document of this command."""
+    notes = []
+    if not document["standings"]:
+        notes.append(_why_empty(document, competition))
+    if document["pending_labels"]:
+        notes.append(PendingLabels(**document["pending_labels"]).sentence)
+    if document["mark"] is not None:
+        notes.append(_mark_sentence(document["mark"], private=False))
+    if not document["board"]:
+        if not live and (state := _state_of(competition)):
+            notes.append(state)
+        notes.extend(competition.board_notes(document["standings"]))
+    return notes
+
+
+def _why_empty(document: Row, competition: CompetitionView) -> str:
+    if document["board"]:
+        return "No team has a score in each of the phases of this board yet."
+    if document["bracket"]:
+        return "No team of this bracket has a score yet: `arena bracket` puts teams into it."
+    return competition.empty_board_sentence
 
 
 def _state_of(competition: CompetitionView) -> str:

@@ -62,7 +62,7 @@ def _print_boards(replayed: Replay, display: BoardDisplay) -> None:
     out = console()
     boards = (replayed.released, *replayed.replayed)
     if not replayed.history:
-        say_note("Nothing was released yet.")
+        say_note("No score was released yet, so that there is nothing to replay.")
         return
     teams = [row["team"] for row in replayed.released.standings]
     cells = [_cells(board, display) for board in boards]

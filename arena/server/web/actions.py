@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -153,8 +153,33 @@ def check_phase(call: Call, phase: str, time: datetime) -> None:
 
 
 def _check_phase_name(call: Call, phase: str) -> None:
-    if phase and phase not in call.competition.facts.phase_names:
-        raise Problem(422, _("There is no such phase."))
+    _check_name("phase", phase, call.competition.facts.phase_names, status=422)
+
+
+def requested_name(call: Call, kind: str, names: Collection[str]) -> str:
+    """Return the bracket, phase or board that a request names; empty: none is named.
+
+    404 if there is none of this name.
+    """
+    name = call.request.query_params.get(kind, "")
+    _check_name(kind, name, names, status=404)
+    return name
+
+
+def _check_name(kind: str, name: str, names: Collection[str], *, status: int) -> None:
+    if not name or name in names:
+        return
+    refusal = {
+        "bracket": _("There is no such bracket."),
+        "phase": _("There is no such phase."),
+        "board": _("There is no such board."),
+    }[kind]
+    choices = (
+        _("Choose one of these: {names}.").format(names=", ".join(names))
+        if names
+        else _("This competition has none.")
+    )
+    raise Problem(status, f"{refusal} {choices}")
 
 
 def open_phases(call: Call, time: datetime) -> list[str]:

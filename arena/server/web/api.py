@@ -116,26 +116,17 @@ async def _info(call: Call) -> models.Info:
 
 def asked_bracket(call: Call) -> str:
     """Return the bracket that a request names; empty: the board of all teams."""
-    bracket = call.request.query_params.get("bracket", "")
-    if bracket and bracket not in call.competition.facts.brackets:
-        raise Problem(404, _("There is no such bracket."))
-    return bracket
+    return actions.requested_name(call, "bracket", call.competition.facts.brackets)
 
 
 def asked_phase(call: Call) -> str:
     """Return the phase that a request names; empty: the current one."""
-    phase = call.request.query_params.get("phase", "")
-    if phase and phase not in call.competition.facts.phase_names:
-        raise Problem(404, _("There is no such phase."))
-    return phase
+    return actions.requested_name(call, "phase", call.competition.facts.phase_names)
 
 
 def asked_board(call: Call) -> str:
     """Return the board over phases that a request names; empty: that of a phase."""
-    board = call.request.query_params.get("board", "")
-    if board and board not in call.competition.facts.boards:
-        raise Problem(404, _("There is no such board."))
-    return board
+    return actions.requested_name(call, "board", call.competition.facts.boards)
 
 
 async def _phases(call: Call) -> models.Phases:

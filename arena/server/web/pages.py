@@ -341,14 +341,12 @@ def _result_page(
     seen: str = "",
 ) -> Response:
     """Show a result; ``seen``: one that only the organiser sees, with the step to publish it."""
-    boards, board = document.get("boards", {}), call.request.query_params.get("board", "")
-    if board and board not in boards:
-        raise Problem(404, _("There is no such board."))
+    boards = document.get("boards", {})
+    board = actions.requested_name(call, "board", boards)
     document = {**document, **boards.get(board, {})}
     rows: Sequence[Mapping[str, Any]] = document.get("leaderboard", [])
-    brackets, bracket = document.get("brackets", ()), call.request.query_params.get("bracket", "")
-    if bracket and bracket not in brackets:
-        raise Problem(404, _("There is no such bracket."))
+    brackets = document.get("brackets", ())
+    bracket = actions.requested_name(call, "bracket", brackets)
     rows = rows_of_bracket(rows, bracket) if bracket else rows
     page = _page_number(call, len(rows))
     facts = call.competition.facts
