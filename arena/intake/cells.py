@@ -367,20 +367,20 @@ def label_codes(
     place: Place,
     faults: FaultList,
     *,
-    known: Sequence[str],
+    sendable: Sequence[str],
 ) -> FloatArray:
     """Return ``(n,)`` codes of labels as float64; an unknown label is a fault.
 
-    Labels are compared as text, or by value if all known classes are numbers. The fault quotes the
-    cell and never a label of the solution. ``known`` are the classes that may be sent: whether
-    there are others changes nothing.
+    Labels are compared as text, or by value if all classes that may be sent are numbers. The fault
+    quotes the cell and never a label of the solution. ``sendable`` are these classes: whether there
+    are others changes nothing.
     """
     encoded = to_text(column).dictionary_encode()
     written = encoded.dictionary
-    code_of_known = np.array([*map(classes.index, known), np.nan])
-    known_codes = _codes_of_text(written, known)
-    positions = np.where(np.isnan(known_codes), len(known), known_codes).astype(np.intp)
-    of_written = code_of_known[positions]
+    code_of_sendable = np.array([*map(classes.index, sendable), np.nan])
+    sendable_codes = _codes_of_text(written, sendable)
+    positions = np.where(np.isnan(sendable_codes), len(sendable), sendable_codes).astype(np.intp)
+    of_written = code_of_sendable[positions]
     codes: FloatArray = of_written[encoded.indices.to_numpy()]
 
     def fault(position: int, kind: str) -> Fault:
@@ -398,11 +398,11 @@ def label_codes(
     for kind, mask in (("empty cell", blank), ("unknown label", ~blank & ~seen)):
         wrong = np.flatnonzero((mask & np.isnan(of_written))[encoded.indices.to_numpy()])
         faults.add_each(kind, wrong.tolist(), partial(fault, kind=kind))
-    if not {label.lower() for label in known}.isdisjoint(NOT_A_NUMBER):
+    if not {label.lower() for label in sendable}.isdisjoint(NOT_A_NUMBER):
         faults.explain("empty cell", READ_AS_MISSING)
     unknown = written.filter(pa.array(np.isnan(of_written) & ~blank & ~seen))
     if len(unknown):
-        faults.explain("unknown label", _cause_of_labels(unknown, known))
+        faults.explain("unknown label", _cause_of_labels(unknown, sendable))
     return codes
 
 

@@ -41,14 +41,14 @@ class _BrokenRows:
     """Collects the rows that pyarrow cannot split into the header's fields."""
 
     numbers: list[int] = field(default_factory=list)
-    found: list[int] = field(default_factory=list)
+    widths: list[int] = field(default_factory=list)
     last_text: str = ""
 
     def __call__(self, row: Any) -> str:
         """Record a row and skip it; stop after too many."""
         self.last_text = row.text
         self.numbers.append(row.number - 1)
-        self.found.append(row.actual_columns if row.text.strip() else 0)
+        self.widths.append(row.actual_columns if row.text.strip() else 0)
         return "skip" if len(self.numbers) < _MAX_BROKEN_ROWS else "error"
 
 
@@ -213,7 +213,7 @@ def _report(
     broken: _BrokenRows, expected: int, data: bytes, numbers: RowNumbers, faults: FaultList
 ) -> None:
     """Add a fault for every row that could not be split; rows of only spaces are ignored."""
-    for record, width in zip(broken.numbers, broken.found, strict=True):
+    for record, width in zip(broken.numbers, broken.widths, strict=True):
         if not width:
             continue
         row = numbers.line_of_record(record)

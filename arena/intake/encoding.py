@@ -139,13 +139,13 @@ def _replace_damage(data: bytes, faults: FaultList) -> bytes:
 
 def _report_lines(data: bytes, offsets: list[int], kind: str, faults: FaultList) -> None:
     """Add a fault for each line that contains one of the sorted offsets."""
-    line, at = 1, 0
+    line, counted_to = 1, 0
     lines: list[int] = []
     first: list[int] = []
     for offset in offsets:
-        line += data.count(b"\n", at, offset) + data.count(b"\r", at, offset)
-        line -= data.count(b"\r\n", at, offset)
-        at = offset
+        line += data.count(b"\n", counted_to, offset) + data.count(b"\r", counted_to, offset)
+        line -= data.count(b"\r\n", counted_to, offset)
+        counted_to = offset
         if not lines or lines[-1] != line:
             lines.append(line)
             first.append(offset)

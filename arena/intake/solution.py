@@ -356,10 +356,10 @@ def _read_rows(
     for name in roles.extra:
         used = np.ones_like(ranked) if name in modality.public_columns else ranked
         read |= read_extra(chosen([name]), used, comma, place, faults)
-    if targets.known is not None:
+    if targets.has_values is not None:
         names = (KNOWN_TARGET + target.name for target in targets.targets)
         read |= dict(
-            zip(names, (targets.known & ranked[:, np.newaxis]).T.astype(float), strict=True)
+            zip(names, (targets.has_values & ranked[:, np.newaxis]).T.astype(float), strict=True)
         )
     truth = targets.truth.reshape(len(ids), -1)
     report_cells(modality.faults(truth, modality.sizes(read)), roles.targets, place, faults)

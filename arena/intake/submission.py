@@ -266,7 +266,7 @@ def _encode(
         sendable = dict(zip(classes, form.sendable or classes.values(), strict=True))
         for j, (name, column) in enumerate(zip(names, columns, strict=True)):
             labels = sendable[name]
-            values[:, j] = label_codes(column, classes[name], name, place, faults, known=labels)
+            values[:, j] = label_codes(column, classes[name], name, place, faults, sendable=labels)
         return values
     if table.decimal_comma and all(is_text(column) for column in columns):
         columns = list(points_for_commas(columns, place, faults))

@@ -66,7 +66,7 @@ class ReadTargets:
     columns: tuple[str, ...]
     truth: npt.NDArray[Any]
     """``(n,)`` or ``(n, n_targets)`` codes, values or texts; 0 or empty in ignored rows."""
-    known: npt.NDArray[np.bool_] | None = None
+    has_values: npt.NDArray[np.bool_] | None = None
     """``(n, n_targets)`` whether a ranked row has the value of a target; None: all have all."""
 
 
@@ -90,7 +90,7 @@ def read_targets(
         return _read_values(cells, ranked, reading, place, faults)
     if reading.kind is PredictionKind.TEXT:
         return _read_texts(cells, ranked, reading)
-    has_values = _known(cells, ranked, reading)
+    has_values = _has_values(cells, ranked, reading)
     read = [
         _read_labels(name, column, ranked & has_values[:, column_number], reading, place, faults)
         for column_number, (name, column) in enumerate(cells.items())
@@ -120,9 +120,9 @@ def filled(
     A target without any value in the rows of a usage, and a ranked row without any value, are
     faults.
     """
-    if read.known is None or read.known.all():
-        return replace(read, known=None)
-    truth, has_values = read.truth.copy(), read.known
+    if read.has_values is None or read.has_values.all():
+        return replace(read, has_values=None)
+    truth, has_values = read.truth.copy(), read.has_values
     ranked = usage != Usage.IGNORED
     faults.add_each(
         "empty cell",
@@ -148,7 +148,7 @@ def filled(
     return replace(read, truth=truth)
 
 
-def _known(
+def _has_values(
     cells: Mapping[str, Any], ranked: npt.NDArray[np.bool_], reading: TargetReading
 ) -> npt.NDArray[np.bool_]:
     """Return ``(n, n_targets)`` whether a ranked row has the value of a target.
@@ -208,7 +208,7 @@ def _read_values(
     place: Place,
     faults: FaultList,
 ) -> ReadTargets:
-    has_values = _known(cells, ranked, reading)
+    has_values = _has_values(cells, ranked, reading)
     columns = [
         _blank_ignored(column, ranked & has_values[:, column_number])
         for column_number, column in enumerate(cells.values())

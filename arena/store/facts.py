@@ -237,9 +237,11 @@ def _digest_of_rows(
     query = f"SELECT * FROM {table} WHERE {column} BETWEEN ? AND ?"  # noqa: S608
     if revision is not None:
         query, bounds = f"{query} AND revision = ?", [*bounds, revision]
-    at = 0 if revision is None else 1
+    submission_column = 0 if revision is None else 1
     rows = cursor.execute(f"{query} ORDER BY {column}", bounds).fetchall()
-    return rows_digest(key, (recorded_cells(table, row) for row in rows if row[at] in numbers))
+    return rows_digest(
+        key, (recorded_cells(table, row) for row in rows if row[submission_column] in numbers)
+    )
 
 
 def recorded_cells(table: str, row: Sequence[Any]) -> Sequence[Any]:

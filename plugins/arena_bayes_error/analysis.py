@@ -71,7 +71,7 @@ def _headroom(study: Study, errors: BoardErrors) -> str:
         f"above it ({room.low:.2%} to {room.high:.2%})"
     )
     order = np.argsort(errors.check.p_values, kind="stable")
-    flagged = [study.teams[at] for at in order if errors.check.flagged[at]]
+    flagged = [study.teams[position] for position in order if errors.check.flagged[position]]
     if not flagged:
         return f"{left}, and no team has implausibly few errors"
     teams = "1 team has" if len(flagged) == 1 else f"{len(flagged):,} teams have"
@@ -116,12 +116,12 @@ def _table(study: Study, errors: BoardErrors) -> Table:
     order = np.argsort(errors.against_labels, kind="stable")
     rows = tuple(
         (
-            study.teams[at],
-            f"{errors.against_labels[at]:.2%}",
-            f"{errors.against_soft[at]:.2%}",
-            "implausibly few errors" if errors.check.flagged[at] else "",
+            study.teams[position],
+            f"{errors.against_labels[position]:.2%}",
+            f"{errors.against_soft[position]:.2%}",
+            "implausibly few errors" if errors.check.flagged[position] else "",
         )
-        for at in order
+        for position in order
     )
     columns = ("team", "error against the labels", "error against the soft labels", "note")
     return Table("Error rates of the teams", columns, rows)

@@ -68,11 +68,11 @@ def best_score(
     >>> best_score("brier", [0.5, 1.0]).value, best_score("roc_auc", [0.5, 1.0]).value
     (0.125, 1.0)
     """
-    known = _checked(labels)
+    checked_labels = _checked(labels)
     if labels_per_row is not None and metric != "brier":
         raise UsageError(f"The best possible {metric} is not available for shares of few labels.")
     if metric in _MEANS:
-        rows = _MEANS[metric](known)
+        rows = _MEANS[metric](checked_labels)
         if labels_per_row is not None:
             rows = rows * _of_few_labels(labels_per_row)
         error = standard_error_of_mean(rows, group_codes(clusters, len(rows)))
@@ -83,9 +83,10 @@ def best_score(
         raise UsageError(
             f"The best possible score is available for {', '.join(METRIC_FLOORS)}, not {metric}."
         )
-    if known.ndim == 2 and known.shape[1] > 2:
+    if checked_labels.ndim == 2 and checked_labels.shape[1] > 2:
         raise UsageError(f"The best possible {metric} is available for two classes only.")
-    return MetricFloor(metric, _RANKINGS[metric](known[:, 1] if known.ndim == 2 else known), None)
+    positive = checked_labels[:, 1] if checked_labels.ndim == 2 else checked_labels
+    return MetricFloor(metric, _RANKINGS[metric](positive), None)
 
 
 def _checked(labels: npt.ArrayLike) -> FloatArray:

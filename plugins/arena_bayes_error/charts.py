@@ -71,7 +71,7 @@ def specification(result: Any) -> Specification:
 def _intervals(estimate: BayesErrorEstimate) -> Specification:
     """Draw the estimate as a line, and each of its intervals in a separate row."""
     ends = estimate.intervals()
-    low, high = (np.array([pair[at] for pair in ends.values()]) for at in (0, 1))
+    low, high = (np.array([pair[end] for pair in ends.values()]) for end in (0, 1))
     bound = np.array([name == "Hoeffding" for name in ends])
     series = [
         Bars(label, np.where(here, low, np.nan), np.where(here, high, np.nan), color, 6)
@@ -122,11 +122,11 @@ def _in_percent(drawn: Specification) -> Specification:
 @specification.register
 def _calibration(fit: PlattFit) -> Specification:
     """Draw the share of positive labels in up to 20 equally large bins, and the fitted curve."""
-    at = np.linspace(fit.scores.min(), fit.scores.max(), _CURVE)
-    height = 1 / (1 + np.exp(-(fit.intercept + fit.slope * at)))
+    grid = np.linspace(fit.scores.min(), fit.scores.max(), _CURVE)
+    height = 1 / (1 + np.exp(-(fit.intercept + fit.slope * grid)))
     curve = [
         {"score": float(a), "share": float(b), "what": "fitted"}
-        for a, b in zip(at, height, strict=True)
+        for a, b in zip(grid, height, strict=True)
     ]
     edges = np.unique(np.quantile(fit.scores, np.linspace(0, 1, _MOST_BINS + 1)))
     bins = np.clip(np.searchsorted(edges, fit.scores, side="right") - 1, 0, max(len(edges) - 2, 0))

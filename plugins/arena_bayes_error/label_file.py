@@ -61,7 +61,10 @@ class LabelFile:
             return self.array if whole else self.array[:, positions]
         faults = FaultList()
         place = Place(self.row_number, None)
-        read = [numbers(self.columns[at], self.names[at], place, faults) for at in positions]
+        read = [
+            numbers(self.columns[position], self.names[position], place, faults)
+            for position in positions
+        ]
         self._stop(faults)
         return read[0][:, None] if len(read) == 1 else np.column_stack(read)
 
@@ -71,8 +74,8 @@ class LabelFile:
             return np.asarray(self.numbers(names), dtype=np.float64)
         columns = []
         for name in names:
-            at = self._position(name)
-            text = pc.utf8_trim_whitespace(to_text(self.columns[at]))
+            position = self._position(name)
+            text = pc.utf8_trim_whitespace(to_text(self.columns[position]))
             empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
             faults = FaultList()
             filled = pc.if_else(pa.array(empty), "0", text)
@@ -178,11 +181,11 @@ class LabelFile:
         return text
 
     def _text(self, name: str) -> Any:
-        at = self._position(name)
+        position = self._position(name)
         if self.array is not None:
-            column = pa.array([f"{value:g}" for value in self.array[:, at].tolist()])
+            column = pa.array([f"{value:g}" for value in self.array[:, position].tolist()])
         else:
-            column = self.columns[at]
+            column = self.columns[position]
         return pc.utf8_trim_whitespace(to_text(column))
 
     def _sorted(self, texts: Sequence[str]) -> list[str]:

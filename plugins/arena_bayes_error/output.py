@@ -171,14 +171,14 @@ def named(teams: Sequence[str], shown: int = _SHOWN) -> str:
 def nearest_to_the_floor(study: Study, against_soft: FloatArray) -> str:
     """Return the team with the lowest error against the soft labels, or all that share it."""
     alike = np.flatnonzero(against_soft == against_soft.min())
-    return named(list(dict.fromkeys(study.teams[at] for at in alike)))
+    return named(list(dict.fromkeys(study.teams[position] for position in alike)))
 
 
 def best_scored(study: Study) -> tuple[float, str]:
     """Return the best score of a leaderboard, and the teams that have it."""
     best = float((np.max if study.metric.greater_is_better else np.min)(study.scores))
     alike = np.flatnonzero(study.scores == best)
-    return best, named(list(dict.fromkeys(study.teams[at] for at in alike)))
+    return best, named(list(dict.fromkeys(study.teams[position] for position in alike)))
 
 
 def of_other_metrics(study: Study, floor: BoardFloor) -> str:

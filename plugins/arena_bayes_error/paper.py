@@ -194,7 +194,8 @@ def panel(
     names = list(dict.fromkeys(curve.estimator for curve in setup_curves))
     legend = {"orient": "bottom", "columns": 1}
     color, shape = (
-        named("what", names, [SHAPES[name][at] for name in names], legend=legend) for at in (0, 1)
+        named("what", names, [SHAPES[name][axis] for name in names], legend=legend)
+        for axis in (0, 1)
     )
     axis = {"values": list(sizes), "labelOverlap": False, "labelAngle": -45}
     logarithmic = {"type": "log", "base": 2, "nice": False}

@@ -109,7 +109,7 @@ def _charts(floor: BoardFloor, result: Any) -> tuple[Chart, ...]:
     errors: BoardErrors = floor.errors
     order = np.argsort(errors.against_labels, kind="stable")
     specification = board_specification(
-        [study.teams[at] for at in order],
+        [study.teams[position] for position in order],
         errors.against_labels[order],
         errors.against_soft[order],
         floor.floor.estimate,

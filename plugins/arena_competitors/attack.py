@@ -56,7 +56,7 @@ def play(
     mechanism: Mechanism,
     rows: Rows,
     settings: BoardSettings,
-    at: Sequence[int],
+    checkpoints: Sequence[int],
     rng: np.random.Generator,
     seed: int,
 ) -> list[Point]:
@@ -68,7 +68,7 @@ def play(
 
     Parameters
     ----------
-    at
+    checkpoints
         Ascending numbers of submissions, each at least 1.
     rng
         The attacker's random numbers.
@@ -83,12 +83,12 @@ def play(
     board = PublicBoardRun(mechanism, rows, settings, seed)
     player = competitor.start(rows.participation(settings.submissions, board.baseline_score), rng)
     tally, points = _Tally(rows), []
-    for number in range(1, max(at) + 1):
+    for number in range(1, max(checkpoints) + 1):
         move = checked_move(competitor.name, player.submit(), rows.n_rows)
         answer = board.send(move)
         player.receive(Feedback(answer.score, answer.previous))
         tally.add(answer)
-        if number in at:
+        if number in checkpoints:
             last = checked_move(competitor.name, player.finish(), rows.n_rows)
             points.append(_measure(number, player, board.send(last, commit=False), tally))
     return points

@@ -132,7 +132,7 @@ class Campaign:
             If an attack does not suit the metric.
         """
         progress = progress or NoProgress()
-        at = checkpoints(self.submissions)
+        submission_counts = checkpoints(self.submissions)
         curves = [
             (name, setting, competitor, label, mechanism)
             for name, attack in attacks.items()
@@ -140,7 +140,7 @@ class Campaign:
             for setting, competitor in _settings_of(name, attack)
         ]
         plays = [
-            (repetition, competitor, mechanism, at)
+            (repetition, competitor, mechanism, submission_counts)
             for _, _, competitor, _, mechanism in curves
             for repetition in range(self.repeats)
         ]
@@ -149,11 +149,11 @@ class Campaign:
         played = self._played(plays, engine, progress)
         best_curves: dict[tuple[str, str], Curve] = {}
         for name, setting, _, label, _ in curves:
-            values = np.empty((self.repeats, len(at), len(MEASURES)))
+            values = np.empty((self.repeats, len(submission_counts), len(MEASURES)))
             for repetition in range(self.repeats):
                 values[repetition] = next(played)
                 progress.advance()
-            curve = self._curve(name, setting, label, at, values)
+            curve = self._curve(name, setting, label, submission_counts, values)
             best = best_curves.setdefault((name, label), curve)
             if curve.last_bias > best.last_bias:
                 best_curves[name, label] = curve
@@ -191,7 +191,12 @@ class Campaign:
             yield values.astype(np.float64)
 
     def _curve(
-        self, attack: str, setting: str, label: str, at: tuple[int, ...], values: FloatArray
+        self,
+        attack: str,
+        setting: str,
+        label: str,
+        submission_counts: tuple[int, ...],
+        values: FloatArray,
     ) -> Curve:
         mean, error = values.mean(axis=0), np.full(values.shape[1:], np.nan)
         if self.repeats > 1:
@@ -200,19 +205,31 @@ class Campaign:
             attack=attack,
             setting=setting,
             mechanism=label,
-            submissions=at,
+            submissions=submission_counts,
             mean=dict(zip(MEASURES, mean.T, strict=True)),
             standard_error=dict(zip(MEASURES, error.T, strict=True)),
             repeats=self.repeats,
         )
 
     def play(
-        self, repetition: int, competitor: Competitor, mechanism: Mechanism, at: Sequence[int]
+        self,
+        repetition: int,
+        competitor: Competitor,
+        mechanism: Mechanism,
+        submission_counts: Sequence[int],
     ) -> list[Point]:
         """Return the points of one repetition of an attack on a mechanism."""
         _, player, noise = self._streams(repetition)
         rng, seed = np.random.default_rng(player), int(noise.generate_state(1)[0])
-        return play(competitor, mechanism, self.rows(repetition), self.settings, at, rng, seed)
+        return play(
+            competitor,
+            mechanism,
+            self.rows(repetition),
+            self.settings,
+            submission_counts,
+            rng,
+            seed,
+        )
 
     def _streams(self, repetition: int) -> list[np.random.SeedSequence]:
         return np.random.SeedSequence(self.seed, spawn_key=(repetition,)).spawn(3)
@@ -223,9 +240,9 @@ def _play(
     repetition: int,
     competitor: Competitor,
     mechanism: Mechanism,
-    at: Sequence[int],
+    submission_counts: Sequence[int],
 ) -> list[Point]:
-    return campaign.play(repetition, competitor, mechanism, at)
+    return campaign.play(repetition, competitor, mechanism, submission_counts)
 
 
 def _settings_of(name: str, attack: Competitor) -> list[tuple[str, Competitor]]:

@@ -158,7 +158,7 @@ def read_curves(path: Path) -> dict[str, list[tuple[float, float]]]:
 
 def figure_3_panel(
     title: str,
-    at: Sequence[int],
+    submission_counts: Sequence[int],
     ours: Mapping[str, FloatArray],
     theirs: Mapping[str, list[tuple[float, float]]],
 ) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def figure_3_panel(
     lines = [
         {"k": k, "loss": float(loss), "label": label}
         for label, losses in ours.items()
-        for k, loss in zip(at, losses, strict=True)
+        for k, loss in zip(submission_counts, losses, strict=True)
     ]
     points = [
         {"k": k, "loss": loss, "label": label}
@@ -271,10 +271,10 @@ def matched(before: FloatArray, after: FloatArray) -> IntArray:
     """
     positions = np.full(len(before), -1)
     left = list(range(len(after)))
-    for at, loss in reversed(list(enumerate(before.tolist()))):
+    for position, loss in reversed(list(enumerate(before.tolist()))):
         same = next((other for other in left if after[other] == loss), None)
         if same is not None:
-            positions[at] = same
+            positions[position] = same
             left.remove(same)
     positions[positions < 0] = left
     return positions

@@ -92,12 +92,12 @@ class _Boxes:
     def of(cls, cells: npt.NDArray[Any], columns: _Columns) -> _Boxes:
         """Read ``(n, n_columns)`` folded cells; a row with an empty box is no box."""
 
-        def values(at: int) -> list[str]:
-            return list(itertools.chain.from_iterable(rows_of_cells(cells[:, at].tolist())[0]))
+        def values(column: int) -> list[str]:
+            return list(itertools.chain.from_iterable(rows_of_cells(cells[:, column].tolist())[0]))
 
         sizes = rows_of_cells(cells[:, columns.box[0]].tolist())[1]
         image = np.repeat(np.arange(len(cells)), sizes)
-        texts = np.array([values(at) for at in columns.box], dtype=object).T.reshape(-1, 4)
+        texts = np.array([values(column) for column in columns.box], dtype=object).T.reshape(-1, 4)
         kept = np.array([any(text.strip() for text in row) for row in texts], dtype=np.bool_)
         box = texts[kept].astype(np.float64)
         if not columns.sizes:
@@ -261,18 +261,18 @@ def _faults(
                 continue  # no box
             numbers = [_finite(text) for text in texts]
             where = competition.ids[row].as_py()
-            for at, number in zip(places, numbers, strict=True):
+            for place, number in zip(places, numbers, strict=True):
                 if number is None:
-                    message = f"A row of the id has no number in {names[at]}: write one."
-                    yield Fault("not a number", message, id=where, column=names[at])
+                    message = f"A row of the id has no number in {names[place]}: write one."
+                    yield Fault("not a number", message, id=where, column=names[place])
             if None in numbers:
                 continue
             left, top, right, bottom = numbers[:4]
             ends = (right, bottom) if columns.sizes else (right - left, bottom - top)
-            for at, size in zip(columns.box[2:], ends, strict=True):
+            for place, size in zip(columns.box[2:], ends, strict=True):
                 if not 0 <= size < np.inf:
                     message = "A box of the id has a width or height that is negative or too large."
-                    yield Fault("negative size", message, id=where, column=names[at])
+                    yield Fault("negative size", message, id=where, column=names[place])
 
 
 def _finite(text: str) -> Any:
@@ -317,9 +317,9 @@ class _Matched:
             precision = n_correct / np.maximum(tried, 1)
             precision = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
             for reached, best in zip(recall, precision, strict=True):
-                at = np.searchsorted(reached, _RECALLS, side="left")
+                places = np.searchsorted(reached, _RECALLS, side="left")
                 padded = np.append(best, 0.0)
-                values.append(padded[np.minimum(at, len(best))].mean())
+                values.append(padded[np.minimum(places, len(best))].mean())
         return float(np.mean(values)) if values else float("nan")
 
 
@@ -337,10 +337,10 @@ def _match(boxes: _Boxes, sent: _Boxes, n: int, thresholds: FloatArray) -> list[
     for side in (boxes, sent):
         annotations = [
             {
-                "id": at, "image_id": int(image), "category_id": codes[label], "bbox": box,
+                "id": number, "image_id": int(image), "category_id": codes[label], "bbox": box,
                 "area": box[2] * box[3], "iscrowd": crowd, "score": score,
             }
-            for at, (image, label, box, score, crowd) in enumerate(
+            for number, (image, label, box, score, crowd) in enumerate(
                 zip(
                     side.image, side.label, side.box.tolist(), side.score.tolist(),
                     side.crowd.astype(int).tolist(), strict=True,
@@ -351,7 +351,7 @@ def _match(boxes: _Boxes, sent: _Boxes, n: int, thresholds: FloatArray) -> list[
         ]  # fmt: skip
         made = coco.COCO()
         made.dataset = {
-            "images": [{"id": at} for at in range(n)],
+            "images": [{"id": number} for number in range(n)],
             "categories": [{"id": code} for code in codes.values()],
             "annotations": annotations,
         }

@@ -47,7 +47,7 @@ class _Columns(NamedTuple):
     def of(cls, metric: str, names: Sequence[str]) -> _Columns:
         plain = [name.lower().replace("_", "").replace(" ", "") for name in names]
         masks = [position for position, name in enumerate(plain) if name in _MASKS]
-        labels = [at for at, name in enumerate(plain) if name in _CLASSES]
+        labels = [number for number, name in enumerate(plain) if name in _CLASSES]
         if not masks and not labels and len(names) <= 2:
             return cls(0, 1 if len(names) == 2 else None)  # no name says what it is
         if len(masks) != 1 or len(names) != 1 + len(labels):

@@ -100,9 +100,9 @@ class _Images:
         axes = [
             position for position, shape_column in enumerate(SHAPE_COLUMNS) if shape_column in extra
         ]
-        sizes = np.column_stack([extra[SHAPE_COLUMNS[at]] for at in axes])
+        sizes = np.column_stack([extra[SHAPE_COLUMNS[axis]] for axis in axes])
         ones = np.ones(len(sizes))
-        steps = np.column_stack([extra.get(SPACING_COLUMNS[at], ones) for at in axes])
+        steps = np.column_stack([extra.get(SPACING_COLUMNS[axis], ones) for axis in axes])
         if not (np.isfinite(sizes).all() and (sizes == np.rint(sizes)).all() and (sizes > 0).all()):
             raise MetricError(f"{name} needs whole numbers above 0 as sizes of the images.")
         if not (np.isfinite(steps).all() and (steps > 0).all()):

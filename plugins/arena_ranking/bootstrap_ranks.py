@@ -39,7 +39,10 @@ class BootstrapRankRanges(Tabular):
 
         order = np.lexsort((self.high, self.low, self.median))
         return as_altair(
-            rank_chart([teams[at] for at in order], bootstrap=(self.low[order], self.high[order]))
+            rank_chart(
+                [teams[position] for position in order],
+                bootstrap=(self.low[order], self.high[order]),
+            )
         )
 
 

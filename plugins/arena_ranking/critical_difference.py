@@ -309,11 +309,11 @@ def diagram(
         {
             "team": label,
             "mean rank": round(float(rank), 4),
-            "edge": 1 if at < left else m,
-            "down": -(depth + min(at, m - 1 - at)),
+            "edge": 1 if position < left else m,
+            "down": -(depth + min(position, m - 1 - position)),
             "top": 0,
         }
-        for at, (label, rank) in enumerate(zip(labels, ranks, strict=True))
+        for position, (label, rank) in enumerate(zip(labels, ranks, strict=True))
     ]
     end = min(1 + comparison.critical_difference, m)
     bars = [

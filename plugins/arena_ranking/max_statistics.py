@@ -184,16 +184,16 @@ def _visit_leads(
     """
     n_resamples = largest.shape[1]
     for tile in range(0, len(others), _TILE):
-        for at in range(len(rows)):
-            j = rows[at]
+        for row in range(len(rows)):
+            j = rows[row]
             of_j = single[j]
             for k in others[tile : tile + _TILE]:
                 precision = precisions[j, k]
                 scale = precision * unit
-                if limits[at] > 0 and 0 < scale < 1e30:
+                if limits[row] > 0 and 0 < scale < 1e30:
                     of_k = single[k]
                     margin = 1e-6 * (sizes[j] + sizes[k])
-                    limit = np.float32((1 - 1e-6) * limits[at] / scale - margin)
+                    limit = np.float32((1 - 1e-6) * limits[row] / scale - margin)
                     exceeds = False
                     for b in range(n_resamples):
                         exceeds |= of_k[b] - of_j[b] > limit
@@ -202,7 +202,7 @@ def _visit_leads(
                 if precision > 0:
                     for b in range(n_resamples):
                         lead = (errors[k, b] - errors[j, b]) * precision
-                        largest[at, b] = max(largest[at, b], lead)
+                        largest[row, b] = max(largest[row, b], lead)
 
 
 def _visit_pairs(  # noqa: PLR0912 - one compiled loop
@@ -222,7 +222,7 @@ def _visit_pairs(  # noqa: PLR0912 - one compiled loop
     absolute values. The margins are several times the rounding errors of single precision.
     """
     m, n_resamples = errors.shape
-    known = largest.astype(np.float32)
+    reached = largest.astype(np.float32)
     least = largest.min()
     for tile in range(first, m, _TILE):
         for j in range(first, last):
@@ -245,7 +245,7 @@ def _visit_pairs(  # noqa: PLR0912 - one compiled loop
                     factor, more = np.float32(scale), np.float32(margin * scale)
                     exceeds = False
                     for b in range(n_resamples):
-                        exceeds |= abs(of_j[b] - of_k[b]) * factor + more > known[b]
+                        exceeds |= abs(of_j[b] - of_k[b]) * factor + more > reached[b]
                     if not exceeds:
                         continue
                 if forward and backward:
@@ -262,4 +262,4 @@ def _visit_pairs(  # noqa: PLR0912 - one compiled loop
                         largest[b] = max(largest[b], difference)
                 least = largest.min()
                 for b in range(n_resamples):
-                    known[b] = (1 - 1e-6) * largest[b]
+                    reached[b] = (1 - 1e-6) * largest[b]

@@ -208,8 +208,8 @@ class _Family:
         of_block[blocks] = inside[:, -1]
         before = np.concatenate([[0.0], np.maximum.accumulate(of_block)])[block_of_position]
         adjusted = np.maximum(before, at_starts[block_of_position])
-        looked, at = _members(block_of_position, blocks)
-        within = inside[at, positions[looked] % _BLOCK]
+        looked, places = _members(block_of_position, blocks)
+        within = inside[places, positions[looked] % _BLOCK]
         adjusted[looked] = np.maximum(adjusted[looked], within)
         return np.asarray(np.minimum(adjusted, 1.0))
 
@@ -242,8 +242,8 @@ class _Family:
             block_of_position + 1
         ]
         adjusted = np.minimum(after, at_ends[block_of_position])
-        looked, at = _members(block_of_position, blocks)
-        within = inside[at, positions[looked] % _BLOCK]
+        looked, places = _members(block_of_position, blocks)
+        within = inside[places, positions[looked] % _BLOCK]
         adjusted[looked] = np.minimum(adjusted[looked], within)
         return np.asarray(np.minimum(adjusted, 1.0))
 
@@ -255,6 +255,6 @@ class _Family:
 
 def _members(values: IntArray, ascending: IntArray) -> tuple[IntArray, IntArray]:
     """Return which values occur in an ascending array, and where."""
-    at = np.searchsorted(ascending, values)
-    occur = np.flatnonzero(np.append(ascending, -1)[at] == values)
-    return occur, at[occur]
+    places = np.searchsorted(ascending, values)
+    occur = np.flatnonzero(np.append(ascending, -1)[places] == values)
+    return occur, places[occur]

@@ -98,7 +98,10 @@ class RankIntervals(Tabular):
 
         order = np.lexsort((self.high, self.low))
         return as_altair(
-            rank_chart([teams[at] for at in order], interval=(self.low[order], self.high[order]))
+            rank_chart(
+                [teams[position] for position in order],
+                interval=(self.low[order], self.high[order]),
+            )
         )
 
 
@@ -539,13 +542,13 @@ class _Leads:
         for start in range(0, len(columns), step):
             some = columns[start : start + step]
             tested = self.precisions[:, some].T > 0
-            at, j = np.nonzero(tested & (self.leading > self.scores[some, np.newaxis]))
-            at, k = at + start, some[at]
+            leader, j = np.nonzero(tested & (self.leading > self.scores[some, np.newaxis]))
+            leader, k = leader + start, some[leader]
             low, high = self.bounds(j, k)
             least = np.zeros(len(columns))
-            np.maximum.at(least, at, low)
-            near = np.flatnonzero(high >= (1 - _ROUNDING) * least[at])
-            np.maximum.at(largest, at[near], self.values(j[near], k[near]))
+            np.maximum.at(least, leader, low)
+            near = np.flatnonzero(high >= (1 - _ROUNDING) * least[leader])
+            np.maximum.at(largest, leader[near], self.values(j[near], k[near]))
         return largest
 
     def statistics(self, j: IntArray, k: IntArray) -> tuple[FloatArray, FloatArray | float]:
@@ -611,8 +614,8 @@ def _reach_further(words: Any, better: Any, order: Any) -> None:
     for j in order:
         for k in range(len(better)):
             if better[j, k]:
-                for at in range(words.shape[1]):
-                    words[j, at] |= words[k, at]
+                for word in range(words.shape[1]):
+                    words[j, word] |= words[k, word]
 
 
 def tiers(better: _Relation, scores: FloatArray) -> IntArray:

@@ -107,9 +107,9 @@ class DifferenceShapes:
     def subset(self, positions: IntArray) -> DifferenceShapes:
         """Return those of the submissions at some positions, which may repeat."""
         shapes = np.empty((len(positions), len(positions)), dtype=np.float32)
-        for at, j in enumerate(positions.tolist()):
-            shapes[at, :at] = self.skewness[j, positions[:at]]
-            shapes[at, at:] = self.degrees_of_freedom[j, positions[at:]]
+        for row, j in enumerate(positions.tolist()):
+            shapes[row, :row] = self.skewness[j, positions[:row]]
+            shapes[row, row:] = self.degrees_of_freedom[j, positions[row:]]
         return DifferenceShapes(shapes)
 
     def limited(self, most: float) -> DifferenceShapes:
@@ -280,10 +280,10 @@ def _fill_shapes(powers: _Powers, shapes: npt.NDArray[np.float32], start: int, o
     fourth += both
     both *= _CANCELLED
     cancelled = np.triu(fourth <= both, k=1 + start - other)
-    first, at_other = np.nonzero(cancelled)
+    first_of_pair, second_of_pair = np.nonzero(cancelled)
     step = max(1, _PAIRS_AT_ONCE // len(weights))
-    for at in range(0, len(first), step):
-        j, k = first[at : at + step], at_other[at : at + step]
+    for begin in range(0, len(first_of_pair), step):
+        j, k = first_of_pair[begin : begin + step], second_of_pair[begin : begin + step]
         difference = v[start + j] - v[other + k]
         power = difference * difference
         second[j, k] = power @ weights

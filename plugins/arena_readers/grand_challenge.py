@@ -75,7 +75,7 @@ def _cases(document: Any) -> list[dict[str, Any]]:
     if isinstance(columns, Mapping) and columns:
         if not all(isinstance(column, Mapping) for column in columns.values()):
             return []
-        numbers = dict.fromkeys(at for column in columns.values() for at in column)
+        numbers = dict.fromkeys(position for column in columns.values() for position in column)
         return [
             {name: cells.get(case_number) for name, cells in columns.items()}
             for case_number in numbers

@@ -67,11 +67,13 @@ def read_scores(
     """
     scale = 100 if percent else 1
     header, rows = read_csv(path)
-    at = _position(header, column, path, " Name the column of the scores with --score-column.")
+    score_column = _position(
+        header, column, path, " Name the column of the scores with --score-column."
+    )
     rows, notes = _one_split(header, rows, where, path)
     values, decimals, wrong = [], 0, []
     for number, row in rows:
-        text = row[at].strip() if at < len(row) else ""
+        text = row[score_column].strip() if score_column < len(row) else ""
         value = _score(text, scale)
         if text and value is None:
             wrong.append((number, text))
@@ -109,8 +111,8 @@ def _one_split(
 ) -> tuple[list[_Row], list[str]]:
     """Return the rows of one split, and a note if it was selected without being asked for."""
 
-    def cells(at: int) -> list[str]:
-        return [row[at].strip() if at < len(row) else "" for _, row in rows]
+    def cells(position: int) -> list[str]:
+        return [row[position].strip() if position < len(row) else "" for _, row in rows]
 
     if where is not None:
         name, equals, wanted = where.partition("=")
@@ -126,8 +128,8 @@ def _one_split(
                 f"{path} has no row with {printable(where)}; the values are {split_names}."
             )
         return kept_rows, []
-    for at, name in enumerate(header):
-        split_cells = [cell.casefold() for cell in cells(at)]
+    for column, name in enumerate(header):
+        split_cells = [cell.casefold() for cell in cells(column)]
         if set(split_cells) == {"private", "public"}:
             kept_rows = [
                 row for row, cell in zip(rows, split_cells, strict=True) if cell == "private"

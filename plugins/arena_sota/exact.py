@@ -110,8 +110,8 @@ def cumulative(model: Model, settled: float = SETTLED) -> FloatArray:
 
 def _every(chances: FloatArray, low: int, first: int, step: int) -> list[tuple[int, float]]:
     """Return every so many counts, the lowest being ``low``, with their probabilities."""
-    at = np.arange(first, len(chances), step)
-    return list(zip((low + at).tolist(), chances[at].tolist(), strict=True))
+    positions = np.arange(first, len(chances), step)
+    return list(zip((low + positions).tolist(), chances[positions].tolist(), strict=True))
 
 
 def _summed(model: Model, given: Iterable[tuple[int, float]]) -> _Sum:

@@ -92,8 +92,8 @@ class SampleMaximum(Tabular):
     def cdf(self, score: float) -> float:
         """Return the probability that the best score is at most ``score``."""
         count = np.floor(score * self.n_rows + _ROUNDING)
-        at = int(np.searchsorted(self.counts, count, side="right")) - 1
-        return float(self.cumulative[at]) if at >= 0 else 0.0
+        position = int(np.searchsorted(self.counts, count, side="right")) - 1
+        return float(self.cumulative[position]) if position >= 0 else 0.0
 
     def sf(self, score: float) -> float:
         """Return the probability that the best score is above ``score``."""
@@ -102,15 +102,19 @@ class SampleMaximum(Tabular):
     def at_least(self, score: float) -> float:
         """Return the probability that the best score is ``score`` or higher."""
         count = np.ceil(score * self.n_rows - _ROUNDING)
-        at = int(np.searchsorted(self.counts, count, side="left")) - 1
-        return 1.0 - float(self.cumulative[at]) if at >= 0 else 1.0
+        position = int(np.searchsorted(self.counts, count, side="left")) - 1
+        return 1.0 - float(self.cumulative[position]) if position >= 0 else 1.0
 
     def pmf(self, score: float) -> float:
         """Return the probability that the best score is ``score``; 0 if no count gives it."""
         count = score * self.n_rows
-        at = round(count) - int(self.counts[0])
+        position = round(count) - int(self.counts[0])
         near = abs(count - round(count)) <= _ROUNDING * max(1.0, count)
-        return float(self.probabilities[at]) if near and 0 <= at < len(self.counts) else 0.0
+        return (
+            float(self.probabilities[position])
+            if near and 0 <= position < len(self.counts)
+            else 0.0
+        )
 
     def quantile(self, share: float) -> float:
         """Return the smallest score that the best one does not exceed with this probability.
@@ -122,8 +126,10 @@ class SampleMaximum(Tabular):
         """
         if not 0 <= share <= 1:
             raise UsageError(f"The probability of a quantile must be in [0, 1], not {share:g}.")
-        at = min(int(np.searchsorted(self.cumulative, share, side="left")), len(self.counts) - 1)
-        return float(self.scores[at])
+        position = min(
+            int(np.searchsorted(self.cumulative, share, side="left")), len(self.counts) - 1
+        )
+        return float(self.scores[position])
 
     def interval(self, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
         """Return the two quantiles between which the best score lies with this probability."""

@@ -289,10 +289,10 @@ def _bias_and_std(
 ) -> Iterator[Chart]:
     """Yield bias and standard deviation along one setting (Figures 4 and 5)."""
     estimates = {label: [make(x) for x in xs] for label, make in makes.items()}
-    at = np.asarray(xs, dtype=np.float64)
+    grid = np.asarray(xs, dtype=np.float64)
     for part, what in (("bias", "selection bias"), ("std", "standard deviation")):
         lines = {
-            k: (at, np.array([getattr(estimate, part) for estimate in v]))
+            k: (grid, np.array([getattr(estimate, part) for estimate in v]))
             for k, v in estimates.items()
         }
         title = f"{what} of the best score by {x_title}"
@@ -302,8 +302,11 @@ def _bias_and_std(
 def _figure_10(best: DrawnMaximum, seed: int) -> Iterator[Chart]:
     """Yield scores of a classifier of AUC 0.90, ROC curves of samples, and the best AUC."""
     mu = float(separation(np.array([THETA]))[0])
-    at = np.linspace(-4, 6, 200)
-    scores = {"negative": (at, stats.norm.pdf(at)), "positive": (at, stats.norm.pdf(at, mu))}
+    scores_on_axis = np.linspace(-4, 6, 200)
+    scores = {
+        "negative": (scores_on_axis, stats.norm.pdf(scores_on_axis)),
+        "positive": (scores_on_axis, stats.norm.pdf(scores_on_axis, mu)),
+    }
     yield _curve("figure-10a", "Scores of the two classes at AUC 0.90", scores, y_title="density")
     rng = np.random.default_rng(seed)
     negative = np.sort(rng.standard_normal((M, N - POSITIVE)), axis=1)

@@ -53,8 +53,8 @@ def crop(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:
     """Bisect to the two adjacent crops that bracket the target, and take the nearer one."""
     crops = np.unique(above)
 
-    def kept(at: int) -> FloatArray:
-        return np.asarray(above[above <= crops[at]])
+    def kept(position: int) -> FloatArray:
+        return np.asarray(above[above <= crops[position]])
 
     low, high = 0, len(crops) - 1
     gaps = {low: gap(kept(low)), high: gap(kept(high))}
@@ -67,5 +67,5 @@ def crop(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:
         gaps[middle] = gap(kept(middle))
         low, high = (middle, high) if gaps[middle] <= 0 else (low, middle)
     nearer = low if -gaps[low] <= gaps[high] else high
-    neighbours = tuple((float(crops[at]), kept(at)) for at in (low, high))
+    neighbours = tuple((float(crops[position]), kept(position)) for position in (low, high))
     return Found(0, float(crops[nearer]), kept(nearer), neighbours)

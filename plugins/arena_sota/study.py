@@ -190,9 +190,9 @@ def _ranks(study: Study) -> ClassRanks | None:
         if block.ndim != 2:
             return None
         probed = np.flatnonzero((start + np.arange(len(block))) % _BLOCK < _PROBES)
-        for at in probed.tolist():
-            area = _area(positive, block[at].astype(np.float64))
-            if not np.isclose(area, study.scores[start + at], rtol=0, atol=1e-9):
+        for number in probed.tolist():
+            area = _area(positive, block[number].astype(np.float64))
+            if not np.isclose(area, study.scores[start + number], rtol=0, atol=1e-9):
                 return None
         ranks.put(start, block)
     return ranks

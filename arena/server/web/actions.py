@@ -242,12 +242,12 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
     new = False
     try:
         team = check_may_submit(call)
-        check_phase(call, phase, received.at)
+        check_phase(call, phase, received.complete)
         if not (key and _is_stored(call, team, key)):
-            check_receives(call, received.at)
+            check_receives(call, received.complete)
             payload |= _answers(call, team, received.fields)
         if call.competition.facts.programs is not None:
-            opened, facts = open_phases(call, received.at), call.competition.facts
+            opened, facts = open_phases(call, received.complete), call.competition.facts
             # It decides on which inputs the trial runs: teams may not see those of a later one yet.
             phase = payload.setdefault("phase", (*opened, facts.current_phase)[0])
             if phase not in opened and facts.phases and not (key and _is_stored(call, team, key)):
@@ -267,7 +267,7 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
             payload=payload,
             key=key,
             fingerprint=stored.sha256,
-            received=received.at,
+            received=received.complete,
             room=call.competition.room(team),
         )
         return request, new

@@ -47,7 +47,7 @@ class Received:
     file: str
     fields: Mapping[str, str]
     """The other fields of the form."""
-    at: datetime
+    complete: datetime
     """When the last byte arrived."""
 
 

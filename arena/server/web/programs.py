@@ -47,7 +47,7 @@ def add(
         member=call.account.account,
         key=key,
         payload=payload,
-        received=received.at,
+        received=received.complete,
         trials_per_day=facts["trials_per_day"],
         most_waiting=call.competition.limits.max_waiting_per_team,
         former=names - {team.name},

@@ -135,8 +135,10 @@ def assign_teams(kinds: Sequence[CompetitorKind], teams: int) -> tuple[Participa
     total = sum(kind.share for kind in kinds)
     exact = [teams * kind.share / total for kind in kinds]
     counts = [int(count) for count in exact]
-    by_remainder = sorted(range(len(kinds)), key=lambda at: (counts[at] - exact[at], at))
-    for at in by_remainder[: teams - sum(counts)]:
-        counts[at] += 1
+    by_remainder = sorted(
+        range(len(kinds)), key=lambda number: (counts[number] - exact[number], number)
+    )
+    for kind_number in by_remainder[: teams - sum(counts)]:
+        counts[kind_number] += 1
     each = [kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count)]
     return tuple(Participant(number, kind) for number, kind in enumerate(each))

@@ -193,8 +193,8 @@ def _same(rows: Rows, _: np.random.Generator) -> Rows:
 def _scope(given: str | None) -> Scope:
     for scope in get_args(Scope):
         if scope == (given or "team"):
-            known: Scope = scope
-            return known
+            checked_scope: Scope = scope
+            return checked_scope
     raise UsageError(f"--scope must be team, rank or competition, not {given!r}.")
 
 

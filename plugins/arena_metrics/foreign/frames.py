@@ -31,7 +31,9 @@ def as_frame(names: Sequence[str], columns: Sequence[Any]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    table = pa.table({str(at): pa.array(column, pa.string()) for at, column in enumerate(columns)})
+    table = pa.table(
+        {str(number): pa.array(column, pa.string()) for number, column in enumerate(columns)}
+    )
     if not len(table):
         return pd.DataFrame({name: pd.Series(dtype=object) for name in names})
     buffer = io.BytesIO()
@@ -191,7 +193,7 @@ class _Table:
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> Self:
-        others = [frame.iloc[:, at] for at in range(1, frame.shape[1])]
+        others = [frame.iloc[:, number] for number in range(1, frame.shape[1])]
         # Of an array of objects pandas would infer another dtype if the drawn ones permit it.
         if len(others) > _FEW_COLUMNS or any(column.dtype == object for column in others):
             return cls(frame, None)

@@ -225,8 +225,8 @@ def _cast(value: Any, kind: Any) -> Any:
 def _column(cells: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
     """Return the ``(n,)`` values of a column with a declared type, as objects."""
     values = np.empty(len(cells), dtype=object)
-    for at, cell in enumerate(cells):
-        values[at] = kind.of(cell) if isinstance(kind, _Value) else _cast(json.loads(cell), kind)
+    for row, cell in enumerate(cells):
+        values[row] = kind.of(cell) if isinstance(kind, _Value) else _cast(json.loads(cell), kind)
     return values
 
 
@@ -295,8 +295,8 @@ def _prepare(
         (context.columns, prediction, "predictions"),
     ):
         cells = values.reshape(len(values), -1)
-        for at, name in enumerate(names):
-            columns[single if len(names) == 1 else name] = cells[:, at]
+        for number, name in enumerate(names):
+            columns[single if len(names) == 1 else name] = cells[:, number]
     return _Evaluate(request, columns)
 
 

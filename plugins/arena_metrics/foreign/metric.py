@@ -176,7 +176,7 @@ def _default_context(truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> R
 
     def names(values: npt.NDArray[Any]) -> tuple[str, ...]:
         n_columns = values.shape[1] if values.ndim > 1 else 1
-        return tuple(f"column {at}" if at else "target" for at in range(n_columns))
+        return tuple(f"column {number}" if number else "target" for number in range(n_columns))
 
     ids = pa.array([str(row) for row in range(len(truth))], pa.string())
     return RowContext("id", ids, names(truth), names(prediction))

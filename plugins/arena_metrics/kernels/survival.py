@@ -58,8 +58,8 @@ def _pass_through(
         last = first
         while last < n and times[order[last]] == times[order[first]]:
             last += 1
-        for at in range(first, last):
-            row = order[at]
+        for position in range(first, last):
+            row = order[position]
             node = ranks[row] if selected[row] else 0
             while node > 0:
                 for lane in range(n_lanes):
@@ -68,8 +68,8 @@ def _pass_through(
             if selected[row]:
                 for lane in range(n_lanes):
                     out[row, lane] += out[row, lane] + at_rank[ranks[row], lane]
-        for at in range(first, last):
-            row = order[at]
+        for position in range(first, last):
+            row = order[position]
             for lane in range(n_lanes):
                 at_rank[ranks[row], lane] += weights[row, lane]
             node = ranks[row] + 1

@@ -35,29 +35,29 @@ def overlaps(truth: Any, predictions: Any, shape: tuple[int, int]) -> Any:
 
 
 @compiled
-def _next_word(data: Any, at: int, stop: int) -> Any:
+def _next_word(data: Any, position: int, stop: int) -> Any:
     """Return the begin and end of the next word; both are ``stop`` if there is none."""
-    while at < stop and (data[at] == 32 or 9 <= data[at] <= 13):
-        at += 1
-    end = at
+    while position < stop and (data[position] == 32 or 9 <= data[position] <= 13):
+        position += 1
+    end = position
     while end < stop and not (data[end] == 32 or 9 <= data[end] <= 13):
         end += 1
-    return at, end
+    return position, end
 
 
 @compiled
 def _hash(data: Any, start: int, stop: int) -> Any:
     """Return the FNV-1a hash of a word."""
     value = np.uint64(0xCBF29CE484222325)
-    for at in range(start, stop):
-        value = (value ^ np.uint64(data[at])) * np.uint64(0x100000001B3)
+    for position in range(start, stop):
+        value = (value ^ np.uint64(data[position])) * np.uint64(0x100000001B3)
     return value
 
 
 @compiled
-def _same(data: Any, start: int, stop: int, other: Any, at: int) -> Any:
+def _same(data: Any, start: int, stop: int, other: Any, other_start: int) -> Any:
     for i in range(stop - start):  # noqa: SIM110 - all() of a generator cannot be compiled
-        if data[start + i] != other[at + i]:
+        if data[start + i] != other[other_start + i]:
             return False
     return True
 
@@ -131,10 +131,10 @@ def _number(data: Any, start: int, stop: int) -> int:
     if stop - start > MOST_DIGITS:
         return -1
     value = 0
-    for at in range(start, stop):
-        if not 48 <= data[at] <= 57:
+    for position in range(start, stop):
+        if not 48 <= data[position] <= 57:
             return -1
-        value = 10 * value + data[at] - 48
+        value = 10 * value + data[position] - 48
     return value
 
 

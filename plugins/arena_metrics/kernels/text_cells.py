@@ -90,8 +90,8 @@ def check_runs(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int6
 def _checked(words: Sequence[bytes]) -> tuple[int, int]:
     end = 1
     words = () if words == _EMPTY_MASK else words
-    for at in range(0, len(words), 2):
-        run, pair = at // 2 + 1, words[at : at + 2]
+    for position in range(0, len(words), 2):
+        run, pair = position // 2 + 1, words[position : position + 2]
         if any(not word.isdigit() or len(word) > MOST_DIGITS for word in pair):
             return _NO_NUMBER, run
         if len(pair) < 2:

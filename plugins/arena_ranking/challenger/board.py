@@ -34,7 +34,7 @@ class Board:
     @property
     def teams(self) -> list[str]:
         """The t names, best first."""
-        return [self.study.teams[at] for at in self.top.positions]
+        return [self.study.teams[position] for position in self.top.positions]
 
     @property
     def larger(self) -> bool:

@@ -48,7 +48,7 @@ class ConsensusRanking(Tabular):
             ),
             Points("mean rank over the tasks", self.mean_rank[order], BLUE),
         ]
-        return ranges_chart([teams[at] for at in order], series, "rank", whole=True)
+        return ranges_chart([teams[position] for position in order], series, "rank", whole=True)
 
 
 def consensus_ranking(ranks: npt.ArrayLike) -> ConsensusRanking:

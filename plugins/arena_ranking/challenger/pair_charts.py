@@ -70,8 +70,8 @@ def violins_chart(
     ]
     rows: list[Specification] = as_json(
         [
-            {"name": name, "at": at, **summaries[key]}
-            for at, (name, key) in enumerate(zip(names, tau, strict=True))
+            {"name": name, "at": height, **summaries[key]}
+            for height, (name, key) in enumerate(zip(names, tau, strict=True))
         ]
     )
     rows = [row for row in rows if row["median"] is not None]
@@ -115,7 +115,7 @@ def _agreement_axis() -> Specification:
 
 def _named_heights(names: Sequence[str]) -> Specification:
     """Return the encoding of numbers along y, from the top down, labelled with names."""
-    chosen = [f"datum.value == {at} ? {quoted(name)} : " for at, name in enumerate(names)]
+    chosen = [f"datum.value == {height} ? {quoted(name)} : " for height, name in enumerate(names)]
     axis = {
         "values": list(range(len(names))),
         "labelExpr": "".join(chosen) + "''",
@@ -127,7 +127,7 @@ def _named_heights(names: Sequence[str]) -> Specification:
     return {"type": "quantitative", "title": None, "scale": scale, "axis": axis}
 
 
-def _outline(tau: FloatArray, at: int) -> list[dict[str, float]]:
+def _outline(tau: FloatArray, height: int) -> list[dict[str, float]]:
     """Return the outline of a violin around the height ``at``, at most 0.8 high."""
     finite = tau[np.isfinite(tau)]
     if not len(finite):
@@ -140,7 +140,7 @@ def _outline(tau: FloatArray, at: int) -> list[dict[str, float]]:
     centers = (edges[:-1] + edges[1:]) / 2
     centers[[0, -1]] = edges[[0, -1]]  # the outline covers the range of the values
     return [
-        {"tau": x, "at": at, "from": round(at - h, 4), "to": round(at + h, 4)}
+        {"tau": x, "at": height, "from": round(height - h, 4), "to": round(height + h, 4)}
         for x, h in zip(centers.round(4).tolist(), half, strict=True)
     ]
 

@@ -163,8 +163,8 @@ def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specif
     """
     labels, names = axis_labels(teams[:_MOST_LINES]), list(ranks)
     rows: list[dict[str, Any]] = [
-        {"team": label, "method": names, "rank": [int(ranks[name][at]) for name in names]}
-        for at, label in enumerate(labels)
+        {"team": label, "method": names, "rank": [int(ranks[name][position]) for name in names]}
+        for position, label in enumerate(labels)
     ]
     last = max((max(row["rank"]) for row in rows), default=1)
     # One word a line: the names of methods are side by side, also on a telephone.

@@ -268,8 +268,8 @@ def _ranking_methods(
         "Ranks by method",
         (words.team, *methods.ranks),
         tuple(
-            (team, *(int(ranks[at]) for ranks in methods.ranks.values()))
-            for at, team in enumerate(board.teams[:_TABLE_ROWS])
+            (team, *(int(ranks[position]) for ranks in methods.ranks.values()))
+            for position, team in enumerate(board.teams[:_TABLE_ROWS])
         ),
     )
     picture = methods_chart(board.teams, methods.ranks)

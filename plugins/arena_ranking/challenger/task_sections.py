@@ -96,12 +96,12 @@ def _consensus(
         (words.team, "consensus", "mean rank", *names),
         tuple(
             (
-                teams[at],
-                int(consensus.rank[at]),
-                float(consensus.mean_rank[at]),
-                *(int(rank) for rank in ranks[at, : len(names)]),
+                teams[position],
+                int(consensus.rank[position]),
+                float(consensus.mean_rank[position]),
+                *(int(rank) for rank in ranks[position, : len(names)]),
             )
-            for at in order
+            for position in order
         ),
     )
     title = "Consensus of the tasks"
