@@ -78,7 +78,7 @@ class Program:
     received: datetime
     state: ProgramState
     lease: int
-    """The number of its last lease: how often a runner took one of its runs."""
+    """The number of its lease: one more when a runner takes one of its runs, and when it loses it."""
     losses: int
     """How many runners of its present run were lost, or failed."""
     until: float
@@ -249,6 +249,8 @@ class Runs(Records):
         with self._change():
             running = [program for runs in RUNNING for program in self.in_state(competition, runs)]
             ended = [program for program in running if program.until < self._now()]
+            for program in ended:
+                self._set(program, lease=program.lease + 1)  # a late result has another number
             return [program for program in ended if not self._waits_again(program)]
 
     def fail(self, program: str, lease: int) -> bool:
