@@ -11,17 +11,17 @@ import functools
 import hashlib
 import hmac
 import json
-import math
 import re
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from arena.competition.programs import ProgramRecord, ProgramRun
 from arena.competition.state import CompetitionState
 from arena.errors import UsageError
 from arena.programs.digests import digest_of_folder
+from arena.programs.figures import is_figure
 from arena.store.signatures import signature_of
 from arena.utils.atomic_write import atomic_write
 from arena.utils.file_digest import file_sha256
@@ -142,13 +142,9 @@ def _faults(
         yield "The runner had other inputs, or another environment, than the competition has now."
     if document.get("end") == "machine":
         yield str(document.get("reason") or "The machine of the runner failed.")[:_LONGEST_REASON]
-    if not all(_is_figure(document.get(key)) for key in ("seconds", "cpu_seconds", "peak_mb")):
+    if not all(is_figure(document.get(key)) for key in ("seconds", "cpu_seconds", "peak_mb")):
         yield "The result lacks its figures."
     if document.get("end") == "ok":
         digest = None if output is None else file_sha256(output)
         if digest is None or digest != document.get("output_sha256"):
             yield "The output was changed or damaged after the runner sent it."
-
-
-def _is_figure(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(cast(float, value))

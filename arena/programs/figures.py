@@ -1,6 +1,18 @@
-"""The figures of a run on hidden inputs that its team may see, and the time of its answer."""
+"""The figures of runs: what they can be, and what a team may see of a run on hidden inputs."""
 
 from __future__ import annotations
+
+import sys
+from typing import TypeGuard
+
+
+def is_figure(value: object) -> TypeGuard[float]:
+    """Return whether a value can be the time or the memory of a run: a finite number from 0.
+
+    >>> [is_figure(value) for value in (0, 1.5, -1, float("nan"), 10**400, True, "1")]
+    [True, True, False, False, False, False, False]
+    """
+    return type(value) in (int, float) and 0 <= value <= sys.float_info.max  # type: ignore[operator]
 
 
 def two_digits(number: float) -> float:

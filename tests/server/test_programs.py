@@ -450,7 +450,10 @@ def test_a_result_that_is_sent_again_is_stored_once(server: ProgramServer) -> No
     runner = server.runner()
     for _ in range(2):
         result = runner.result(run := runner.lease())
-        for text in ("[" * 100_000, '{"lease": 1e999, "end": "ok"}', '{"lease": 1, "lease": 2}'):
+        number = f'{{"lease": {run["lease"]}, "end": "ok", "log": "", "peak_mb": 1, "seconds": %s}}'
+        figures = [number % seconds for seconds in ("NaN", "1e999", "-1", "true", "null")]
+        documents = ("[" * 100_000, '{"lease": 1e999, "end": "ok"}', '{"lease": 1, "lease": 2}')
+        for text in (*documents, *(figures if run["kind"] == "trial" else ())):
             form = {"result": (None, text), "signature": (None, "x")}
             assert runner.post(f"/runs/{run['run']}/result", files=form).status_code == 422
         assert runner.send(*result).status_code == 200

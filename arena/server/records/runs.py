@@ -7,21 +7,31 @@ counts only as long as no other runner took the run.
 
 from __future__ import annotations
 
+import itertools
 import json
+import logging
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from arena.errors import ArenaError
+from arena.programs.figures import is_figure
 from arena.server.records.intake import new_id
 from arena.server.records.names import RefusedError
-from arena.server.records.sqlite import Records
+from arena.server.records.sqlite import Records, connect, damage
+from arena.utils.strict_json import parse_json
+
+_LOGGER = logging.getLogger("arena.server.runs")
 
 LEASE_SECONDS = 60.0
 """A runner that gives no sign of life for so long loses its run."""
+_MOST = 2**50
+"""A number of a program is less: a sum of two can be stored."""
 _MOST_LOSSES = 2
 """A run whose runners were lost, or failed, so often is set aside."""
 
@@ -64,6 +74,27 @@ class TrialLimitError(RefusedError):
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """How the trial of a program ended; its team sees all of it."""
+
+    end: str
+    seconds: float
+    peak_mb: float
+    log: str
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Trial:
+        """Return the trial of a document; raise ValueError if it has none, or is not possible."""
+        end, log = (document.get(name) for name in ("end", "log"))
+        seconds, peak_mb = (document.get(name) for name in ("seconds", "peak_mb"))
+        if not (isinstance(end, str) and isinstance(log, str)):
+            raise ValueError("end and log are texts")
+        if not (is_figure(seconds) and is_figure(peak_mb)):
+            raise ValueError("seconds and peak_mb are numbers from 0")
+        return cls(end, seconds, peak_mb, log)
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A program that a team sent."""
 
@@ -78,17 +109,58 @@ class Program:
     received: datetime
     state: ProgramState
     lease: int
-    """The number of its lease: one more when a runner takes one of its runs, and when it loses it."""
+    """The number of its lease: one more when a runner takes one of its runs, or loses it."""
     losses: int
     """How many runners of its present run were lost, or failed."""
     until: float
     """When that lease ends, in seconds since 1970."""
-    trial: Mapping[str, Any]
-    """How its trial ended: ``end``, ``seconds``, ``peak_mb`` and ``log``; empty before that."""
+    trial: Trial | None
+    """How its trial ended; None before that."""
     request: str | None
     """The id of the request that has its submission; None before that."""
     message: str
     """Why it was refused."""
+
+    @classmethod
+    def of(cls, row: sqlite3.Row) -> Program:
+        """Return a stored program.
+
+        Raises
+        ------
+        KeyError, OverflowError, RecursionError, TypeError, ValueError
+            If the web process cannot have written it.
+        """
+        values = dict(row)
+        payload, trial = (_object(values[name]) for name in ("payload", "trial"))
+        program = cls(
+            **values
+            | {
+                "payload": payload,
+                "trial": Trial.of(trial) if trial else None,
+                "received": datetime.fromisoformat(values["received"]).astimezone(UTC),
+                "state": ProgramState(values["state"]),
+            }
+        )
+        texts = [
+            *(values[name] for name in ("program", "competition", "team", "member", "key")),
+            *(payload[name] for name in ("upload", "file", "sha256")),
+            *(payload.get(name, "") for name in ("phase", "description")),
+            *(program.request or "", program.message),
+        ]
+        numbers = (program.lease, program.losses, program.until, payload["bytes"])
+        if not all(isinstance(text, str) for text in texts) or not payload["upload"].isalnum():
+            raise ValueError("it lacks a text")
+        if not all(is_figure(number) and number < _MOST for number in numbers):
+            raise ValueError("it lacks a number")
+        return program
+
+
+def _object(text: object) -> dict[str, Any]:
+    """Return the object of a JSON text."""
+    document = parse_json(text) if isinstance(text, str) else None
+    if not isinstance(document, dict):
+        raise TypeError("it is no JSON object")
+    return document
 
 
 _TABLE = """
@@ -108,6 +180,9 @@ CREATE INDEX IF NOT EXISTS programs_in_state ON programs (competition, state, nu
 class Runs(Records):
     """The programs of all competitions of a server.
 
+    A file that arena cannot have written is set aside, and a new one begins. A program that it
+    cannot have written is left out: :meth:`n_unreadable`.
+
     Examples
     --------
     >>> import tempfile
@@ -122,6 +197,25 @@ class Runs(Records):
     """
 
     tables = _TABLE
+
+    def __init__(
+        self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        damage_text = _damage(path)
+        if damage_text:
+            _LOGGER.error("%s is damaged (%s) and was set aside.", path, damage_text)
+            _set_aside(path)
+        self._path = path
+        self._unreadable: set[int] = set()
+        super().__init__(path, clock)
+
+    def files_set_aside(self) -> list[str]:
+        """Return the names of damaged files that were set aside, until they are removed."""
+        return sorted(path.name for path in self._path.parent.glob(f"{self._path.name}.damaged-?"))
+
+    def n_unreadable(self) -> int:
+        """Return how many programs are left out because they cannot be read."""
+        return len(self._unreadable)
 
     def add(
         self,
@@ -152,8 +246,12 @@ class Runs(Records):
             earlier = self.find(competition, team, key)
             if earlier is not None and earlier.state not in AGAIN:
                 return earlier
-            if earlier is not None:
-                self._set(earlier, key=f"{key} of {earlier.program}")
+            # One that cannot be read is not found, but has its key too.
+            database.execute(
+                "UPDATE programs SET key = key || ' of ' || program"
+                " WHERE competition = ? AND team = ? AND key = ?",
+                (competition, team, key),
+            )
             programs = self.of_team(competition, team, *former)
             day = received.astimezone(UTC).date()
             today = sum(earlier.received.date() == day for earlier in programs)
@@ -293,12 +391,47 @@ class Runs(Records):
 
     def _of(self, where: str, *values: Any) -> list[Program]:
         rows = self._rows(f"SELECT * FROM programs WHERE {where} ORDER BY number", *values)  # noqa: S608
-        return [_program(row) for row in rows]
+        return [program for program in map(self._read, rows) if program is not None]
+
+    def _read(self, row: sqlite3.Row) -> Program | None:
+        """Return a stored program; None if it cannot be read."""
+        try:
+            return Program.of(row)
+        except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
+            number = int(row["number"])
+            if number not in self._unreadable:
+                _LOGGER.error("Program %d in %s cannot be read: %s.", number, self._path, error)
+            self._unreadable.add(number)
+            return None
 
 
-def _program(row: sqlite3.Row) -> Program:
-    values = dict(row)
-    values |= {name: json.loads(values[name]) for name in ("payload", "trial")}
-    values["received"] = datetime.fromisoformat(values["received"])
-    values["state"] = ProgramState(values["state"])
-    return Program(**values)
+def _damage(path: Path) -> str:
+    """Return why a file cannot be used; empty if it can, or is missing."""
+    damage_text = damage(path)
+    if damage_text or not path.exists():
+        return damage_text
+    with closing(connect(path)) as stored, closing(sqlite3.connect(":memory:")) as new:
+        new.executescript(_TABLE)
+        return "" if _shape(stored) <= _shape(new) else "its tables are not those of arena"
+
+
+def _shape(database: sqlite3.Connection) -> set[tuple[Any, ...]]:
+    """Return the objects of a database, tables with their columns."""
+    objects = database.execute(
+        "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+    ).fetchall()
+    columns = "SELECT name, type FROM pragma_table_info(?)"
+    return {
+        (kind, name, *map(tuple, database.execute(columns, (name,)).fetchall()))
+        for kind, name in objects
+    }
+
+
+def _set_aside(path: Path) -> None:
+    """Give a damaged file, with its log, another name."""
+    names = (f"{path.name}.damaged-{number}" for number in itertools.count(1))
+    name = next(name for name in names if not path.with_name(name).exists())
+    for ending in ("-wal", "-shm", ""):
+        part = path.with_name(path.name + ending)
+        if part.exists():
+            part.rename(path.with_name(name + ending))

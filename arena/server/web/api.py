@@ -691,6 +691,7 @@ def health(call: Call) -> models.Health:
         waiting=call.site.intake.waiting(call.competition.name, state.cursor),
         disk_free_bytes=shutil.disk_usage(call.site.settings.layout.root).free,
         seen=actions.seen(call),
+        problem=state.problem or programs.problem(call),
     )
 
 

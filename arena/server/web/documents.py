@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -65,7 +66,8 @@ def request_state(sending: Sent) -> models.RequestState:
         payload = sending.request.payload
         common["answers"] = {**payload.get("answers", {}), **payload.get("private", {})}
     if sending.program is not None:
-        common["trial"] = dict(sending.program.trial) or None
+        trial = sending.program.trial
+        common["trial"] = None if trial is None else asdict(trial)
     if sending.answer is not None:
         further_rounds = [
             request_state(Sent(None, answer, None, None)) for answer in sending.rounds

@@ -89,7 +89,8 @@ def _sweep(site: Site) -> None:
             "an upload" if unnamed == 1 else f"{unnamed:,} uploads",
             site.uploads.folder,
         )
-    site.uploads.sweep(keep, complete=not unnamed)
+    is_complete = not (unnamed or site.runs.n_unreadable() or site.runs.files_set_aside())
+    site.uploads.sweep(keep, complete=is_complete)
 
 
 def _limits(site: Site) -> ServerSection:

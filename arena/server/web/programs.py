@@ -12,6 +12,7 @@ import itertools
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Literal
 
 from starlette.concurrency import run_in_threadpool
@@ -19,7 +20,7 @@ from starlette.responses import FileResponse, Response
 
 from arena.requests import Kind, Request
 from arena.server.records.accounts import Team
-from arena.server.records.runs import RUNNING, Program, ProgramState
+from arena.server.records.runs import RUNNING, Program, ProgramState, Trial
 from arena.server.web import models
 from arena.server.web.body import Received, read_result
 from arena.server.web.call import Call
@@ -110,6 +111,30 @@ def advance(call: Call) -> None:
             _end(call, program, ProgramState.SET_ASIDE)
         else:  # it was counted in the limits, so the scorer undoes that
             _send_run(call, program, {"end": "lost"}, signature="", output=None)
+
+
+def problem(call: Call) -> str | None:
+    """Return what the organiser must do about programs that cannot be read; None: nothing."""
+    runs, sentences = call.site.runs, []
+    if runs.n_unreadable():
+        sentences.append(
+            _("Programs in runs.sqlite that cannot be read and are left out: {n}.").format(
+                n=runs.n_unreadable()
+            )
+        )
+    for name in runs.files_set_aside():
+        sentences.append(
+            _(
+                "runs.sqlite was damaged and is now {name}: remove that file once it is dealt with."
+            ).format(name=name)
+        )
+    if not sentences:
+        return None
+    remedy = _(
+        "Ask the teams whose programs waited to send them again. A program that counts already is "
+        "run by arena programs run, while the server is stopped."
+    )
+    return " ".join([*sentences, remedy])
 
 
 # -- runners ---------------------------------------------------------------------------------------
@@ -210,47 +235,58 @@ async def result(call: Call) -> models.Message:
         raise Problem(404, "There is no such run.")
     most = _runs_of(call, run)["max_bytes"]
     fields, stored = await read_result(call.request, call.site, call.competition.limits, most)
-    name = None if stored is None else stored.name
-    try:
-        document = parse_json(fields.get("result", ""))
-        lease, end = int(document["lease"]), str(document["end"])
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        raise Problem(422, "result is not a JSON document with lease and end.") from None
-    is_output_used = False
-    was_sent_before = run.state not in RUNNING and run.lease == lease
-    if not was_sent_before:
-        program = _leased(call, str(lease))
-        signature = fields.get("signature", "")
-        runs, is_trial = call.site.runs, program.state is ProgramState.TRIAL_RUNS
-        waits_again = end == "machine" and await run_in_threadpool(runs.fail, run.program, lease)
-        if not waits_again and is_trial:
-            await run_in_threadpool(_end_trial, call, program, document, end)
-        elif not waits_again:
-            is_output_used = await run_in_threadpool(
-                lambda: _send_run(call, program, document, signature=signature, output=name)
-            )
-    if name is not None and not is_output_used:
-        await run_in_threadpool(call.site.uploads.drop, name)
+    output = None if stored is None else stored.name
+    signature = fields.get("signature", "")
+    await run_in_threadpool(_take_result, call, run, fields.get("result", ""), signature, output)
     return models.Message(message="The result is stored.")
 
 
-def _end_trial(call: Call, program: Program, document: Mapping[str, Any], end: str) -> None:
-    trial = {
-        "end": end,
-        "seconds": document.get("seconds"),
-        "peak_mb": document.get("peak_mb"),
-        "log": str(document.get("log", ""))[:_LONGEST_LOG],
-    }
-    if end == "machine":
+def _take_result(
+    call: Call, run: Program, result_text: str, signature: str, output: str | None
+) -> None:
+    """Store a result, unless it was sent before; an output that no request has is removed."""
+    is_output_used = False
+    try:
+        try:
+            document = parse_json(result_text)
+            lease, end = int(document["lease"]), str(document["end"])
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            raise Problem(422, "result is not a JSON document with lease and end.") from None
+        if run.state not in RUNNING and run.lease == lease:
+            return
+        program = _leased(call, str(lease))
+        is_trial = program.state is ProgramState.TRIAL_RUNS
+        trial = _trial_of(document) if is_trial else None
+        if end == "machine" and call.site.runs.fail(run.program, lease):
+            return
+        if trial is not None:
+            _end_trial(call, program, trial)
+        else:
+            is_output_used = _send_run(call, program, document, signature=signature, output=output)
+    finally:
+        if output is not None and not is_output_used:
+            call.site.uploads.drop(output)
+
+
+def _trial_of(document: Mapping[str, Any]) -> Trial:
+    try:
+        return Trial.of({**document, "log": str(document.get("log", ""))[:_LONGEST_LOG]})
+    except ValueError as error:
+        raise Problem(422, f"result is not that of a trial: {error}.") from None
+
+
+def _end_trial(call: Call, program: Program, trial: Trial) -> None:
+    stored = json.dumps(asdict(trial))
+    if trial.end == "machine":
         _end(call, program, ProgramState.SET_ASIDE)
-    elif end != "ok":
-        _end(call, program, ProgramState.TRIAL_FAILED, trial=json.dumps(trial))
+    elif trial.end != "ok":
+        _end(call, program, ProgramState.TRIAL_FAILED, trial=stored)
     else:
         payload = {**program.payload, "program": program.program}
         key = f"program {program.program}"
         recording, _new = _append(call, program, "program", key=key, payload=payload)
         call.site.runs.change(
-            program, ProgramState.RECORDED, trial=json.dumps(trial), request=recording.request
+            program, ProgramState.RECORDED, trial=stored, request=recording.request
         )
 
 
