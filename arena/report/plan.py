@@ -27,7 +27,7 @@ _NAMES = {
 _SHARES = ("winner_shown", "power", "power_corrected")
 _SHOWN = ("quality", "best_wins", "loss", "overstatement", "tau", "contenders")
 _TITLES = {
-    "quality": "winner above the mean",
+    "quality": "winner better than the mean by",
     "best_wins": "best team wins",
     "loss": "loss in true score",
     "overstatement": "top overstated by",

@@ -291,6 +291,20 @@ class PlanRequest:
             joins=True,
         ),
     ] = TEAM_COUNTS
+    like: Annotated[
+        Path | None,
+        Choice(
+            "A past leaderboard in CSV, or a folder of them: as many teams, which differ and "
+            "submit as its teams do. 'typical' needs none, for any number of teams."
+        ),
+    ] = None
+    brackets: Annotated[
+        str,
+        Choice(
+            "Brackets and their numbers of teams, such as students=20,experts=12: how likely the "
+            "truly best team of each wins it."
+        ),
+    ] = ""
     days: Annotated[int, Choice("Length of the competition in days.", least=1)] = 30
     total_rows: Annotated[
         int | None,

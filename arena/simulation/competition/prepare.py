@@ -44,8 +44,7 @@ from arena.simulation.competition.setup import (
 )
 from arena.simulation.competition.teams import CompetitorKind, baseline_of, read_kinds
 from arena.simulation.data import Sizes, synthetic_world
-from arena.simulation.past.boards import PastBoard, read_boards
-from arena.simulation.past.teams import TYPICAL, LikePast, typical_board
+from arena.simulation.past.teams import LikePast, boards_like
 from arena.simulation.ranks.submission import shape_for
 from arena.simulation.requests import SimulationRequest
 from arena.types import PredictionKind
@@ -140,11 +139,6 @@ def with_programs(
     if not others:
         raise UsageError(" ".join(notes))
     return settings, others, notes
-
-
-def boards_like(like: Path) -> tuple[PastBoard, ...]:
-    """Return the past boards of a path; ``typical`` is the board that imitates none."""
-    return (typical_board(),) if like == Path(TYPICAL) and not like.exists() else read_boards(like)
 
 
 def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:

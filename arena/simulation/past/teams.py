@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
-from arena.simulation.past.boards import PastBoard
+from arena.simulation.past.boards import PastBoard, read_boards
 from arena.types import FloatArray, IntArray
 
 
@@ -142,6 +143,11 @@ def typical_board() -> PastBoard:
     levels = (np.arange(1_000) + 0.5) / 1_000
     scores = -np.exp(ndtri(levels))
     return PastBoard("typical", scores, scores, paired=False)
+
+
+def boards_like(like: Path) -> tuple[PastBoard, ...]:
+    """Return the past boards of a path; ``typical`` is the board that imitates none."""
+    return (typical_board(),) if like == Path(TYPICAL) and not like.exists() else read_boards(like)
 
 
 def _gaps(scores: FloatArray) -> FloatArray:

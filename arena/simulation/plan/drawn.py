@@ -31,7 +31,7 @@ from arena.utils.parallel import NoProgress, Progress
 FIGURES: Mapping[str, str] = {
     "best_wins": "the truly best team wins",
     "loss": "loss: the winner's true score less the best one's",
-    "quality": "true score of the winner above the mean of all teams",
+    "quality": "how much better the winner's true score is than the mean of all teams",
     "overstatement": "public score at the top less its true score",
     "tau": "tau of public and private ranks",
     "contenders": "teams that matter: the winner is one of so many truly best, in 95%",
@@ -53,6 +53,8 @@ _CELLS = 30_000
 """Teams times competitions that are drawn at most, but at least 50 competitions."""
 _ATOM = 1e-3
 """Width of an atom of the most crowded population, relative to that of the nonparametric prior."""
+_LEAST_SPREAD = 0.05
+"""Of a few past teams, relative to that of all: some boards have many equal scores."""
 _PAIRS = 4
 _TAIL_STEPS = 151
 
@@ -72,7 +74,7 @@ class Design:
     public_rows: int
     """Number of public rows."""
     submissions: int
-    """Of each team over the whole competition."""
+    """Of each team over the whole competition, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +109,16 @@ class Population:
         chosen = np.searchsorted(np.cumsum(self.weights), uniform, side="right")
         centre = self.centres[np.minimum(chosen, len(self.centres) - 1)]
         return np.asarray(centre + self.width * normal)
+
+    def entries(
+        self,
+        uniform: FloatArray,  # noqa: ARG002
+        normal: FloatArray,  # noqa: ARG002
+        *,
+        allowed: int,
+    ) -> int | FloatArray:
+        """Return the submissions of teams with these random numbers: as many as are allowed."""
+        return allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +187,7 @@ def populations_of(
     *,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     degrees_of_freedom: float = np.inf,
+    shapes: Sequence[FloatArray] = (),
 ) -> tuple[list[Population], list[list[Population]]]:
     """Return the populations that a pilot suggests, and others that it does not exclude.
 
@@ -192,20 +205,23 @@ def populations_of(
         The range of the scores, larger is better.
     degrees_of_freedom
         Of the standard errors that the resamples give; few with few groups of rows.
+    shapes
+        ``(k,)`` each: scores of past teams with the standard deviation 1. The uncertainty of the
+        pilot's standard deviation is then that of as many teams of these.
 
     Returns
     -------
     One under each prior, and for each of four kinds 20 others with drawn standard errors: normal
     and Gumbel's with a drawn variance of the scores (by the chi-square distribution, since a
     bootstrap of few submissions varies too little), and of resampled submissions the nonparametric
-    and the most crowded.
+    and the most crowded. With shapes, the normal kind only.
     """
     centred = errors - errors.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
     points = _estimated(scores, centred, n_rows, bounds)[:2]
     m = len(scores)
     drawn = [rng.integers(0, m, m) for _ in range(_SCENARIOS)]
-    factors, spreads = np.ones(_SCENARIOS), np.sqrt((m - 1) / rng.chisquare(m - 1, _SCENARIOS))
+    factors, spreads = np.ones(_SCENARIOS), _spreads(m, shapes, rng)
     if np.isfinite(degrees_of_freedom):
         degrees = degrees_with_resamples(degrees_of_freedom, errors.shape[1])
         factors = np.sqrt(degrees / rng.chisquare(degrees, _SCENARIOS))
@@ -213,9 +229,20 @@ def populations_of(
     by_draw = []
     for chosen, factor, spread in zip(drawn, factors, spreads, strict=True):
         normal = _normal(centre + spread * (scores - centre), factor * centred, n_rows, bounds)
-        estimated = _estimated(scores[chosen], factor * centred[chosen], n_rows, bounds)[1:]
-        by_draw.append([normal, *estimated, _with_a_long_tail(normal)])
+        others = []
+        if not shapes:
+            estimated = _estimated(scores[chosen], factor * centred[chosen], n_rows, bounds)
+            others = [*estimated[1:], _with_a_long_tail(normal)]
+        by_draw.append([normal, *others])
     return points, [list(kind) for kind in zip(*by_draw, strict=True)]
+
+
+def _spreads(m: int, shapes: Sequence[FloatArray], rng: np.random.Generator) -> FloatArray:
+    """Return true standard deviations relative to that of m scores, which is drawn."""
+    if not shapes:
+        return np.asarray(np.sqrt((m - 1) / rng.chisquare(m - 1, _SCENARIOS)))
+    chosen = [rng.choice(shapes[number % len(shapes)], m) for number in range(_SCENARIOS)]
+    return np.asarray(1 / np.maximum(np.std(chosen, axis=1, ddof=1), _LEAST_SPREAD))
 
 
 def _error_on_a_row(errors: FloatArray, n_rows: int) -> float:
@@ -280,8 +307,10 @@ class RandomNumbers:
         population = rng.random(shape), rng.standard_normal(shape)
         return cls(population, rng.random(shape), rng.standard_normal((3, *shape)))
 
-    def largest_of(self, submissions: int) -> FloatArray:
+    def largest_of(self, submissions: int | FloatArray) -> FloatArray:
         """Return ``(n_teams, n_draws)`` maxima of so many standard normal variables."""
+        if not isinstance(submissions, int):
+            return np.asarray(special.ndtri(self.selection ** (1 / submissions)))
         if submissions not in self.largest:
             self.largest[submissions] = special.ndtri(self.selection ** (1 / submissions))
         return self.largest[submissions]
@@ -331,7 +360,8 @@ def _draw(
     if design.public_rows:
         selected = within * population.error / float(np.sqrt(design.public_rows))
         total = float(np.sqrt(entry**2 + selected**2))
-        best = total * numbers.largest_of(design.submissions)
+        entries = population.entries(*numbers.population, allowed=design.submissions)
+        best = total * numbers.largest_of(entries)
         share = entry**2 / total**2 if total else 0.0
         gain = share * best + np.sqrt(share) * selected * noise[0]
         public = team + best + common / float(np.sqrt(design.public_rows)) * noise[1]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from arena.errors import UsageError
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
 from arena.simulation.competition.comparison import MechanismComparison
+from arena.simulation.past.boards import PastBoard
+from arena.simulation.past.teams import TYPICAL
 from arena.simulation.plan.drawn import (
     FIGURES,
     Design,
@@ -20,14 +22,16 @@ from arena.simulation.plan.drawn import (
     populations_of,
     sweep_designs,
 )
+from arena.simulation.plan.like import populations_like, shape_of
 from arena.simulation.plan.mechanisms import Attacked, attack_bias
 from arena.simulation.plan.metric_choice import MetricSeparation
 from arena.simulation.plan.plan import NeededRows, Plan
-from arena.simulation.requests import PlanRequest
+from arena.simulation.requests import TEAM_COUNTS, PlanRequest
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.formatting import level_text, percent
 from arena.utils.parallel import Progress
 from arena.utils.tabular import as_json
+from arena.utils.text import numbers_by_name
 
 SWEEPS = {
     "public_share": "share of the rows that is public",
@@ -70,6 +74,8 @@ class Questions:
     """Empty: half, once, twice and four times the present number."""
     team_counts: tuple[int, ...] = (10, 30, 100, 300)
     """The numbers of teams that are compared."""
+    brackets: Mapping[str, float] = field(default_factory=dict)
+    """The number of teams of each bracket."""
 
     def __post_init__(self) -> None:
         shares = (self.public_share, *self.public_shares)
@@ -82,23 +88,39 @@ class Questions:
             raise UsageError("A competition has at least 2 rows, public and private ones.")
         if not 0 <= self.within <= 1:
             raise UsageError("--within must be from 0 to 1.")
+        for name, count in self.brackets.items():
+            if not (2 <= count <= self.teams and count == int(count)):
+                raise UsageError(
+                    f"The bracket {name} of a competition of {self.teams:,} teams needs a whole "
+                    f"number of teams from 2 to {self.teams:,}, not {count:g}."
+                )
 
     @classmethod
-    def of(cls, request: PlanRequest, *, n_rows: int) -> Questions:
-        """Return the questions of a request, for a pilot of ``n_rows`` private rows."""
+    def of(
+        cls, request: PlanRequest, *, n_rows: int, boards: Sequence[PastBoard] = ()
+    ) -> Questions:
+        """Return the questions of a request, for a pilot of ``n_rows`` private rows.
+
+        Unless the request says how many teams there are, there are as many as on the past boards.
+        """
         share = request.public_share[0]
         total = request.total_rows
+        teams = request.teams
+        on_boards = [board.n_teams for board in boards if board.name != TYPICAL]
+        if on_boards and teams == TEAM_COUNTS:
+            teams = (round(np.median(on_boards)), *teams)
         return cls(
             total_rows=round(n_rows / (1 - min(share, 0.99))) if total is None else total,
             public_share=share,
             per_day=request.per_day[0],
             days=request.days,
-            teams=request.teams[0],
+            teams=teams[0],
             within=request.within,
             public_shares=tuple(sorted(set(request.public_share))),
             per_days=tuple(sorted(set(request.per_day))),
             private_rows=request.rows,
-            team_counts=tuple(sorted(set(request.teams))),
+            team_counts=tuple(sorted(set(teams))),
+            brackets=numbers_by_name(request.brackets, "--brackets"),
         )
 
     @property
@@ -122,7 +144,7 @@ class Questions:
             changed = [replace(base, submissions=count * self.days) for count in counts]
             return [float(count) for count in counts], changed
         if name == "teams":
-            counts = sorted(self.team_counts)
+            counts = sorted({*self.team_counts, *map(int, self.brackets.values())})
             changed = [replace(base, teams=count) for count in counts]
             return [float(count) for count in counts], changed
         now = base.private_rows
@@ -188,6 +210,8 @@ class Advice:
     """Limits of the answers, one sentence each."""
     rehearsal: MechanismComparison | None = None
     """The mechanisms compared on simulated competitions, if there is a rehearsal."""
+    like: tuple[str, ...] = ()
+    """The past boards that drawn teams are like; empty: they are like the pilot's submissions."""
 
     def sweep(self, name: str) -> Sweep:
         """Return a sweep by its name."""
@@ -212,12 +236,16 @@ class Advice:
         answers.append(("Which metric?", self._metric()))
         now = self._nearest("teams", base.teams)
         answers.append(("How many teams matter?", _who_may_win(now)))
+        if self.questions.brackets:
+            answers.append(("Does the best team of a bracket win it?", self._brackets()))
         return answers
 
     def decisions(self) -> list[Decision]:
         """Return what the organiser can decide, for a competition of all teams."""
         base = self.questions.design
         drawn = f"drawn competitions of {base.teams:,} teams"
+        if self.like:
+            drawn += f" like those of {_several(self.like)}"
         decisions = [
             Decision(
                 "private rows" if design.design != base else "private rows, as planned",
@@ -234,7 +262,9 @@ class Advice:
             sweep = self.sweep(name)
             alike = ", ".join(show(design.setting) for design in sweep.not_shown_worse)
             gain = _with_interval(sweep.best, "quality")
-            effect = f"the winner's expected true score is highest: {gain} above the mean of all "
+            effect = (
+                f"the winner's expected true score is best: {gain} better than the mean of all "
+            )
             effect += "teams" + ("; the other choices are not shown to be worse" if alike else "")
             choice = show(sweep.best.setting) + (f", or {alike}" if alike else "")
             decisions.append(Decision(what, choice, effect, drawn))
@@ -298,12 +328,9 @@ class Advice:
         sweep = self.sweep(name)
         worse = [show(design.setting) for design in sweep.designs if design.shown_worse]
         equal = [show(design.setting) for design in sweep.not_shown_worse]
-        quality = ", ".join(
-            f"{design.point['quality']:.3g} at {show(design.setting)}" for design in sweep.designs
-        )
         text = (
-            f"The winner's expected true score less the mean of all teams is {quality}: largest at "
-            f"{show(sweep.best.setting)}."
+            f"The winner's expected true score is best at {show(sweep.best.setting)}: "
+            f"{_with_interval(sweep.best, 'quality')} better than the mean of all teams."
         )
         if all(design.is_known("best_wins") for design in sweep.designs):
             wins = ", ".join(
@@ -316,6 +343,17 @@ class Advice:
         if equal:
             text += f" Settings not shown to be worse: {', '.join(equal)}."
         return text
+
+    def _brackets(self) -> str:
+        """Return the probabilities within brackets, whose boards rank their own teams only."""
+        probabilities = (
+            f"{name}, {count:,.0f} teams: {_wins(self._nearest('teams', count))}"
+            for name, count in self.questions.brackets.items()
+        )
+        return (
+            f"The probability that the truly best team of a bracket wins it, if its teams differ "
+            f"as all teams do, is {'; '.join(probabilities)}."
+        )
 
     def _mechanism(self) -> str:
         mechanics = self.mechanics
@@ -392,16 +430,26 @@ class Advice:
 
     def assumptions(self) -> list[str]:
         """Return the assumptions of the answers, in sentences."""
+        teams = (
+            "new teams are like the pilot's submissions: their true scores come from the "
+            "distribution estimated from the pilot, under a normal or a nonparametric prior. "
+            "Figures of drawn competitions are the mean of both."
+        )
+        if self.like:
+            teams = (
+                f"teams of drawn competitions differ in true score as those of "
+                f"{_several(self.like)} do in private score, except its worst tenth, and submit "
+                f"as often, up to the limit. Only the standard deviation is the pilot's."
+            )
         sentences = [
-            "New rows are like the pilot's, and new teams are like the pilot's submissions: their "
-            "true scores come from the distribution estimated from the pilot, under a normal or a "
-            "nonparametric prior. Figures of drawn competitions are the mean of both.",
+            f"New rows are like the pilot's, and {teams}",
             f"A team's submissions differ {self.questions.within:g} times as much as teams do, in "
             f"true score and in error (--within). Each team selects the submission with the best "
             f"public score, and the board shows every score.",
             "Errors of scores are normal, and shrink with the square root of the number of rows.",
             f"Intervals ({level_text(self.plan.level)}) cover the uncertainty of the pilot: its "
-            f"rows, its submissions and the prior. They do not cover attackers, copies or drift.",
+            f"rows, its submissions and {'the choice of the board' if self.like else 'the prior'}. "
+            f"They do not cover attackers, copies or drift.",
         ]
         if self.groups is not None:
             sentences.append(
@@ -453,8 +501,8 @@ class Advice:
 
 
 def _measured_bias(attacked: Attacked) -> str:
-    bound = "" if attacked.bias_high is None else f" (at most {attacked.bias_high:.2g}, 95%)"
-    return f"{attacked.bias:.2g}{bound} by {attacked.worst_attack}"
+    bound = "" if attacked.bias_high is None else f" (at most {attacked.bias_high:.4f}, 95%)"
+    return f"{attacked.bias:.4f}{bound} by {attacked.worst_attack}"
 
 
 def _shown_gain(attacked: Attacked) -> str:
@@ -466,6 +514,11 @@ def _shown_gain(attacked: Attacked) -> str:
 def _tau(separation: MetricSeparation) -> str:
     low, high = separation.tau_low, separation.tau_high
     return f"{separation.tau:.2f}, interval {low:.2f} to {high:.2f}"
+
+
+def _several(names: Sequence[str]) -> str:
+    """Return the name, or how many there are."""
+    return names[0] if len(names) == 1 else f"{len(names):,} past boards"
 
 
 def _plain(value: float) -> str:
@@ -532,6 +585,7 @@ def advise_organiser(
     score_range: tuple[float, float] | None,
     mechanism: str,
     attacked: tuple[Attacked, ...] = (),
+    boards: Sequence[PastBoard] = (),
     groups: int | None = None,
     metrics: tuple[MetricSeparation, ...] = (),
     notes: tuple[str, ...] = (),
@@ -554,6 +608,8 @@ def advise_organiser(
         The recommended one.
     attacked
         The mechanisms that were attacked.
+    boards
+        Past boards that drawn teams are like; empty: they are like the pilot's submissions.
     groups
         Groups of private rows; None: every row is its own.
     metrics
@@ -570,15 +626,18 @@ def advise_organiser(
     rng = np.random.default_rng(seed)
     low, high = (-np.inf, np.inf) if score_range is None else score_range
     bounds = (low, high) if greater_is_better else (-high, -low)
+    shapes = [shape_of(board) for board in boards]
     populations = populations_of(
         sign * scores[distinct], errors, plan.pilot_rows, rng, bounds=bounds,
-        degrees_of_freedom=plan.degrees_of_freedom,
+        degrees_of_freedom=plan.degrees_of_freedom, shapes=shapes,
     )  # fmt: skip
+    if boards:
+        populations = populations_like(boards, shapes, populations)
     outside = max(population.outside for population in populations[0])
     if outside > _MOST_OUTSIDE:
         beyond = (
-            f"Of the drawn true scores up to {percent(outside)} lie outside the range of {metric}, "
-            f"since the priors have no ends: figures of drawn competitions are rough."
+            f"Of the drawn true scores up to {percent(outside)} lie outside the range of {metric}: "
+            "figures of drawn competitions are rough."
         )
         notes = (*notes, beyond)
     swept = {name: questions.swept(name) for name in SWEEPS}
@@ -602,4 +661,5 @@ def advise_organiser(
         ),
         metrics=metrics,
         notes=notes,
+        like=tuple(board.name for board in boards),
     )

@@ -29,6 +29,7 @@ from arena.scoring.result import RejectedFile
 from arena.scoring.score import admitted
 from arena.scoring.settings import BoardSettings, ScoreSettings, combination_of
 from arena.simulation.degenerate import best_constant_score, degenerate_board
+from arena.simulation.past.teams import boards_like
 from arena.simulation.plan.mechanisms import read_attacks, recommended_mechanism
 from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
 from arena.simulation.plan.organiser import Advice, Questions, advise_organiser
@@ -102,6 +103,8 @@ def plan(
     public_share: float | Sequence[float] = PUBLIC_SHARES,
     per_day: int | Sequence[int] = DAILY_LIMITS,
     teams: int | Sequence[int] = TEAM_COUNTS,
+    like: str | Path | None = None,
+    brackets: Mapping[str, int] | None = None,
     days: int = 30,
     within: float = 0.5,
     prizes: int = 3,
@@ -148,6 +151,11 @@ def plan(
     public_share, per_day, teams
         Shares of public rows, in (0, 1), submissions per team and day, and numbers of teams. The
         first of each is the plan's, all are compared; a single number compares nothing.
+    like
+        A past leaderboard in CSV, a folder of them, or ``"typical"``: as many teams, unless
+        ``teams`` says how many, which differ and submit as its teams do.
+    brackets
+        Names of brackets and their numbers of teams.
     days
         Length of the competition.
     within
@@ -197,6 +205,8 @@ def plan(
         "public_share": several(public_share),
         "per_day": several(per_day),
         "teams": several(teams),
+        "like": None if like is None else Path(like),
+        "brackets": ", ".join(f"{name}={count}" for name, count in (brackets or {}).items()),
         "days": days,
         "total_rows": total_rows,
         "within": within,
@@ -347,16 +357,18 @@ def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
         rng=np.random.default_rng(request.seed),
         progress=progress,
     )
+    boards = () if request.like is None else boards_like(request.like)
     return advise_organiser(
         made,
         study.scores,
         resampled,
-        Questions.of(request, n_rows=len(study.truth)),
+        Questions.of(request, n_rows=len(study.truth), boards=boards),
         metric=pilot.metric,
         greater_is_better=study.metric.greater_is_better,
         score_range=conceivable_scores(study.metric),
         mechanism=pilot.mechanism,
         attacked=() if request.attack is None else read_attacks(request.attack, pilot.metric),
+        boards=boards,
         groups=groups,
         metrics=(
             compare_metrics(pilot.agreements, request.level, len(study.scores))

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from arena.simulation.competition.prepare import boards_like
-from arena.simulation.past.teams import LikePast
+from arena.simulation.past.teams import LikePast, boards_like
 
 
 def test_typical_needs_no_file_and_a_file_of_that_name_is_read(tmp_path, monkeypatch):
