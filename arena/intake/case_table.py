@@ -110,7 +110,7 @@ _PLAIN = CaseColumns()
 
 
 def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseScores:
-    r"""Read a CSV (plain or gzip), Parquet, JSON or JSON Lines file.
+    r"""Read a CSV, Parquet, Arrow, JSON or JSON Lines file, plain or compressed.
 
     A value is missing if its cell is empty, or NA, NaN or null.
 

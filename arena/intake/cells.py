@@ -37,7 +37,7 @@ _BOOLEANS = {"true": "1", "false": "0"}
 _INFINITE = r"^[+-]?inf(inity)?$"
 
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
-_THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$"
+_THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}([,.][0-9]{3})+$"
 _MINUS = "\N{MINUS SIGN}"
 
 _BAD_CELLS = (
@@ -161,20 +161,19 @@ def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -
     """Return text columns with decimal points, if the whole file uses decimal commas.
 
     Both commas and points in one file are a fault, because either could be thousands separators.
-    So are commas if each of them could separate thousands, as in 1,500 but not in 0,500.
+    So are commas if each of them could separate thousands, as in 1,500 but not in 0,500, and
+    points if other numbers of the column have none: 1.500 beside 20.
     """
     commas = [pc.match_substring(column, ",") for column in columns]
     if not any(pc.any(mask).as_py() for mask in commas):
+        for column in columns:
+            has_point = pc.match_substring(column, ".")
+            if not pc.all(has_point).as_py() and _may_be_thousands(column, has_point):
+                _report_unclear("point", has_point, place, faults)
         return tuple(columns)
     if all(_may_be_thousands(column, mask) for column, mask in zip(columns, commas, strict=True)):
-        kind = "unclear comma"
-        message = (
-            "The comma may be a decimal comma or a thousands separator: write a decimal point, "
-            "and no thousands separators."
-        )
         for mask in commas:
-            positions = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
-            faults.add_each(kind, positions, lambda p: place.fault(kind, message, p, None))
+            _report_unclear("comma", mask, place, faults)
     points = [pc.match_substring(column, ".") for column in columns]
     if any(pc.any(mask).as_py() for mask in points):
         first = min(_first(mask) for mask in points)
@@ -191,9 +190,19 @@ def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -
     return tuple(pc.replace_substring(column, ",", ".") for column in columns)
 
 
-def _may_be_thousands(column: Any, has_comma: Any) -> bool:
-    """Return whether every comma of a column could separate thousands."""
-    cells = pc.utf8_trim_whitespace(column.filter(has_comma))
+def _report_unclear(mark: str, has_mark: Any, place: Place, faults: FaultList) -> None:
+    kind = f"unclear {mark}"
+    message = (
+        f"The {mark} may separate decimals or thousands: write 1.5 or 1500, with a decimal point "
+        "and no thousands separators."
+    )
+    positions = np.flatnonzero(has_mark.to_numpy(zero_copy_only=False)).tolist()
+    faults.add_each(kind, positions, lambda position: place.fault(kind, message, position, None))
+
+
+def _may_be_thousands(column: Any, has_mark: Any) -> bool:
+    """Return whether every comma or point of a column could separate thousands."""
+    cells = pc.utf8_trim_whitespace(column.filter(has_mark))
     return pc.all(pc.match_substring_regex(cells, _THOUSANDS)).as_py() is not False
 
 

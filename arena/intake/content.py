@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import errno
 import gzip
@@ -16,7 +17,9 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import Any
+
+import pyarrow as pa
 
 from arena.interfaces.faults import FaultList, plural
 from arena.utils.host_errors import is_of_host
@@ -36,7 +39,6 @@ _DAMAGED = (
     ValueError,
     RuntimeError,
 )
-_GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _WORKBOOK = b"xl/workbook.xml"
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
@@ -44,6 +46,13 @@ _TAR, _TAR_AT = b"ustar", 257
 _PROBE = 4096
 _EXPORT = "export it as CSV (UTF-8) or Parquet"
 _UNPACK = "unpack it, or compress the file by gzip"
+_COMPRESSED: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
+    b"\x1f\x8b": ("gzip", gzip.open),
+    b"BZh": ("bzip2", bz2.open),
+    b"\xfd7zXZ": ("xz", lzma.open),
+    b"\x28\xb5\x2f\xfd": ("Zstandard", lambda file: pa.input_stream(file, compression="zstd")),
+}
+"""First bytes of a compressed file -> its format, and what opens it."""
 _FORMATS = {
     b"\xd0\xcf\x11\xe0": ("an old Excel workbook (xls)", _EXPORT),
     b"%PDF-": ("a PDF", _EXPORT),
@@ -59,12 +68,8 @@ _FORMATS = {
     b"SQLite format 3": ("an SQLite database", _EXPORT),
     b"7z\xbc\xaf": ("a 7z archive", _UNPACK),
     b"Rar!": ("a RAR archive", _UNPACK),
-    b"BZh": ("a bzip2 archive", _UNPACK),
-    b"\xfd7zXZ": ("an xz archive", _UNPACK),
-    b"\x28\xb5\x2f\xfd": ("a Zstandard archive", _UNPACK),
     b"PK\x05\x06": ("an empty ZIP archive", _EXPORT),
-    b"ARROW1": ("an Arrow (Feather) file", _EXPORT),
-    b"FEA1": ("an Arrow (Feather) file", _EXPORT),
+    b"FEA1": ("a Feather file of version 1", _EXPORT),
     b"ccopy_reg\n": ("a Python pickle", _EXPORT),
     **{b"\x80" + bytes([protocol]): ("a Python pickle", _EXPORT) for protocol in range(2, 6)},
     b"version https://git-lfs": ("a pointer of Git LFS", "send the file, which git lfs pull gets"),
@@ -122,9 +127,9 @@ class FileContent:
 def read_content(path: Path, max_bytes: int, faults: FaultList) -> FileContent:
     """Return the bytes of a regular file of at most ``max_bytes``.
 
-    The size is checked before anything is read. A gzip file, or a ZIP archive with one file, is
-    decompressed in two passes; the first only counts bytes, so that a decompression bomb uses no
-    memory.
+    The size is checked before anything is read. A file compressed by gzip, bzip2, xz or Zstandard,
+    or a ZIP archive with one file, is decompressed in two passes; the first only counts bytes, so
+    that a decompression bomb uses no memory.
 
     Raises
     ------
@@ -135,15 +140,24 @@ def read_content(path: Path, max_bytes: int, faults: FaultList) -> FileContent:
     sha256 = Sha256(raw)
     data = raw
     _refuse_other_format(data, faults)
-    for start, unpack in ((_ZIP, _unzip), (_GZIP, _unpack)):
-        if data.startswith(start):
-            data = unpack(data, max_bytes, faults)
-            _refuse_other_format(data, faults)
-    if data is not raw and data.startswith((_ZIP, _GZIP)):
-        faults.refuse("wrong format", "The file is compressed twice: compress it only once.")
+    compression = _compression(data)
+    if compression is not None:
+        data = (
+            _unzip(data, max_bytes, faults)
+            if compression == _ZIP
+            else _unpack(data, compression, max_bytes, faults)
+        )
+        _refuse_other_format(data, faults)
+        if _compression(data) is not None:
+            faults.refuse("wrong format", "The file is compressed twice: compress it only once.")
     if not data:
         faults.refuse("empty file", "The file is empty: send a header line and one row per id.")
     return FileContent(data, sha256)
+
+
+def _compression(data: bytes) -> bytes | None:
+    """Return the first bytes of a compressed file, which say how it is compressed."""
+    return next((start for start in (_ZIP, *_COMPRESSED) if data.startswith(start)), None)
 
 
 def _refuse_other_format(data: bytes, faults: FaultList) -> None:
@@ -221,13 +235,14 @@ def _check_regular(status: os.stat_result, faults: FaultList) -> None:
         faults.refuse("not a file", f"This is {what}, not a file: send a CSV or Parquet file.")
 
 
-def _unpack(raw: bytes, max_bytes: int, faults: FaultList) -> bytes:
+def _unpack(raw: bytes, compression: bytes, max_bytes: int, faults: FaultList) -> bytes:
+    name, open_file = _COMPRESSED[compression]
     try:
-        return _decompressed(lambda: gzip.open(io.BytesIO(raw)), len(raw), max_bytes, faults)
+        return _decompressed(lambda: open_file(io.BytesIO(raw)), len(raw), max_bytes, faults)
     except EOFError:
-        faults.refuse("truncated file", "The gzip file ends too early: compress and send it again.")
-    except (OSError, zlib.error):
-        faults.refuse("damaged file", "The gzip file is damaged: compress and send it again.")
+        faults.refuse("truncated file", f"The {name} file ends too early: compress it again.")
+    except (OSError, zlib.error, lzma.LZMAError):
+        faults.refuse("damaged file", f"The {name} file is damaged: compress and send it again.")
 
 
 def _unzip(raw: bytes, max_bytes: int, faults: FaultList) -> bytes:
@@ -252,9 +267,7 @@ def _unzip(raw: bytes, max_bytes: int, faults: FaultList) -> bytes:
         faults.refuse("damaged file", f"The ZIP archive {why}: compress and send it again.")
 
 
-def _decompressed(
-    opened: Callable[[], gzip.GzipFile | IO[bytes]], size: int, max_bytes: int, faults: FaultList
-) -> bytes:
+def _decompressed(opened: Callable[[], Any], size: int, max_bytes: int, faults: FaultList) -> bytes:
     """Return what an archive of ``size`` bytes contains; it is counted before it is kept."""
     total = 0
     with opened() as file:
@@ -267,7 +280,7 @@ def _decompressed(
             f"{max_bytes:,}; decompression was stopped.",
         )
     with opened() as file:
-        return file.read()
+        return bytes(file.read())
 
 
 def _is_of_a_system(member: zipfile.ZipInfo) -> bool:

@@ -45,15 +45,13 @@ _SAVE = 'save the file as "CSV UTF-8".'
 def to_utf8(data: bytes, faults: FaultList) -> bytes:
     """Return valid UTF-8 without a byte order mark; every replaced byte is a fault.
 
-    The text is returned despite such faults, so that other faults of the file are found too.
+    A text in another encoding is read if a byte order mark, or zero bytes, say which. The text is
+    returned despite such faults, so that other faults of the file are found too.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     codec = _other_encoding(data)
     if codec is not None:
-        name = codec.upper().removesuffix("-LE").removesuffix("-BE")
-        faults.add("wrong encoding", f"The file is {name}, not UTF-8: {_SAVE}", row=1)
-        text = data.decode(codec, errors="replace").removeprefix("\ufeff")
-        return text.replace("\0", REPLACEMENT).encode("utf-8", errors="replace")
+        data = _recoded(data, codec, faults)
     if b"\0" not in data and _is_utf8(data):
         return data
     if len(set(data[:_PROBE]) & _CONTROLS) >= _FEWEST_CONTROLS:
@@ -99,6 +97,17 @@ def _other_encoding(data: bytes) -> str | None:
         ):
             return codec
     return None
+
+
+def _recoded(data: bytes, codec: str, faults: FaultList) -> bytes:
+    """Return a text of another encoding in UTF-8; if it is damaged, this is a fault."""
+    try:
+        return data.decode(codec).removeprefix("\ufeff").encode("utf-8")
+    except UnicodeError:
+        name = codec.upper().removesuffix("-LE").removesuffix("-BE")
+        faults.add("wrong encoding", f"The file is damaged {name}: {_SAVE}", row=1)
+    text = data.decode(codec, errors="replace").removeprefix("\ufeff")
+    return text.encode("utf-8", errors="replace")
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -18,8 +18,9 @@ MAX_TEAM_LENGTH = 100
 """Maximum length of a team name, in characters."""
 
 _SUFFIXES = (
-    ".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".pq", ".json", ".jsonl", ".ndjson",
-)  # fmt: skip
+    *(".csv", ".tsv", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".json", ".jsonl"),
+    *(".ndjson", ".gz", ".bz2", ".xz", ".zst", ".zip"),
+)
 _LITTER = {"thumbs.db", "desktop.ini", "__macosx", "icon\r"}
 _SAMPLES = {f"sample_submission.{ending}" for ending in ("csv", "csv.gz", "parquet", "txt")}
 """What ``arena init`` writes for participants, and the forms in which others give it."""

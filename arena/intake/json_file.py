@@ -92,7 +92,7 @@ def read_json(
     """
     lines: list[int] = []
     columns: dict[str, dict[int, str]] = {}
-    for line, row in _rows(data, faults, expected, records):
+    for line, row in _rows(data, faults, expected, records, flat=flat):
         if not isinstance(row, dict):
             faults.refuse(
                 "not an object",
@@ -129,7 +129,12 @@ def flattened(row: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
 
 
 def _rows(
-    data: bytes, faults: FaultList, expected: Sequence[str], records: str | None
+    data: bytes,
+    faults: FaultList,
+    expected: Sequence[str],
+    records: str | None,
+    *,
+    flat: bool,
 ) -> Iterator[tuple[int, Any]]:
     """Yield the line, or the position in the document, and the value of each row."""
     text = data.decode("utf-8")
@@ -146,7 +151,11 @@ def _rows(
         document = document[key]
     if not isinstance(document, list | dict):
         faults.refuse("no such records", "The key holds no list and no object: name another one.")
-    rows = document if isinstance(document, list) else _rows_of_object(document, expected, faults)
+    rows = (
+        document
+        if isinstance(document, list)
+        else _rows_of_object(document, expected, faults, flat=flat)
+    )
     for position, row in enumerate(rows):
         yield count_from_one(position), row
 
@@ -163,7 +172,7 @@ def _has_lines(text: str) -> bool:
 
 
 def _rows_of_object(
-    document: Mapping[str, Any], expected: Sequence[str], faults: FaultList
+    document: Mapping[str, Any], expected: Sequence[str], faults: FaultList, *, flat: bool
 ) -> Sequence[Mapping[str, Any]]:
     """Return the rows of a document that is one object; see the table of the module."""
     cells = list(document.values())
@@ -185,7 +194,15 @@ def _rows_of_object(
         return [dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True)]
     if all_are(dict):
         return _rows_of_nested(document, expected)
-    if not any(isinstance(cell, dict) for cell in cells) and set(document).isdisjoint(expected):
+    is_row = not set(document).isdisjoint(expected)
+    objects = [cell for cell in cells if isinstance(cell, dict)]
+    if objects and not is_row and not (flat and _have_different_keys(objects)):
+        faults.refuse(
+            "mixed values",
+            "Some keys of the document hold objects and others do not: keep those of the rows, and "
+            "write each as an object.",
+        )
+    if not objects and not is_row:
         id_name, value_name = (*expected[:2], *("id", "answer")[len(expected[:2]) :])
         return [{id_name: key, value_name: cell} for key, cell in document.items()]
     return [document]
@@ -217,6 +234,10 @@ def _rows_of_nested(
         (row, {key: cell[row] for key, cell in document.items() if row in cell}) for row in inner
     )
     return [cell if name is None else {name: row, **cell} for row, cell in named]
+
+
+def _have_different_keys(objects: Sequence[Mapping[str, Any]]) -> bool:
+    return len(set().union(*objects)) == sum(map(len, objects))
 
 
 def _is_of_objects(cell: Any) -> bool:

@@ -76,14 +76,14 @@ def read_parquet(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
         schema = metadata.schema.to_arrow_schema()
     except (pa.ArrowException, OSError):
         faults.refuse("damaged file", _DAMAGED)
-    _check_types(schema, faults)
+    check_types(schema, faults)
     text = [f.name for f in schema if _is_any(_TEXT, f.type)]
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=text, memory_map=False)
     batches, n_rows = [], 0
     for batch in file.iter_batches(batch_size=2**17, use_threads=False):
         n_rows += batch.num_rows
         if n_rows > bounds.rows:
-            faults.refuse("too many rows", _too_many(f"more than {bounds.rows:,}"))
+            faults.refuse("too many rows", too_many_rows(f"more than {bounds.rows:,}"))
         batches.append(batch)
     table = pa.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
     return table_of_arrow(table, bounds, faults)
@@ -94,7 +94,7 @@ def _check_size(metadata: Any, bounds: Bounds, faults: FaultList) -> None:
     if n_columns > bounds.columns:
         faults.refuse("too many columns", f"The file has {n_columns:,} columns.")
     if not 0 <= n_rows <= bounds.rows:
-        faults.refuse("too many rows", _too_many(f"{n_rows:,}"))
+        faults.refuse("too many rows", too_many_rows(f"{n_rows:,}"))
     if metadata.num_row_groups > bounds.rows:
         faults.refuse("damaged file", _DAMAGED)
     unpacked = sum(
@@ -110,12 +110,23 @@ def _check_size(metadata: Any, bounds: Bounds, faults: FaultList) -> None:
         )
 
 
-def _too_many(rows: str) -> str:
+def too_many_rows(rows: str) -> str:
+    """Return the sentence about a file with too many rows.
+
+    >>> too_many_rows("9")
+    'The file has 9 rows: send one row per id.'
+    """
     return f"The file has {rows} rows: send one row per id."
 
 
-def _check_types(schema: Any, faults: FaultList) -> None:
-    """Refuse columns that are neither text nor numbers: lists, structs, fixed-size binary."""
+def check_types(schema: Any, faults: FaultList) -> None:
+    """Refuse columns that are neither text nor numbers: lists, structs, fixed-size binary.
+
+    Raises
+    ------
+    Refused
+        If there are any, or the file has other faults.
+    """
     for field in schema:
         values = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if not _is_any(_FLAT, values):

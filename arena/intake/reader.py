@@ -56,7 +56,7 @@ def read_submission(path: Path, solution: Solution, **rules: Any) -> ReadSubmiss
     Parameters
     ----------
     path
-        CSV (plain or gzip) or Parquet, recognised by content.
+        CSV, Parquet, Arrow, JSON or JSON Lines, plain or compressed, recognised by content.
     solution
         Ids, columns and classes to check against. Labels are not sent to the worker process.
     rules

@@ -67,7 +67,8 @@ def read_solution(
     Parameters
     ----------
     path
-        CSV (plain or gzip) or Parquet, recognised by content; at most 2 GiB. Or a table in memory.
+        CSV, Parquet, Arrow, JSON or JSON Lines, plain or compressed, recognised by content; at most
+        2 GiB. Or a table in memory.
         A modality may read other files, such as a folder with one mask file per case.
     kind
         What a submission must contain. It determines how the targets are read:

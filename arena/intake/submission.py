@@ -21,6 +21,7 @@ import pyarrow as pa
 from arena.intake.alignment import locate_ids, report_ids
 from arena.intake.alterations import reasons_of
 from arena.intake.arff_file import is_arff, read_arff
+from arena.intake.arrow_file import is_arrow, read_arrow
 from arena.intake.cells import (
     Place,
     is_missing,
@@ -152,7 +153,7 @@ def read_table(
     records: str | None = None,
     flat: bool = False,
 ) -> RawTable:
-    """Return the table of a CSV, Parquet, JSON, JSON Lines or ARFF file in memory.
+    """Return the table of a CSV, Parquet, Arrow, JSON, JSON Lines or ARFF file in memory.
 
     The format is recognised by content; the name helps only with damaged files. ``header`` are the
     names of the columns of a CSV file without a header line; with a single name each line is a
@@ -165,6 +166,8 @@ def read_table(
     """
     if is_parquet(data, name):
         return read_parquet(data, bounds, faults)
+    if is_arrow(data):
+        return read_arrow(data, bounds, faults)
     text = to_utf8(data, faults)
     if is_json(text):
         return read_json(text, bounds, faults, expected=expected, records=records, flat=flat)

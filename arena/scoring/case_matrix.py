@@ -50,6 +50,20 @@ class CaseMatrix:
             within=self.within[positions],
         )
 
+    def with_cases(self, cases: Sequence[int]) -> CaseMatrix:
+        """Return the matrix of the cases at these positions."""
+        positions = list(cases)
+        clusters = None if self.clusters is None else self.clusters[positions]
+        return replace(
+            self,
+            cases=tuple(self.cases[i] for i in positions),
+            values=self.values[:, positions],
+            repeats=self.repeats[:, positions],
+            within=self.within[:, positions],
+            clusters=None if clusters is None else np.unique(clusters, return_inverse=True)[1],
+            tasks=None if self.tasks is None else self.tasks[positions],
+        )
+
     def filled_from(self, algorithm: str) -> tuple[CaseMatrix, int]:
         """Return the matrix with the values of an algorithm for missing ones, and their number.
 

@@ -31,6 +31,7 @@ from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.scoring.settings import BoardSettings, board_settings, combination_of
 from arena.scoring.submissions import competition_info
+from arena.scoring.summaries import without_summaries
 from arena.types import (
     VOCABULARIES,
     Fault,
@@ -63,13 +64,7 @@ TIES = ("average", "min")
 """The rank of algorithms with the same value on a case: the mean of their places, or the first."""
 TABLE = "table"
 """The format of CSV and Parquet files."""
-_SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq")
 _TABLE_ROWS = 50
-_SUMMARIES = {
-    *("mean", "average", "avg", "avg.", "median", "std", "sd", "total", "sum", "overall", "rank"),
-    *("avg rank", "avg. rank", "average rank", "mean rank", "summary", "macro avg"),
-}
-"""What tables call a row or a column that sums up the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +302,8 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     by_rank = "-then-" in settings.aggregate
     filled = _filled_with(scores, settings, greater, ends)
     matrix = case_matrix(scores, filled, infinite=by_rank)
-    notes.extend(_summaries(matrix))
+    matrix, summaries = without_summaries(matrix)
+    notes.extend(summaries)
     empty = int(np.isnan(scores.values).sum()) + int((matrix.repeats == 0).sum())
     if filled is not None and empty:
         notes.append(f"Missing values count as {filled:.10g}: {empty:,} of them.")
@@ -357,17 +353,6 @@ def _read(path: Path, settings: CaseSettings, manager: PluginManager) -> list[Ca
             checked(case_scores, CaseScores)
             for case_scores in reader.read(path, settings.columns.value)
         ]
-
-
-def _summaries(matrix: CaseMatrix) -> list[str]:
-    """Return a note about cases and algorithms whose names are those of summaries."""
-    listed = {"a case": matrix.cases, "an algorithm": matrix.algorithms}
-    return [
-        f"{show(name)} counts as {what}: remove it if it sums up the others."
-        for what, names in listed.items()
-        for name in names
-        if name.strip().casefold() in _SUMMARIES
-    ]
 
 
 def _files(path: Path) -> list[Path]:

@@ -110,7 +110,7 @@ FILES = {
     "ORC": b"ORC\x00\x01\x02",
     "records": b"\x10\0\0\0\0\0\0\0\x0b\x0c\x0e\x01",
     "Stata": b"<stata_dta><header>",
-    "bzip2": b"BZh91AY",
+    "7z": b"7z\xbc\xaf\x27\x1c",
     "Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n",
 }
 

@@ -92,6 +92,10 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
         "@ATTRIBUTE value NUMERIC\n@DATA\na,'x 1',1\na,y,0.5\nb,'x 1',0.75\nb,y,0.25\n",
         CaseColumns(),
     ),
+    "sums of cases": (
+        "case,a,b,Average\nx,1,.75,.875\ny,.5,.25,.375\nMean,.8,.5,.6\nTotal,1.5,1,1.25\n",
+        CaseColumns(),
+    ),
     "unnumbered repeats": (
         "algorithm,case,value\na,x,1\na,x,1\na,y,.5\nb,x,.5\nb,x,1\nb,y,.25\n",
         CaseColumns(repeat="auto"),

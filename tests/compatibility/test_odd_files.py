@@ -93,6 +93,7 @@ FILES: dict[str, bytes] = {
     "gzip twice": gzip.compress(gzip.compress(TEXT.encode())),
     "bzip2": bz2.compress(TEXT.encode()),
     "xz": lzma.compress(TEXT.encode()),
+    "Zstandard": pa.compress(TEXT.encode(), "zstd", asbytes=True),
     "upper case": TEXT.upper().encode(),
 }  # fmt: skip
 TABLES: dict[str, Any] = {
@@ -134,6 +135,11 @@ def test_no_form_has_other_numbers(form: SubmissionForm, tmp_path: Path) -> None
         path = tmp_path / "sent.parquet"
         pq.write_table(pa.table({"id": IDS, "y": values}), path)
         outcomes[_outcome(form, path, name)] += 1
+        for new in (pa.ipc.new_file, pa.ipc.new_stream):
+            table = pa.table({"id": IDS, "y": values})
+            with new(path, table.schema) as writer:
+                writer.write_table(table)
+            outcomes[_outcome(form, path, name)] += 1
     assert min(outcomes.values()) > 10, outcomes
 
 

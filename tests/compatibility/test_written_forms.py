@@ -56,6 +56,7 @@ SAME = {
     "empty rows at the end": _csv() + ",\n,\n",
     "space around values": _csv(values=[" 0.5", "1.25 ", 2]),
     "decimal commas": _csv(values=["0,5", "1,25", "2"], mark="|"),
+    "three decimals": _csv(values=["0.500", "1.250", "2.000"], mark=";"),
 }
 
 
@@ -73,8 +74,10 @@ def test_texts_are_read_as_the_plain_one(tmp_path: Path, content: str) -> None:
 
 REFUSED = {
     "thousands": (_csv(values=["1,500", "2", "3"], mark=";"), "unclear comma", 2),
+    "thousands, points": (_csv(values=["1.500", "2", "3"], mark=";"), "unclear point", 2),
     "thousands, quoted": (_csv(values=['"1,500"', "2", "3"]), "decimal comma", 2),
     "header again": (_csv() + "id,y\n", "repeated header", 5),
+    "objects and values": ('{"a": {"y": 0.5}, "b": 1.25, "c": 2}', "mixed values", None),
     "list": ("[0.5, 1.25, 2]", "not an object", 1),
     "empty": ("id,y\n,\n", "no rows", None),
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import tarfile
 import threading
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
+import pyarrow as pa
 import pytest
 
 from arena.intake import SubmissionForm, parse_submission
@@ -24,11 +27,29 @@ from submission_files import Send, kinds, only, rows_of
 PLAIN = ("id,y\n" + rows_of()).encode()
 
 
-def test_gzip_is_read_and_hashed_as_sent(send: Send) -> None:
-    packed = gzip.compress(PLAIN)
-    read = send(packed, name="t.csv.gz")
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: bytes(pa.compress(data, "zstd", asbytes=True)),
+}
+
+
+@pytest.mark.parametrize(("suffix", "compress"), COMPRESSIONS.items(), ids=COMPRESSIONS)
+def test_compressed_files_are_read_and_hashed_as_sent(
+    send: Send, suffix: str, compress: Callable[[bytes], bytes]
+) -> None:
+    packed = compress(PLAIN)
+    read = send(packed, name=f"t.csv.{suffix}")
     assert read.values is not None
     assert read.sha256 == hashlib.sha256(packed).hexdigest()
+    assert kinds(send(packed[:-10])) <= {"truncated file", "damaged file"}
+    assert send(compress(PLAIN[:50]) + compress(PLAIN[50:])).values is not None
+    assert (
+        "decompresses to more"
+        in only(send(compress(bytes(2**20)), max_bytes=2**19), "file too large").message
+    )
+    assert "compressed twice" in only(send(gzip.compress(packed)), "wrong format").message
 
 
 @pytest.mark.parametrize("can_start", [True, False])
@@ -51,14 +72,6 @@ def test_a_file_is_hashed_while_it_is_parsed(
         assert read.sha256 == hashlib.sha256(content).hexdigest()
         assert (read.values is not None) == is_valid
     assert len(started) == 2
-
-
-def test_gzip_of_several_members_is_read(send: Send) -> None:
-    assert send(gzip.compress(PLAIN[:50]) + gzip.compress(PLAIN[50:])).values is not None
-
-
-def test_truncated_gzip(send: Send) -> None:
-    assert kinds(send(gzip.compress(PLAIN)[:-10])) == {"truncated file"}
 
 
 def test_damaged_gzip(send: Send) -> None:
@@ -159,7 +172,7 @@ def tar_of(content: bytes) -> bytes:
         (b"\n<!DOCTYPE html><html>", "an HTML page"),
         (b"\x93NUMPY\x01", "a NumPy file"),
         (b"PK\x05\x06" + bytes(18), "an empty ZIP archive"),
-        (b"FEA1", "an Arrow (Feather) file"),
+        (b"FEA1", "a Feather file of version 1"),
         (tar_of(PLAIN), "a tar archive"),
         (gzip.compress(tar_of(PLAIN), mtime=0), "a tar archive"),
         (gzip.compress(b"\xd0\xcf\x11\xe0", mtime=0), "an old Excel workbook (xls)"),

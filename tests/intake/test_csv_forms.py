@@ -171,21 +171,17 @@ def test_wrong_encoding_names_row_and_byte(send: Send) -> None:
         *(("utf-7", b"+/v8-"), ("gb18030", b"\x84\x31\x95\x33")),
     ],
 )
-def test_another_encoding_is_named_and_its_other_faults_too(
-    send: Send, codec: str, mark: bytes
-) -> None:
+def test_another_encoding_is_read_by_its_mark(send: Send, codec: str, mark: bytes) -> None:
+    assert send(mark + PLAIN.encode(codec)).values is not None
     read = send(mark + PLAIN.replace("007,0.5", "007,bad").encode(codec))
-    assert kinds(read) == {"wrong encoding", "not a number"}
-    name = codec.upper().removesuffix("-LE").removesuffix("-BE")
-    assert f"The file is {name}, not UTF-8" in only(read, "wrong encoding").message
     assert only(read, "not a number").row == 9
 
 
-@pytest.mark.parametrize("ending", [1, 2, 3])
+@pytest.mark.parametrize("ending", [1, 3])
 @pytest.mark.parametrize("codec", ["utf-16", "utf-32"])
 def test_a_truncated_file_of_another_encoding_is_named(send: Send, codec: str, ending: int) -> None:
     read = send(PLAIN.encode(codec)[:-ending])
-    assert codec.upper() in only(read, "wrong encoding").message
+    assert f"damaged {codec.upper()}" in only(read, "wrong encoding").message
 
 
 def test_nul_bytes_are_named(send: Send) -> None:

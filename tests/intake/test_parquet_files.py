@@ -160,3 +160,31 @@ def test_columns_of_the_null_type_are_empty_cells(
     ]
     read = send(_bytes({"id": pa.nulls(2), "y": [1, 0]}), solution)
     assert kinds(read) == {"empty id", "missing id"}
+
+
+@pytest.mark.parametrize("new", [pa.ipc.new_file, pa.ipc.new_stream])
+@pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
+def test_arrow_files_are_read(send: Send, new: Any, compression: str | None) -> None:
+    table = pa.table({"id": pa.array(IDS).dictionary_encode(), "y": HALVES})
+    data = _arrow(table, new, compression)
+    assert send(data).values is not None
+    assert kinds(send(data[:-6])) == {"truncated file"}
+    assert kinds(send(data[:100] + bytes(100) + data[200:])) == {"damaged file"}
+    lists = pa.table({"id": IDS, "y": [[0.5]] * N_ROWS})
+    assert kinds(send(_arrow(lists, new, compression))) == {"wrong type"}
+    many = pa.table({"id": pa.nulls(10**6), "y": pa.nulls(10**6)})
+    assert kinds(send(_arrow(many, new, compression))) == {"too many rows"}
+
+
+def test_offsets_of_arrow_files_are_validated(send: Send) -> None:
+    offsets = pa.py_buffer(np.array([0, 3, 2**30, *range(9, 3 * N_ROWS, 3), 90], np.int32))
+    ids = pa.StringArray.from_buffers(N_ROWS, offsets, pa.py_buffer("".join(IDS).encode()))
+    table = pa.table({"id": ids, "y": HALVES})
+    assert kinds(send(_arrow(table, pa.ipc.new_stream))) == {"damaged file"}
+
+
+def _arrow(table: Any, new: Any, compression: str | None = None) -> bytes:
+    file = io.BytesIO()
+    with new(file, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return file.getvalue()

@@ -55,6 +55,14 @@ def parquet(columns: dict[str, Any], **options: Any) -> bytes:
     return file.getvalue()
 
 
+def arrow(columns: dict[str, Any], new: Any) -> bytes:
+    """Return an Arrow file or stream."""
+    file, table = io.BytesIO(), pa.table(columns)
+    with new(file, table.schema) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
 @functools.cache
 def corpus() -> tuple[bytes, ...]:
     """Return the files that are mutated: valid ones of every form, and some of wrong types."""
@@ -66,6 +74,7 @@ def corpus() -> tuple[bytes, ...]:
         CSV.replace(b",", b";").replace(b"0.5", b"0,5"),
         CSV.decode().encode("utf-16"),
         gzip.compress(CSV, mtime=0),
+        *(arrow(values, new) for new in (pa.ipc.new_file, pa.ipc.new_stream)),
         *(parquet(values, compression=name) for name in ("none", "snappy", "zstd")),
         parquet(values, use_dictionary=False, data_page_version="2.0"),
         parquet({"id": IDS, "y": pa.array(["1"] * N_ROWS).dictionary_encode()}),

@@ -1,0 +1,98 @@
+"""Sets aside the cases and algorithms of a table that sum up the others, such as its averages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from arena.evaluation.case_metrics import ranks_within_cases
+from arena.interfaces.faults import show
+from arena.scoring.case_matrix import CaseMatrix
+from arena.types import FloatArray, IntArray
+
+_NAMES = {
+    *("mean", "average", "avg", "avg.", "median", "std", "sd", "total", "sum", "overall", "rank"),
+    *("avg rank", "avg. rank", "average rank", "mean rank", "summary", "macro avg"),
+}
+"""What tables call a row or a column that sums up the others."""
+_MOST_DECIMALS = 9
+
+
+def without_summaries(matrix: CaseMatrix) -> tuple[CaseMatrix, tuple[str, ...]]:
+    """Return the matrix without the cases and algorithms that sum up the others, and notes.
+
+    They have a name such as Average, and values that are the mean, median, sum, standard deviation
+    or mean rank of the others, as far as they are rounded. If only the name says so, a note does.
+
+    Examples
+    --------
+    >>> from arena.interfaces import CaseScores
+    >>> from arena.scoring.case_matrix import case_matrix
+    >>> values = np.array([1.0, 2.0, 1.5, 2.0, 5.0, 3.5])
+    >>> matrix = case_matrix(CaseScores(["a"] * 3 + ["b"] * 3, ["x", "y", "Mean"] * 2, values))
+    >>> kept, notes = without_summaries(matrix)
+    >>> kept.cases, notes
+    (('x', 'y'), ("'Mean' sums up other cases and does not count as one.",))
+    """
+    cases, case_notes = _kept("case", matrix.cases, matrix.values.T, matrix.tasks)
+    matrix = matrix.with_cases(cases)
+    algorithms, notes = _kept("algorithm", matrix.algorithms, matrix.values, None)
+    return matrix.subset(algorithms), (*case_notes, *notes)
+
+
+def _kept(
+    what: str, names: Sequence[str], values: FloatArray, tasks: IntArray | None
+) -> tuple[list[int], list[str]]:
+    """Return the positions of the names that are no summaries, and notes.
+
+    Parameters
+    ----------
+    values
+        ``(n_names, n_others)`` values.
+    tasks
+        ``(n_names,)`` codes: the names of a task, which are those before a slash, are summed up.
+    """
+    last_names = names if tasks is None else [name.partition("/")[2] for name in names]
+    is_named = np.array([name.strip().casefold() in _NAMES for name in last_names], dtype=np.bool_)
+    kept, notes = np.ones(len(names), dtype=np.bool_), []
+    for position in np.flatnonzero(is_named).tolist():
+        others = ~is_named if tasks is None else ~is_named & (tasks == tasks[position])
+        kept[position] = not _sums_up(values[position], values[others])
+        notes.append(
+            f"{show(names[position])} counts as a{'n' * (what[0] == 'a')} {what}: remove it if it "
+            "sums up the others."
+            if kept[position]
+            else f"{show(names[position])} sums up other {what}s and does not count as one."
+        )
+    return np.flatnonzero(kept).tolist(), notes
+
+
+def _sums_up(summary: FloatArray, values: FloatArray) -> bool:
+    """Return whether each of ``(n,)`` values sums up a column of ``(m, n)`` others."""
+    if len(values) < 2 or np.isnan(values).all(axis=0).any() or np.isnan(summary).any():
+        return False
+    ranks = ranks_within_cases(values.T, greater_is_better=True).mean(axis=1)
+    with np.errstate(invalid="ignore"):  # infinite values
+        sums = (
+            np.nanmean(values, axis=0),
+            np.nanmedian(values, axis=0),
+            np.nansum(values, axis=0),
+            *(np.nanstd(values, axis=0, ddof=ddof) for ddof in (0, 1)),
+            ranks,
+            values.shape[1] + 1 - ranks,
+        )
+    unit = max(_unit(summary), _unit(values))
+    return any(np.allclose(summary, total, rtol=1e-9, atol=unit) for total in sums)
+
+
+def _unit(values: FloatArray) -> float:
+    """Return the last decimal place that values have.
+
+    >>> _unit(np.array([0.25, 3.0]))
+    0.01
+    """
+    present = values[~np.isnan(values)]
+    decimals = range(_MOST_DECIMALS)
+    fewest = (d for d in decimals if np.array_equal(np.round(present, d), present))
+    return float(10.0 ** -next(fewest, _MOST_DECIMALS))
