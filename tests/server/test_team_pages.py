@@ -17,6 +17,8 @@ def test_a_team_is_renamed_noted_and_loses_a_member(web: WebSite) -> None:
     web.person("Cy", "Bees")
     host = web.browser(web.person("Org", organiser=True))
     (team,) = (one for one, _m in web.site.accounts.teams(NAME) if one.name == "Ants")
+    matching = host.get(f"/{NAME}/admin/teams?search=bo@").text
+    assert ("1 of 2 teams" in matching, "Cy" in matching) == (True, False)
     path = f"/{NAME}/admin/teams/{team.team}"
     assert host.post(f"{path}/note", data={"note": "Called on <Monday>."}).status_code == 303
     assert host.post(f"{path}/remove", data={"member": bo}).status_code == 422  # not confirmed

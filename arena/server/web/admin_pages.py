@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -17,6 +17,7 @@ from arena.server.web.body import check_confirmed, read_fields, whole_number
 from arena.server.web.call import Call
 from arena.server.web.invitations import read_invitations
 from arena.server.web.language import _
+from arena.server.web.paging import SEARCHED_ABOVE, matches, page_of, search_of
 from arena.server.web.problems import Problem
 from arena.server.web.rendering import Handler, refusals_on, render
 
@@ -93,17 +94,29 @@ def _alike(names: list[str]) -> list[list[str]]:
 async def _teams(
     call: Call, problem: Problem | None = None, status: int = 200, made: Any = None
 ) -> Response:
+    teams, search = api.team_rows(call), search_of(call)
+    matching = [team for team in teams if matches(search, *_searched_texts(team))]
     return _page(
         call,
         "admin_teams.html",
         status=status,
         problem=problem,
         made=made or {},
-        teams=api.team_rows(call),
+        names=sorted(team["team"] for team in teams),
+        search=search,
+        found=len(matching),
+        searched_above=SEARCHED_ABOVE,
+        **page_of(call, matching),
         invitations=api.open_invitations(call),
         merges=api.merges(call),
         may_mail=bool(call.competition.facts.server.smtp_host),
     )
+
+
+def _searched_texts(team: Mapping[str, Any]) -> Iterator[str]:
+    yield from (team["team"], team["note"])
+    for member in team["members"]:
+        yield from (member["name"], member["contact"], member["state"])
 
 
 async def _show(call: Call) -> Response:

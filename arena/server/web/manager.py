@@ -11,17 +11,17 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from arena.requests import Answer, Request
 from arena.server.records.published import ORDERS, SubmissionQuery
 from arena.server.web import actions, models
-from arena.server.web.body import base_name, read_fields, whole_number
+from arena.server.web.body import base_name, read_fields
 from arena.server.web.call import Call
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
+from arena.server.web.paging import ROWS, number_of_pages, page_number
 from arena.server.web.problems import Problem
 from arena.server.web.rendering import Handler, refusals_on, render
 
 STATUSES = ("accepted", "rejected", "refused", "withdrawn", "disqualified", "set_aside")
 RERUN = {"rejected", "set_aside"}
 """Statuses of submissions that can be judged again: they have no score."""
-ROWS = 100
 
 
 def read_query(call: Call) -> SubmissionQuery:
@@ -42,7 +42,7 @@ def read_query(call: Call) -> SubmissionQuery:
         day=parameters.get("day", ""),
         search=parameters.get("search", ""),
         order=parameters.get("order") or "newest",
-        page=max(whole_number(parameters.get("page", "1"), digits=8) or 1, 1),
+        page=page_number(call),
         limit=ROWS,
     )
 
@@ -75,7 +75,7 @@ async def _show_list(call: Call) -> Response:
         query=query,
         answers=answers,
         total=total,
-        n_pages=max(-(-total // ROWS), 1),
+        n_pages=number_of_pages(total),
         statuses=STATUSES,
         orders=ORDERS,
         teams=sorted(

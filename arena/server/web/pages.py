@@ -39,6 +39,7 @@ from arena.server.web.language import _
 from arena.server.web.limits import sender
 from arena.server.web.mail import address_of, mail_lost_key, mailing_competitions
 from arena.server.web.models import RequestState
+from arena.server.web.paging import SEARCHED_ABOVE, matches, page_of, search_of
 from arena.server.web.people import (
     cookie_name,
     drop_cookie,
@@ -57,10 +58,6 @@ from arena.server_section import ServerSection
 from arena.utils.bracket_rows import rows_of_bracket
 from arena.utils.formatting import BoardDisplay, score_format
 
-ROWS = 100
-"""Rows of the board on a page."""
-_SEARCHED_ABOVE = 20
-"""Teams of a board that a reader finds without a search."""
 DEVICE = timedelta(minutes=15)
 """How long a link for another device works."""
 EMBEDDED_ROWS = 50
@@ -164,7 +161,6 @@ async def _released_board(call: Call, name: str) -> Response:
     bracket = api.asked_bracket(call)
     board, _etag = call.competition.released_board(name, bracket)
     rows = board["standings"]
-    page = _page_number(call, len(rows))
     keys = ("rank", "team", "score", "n_submissions", "baseline", "brackets")
     return _page(
         call,
@@ -172,11 +168,9 @@ async def _released_board(call: Call, name: str) -> Response:
         board=board,
         name=name,
         parts=[key for row in rows[:1] for key in row if key not in keys],
-        rows=rows[(page - 1) * ROWS : page * ROWS],
         own_name=_own_name(call),
         bracket=bracket,
-        page=page,
-        n_pages=_n_pages(len(rows)),
+        **page_of(call, rows),
     )
 
 
@@ -187,16 +181,11 @@ async def _board(call: Call) -> Response:
     bracket, phase = api.asked_bracket(call), api.asked_phase(call)
     rows, etag = call.competition.board(bracket, phase)
     own_name = _own_name(call)
-    search = call.request.query_params.get("search", "")[:100].strip()
-    matching = (
-        [row for row in rows if search.casefold() in str(row.get("team", "")).casefold()]
-        if search
-        else rows
-    )
-    page = _page_number(call, len(matching))
-    page_rows = matching[(page - 1) * ROWS : page * ROWS]
+    search = search_of(call)
+    matching = [row for row in rows if matches(search, str(row.get("team", "")))]
+    page = page_of(call, matching)
     pinned = next((row for row in rows if row.get("team") == own_name), None)
-    listed = page_rows if pinned is None else [*page_rows, pinned]
+    listed = page["rows"] if pinned is None else [*page["rows"], pinned]
     ranks_before, since = ({}, "") if bracket or phase else call.competition.ranks_before()
     facts = call.competition.facts.of_phase(phase)
     teams = [str(row.get("team")) for row in listed]
@@ -214,8 +203,7 @@ async def _board(call: Call) -> Response:
             team: time for team, time in last.items() if not facts.freeze or time <= facts.freeze
         },
         facts=facts,
-        rows=page_rows,
-        pinned=pinned if pinned is not None and pinned not in page_rows else None,
+        pinned=None if pinned in page["rows"] else pinned,
         own_name=own_name,
         received=call.competition.received(listed),
         difference=call.competition.chance() if facts is call.competition.facts else None,
@@ -226,10 +214,9 @@ async def _board(call: Call) -> Response:
         total=len(rows),
         found=len(matching),
         search=search,
-        searched_above=_SEARCHED_ABOVE,
-        page=page,
-        n_pages=_n_pages(len(matching)),
+        searched_above=SEARCHED_ABOVE,
         etag=etag,
+        **page,
         **_announcements(call, below=2, most=_NEWEST),
     )
 
@@ -280,16 +267,6 @@ async def _feed(call: Call) -> Response:
     if headers["ETag"] in call.request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(body, media_type="application/atom+xml", headers=headers)
-
-
-def _n_pages(n_rows: int) -> int:
-    return max(-(-n_rows // ROWS), 1)
-
-
-def _page_number(call: Call, n_rows: int) -> int:
-    text = call.request.query_params.get("page", "1")
-    number = whole_number(text, digits=8) or 1
-    return min(number, _n_pages(n_rows))
 
 
 FINAL_COLUMNS: dict[str, tuple[str, str]] = {
@@ -348,7 +325,6 @@ def _result_page(
     brackets = document.get("brackets", ())
     bracket = actions.requested_name(call, "bracket", brackets)
     rows = rows_of_bracket(rows, bracket) if bracket else rows
-    page = _page_number(call, len(rows))
     facts = call.competition.facts
     with_interval = [row for row in rows if None not in map(row.get, ("score_low", "score_high"))]
     keys = dict.fromkeys(key for row in rows for key, value in row.items() if value is not None)
@@ -370,10 +346,8 @@ def _result_page(
         and any(file.name == REPORT for file in call.competition.folder().files),
         shown=score_format(with_interval, BoardDisplay(facts.decimals, facts.unit)),
         columns=[*columns, *((key, "number", key) for key in chosen)],
-        rows=rows[(page - 1) * ROWS : page * ROWS],
         total=len(rows),
-        page=page,
-        n_pages=_n_pages(len(rows)),
+        **page_of(call, rows),
         own_name=_own_name(call),
     )
 
