@@ -48,41 +48,6 @@ def test_the_mechanism_stays_once_scores_were_released(
         Competition.open(tmp_path / "c", clock=clock)
 
 
-def test_corrected_labels_are_shown_first_and_then_applied(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock, analysis={"intervals": False}) as competition:
-        for number, team in enumerate(["one", "two", "three"]):
-            competition.submit(file_of(tmp_path, number), team)
-        before = [row["team"] for row in competition.finalize().standings]
-        released = competition.submissions()
-        lines = solution.read_text().splitlines()
-        flipped = [f"{line[:-1]}{1 - int(line[-1])}" for line in lines[1:]]
-        solution.write_text("\n".join([lines[0], *reversed(flipped)]))
-        changes = competition.rescore(solution)
-        assert [change.team for change in changes] == before[::-1]
-        assert [(change.rank_before, change.rank_after) for change in changes] == [
-            (3, 1),
-            (2, 2),
-            (1, 3),
-        ]
-        assert changes[0].score_after == pytest.approx(1 - (changes[0].score_before or 0))
-        assert [row["team"] for row in competition.finalize().standings] == before
-        assert competition.rescore(solution, apply=True) == changes
-        assert [row["team"] for row in competition.finalize().standings] == before[::-1]
-        # Every label is flipped, and each team sent one file.
-        assert [row["released"] for row in competition.submissions()] == pytest.approx(
-            [1 - row["released"] for row in released]
-        )
-    with Competition.open(tmp_path / "c", clock=clock) as competition:
-        assert [row["team"] for row in competition.private_leaderboard()] == before[::-1]
-        kinds = [event.kind for event in competition.events()]
-        assert kinds[-3:] == ["rescored", "board rebuilt", "finalized"]
-        assert competition.verify_events() is None
-        assert competition.rescore() == competition.rescore()
-        assert not any(change.changed for change in competition.rescore())
-
-
 def test_another_metric_waits_for_a_rescore(tmp_path: Path, solution: Path, clock: Clock) -> None:
     with made(tmp_path, solution, clock, analysis={"intervals": False}) as competition:
         for number, team in enumerate(["one", "two"]):
