@@ -33,7 +33,7 @@ _LOOK_SECONDS = 0.2
 _BEAT_TIMEOUT = 10.0
 _LEASE_SECONDS = 60.0
 """Without a beat for so long, another runner gets the run."""
-_PAUSE_SECONDS = 10.0
+_PAUSE_SECONDS, _LONGEST_PAUSE = 10.0, 600.0
 _FREE_BYTES = 5 * 10**9
 _FAULTS_IN_A_ROW = 3
 _REPEAT = {0, *REPEAT, HTTPStatus.INSUFFICIENT_STORAGE}
@@ -73,16 +73,20 @@ class Runner:
         return {digest_of_folder(folder): folder for folder in folders}
 
     def run(self, *, once: bool = False) -> None:
-        """Ask for work and do it; with ``once`` until there is none.
+        """Ask for work and do it; with ``once``, or a folder of runs, until there is none.
+
+        After a program that this machine could not run it waits, longer each time: a run that two
+        machines could not do is set aside, so that a broken one must not take all of them.
 
         Raises
         ------
         SandboxError
-            If this machine could not run several programs in a row.
+            If it ends without work and could not run several programs in a row.
         ServerError
             If the server refuses this runner.
         """
-        client, faults = self._client(), 0
+        client, faults, pause = self._client(), 0, _PAUSE_SECONDS
+        ends_without_work = once or isinstance(client, WorkFolder)
         while not self.stop.is_set():
             if not self._has_room():
                 self.stop.wait(_PAUSE_SECONDS)
@@ -93,13 +97,25 @@ class Runner:
                 if self.stop.is_set():
                     return
                 raise
-            if work is None and (once or isinstance(client, WorkFolder)):
-                return
-            if work is not None:
-                reason = self._do(client, work)
-                faults = 0 if reason is None else faults + 1
-                if faults == _FAULTS_IN_A_ROW:
-                    raise SandboxError(f"This machine could not run {faults} programs: {reason}")
+            if work is None:
+                if ends_without_work:
+                    return
+                continue
+            reason = self._do(client, work)
+            if reason is None:
+                faults, pause = 0, _PAUSE_SECONDS
+                continue
+            faults += 1
+            if not ends_without_work:
+                _LOGGER.error(
+                    "This machine could not run a program, and takes none for %.0f s: %s",
+                    pause,
+                    reason,
+                )
+                self.stop.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            elif faults == _FAULTS_IN_A_ROW:
+                raise SandboxError(f"This machine could not run {faults} programs: {reason}")
 
     def _client(self, **options: Any) -> _Source:
         if isinstance(self.source, Path):

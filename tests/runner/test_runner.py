@@ -221,7 +221,27 @@ def test_stopping_gives_up_the_run(server: LeaseServer, tmp_path: Path) -> None:
     assert server.results == []
 
 
-def test_a_machine_that_fails_again_and_again_stops(server: LeaseServer, tmp_path: Path) -> None:
+def test_a_machine_that_fails_takes_no_work_for_a_time_that_doubles(
+    server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.runner.runner._PAUSE_SECONDS", 250.0)
+    working = runner(server, tmp_path)
+    for end in ("machine", "machine", "machine", "ok", "machine"):
+        server.add(script(end), digest(tmp_path))
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        working.stop.set() if len(waits) == 4 else None
+
+    object.__setattr__(working.stop, "wait", wait)
+    working.run()
+    assert (waits, len(server.results)) == ([250.0, 500.0, 600.0, 250.0], 5)
+
+
+def test_a_machine_that_fails_again_and_again_ends_once_it_may(
+    server: LeaseServer, tmp_path: Path
+) -> None:
     working = runner(server, tmp_path)
     for _ in range(4):
         server.add(script("machine"), digest(tmp_path))

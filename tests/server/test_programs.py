@@ -171,6 +171,10 @@ def test_a_program_that_a_machine_could_not_try_may_be_sent_again(server: Progra
     for status in ("waiting", "set_aside"):  # another runner tries it once
         server.runner().run()
         assert server.state("ants", first["request"])["status"] == status
+        health = server.organiser().get(f"/api/v1/{NAME}/admin/health").json()
+        assert ("a runner failed or was lost: 1." in str(health["problem"])) == (
+            status == "waiting"
+        )
     assert list(server.layout.uploads.iterdir()) == []
     second = server.send("ants", script(), **key).json()
     assert (second["status"], second["request"] == first["request"]) == ("waiting", False)

@@ -304,6 +304,15 @@ class Runs(Records):
         )
         return int(row[0]) + 1
 
+    def n_lost(self, competition: str) -> int:
+        """Return how many runs wait again, because their runner failed or was lost."""
+        (row,) = self._rows(
+            "SELECT count(*) FROM programs"
+            " WHERE competition = ? AND state IN (?, ?) AND losses > 0",
+            *(competition, *WAITING),
+        )
+        return int(row[0])
+
     def lease(
         self, competition: str, *, trials: bool = True, hidden: bool = True
     ) -> Program | None:

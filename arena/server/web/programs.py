@@ -114,27 +114,32 @@ def advance(call: Call) -> None:
 
 
 def problem(call: Call) -> str | None:
-    """Return what the organiser must do about programs that cannot be read; None: nothing."""
+    """Return what the organiser must do about programs; None: nothing."""
     runs, sentences = call.site.runs, []
-    if runs.n_unreadable():
+    n_lost = runs.n_lost(call.competition.name)
+    if n_lost:
         sentences.append(
+            _("Programs that wait again because a runner failed or was lost: {n}. See its log.")
+            .format(n=n_lost)
+        )  # fmt: skip
+    damages = [
+        _("runs.sqlite was damaged and is now {name}: remove that file once it is dealt with.")
+        .format(name=name)
+        for name in runs.files_set_aside()
+    ]  # fmt: skip
+    if runs.n_unreadable():
+        damages.append(
             _("Programs in runs.sqlite that cannot be read and are left out: {n}.").format(
                 n=runs.n_unreadable()
             )
         )
-    for name in runs.files_set_aside():
-        sentences.append(
-            _(
-                "runs.sqlite was damaged and is now {name}: remove that file once it is dealt with."
-            ).format(name=name)
+    if damages:
+        remedy = _(
+            "Ask the teams whose programs waited to send them again. A program that counts already "
+            "is run by arena programs run, while the server is stopped."
         )
-    if not sentences:
-        return None
-    remedy = _(
-        "Ask the teams whose programs waited to send them again. A program that counts already is "
-        "run by arena programs run, while the server is stopped."
-    )
-    return " ".join([*sentences, remedy])
+        sentences += [*damages, remedy]
+    return " ".join(sentences) or None
 
 
 # -- runners ---------------------------------------------------------------------------------------
