@@ -12,6 +12,7 @@ import stat
 import subprocess
 import tarfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +119,11 @@ def test_a_machine_that_cannot_run_it_says_so(tmp_path: Path) -> None:
         run(tmp_path, OUTPUT, gpus=1)
 
 
+@each_sandbox
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device nodes")
-def test_a_run_gets_its_devices_and_no_others(tmp_path: Path) -> None:
+def test_a_run_gets_its_devices_and_no_others(
+    tmp_path: Path, sandbox: Bubblewrap | Podman
+) -> None:
     """Stand-ins for GPUs: nodes of /dev/zero and /dev/null."""
     names = ("arena-gpu0", "arena-gpu1", "arena-gpuctl")
     nodes = [Path("/dev") / f"{tmp_path.name}-{name}" for name in names]
@@ -133,8 +137,8 @@ print(*seen)
         for node in nodes:
             os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 5))
             node.chmod(0o666)
-        sandbox = Bubblewrap(gpu_devices=f"/dev/{tmp_path.name}-arena-gpu*")
-        outcome = run(tmp_path, program, sandbox=sandbox, gpus=1)
+        with_gpus = replace(sandbox, gpu_devices=f"/dev/{tmp_path.name}-arena-gpu*")
+        outcome = run(tmp_path, program, sandbox=with_gpus, gpus=1)
     finally:
         for node in nodes:
             node.unlink(missing_ok=True)
