@@ -121,9 +121,7 @@ def test_a_machine_that_cannot_run_it_says_so(tmp_path: Path) -> None:
 
 @each_sandbox
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device nodes")
-def test_a_run_gets_its_devices_and_no_others(
-    tmp_path: Path, sandbox: Bubblewrap | Podman
-) -> None:
+def test_a_run_gets_its_devices_and_no_others(tmp_path: Path, sandbox: Bubblewrap | Podman) -> None:
     """Stand-ins for GPUs: nodes of /dev/zero and /dev/null."""
     names = ("arena-gpu0", "arena-gpu1", "arena-gpuctl")
     nodes = [Path("/dev") / f"{tmp_path.name}-{name}" for name in names]
