@@ -11,12 +11,13 @@ from arena.evaluation.levels import PAIRS
 from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
 from arena.evaluation.scores import round_significant
-from arena.interfaces import RankSets, Study, traits_of
+from arena.interfaces import Candidates, RankSets, Study, traits_of
 from arena.types import FloatArray, IntArray
 from arena.utils.memory import return_freed_memory
 from arena_ranking.challenger.top import top_positions
 from arena_ranking.differences import FEW_ROWS, floor_standard_errors
 from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
+from arena_ranking.median_tests import compares_medians, evidence_on_medians
 from arena_ranking.near_duplicates import near_duplicates
 from arena_ranking.paired_tests import PairedTests, top_against_others
 from arena_ranking.simultaneous import RankIntervals, rank_intervals
@@ -74,7 +75,8 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     the family of comparisons, and ``all_pairs`` is implied. The best of k was selected on the same
     rows, so only a statement about all k is valid for the selected one. Of more than
     :data:`MOST_CANDIDATES` only the selected ones are compared, with Bonferroni's critical value
-    for the pairs of all: matrices of all pairs of 100,000 candidates would take 200 GB.
+    for the pairs of all: matrices of all pairs of 100,000 candidates would take 200 GB. Medians are
+    compared by :mod:`~arena_ranking.median_tests`, and ``all_pairs`` is implied, too.
 
     Memory: see :func:`~arena_ranking.evidence.pairwise_evidence` and
     :func:`~arena_ranking.simultaneous.rank_intervals`, for all candidates; one matrix of standard
@@ -95,6 +97,10 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     evidence = pairwise_evidence(every, workers=workers)
     same = evidence.first_identical
     scores = round_significant(every.scores)[same]
+    near_copies = _near_copies(evidence, candidates)
+    if compares_medians(every.metric):
+        all_pairs, others = True, comparisons + 2 * m
+        evidence = evidence_on_medians(evidence, every, scores)
     of_pairs = (1 - study.level) * (1.0 if all_pairs else PAIRS)
     needed = sign_test_units(comparisons, 1 - of_pairs)
     larger = study.metric.greater_is_better
@@ -107,7 +113,14 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     reason = _not_offered(evidence, rows, bounded=bounded, every_class=needed_classes)
     return_freed_memory()
     without_error = _error_of_still_pairs(evidence, range_of(study.metric), needed)
-    pairs = _findings(study, counting_evidence, own_scores, needed, without_error)
+    pairs = _findings(
+        study,
+        counting_evidence,
+        own_scores,
+        near_copies,
+        needed=needed,
+        without_error=without_error,
+    )
     standard_errors = floor_standard_errors(
         evidence.standard_errors,
         evidence.differing,
@@ -165,10 +178,20 @@ def _error_of_still_pairs(
     return float(np.sqrt(FEW_ROWS) / units * (high - low)) if units >= needed else np.inf
 
 
+def _near_copies(evidence: PairwiseEvidence, candidates: Candidates | None) -> list[IntArray]:
+    if candidates is not None:
+        evidence = evidence.subset(candidates.counting)
+    return near_duplicates(
+        evidence.standard_errors, evidence.deviations, evidence.differing, evidence.n_units
+    )
+
+
 def _findings(
     study: Study,
     evidence: PairwiseEvidence,
     scores: FloatArray,
+    near_copies: list[IntArray],
+    *,
     needed: float,
     without_error: float,
 ) -> PairFindings:
@@ -183,7 +206,7 @@ def _findings(
         evidence.source,
         n_units,
         evidence.effective_units,
-        near_duplicates(errors, evidence.deviations, differing, n_units),
+        near_copies,
         tests,
         floor_standard_errors(
             errors[among],

@@ -60,7 +60,7 @@ class PairwiseEvidence:
     first_identical: IntArray
     """``(m,)`` the position of the first submission with the same predictions."""
     source: str
-    """``row values``, ``influence values`` or ``resampled scores``."""
+    """``row values``, ``influence values``, ``resampled scores``, or ``sign tests``."""
     n_units: int
     """The number of rows, or of clusters."""
     shapes: DifferenceShapes | PooledShapes

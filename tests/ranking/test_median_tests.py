@@ -1,0 +1,43 @@
+"""Sign tests of medians: what they decide, and what no bootstrap of medians may decide."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binom, t
+
+from arena.evaluation.sampling_units import SamplingUnits
+from arena_ranking.median_tests import errors_of_median_differences
+
+
+def p_value(first: np.ndarray, second: np.ndarray, clusters: np.ndarray | None = None) -> float:
+    """Return the one-sided p-value of the first median being larger."""
+    values = np.stack([first, second])
+    medians = np.median(values, axis=1)
+    sampling = SamplingUnits.of(len(first), clusters)
+    error = errors_of_median_differences(values, medians, sampling)[0, 1]
+    return float(t.sf((medians[0] - medians[1]) / error, sampling.n_units - 1))
+
+
+def test_separate_values_are_compared_by_their_number_only():
+    for n in (3, 10, 31):
+        assert np.isclose(p_value(np.arange(n) + 100.0, np.arange(n) * 1.0), 0.5**n)
+
+
+def test_a_gap_in_the_middle_of_the_values_decides_nothing():
+    # 36 and 24 of 60 values above a gap: the medians lie at its two ends, and hardly move in
+    # resamples. Of 60 tosses of a coin, 36 or more are heads in 8% of cases.
+    z = np.random.default_rng(0).normal(size=60)
+    first = np.where(np.arange(60) < 36, 2, -1) + z / 100
+    second = np.where(np.arange(60) < 24, 2, -1) + z / 100
+    assert np.median(first) - np.median(second) > 2.9
+    assert p_value(first, second) >= binom.sf(11, 12, 0.5)
+    assert p_value(first, np.roll(second, 30)) >= 0.02
+
+
+def test_repeated_rows_of_a_group_are_no_evidence():
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(size=(2, 40)) + np.array([[0.8], [0.0]])
+    single, groups = p_value(first, second), np.repeat(np.arange(40), 4)
+    repeated = p_value(np.repeat(first, 4), np.repeat(second, 4), groups)
+    assert 1e-6 < single < repeated < 20 * single
+    assert p_value(np.repeat(first, 4), np.repeat(second, 4)) < single**2
