@@ -14,7 +14,6 @@ from arena.intake.cells import NOT_A_NUMBER, READ_AS_MISSING, Place
 from arena.intake.encoding import with_replaced_bytes
 from arena.intake.equal_texts import locate_equal
 from arena.intake.hashed_ids import locate_hashed
-from arena.intake.numbered_ids import locate_numbered
 from arena.interfaces.faults import FAULTS_OF_A_KIND, FaultList, clean, show
 from arena.types import Fault, IntArray
 from arena.utils.lazy import pc
@@ -60,11 +59,8 @@ def locate_ids(ids: Any, expected: Any) -> IntArray | None:
     """
     if ids.equals(expected):
         return None
-    for locate in (locate_numbered, locate_hashed):
-        located = locate(ids, expected)
-        if located is not None:
-            break
-    else:
+    located = locate_hashed(ids, expected)
+    if located is None:
         positions = pc.index_in(ids, value_set=expected)
         located = pc.fill_null(positions, -1).to_numpy().astype(np.intp)
     unknown = np.flatnonzero(located < 0)

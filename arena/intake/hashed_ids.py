@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arena.intake.packed_texts import are_many_texts, packed_texts
 from arena.types import IntArray
 from arena.utils.lazy import pc
 
+_FEWEST = 10_000
+"""With fewer texts pyarrow's hash table is fast enough."""
 _WORD = 8
 _LONGEST = 8 * _WORD
 _FACTOR = np.uint64(0x9E3779B185EBCA87)
@@ -35,17 +36,18 @@ _Rows = npt.NDArray[np.void]
 def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     """Return ``(n,)`` positions of the ids in ``expected``, -1 for an unknown one.
 
-    Returns None if there are too few ids, or if one of ``expected`` is longer than 64 bytes. The
-    ids in ``expected`` are unique. Memory: 80 bytes for each id; if their lengths differ, also 16
-    and twice the length of the longest of ``expected``.
+    Returns None if there are too few ids, or if one of ``expected`` is longer than 64 bytes. Where
+    ``expected`` has an id twice, all rows with this id get the same of its positions. Memory: 80
+    bytes for each id; if their lengths differ, also 16 and twice the length of the longest of
+    ``expected``.
 
     >>> expected = pa.array([f"{i * 7919:x}" for i in range(10_000)])
     >>> locate_hashed(expected[::-1], expected)[:3].tolist()
     [9999, 9998, 9997]
     """
-    if not are_many_texts(ids, expected):
+    if not (_are_plain_texts(ids) and _are_plain_texts(expected) and len(expected) >= _FEWEST):
         return None
-    of_expected, of_ids = packed_texts(expected), packed_texts(ids)
+    of_expected, of_ids = _packed(expected), _packed(ids)
     sizes = [np.diff(places) for places, _ in (of_expected, of_ids)]
     longest = int(sizes[0].max())
     if longest > _LONGEST:
@@ -65,6 +67,30 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
         of_texts = pc.fill_null(pc.index_in(ids.take(pa.array(left)), value_set=texts), -1)
         positions[left] = np.append(free, -1)[of_texts.to_numpy()]
     return positions
+
+
+def are_different(ids: Any) -> bool:
+    """Return whether no text occurs twice.
+
+    >>> are_different(pa.array(["a", "b"])), are_different(pa.array(["a", "b", "a"]))
+    (True, False)
+    """
+    positions = locate_hashed(ids, ids)
+    if positions is None:
+        return len(pc.unique(ids)) == len(ids)
+    return np.array_equal(positions, np.arange(len(ids)))
+
+
+def _are_plain_texts(texts: Any) -> bool:
+    return len(texts) > 0 and isinstance(texts, pa.StringArray) and not texts.null_count
+
+
+def _packed(texts: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Return the ``(n + 1,)`` places where the n texts begin and the last ends, and their bytes."""
+    _, offsets, content = texts.buffers()
+    places = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    text = np.frombuffer(content or b"", dtype=np.uint8)[places[0] : places[-1]]
+    return places - places[0], text
 
 
 def _padded(places: npt.NDArray[np.int32], text: npt.NDArray[np.uint8], longest: int) -> _Rows:

@@ -17,6 +17,7 @@ from arena.intake.alignment import find_duplicates
 from arena.intake.cells import Place, is_text, report_cells, to_text
 from arena.intake.content import read_content
 from arena.intake.equal_texts import composed_fields
+from arena.intake.hashed_ids import are_different
 from arena.intake.header import data_in_header
 from arena.intake.joined_columns import with_joined
 from arena.intake.memory import MemoryTable, SolutionSource
@@ -202,7 +203,7 @@ def _guessed_usage(table: RawTable, columns: SolutionColumns) -> str | None:
     for name, column in zip(table.names, table.columns, strict=True):
         if name in taken or not is_text(column):
             continue
-        cells = set(pc.unique(_usage_words(to_text(column))).to_pylist())
+        cells = set(_usage_words(pc.unique(to_text(column))).to_pylist())
         if {Usage.PUBLIC.name.lower(), Usage.PRIVATE.name.lower()} <= cells <= usages:
             candidates.append(name)
     if len(candidates) != 1 or table.names.count(candidates[0]) > 1:
@@ -478,6 +479,8 @@ def _check_ids(ids: Any, place: Place, faults: FaultList) -> None:
     faults.add_each(
         "empty id", empty.tolist(), lambda p: place.fault("empty id", "The id is empty.", p, None)
     )
+    if are_different(ids):
+        return
     codes = ids.dictionary_encode().indices.to_numpy().astype(np.intp)
     repeated, first = find_duplicates(codes)
     first_of = dict(zip(repeated.tolist(), first.tolist(), strict=True))
@@ -496,8 +499,10 @@ def _read_usage(
         return np.full(len(ids), Usage.PRIVATE, dtype=np.uint8)
     text = to_text(column)
     usages = pa.array(usage_names(row_sets))
-    codes = pc.index_in(_usage_words(text), value_set=usages)
-    usage: npt.NDArray[np.uint8] = pc.fill_null(codes, 255).to_numpy().astype(np.uint8)
+    encoded = text.dictionary_encode()
+    codes = pc.fill_null(pc.index_in(_usage_words(encoded.dictionary), value_set=usages), 255)
+    usage_of_text = codes.to_numpy().astype(np.uint8)
+    usage: npt.NDArray[np.uint8] = usage_of_text[encoded.indices.to_numpy()]
 
     def fault(position: int) -> Fault:
         expected = "Public, Private or Ignored"

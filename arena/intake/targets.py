@@ -262,17 +262,18 @@ def _read_labels(
     faults: FaultList,
 ) -> tuple[Target, IntArray]:
     """Return the classes of one column and the code of each row."""
-    text = composed(to_text(column))
-    empty = pc.equal(pc.utf8_trim_whitespace(text), "").to_numpy(zero_copy_only=False)
+    encoded = to_text(column).dictionary_encode()
+    indices = encoded.indices.to_numpy().astype(np.intp)
+    texts = composed(encoded.dictionary)
+    is_empty = pc.equal(pc.utf8_trim_whitespace(texts), "").to_numpy(zero_copy_only=False)
+    empty = is_empty[indices]
     faults.add_each(
         "empty cell",
         np.flatnonzero(empty & ranked).tolist(),
         lambda p: place.fault("empty cell", "The target is empty: write a label.", p, name),
     )
     used = ranked & ~empty
-    encoded = text.dictionary_encode()
-    indices = encoded.indices.to_numpy().astype(np.intp)
-    labels = encoded.dictionary.to_pylist()
+    labels = texts.to_pylist()
     present = sorted({labels[i] for i in np.unique(indices[used])})
     plain = INVISIBLE.undone(SPACES.undone(pa.array(present, pa.string())))
     if pc.count_distinct(plain).as_py() < len(present):

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.intake import hashed_ids, packed_texts
-from arena.intake.hashed_ids import locate_hashed
+from arena.intake import hashed_ids
+from arena.intake.hashed_ids import are_different, locate_hashed
 
 
 @pytest.fixture(autouse=True)
 def _few_ids_too(monkeypatch):
-    monkeypatch.setattr(packed_texts, "_FEWEST", 1)
+    monkeypatch.setattr(hashed_ids, "_FEWEST", 1)
 
 
 def by_a_hash_table(ids: pa.Array, expected: pa.Array) -> list[int]:
@@ -84,3 +84,14 @@ def test_other_ids_are_left_to_the_hash_table():
     assert locate_hashed(pa.array(["a", "a" * 1_000]), expected).tolist() == [0, -1]
     assert locate_hashed(pa.array(["a", None]), expected) is None
     assert locate_hashed(expected.cast(pa.large_string()), expected) is None
+
+
+@pytest.mark.parametrize("hashes", [1, 2**63])
+@pytest.mark.parametrize("filler", ["", "x" * 65])
+def test_a_text_that_occurs_twice_is_noticed(filler, hashes, monkeypatch):
+    all_hashes = hashed_ids._hashes
+    monkeypatch.setattr(hashed_ids, "_hashes", lambda rows: all_hashes(rows) % np.uint64(hashes))
+    texts = [filler + text for text in ("a", "b", "", "c", "ab")]
+    assert are_different(pa.array(texts))
+    for text in texts:
+        assert not are_different(pa.array([*texts, text]))
