@@ -44,6 +44,7 @@ from arena.utils.strict_json import parse_json
 # Modules that only the start or the end of a competition or a server needs are imported there:
 # ranking loads scipy, which would take a third of the time of a submission.
 if TYPE_CHECKING:
+    from arena.competition.added_rows import AddedRows
     from arena.competition.local_runs import SubmittedProgram
     from arena.competition.programs import ProgramRecord
     from arena.competition.qualification import Qualification
@@ -829,6 +830,35 @@ class Competition(CompetitionView):
         source = solution_source(labels)
         score = partial(score_with_labels, self._state.of_all_phases, source, workers=workers)
         return self._score_again(score, apply=True, progress=progress)
+
+    def add_rows(self, rows: Any, *, progress: Progress | None = None) -> AddedRows:
+        """Add rows to phases without submissions, and a round of each date that is new; on record.
+
+        Scores and boards stay. Participants predict the new rows from now on.
+
+        Parameters
+        ----------
+        rows
+            A CSV or Parquet file, a data frame or a dictionary of columns, as the solution. Rows
+            that the solution has may be repeated; their labels are not read.
+
+        Raises
+        ------
+        UsageError
+            If the metric reads whole files.
+        InputError
+            If the file cannot be used or has no new row, a phase with submissions would have new
+            rows, or a round would be before one that was finalized.
+        """
+        from arena.competition.added_rows import read_added_rows, store_added_rows
+
+        state = self._state.of_all_phases
+        added = read_added_rows(state, solution_source(rows))
+        self._state = replace(self._state, wanted=store_added_rows(state, added))
+        self._read_again()
+        with shown(progress) as display:
+            display.say(added.sentence)
+        return added
 
     def _score_again(
         self, score: Callable[[Progress], Rescored], *, apply: bool, progress: Progress | None

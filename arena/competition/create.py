@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import secrets
 from dataclasses import replace
 from datetime import datetime
@@ -127,10 +126,7 @@ def create_competition(
         store = opened.enter_context(Store.open(folder / DATABASE_NAME))
         _store_solution(store, solution, settings, manager, seed, actor, now)
         metric: Metric = manager.metrics.resolve(settings.metric.specification)
-        if modality_of(metric).has_rows:
-            _write_sample(folder / SAMPLE_NAME, solution, settings, manager)
-        note = sample_note(solution, metric)
-        (folder / SAMPLE_NOTE_NAME).write_text(note, encoding="utf-8")
+        write_sample(folder, solution, metric)
         text = settings_as_toml(settings, {"metric": notes_of(metric)})
         # It can name a file of code, so only the owner may write it, under any umask.
         atomic_write(folder / CONFIG_NAME, text.encode())
@@ -289,14 +285,22 @@ def soft_label_warnings(solution: Solution) -> tuple[str, ...]:
     )
 
 
-def _write_sample(
-    path: Path, solution: Solution, settings: Settings, manager: PluginManager
-) -> None:
-    metric = manager.metrics.resolve(settings.metric.specification)
-    values = sample_values(solution, metric)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = ([identifier, *values] for identifier in solution.ids.to_pylist())
-        write_csv(file, itertools.chain([[solution.id_column, *solution.columns]], rows))
+def write_sample(folder: Path, solution: Solution, metric: Metric, *, n_written: int = 0) -> None:
+    """Write the sample submission, if the metric reads rows, and what participants must know.
+
+    ``n_written``: the number of rows that it has already; the others are appended.
+    """
+    path = folder / SAMPLE_NAME
+    if modality_of(metric).has_rows:
+        n_written = n_written if path.exists() else 0
+        values = sample_values(solution, metric)
+        rows = [[identifier, *values] for identifier in solution.ids[n_written:].to_pylist()]
+        if not n_written:
+            rows.insert(0, [solution.id_column, *solution.columns])
+        with path.open("a", newline="", encoding="utf-8") as file:
+            write_csv(file, rows)
+    note = sample_note(solution, metric)
+    (folder / SAMPLE_NOTE_NAME).write_text(note, encoding="utf-8")
 
 
 def sample_note(solution: Solution, metric: Metric) -> str:

@@ -144,9 +144,11 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
     solution = bundle.solution
     final = _FinalWriter.of(solution)
     size = block_size(solution.n_rows * len(solution.columns))
+    row_counts = dict(zip(written, store.row_counts(written).tolist(), strict=True))
     for start, block in store.predictions(written).blocks(size):
         for submission, values in zip(written[start:], block, strict=False):
-            final.write(folder / "finals" / f"{submission}.csv", values)
+            path = folder / "finals" / f"{submission}.csv"
+            final.write(path, values[: row_counts[submission]])
 
 
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:
@@ -197,11 +199,12 @@ class _FinalWriter:
         return cls(solution, ids, cells, classes)
 
     def write(self, path: Path, values: npt.NDArray[Any]) -> None:
-        solution = self.solution
-        table = values.reshape(solution.n_rows, len(solution.columns))
+        """Write predictions of the first rows of the solution, or of all of them."""
+        solution, n_rows = self.solution, len(values)
+        table = values.reshape(n_rows, len(solution.columns))
         head = [solution.id_column, *solution.columns]
         if self.cells is None:
-            rows = zip(self.ids, *_columns(table, solution), strict=True)
+            rows = zip(self.ids[:n_rows], *_columns(table, solution), strict=True)
             # A text may contain any kind of line end, and the writer quotes only its own kind.
             _write_csv(path, [head, *rows], quote_all=solution.kind is PredictionKind.TEXT)
             return
@@ -211,7 +214,8 @@ class _FinalWriter:
         ]
         with path.open("w", newline="", encoding="utf-8") as file:
             write_csv(file, [head])
-            file.write("\n".join(map(",".join, zip(self.cells, *columns, strict=True))) + "\n")
+            cells = zip(self.cells[:n_rows], *columns, strict=True)
+            file.write("\n".join(map(",".join, cells)) + "\n")
 
 
 def _columns(table: npt.NDArray[Any], solution: Solution) -> list[list[str]]:

@@ -25,7 +25,7 @@ from arena.phase_section import PhaseSection
 from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.store.events import PROGRAM_RECEIVED
-from arena.types import PredictionKind, Solution, Usage, usage_names
+from arena.types import IntArray, PredictionKind, Solution, Usage, usage_names
 from arena.utils.lazy import pa
 
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
@@ -118,21 +118,22 @@ def _with_usages(solution: Solution, usages: frozenset[str]) -> npt.NDArray[np.b
     return np.isin(solution.usage, np.array(codes, dtype=np.uint8))
 
 
-def with_rows(solution: Solution, rows: npt.NDArray[np.bool_]) -> Solution:
+def with_rows(solution: Solution, rows: npt.NDArray[np.bool_] | IntArray) -> Solution:
     """Return a solution with some of its rows.
 
     Parameters
     ----------
     rows
-        ``(n_rows,)``.
+        A mask ``(n_rows,)``, or ``(k,)`` positions, in whose order they are returned.
     """
+    positions = np.arange(solution.n_rows)[rows]
 
     def chosen(values: Any) -> Any:
         return None if values is None else values[rows]
 
     return replace(
         solution,
-        ids=solution.ids.filter(pa.array(rows)),
+        ids=solution.ids.take(pa.array(positions)),
         truth=solution.truth[rows],
         usage=solution.usage[rows],
         clusters=chosen(solution.clusters),
@@ -200,13 +201,12 @@ def check_changed_phases(
     templates = [name for name, phase in after.phase.items() if phase.each is not None]
     if templates:
         raise InputError(
-            f"{CONFIG_NAME}: [phase.{templates[0]}] each is read by arena init only: write a "
-            f"section for each further round, with private_rows and end."
+            f"{CONFIG_NAME}: [phase.{templates[0]}] each is read by arena init only: remove it, "
+            f"and add the rows of further rounds by arena rows add."
         )
     check_rows(store.solution(), after)
     check_metrics(after, store.solution(), manager)
-    programs = programs_in(store.each_event(PROGRAM_RECEIVED, SET_ASIDE)).values()
-    for name in sorted({*store.phases(), *(program.phase for program in programs)}):
+    for name in sorted(phases_in_use(store)):
         if name not in after.phase:
             said = f"belong to the phase {name}" if name else "were sent before there were phases"
             raise InputError(
@@ -219,6 +219,12 @@ def check_changed_phases(
                 f"{CONFIG_NAME}: [phase.{name}] has submissions, so that its public_rows and "
                 f"private_rows cannot change: restore them."
             )
+
+
+def phases_in_use(store: Store) -> set[str]:
+    """Return the phases with a submission of any status, or a program that waits for its run."""
+    programs = programs_in(store.each_event(PROGRAM_RECEIVED, SET_ASIDE)).values()
+    return {*store.phases(), *(program.phase for program in programs)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.board import within_range
 from arena.scoring.splits import rows_of
 from arena.store import ScoreRecord
-from arena.types import ROW_WEIGHTS, FloatArray, Solution
+from arena.types import ROW_WEIGHTS, FloatArray, Solution, usage_names
 from arena.utils.lazy import pc
 from arena.utils.parallel import Progress, available_workers
 
@@ -241,7 +241,9 @@ def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[
     # Compared only if the file has a usage column: without one, all rows are read as private.
     if len(np.unique(read.usage)) > 1:
         order = np.array(pc.index_in(stored.ids, value_set=read.ids), dtype=np.intp)
-        moved = int((read.usage[order] != stored.usage).sum())
+        # By name: where rows were added, the codes of the two are in another order.
+        usages, stored_usages = (np.array(usage_names(s.row_sets)) for s in (read, stored))
+        moved = int((usages[read.usage[order]] != stored_usages[stored.usage]).sum())
         if moved:
             notes.append(
                 f"Usage differs in {plural(moved, 'row')} and is ignored: the split is not changed."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 
 from pydantic import ValidationError
@@ -11,7 +11,7 @@ from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError
 from arena.intake import SolutionSource, unique_cells
 from arena.interfaces.faults import show
-from arena.phase_section import IGNORED, MOST_ROW_SETS, PhaseSection
+from arena.phase_section import IGNORED, MOST_ROW_SETS, PRIVATE, PUBLIC, PhaseSection, row_sets
 from arena.types import USAGE_COLUMN
 
 
@@ -45,8 +45,42 @@ def with_rounds(settings: Settings, source: SolutionSource) -> Settings:
                     f"{CONFIG_NAME}: [phase.{key}] is a round that each makes: omit the section."
                 )
             phases[key] = section
-    document = settings.to_document()
-    document |= {"data": {**document["data"], "usage": column}, "phase": phases}
+    data = settings.data.model_copy(update={"usage": column})
+    return _with_phases(settings.model_copy(update={"data": data}), phases)
+
+
+def further_rounds(settings: Settings, source: SolutionSource) -> dict[str, PhaseSection]:
+    """Return a round of each date that no phase names in a file with further rows: name -> section.
+
+    Each is as the last round of its series of those that ``each`` made.
+    """
+    last: dict[str, PhaseSection] = {}
+    for name, phase in settings.phase.items():
+        if phase.private_rows and name == f"{phase.series}-{phase.private_rows[0]}":
+            last[phase.series] = max(last.get(phase.series, phase), phase, key=_date_of)
+    if not last:
+        return {}
+    named = {PUBLIC, PRIVATE, *row_sets(settings.phase.values())}
+    cells = unique_cells(source, settings.data.usage, settings.columns)
+    dates = _dates(
+        [cell for cell in cells if cell.strip().lower() not in named], settings.data.usage
+    )
+    return dict(_round(name, phase, day) for name, phase in last.items() for day in dates)
+
+
+def with_further_phases(settings: Settings, phases: Mapping[str, PhaseSection]) -> Settings:
+    """Return settings with further phases.
+
+    Raises
+    ------
+    InputError
+        If the phases contradict each other.
+    """
+    return _with_phases(settings, {**settings.phase, **phases}) if phases else settings
+
+
+def _with_phases(settings: Settings, phases: Mapping[str, PhaseSection]) -> Settings:
+    document = {**settings.to_document(), "phase": phases}
     try:
         return Settings.model_validate({**document, "server": settings.server})
     except ValidationError as error:
@@ -56,6 +90,10 @@ def with_rounds(settings: Settings, source: SolutionSource) -> Settings:
         raise InputError(f"{CONFIG_NAME}: the rounds cannot be made: {problems}.") from error
 
 
+def _date_of(phase: PhaseSection) -> str:
+    return next(iter(phase.private_usages))
+
+
 def _rounds_of(
     name: str, phase: PhaseSection, dates: Sequence[date]
 ) -> Iterator[tuple[str, PhaseSection]]:
@@ -63,10 +101,13 @@ def _rounds_of(
     if phase.each is None:
         yield name, phase
         return
-    for day in dates:
-        end = datetime.combine(day, time(), UTC)
-        of_round = {"each": None, "series": name, "end": end, "private_rows": (day.isoformat(),)}
-        yield f"{name}-{day.isoformat()}", phase.model_copy(update=of_round)
+    yield from (_round(name, phase, day) for day in dates)
+
+
+def _round(series: str, template: PhaseSection, day: date) -> tuple[str, PhaseSection]:
+    end = datetime.combine(day, time(), UTC)
+    of_round = {"each": None, "series": series, "end": end, "private_rows": (day.isoformat(),)}
+    return f"{series}-{day.isoformat()}", template.model_copy(update=of_round)
 
 
 def _dates(cells: Sequence[str], column: str) -> list[date]:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from arena.competition.added_rows import ROWS_ADDED
 from arena.competition.answers import ANSWER_EVENTS, Answers
 from arena.competition.boards_over_phases import (
     PhaseFinals,
@@ -47,7 +48,7 @@ from arena.competition.finalize import (
     with_roster,
 )
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
-from arena.competition.phases import all_rows_in
+from arena.competition.phases import all_rows_in, with_rows
 from arena.competition.programs import FIGURE_COLUMNS, RERUN, figures_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
@@ -68,8 +69,9 @@ from arena.store import Event, Store
 from arena.store.digests import document_digest, keyed_digest, predictions_digest
 from arena.store.events import TimeCheck, first_broken
 from arena.store.facts import RECORDS_AGAIN, facts_of
+from arena.store.row_counts import RowCounts
 from arena.store.solutions import solution_digests
-from arena.types import Solution, SubmissionRecord, Usage, usage_names
+from arena.types import IntArray, Solution, SubmissionRecord, Usage, usage_names
 from arena.utils.parallel import Progress
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable, shorten
@@ -289,6 +291,7 @@ def verify_bundle(
     phase = claims.phase
     settings = claims.settings.in_phase(phase)
     read = read_settings_solution(solution_path, claims.settings, manager)
+    read = _in_recorded_order(claims, read)
     problems = list(_other_solution(claims, read))
     with_usage = _with_usage(claims, read, problems)
     split = all_rows_in(with_usage, [claims.settings.phase[phase]] if phase else [])
@@ -462,23 +465,104 @@ def _other_solution(claims: Claims, solution: Solution) -> Iterator[str]:
 
 def _with_usage(claims: Claims, solution: Solution, problems: list[str]) -> Solution:
     """Return the solution with the split of the export; a changed split adds to the problems."""
-    path = claims.folder / "usage.csv"
-    # Not splitlines: it also splits at characters that an id may contain, such as U+2028.
-    rows = _read(path, lambda text: list(csv.reader(io.StringIO(text, newline=""))))[1:]
-    codes = {name: code for code, name in enumerate(usage_names(solution.row_sets))}
-    _require(all(len(row) == 2 and row[1].lower() in codes for row in rows), path)
-    if [row[0] for row in rows] != solution.ids.to_pylist():
-        raise InputError(
-            "This is not the solution of this competition, or usage.csv was changed: their ids "
-            "differ."
-        )
-    usage = np.array([codes[row[1].lower()] for row in rows], dtype=np.uint8)
+    row_sets = _recorded_row_sets(claims)
+    codes = {name: code for code, name in enumerate(usage_names(row_sets))}
+    path, rows = _usage_rows(claims)
+    _require(all(usage in codes for _, usage in rows), path)
+    usage = np.array([codes[usage] for _, usage in rows], dtype=np.uint8)
     _, digests = _solution_digests(claims)
     if digests and keyed_digest(claims.key, usage.tobytes()) != digests.get("usage"):
         problems.append(
             "usage.csv is not the split of this competition: it differs from the record."
         )
-    return dataclasses.replace(solution, usage=usage)
+    return dataclasses.replace(solution, usage=usage, row_sets=row_sets)
+
+
+def _usage_rows(claims: Claims) -> tuple[Path, list[tuple[str, str]]]:
+    """Return the file with the usage of rows, and the id and usage of each in lower case."""
+    path = claims.folder / "usage.csv"
+    # Not splitlines: it also splits at characters that an id may contain, such as U+2028.
+    rows = _read(path, lambda text: list(csv.reader(io.StringIO(text, newline=""))))[1:]
+    _require(all(len(row) == 2 for row in rows), path)
+    return path, [(row_id, usage.lower()) for row_id, usage in rows]
+
+
+def _in_recorded_order(claims: Claims, solution: Solution) -> Solution:
+    """Return a solution in the order of the rows of an export: those that were added come last.
+
+    Raises
+    ------
+    InputError
+        If it has other ids.
+    """
+    _, rows = _usage_rows(claims)
+    ids = [row_id for row_id, _ in rows]
+    if ids == solution.ids.to_pylist():
+        return solution
+    positions = {row_id: position for position, row_id in enumerate(solution.ids.to_pylist())}
+    if sorted(ids) != sorted(positions):
+        raise InputError(
+            "This is not the solution of this competition, or usage.csv was changed: their ids "
+            "differ."
+        )
+    order = np.array([positions[row_id] for row_id in ids], dtype=np.intp)
+    ordered = with_rows(solution, order)
+    tasks, names = ordered.tasks, ordered.task_names
+    if tasks is not None:
+        tasks, codes = _in_order_of_occurrence(tasks)
+        names = tuple(names[code] for code in codes)
+    clusters = ordered.clusters
+    if clusters is not None:
+        clusters, _ = _in_order_of_occurrence(clusters)
+    return dataclasses.replace(ordered, tasks=tasks, task_names=names, clusters=clusters)
+
+
+def _in_order_of_occurrence(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the codes numbered by their first occurrence, and the code that each was before."""
+    before, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return np.argsort(order)[inverse], before[order]
+
+
+def _rows_added(claims: Claims) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield each event that added rows: the number of the last submission before, and its payload.
+
+    A payload without the content of such an event is refused.
+    """
+    last = 0
+    for event in claims.events:
+        payload = event.payload
+        if event.kind == "submission":
+            last = payload.get("submission", last)
+        if event.kind != ROWS_ADDED:
+            continue
+        types = {type(number) for number in (last, *_list(payload, "n_rows"))}
+        fits = types == {int} and len(payload["n_rows"]) == 2
+        fits = fits and {type(name) for name in _list(payload, "row_sets")} <= {str}
+        _require(fits, claims.folder / "events.jsonl")
+        yield last, payload
+
+
+def _list(payload: Mapping[str, Any], name: str) -> list[Any]:
+    value = payload.get(name)
+    return value if isinstance(value, list) else [None]
+
+
+def _recorded_row_sets(claims: Claims) -> tuple[str, ...]:
+    """Return the names of usages from 3 on; those of added rows come last."""
+    row_sets = claims.settings.columns.row_sets
+    for _, payload in _rows_added(claims):
+        row_sets = tuple(payload["row_sets"])
+    return row_sets
+
+
+def _recorded_row_counts(claims: Claims, solution: Solution) -> RowCounts:
+    """Return how many rows the predictions of each submission have: not those added later."""
+    row_counts = None
+    for last, payload in _rows_added(claims):
+        before, after = payload["n_rows"]
+        row_counts = (row_counts or RowCounts((0,), (before,))).grown(last + 1, after)
+    return row_counts or RowCounts((0,), (solution.n_rows,))
 
 
 def _contradictions(claims: Claims) -> Iterator[str]:
@@ -795,9 +879,12 @@ def _take_finals(
     }
     records: dict[int, SubmissionRecord] = {}
     changed = []
-    for submission in sorted(teams):
+    every_row = np.arange(solution.n_rows)
+    row_counts = _recorded_row_counts(claims, solution).of(sorted(teams)).tolist()
+    solutions = {n_rows: with_rows(solution, every_row[:n_rows]) for n_rows in set(row_counts)}
+    for submission, n_rows in zip(sorted(teams), row_counts, strict=True):
         path = claims.folder / "finals" / f"{submission}.csv"
-        read = read_submission(path, solution, prediction_range=allowed)
+        read = read_submission(path, solutions[n_rows], prediction_range=allowed)
         if read.values is None:
             raise InputError(f"{path} cannot be used: {describe(read.faults[0])}")
         recorded = _bound(claims, "predictions", str(submission))
@@ -807,7 +894,11 @@ def _take_finals(
                 f"{submission} that events.jsonl records."
             )
         records[submission] = store.add_submission(
-            teams[submission], path.name, read.sha256, read.values, key=str(submission)
+            teams[submission],
+            path.name,
+            read.sha256,
+            read.values[np.minimum(every_row, n_rows - 1)],
+            key=str(submission),
         )
     return records, changed
 

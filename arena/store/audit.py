@@ -36,6 +36,7 @@ from arena.store.facts import (
     recorded_cells,
     solution_facts,
 )
+from arena.store.row_counts import RowCounts
 from arena.store.solutions import select_solution
 from arena.store.stored_predictions import select_predictions
 from arena.store.timestamps import as_text
@@ -393,8 +394,12 @@ def _of_predictions(
     solution = select_solution_or_none(cursor)
     if solution is None:
         return
-    cells = solution.n_rows * len(solution.columns)
+    try:
+        row_counts = RowCounts.select(cursor, solution.n_rows)
+    except StoreFormatError:
+        return  # a value in meta was changed, which has its own sentence
     first = min(later) if since else 0
+    cells = row_counts.cells(len(solution.columns))
     stored, broken = database.keeper.stored_and_incomplete(cursor, cells, first)
     for number in broken:
         if number in later:
@@ -416,6 +421,7 @@ def _of_contents(
 ) -> Iterator[str]:
     """Read predictions, in blocks of 16 MB, and compare their digests."""
     cells = solution.n_rows * len(solution.columns)
+    row_counts = RowCounts.select(cursor, solution.n_rows)
     accepted = cursor.execute("SELECT submission, team FROM submissions WHERE status = 'accepted'")
     team_of = {number: team for number, team in accepted.fetchall() if number in bound}
     numbers = np.array(sorted(team_of), dtype=np.intp)
@@ -431,11 +437,12 @@ def _of_contents(
     for start, block in _blocks(predictions, len(numbers), block_size(cells)):
         if compare is not None and isinstance(block, np.ndarray):
             compare.add(np.arange(start, start + len(block)), block)
+        n_rows = row_counts.of(numbers[start : start + len(block)]).tolist()
         for position, values in enumerate(block):
             event, digest = bound[int(numbers[start + position])]
             if isinstance(values, ObjectError):
                 yield str(values)
-            elif values is None or predictions_digest(key, values) != digest:
+            elif values is None or predictions_digest(key, values[: n_rows[position]]) != digest:
                 yield (
                     f"The predictions of submission {numbers[start + position]} were changed: "
                     f"{_named(cursor, event)} recorded others."

@@ -32,6 +32,7 @@ import numpy.typing as npt
 from arena.store.digests import keyed_digest, predictions_digest, rows_digest
 from arena.store.keepers import CellForm, Keeper
 from arena.store.quotas import select_places
+from arena.store.row_counts import RowCounts
 from arena.store.solutions import select_solution, solution_digests, tables_digest
 from arena.types import PredictionKind
 from arena.utils.collection import collection_paused
@@ -264,6 +265,8 @@ def recorded_cells(table: str, row: Sequence[Any]) -> Sequence[Any]:
 def _cells(cursor: duckdb.DuckDBPyConnection, keeper: Keeper, number: int) -> npt.NDArray[Any]:
     query = "SELECT n_rows, columns, kind FROM solutions ORDER BY solution DESC LIMIT 1"
     ((n_rows, columns, kind),) = cursor.execute(query).fetchall()
+    row_counts = RowCounts.select(cursor, n_rows)
+    (n_rows,) = row_counts.of([number]).tolist()
     form = CellForm(n_rows, len(parse_json(columns)), PredictionKind(kind))
     return keeper.cells(cursor, number, form)
 

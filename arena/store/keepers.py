@@ -6,14 +6,17 @@ default; :mod:`arena.store.prediction_objects` needs a place (``[store] predicti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import duckdb
 import numpy.typing as npt
 
 from arena.types import IntArray, PredictionKind, Solution
+
+CellCounts = Callable[[Sequence[int]], IntArray]
+"""Returns the number of cells of each of some submissions, ``(m,)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,10 @@ class CellForm:
     def of(cls, solution: Solution) -> CellForm:
         """Return the form of the submissions for a solution."""
         return cls(solution.n_rows, len(solution.columns), solution.kind)
+
+    def with_rows(self, n_rows: int) -> CellForm:
+        """Return the form of submissions with another number of rows."""
+        return replace(self, n_rows=n_rows)
 
 
 class CellReader(Protocol):
@@ -97,14 +104,14 @@ class Keeper(Protocol):
         """Return the names of the objects of submissions; empty if they have none."""
 
     def stored_and_incomplete(
-        self, cursor: duckdb.DuckDBPyConnection, cells: int | None, first: int = 0
+        self, cursor: duckdb.DuckDBPyConnection, cells: CellCounts | None, first: int = 0
     ) -> tuple[set[int], list[int]]:
         """Return the submissions with predictions, and the accepted ones that lack some.
 
         Parameters
         ----------
         cells
-            The number of cells of each; None: as many as the longest one.
+            Returns the number of cells of each; None: as many as the longest one.
         first
             Only submissions from this one on are looked at.
         """
@@ -120,8 +127,3 @@ class Keeper(Protocol):
 
     def remove(self, objects: Sequence[str]) -> None:
         """Remove unused objects, and what interrupted writes have left."""
-
-
-def incomplete_predictions(keeper: Keeper, cursor: duckdb.DuckDBPyConnection) -> list[int]:
-    """Return the accepted submissions that lack predictions."""
-    return keeper.stored_and_incomplete(cursor, None)[1]

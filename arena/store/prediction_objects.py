@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from arena.errors import ObjectError
 from arena.store.arrow import as_arrow, as_numpy
-from arena.store.keepers import CellForm
+from arena.store.keepers import CellCounts, CellForm
 from arena.store.object_places import ObjectPlace, object_name, reason_of
 from arena.types import IntArray, PredictionKind
 
@@ -86,7 +86,7 @@ class PredictionObjects:
     def stored_and_incomplete(
         self,
         cursor: duckdb.DuckDBPyConnection,
-        cells: int | None,  # noqa: ARG002
+        cells: CellCounts | None,  # noqa: ARG002
         first: int = 0,
     ) -> tuple[set[int], list[int]]:
         """Look for accepted submissions without an object; none is read."""

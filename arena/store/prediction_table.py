@@ -15,7 +15,7 @@ import numpy.typing as npt
 from arena.errors import StoreFormatError
 from arena.evaluation.predictions import cell_bytes
 from arena.store.arrow import as_arrow
-from arena.store.keepers import CellForm
+from arena.store.keepers import CellCounts, CellForm
 from arena.store.text_codes import insert_texts, select_texts
 from arena.types import FloatArray, IntArray, PredictionKind
 
@@ -92,7 +92,7 @@ class PredictionTable:
         return {}
 
     def stored_and_incomplete(
-        self, cursor: duckdb.DuckDBPyConnection, cells: int | None, first: int = 0
+        self, cursor: duckdb.DuckDBPyConnection, cells: CellCounts | None, first: int = 0
     ) -> tuple[set[int], list[int]]:
         """Compare the number of cells of each submission, which must follow one another."""
         query = """
@@ -100,16 +100,25 @@ class PredictionTable:
                 SELECT submission, count(*) AS n, max(rowid) - min(rowid) + 1 AS extent
                 FROM predictions WHERE submission >= $first GROUP BY submission
             )
-            SELECT submission, n IS NOT NULL, coalesce(status = 'accepted', false) AND NOT coalesce(
-                extent = n AND n = coalesce($cells,
-                    (SELECT max(n) FROM cells SEMI JOIN submissions USING (submission))), false)
+            SELECT submission, coalesce(if(extent = n, n, -1), 0), n IS NOT NULL,
+                coalesce(status = 'accepted', false), status IS NOT NULL
             FROM submissions FULL JOIN cells USING (submission)
             WHERE submission >= $first ORDER BY submission
         """
-        rows = cursor.execute(query, {"cells": cells, "first": first}).fetchall()
+        rows = cursor.execute(query, {"first": first}).fetchall()
+        numbers = [number for number, *_ in rows]
+        if cells is None:
+            longest = max((n for _, n, _, _, is_stored in rows if is_stored), default=0)
+            expected = [longest] * len(rows)
+        else:
+            expected = cells(numbers).tolist()
         return (
-            {number for number, has_some, _ in rows if has_some},
-            [number for number, _, lacks_some in rows if lacks_some],
+            {number for number, _, has_some, _, _ in rows if has_some},
+            [
+                number
+                for (number, n, has_some, accepted, _), n_cells in zip(rows, expected, strict=True)
+                if accepted and not (has_some and n == n_cells)
+            ],
         )
 
     def misplaced(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[str]:

@@ -30,8 +30,8 @@ from arena.store.database import Database, connect, journal_path
 from arena.store.events import select_events
 from arena.store.facts import RECORD_KEY, facts_of
 from arena.store.journal import Acknowledged, JournalEntry, missing
-from arena.store.keepers import incomplete_predictions
 from arena.store.locks import owner_only
+from arena.store.row_counts import incomplete_predictions
 from arena.store.schema import Catalog
 from arena.store.store import Store
 from arena.store.submissions import Incoming, select_records

@@ -127,13 +127,17 @@ def put_solution(
     metric: str | None,
     time: datetime | None,
     path: Path,
+    *,
+    rows_added: bool,
 ) -> bool:
     """Store a solution under a number, inside a transaction; False if it is already stored.
+
+    ``rows_added``: whether it may have more rows than the one before, after those of that one.
 
     Raises
     ------
     StoreError
-        If another one is stored under this number, or its rows differ from the first one.
+        If another one is stored under this number, or its rows differ from the one before.
     ValueError
         If a number is skipped.
     """
@@ -148,9 +152,9 @@ def put_solution(
         return False
     if number != len(numbers) + 1:
         raise ValueError(f"the next solution is number {len(numbers) + 1}, not {number}")
-    first = select_solution(cursor, 1)
-    if first is not None:
-        _check_same_rows(solution, first, path)
+    last = select_solution(cursor, len(numbers))
+    if last is not None:
+        _check_same_rows(solution, last, path, rows_added=rows_added)
     insert_solution(cursor, number, solution, metric, as_stored(time))
     return True
 
@@ -160,13 +164,14 @@ def no_solution(path: Path) -> StoreError:
     return StoreError(f"The database '{path}' has no solution: store one first.")
 
 
-def _check_same_rows(solution: Solution, first: Solution, path: Path) -> None:
-    """Refuse other rows: stored predictions are in the row order of the first solution."""
+def _check_same_rows(solution: Solution, before: Solution, path: Path, *, rows_added: bool) -> None:
+    """Refuse other rows: stored predictions are in the row order of the solution before."""
+    ids = solution.ids[: before.n_rows] if rows_added else solution.ids
     same = {
-        "ids or their order": solution.ids.equals(first.ids),
-        "columns": solution.columns == first.columns,
-        "targets and labels": solution.targets == first.targets,
-        "kind of prediction": _stored_as(solution.kind) == _stored_as(first.kind),
+        "ids or their order": ids.equals(before.ids),
+        "columns": solution.columns == before.columns,
+        "targets and labels": solution.targets == before.targets,
+        "kind of prediction": _stored_as(solution.kind) == _stored_as(before.kind),
     }
     for name, is_same in same.items():
         if not is_same:

@@ -42,6 +42,7 @@ from arena.store.releases import (
     select_scores,
     select_shown,
 )
+from arena.store.row_counts import RowCounts
 from arena.store.solutions import no_solution, select_outline, select_solution
 from arena.store.stored_predictions import StoredPredictions, select_predictions
 from arena.store.submissions import Incoming, select_records
@@ -390,6 +391,17 @@ class Store:
             If a submission does not exist or was not accepted.
         """
         return select_predictions(self._database, self.solution(), submissions, rows)
+
+    def row_counts(self, submissions: Sequence[int]) -> IntArray:
+        """Return ``(m,)`` how many rows the stored predictions of submissions have.
+
+        It is fewer than the solution has where rows were added after a submission, which
+        :meth:`predictions` reads with its last row repeated.
+        """
+        n_rows = self.solution().n_rows
+        with self._database.reading() as cursor:
+            row_counts = RowCounts.select(cursor, n_rows)
+        return row_counts.of(submissions)
 
     def first_equal(self, submissions: Sequence[int]) -> IntArray:
         """Return for each submission the position of the first one with the same predictions.

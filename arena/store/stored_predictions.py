@@ -12,6 +12,7 @@ import numpy.typing as npt
 from arena.errors import StoreError
 from arena.store.database import Database
 from arena.store.keepers import CellForm, CellReader
+from arena.store.row_counts import RowCounts
 from arena.types import IntArray, PredictionKind, Solution
 
 _MANY_CELLS = 2 * 10**6
@@ -97,7 +98,8 @@ def select_predictions(
                 f"Submission {strangers[0]} was not accepted or is not in '{database.path}': "
                 "it has no predictions."
             )
-        reader = database.keeper.reader(cursor, ids, form)
+        row_counts = RowCounts.select(cursor, form.n_rows)
+        reader = row_counts.reader(database.keeper, cursor, ids, form)
     if len(ids) * form.n_rows * form.n_columns >= _MANY_CELLS:
         database.use_all_processors()
     everything = np.arange(solution.n_rows)

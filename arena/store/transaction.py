@@ -32,6 +32,7 @@ from arena.store.releases import (
     select_state,
     upsert_scores,
 )
+from arena.store.row_counts import ROW_COUNTS, RowCounts
 from arena.store.solutions import no_solution, put_solution
 from arena.store.submissions import (
     Incoming,
@@ -307,9 +308,38 @@ class Transaction:
         time: datetime | None = None,
     ) -> None:
         """Store a solution; see :meth:`arena.store.Store.put_solution`."""
+        self._put_solution(solution, metric, number, time)
+
+    def add_rows(self, solution: Solution, metric: str, number: int) -> None:
+        """Store a solution with more rows than the one before, after those of that one.
+
+        The submissions until now keep their length, and the next ones have all rows.
+
+        Raises
+        ------
+        StoreError
+            If the rows of the one before are others, or in another order.
+        """
+        (n_rows, _), _ = self._shape_and_kind()
+        self._put_solution(solution, metric, number, None, rows_added=True)
+        row_counts = RowCounts.select(self._cursor, n_rows)
+        query = "SELECT coalesce(max(submission), 0) + 1 FROM submissions"
+        ((first,),) = self._cursor.execute(query).fetchall()
+        self.put_meta(ROW_COUNTS, row_counts.grown(first, solution.n_rows).to_text())
+
+    def _put_solution(
+        self,
+        solution: Solution,
+        metric: str | None,
+        number: int,
+        time: datetime | None,
+        *,
+        rows_added: bool = False,
+    ) -> None:
         cells = cell_bytes(solution.truth) * solution.truth.size
         self._database.require_space(56 * solution.n_rows + cells)
-        if put_solution(self._cursor, number, solution, metric, time, self._database.path):
+        path = self._database.path
+        if put_solution(self._cursor, number, solution, metric, time, path, rows_added=rows_added):
             self._facts.solutions.add(number)
             if number == 1:
                 self._facts.meta |= {"identity", RECORD_KEY}

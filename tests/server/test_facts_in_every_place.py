@@ -26,6 +26,7 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from arena.competition import results
+from arena.competition.added_rows import ROWS_ADDED
 from arena.competition.answers import ANSWERED
 from arena.competition.competition import Competition
 from arena.competition.finalize import FINAL_CAUSES
@@ -131,6 +132,12 @@ def with_another_metric(competition: Competition, folder: Path) -> None:
         again.rescore(apply=True)
 
 
+def with_further_rows(competition: Competition, _: Path) -> None:
+    """Add a row that counts in no score; every file that was sent lacks it."""
+    rows = [(IDS[0], str(TRUTH[0]), "Public" if PUBLIC[0] else "Private"), ("new", "1", "Ignored")]
+    competition.add_rows(dict(zip(["id", "y", "Usage"], zip(*rows, strict=True), strict=True)))
+
+
 def answering(place: str) -> Callable[[Competition, Path], None]:
     """Return the submission of a file that changes no board, with an answer."""
 
@@ -211,6 +218,7 @@ FACTS: dict[str, Fact] = {
         "withdrawal", lambda c, _: c.withdraw("Ants", 2), WITHOUT_ANTS,
         None, FINAL_CAUSES["withdrawal"],
     ),
+    "rows are added": Fact(ROWS_ADDED, with_further_rows, BEFORE),
     "the result is retracted": Fact(
         "result retracted", lambda c, _: c.retract("Wrong labels.") and None, BEFORE,
         retracted=True,
@@ -366,7 +374,7 @@ OTHER_COMMANDS = {
     "competitors", "demo", "disqualify", "labels",
     "publish", "retract", "withdraw", "finalize", "import", "init", "masks", "mechanisms",
     "metrics", "plan", "plugins", "programs", "runner", "repair", "rank", "replay", "reproduce",
-    "rescore",
+    "rescore", "rows",
     "score", "select", "serve", "simulate", "sota", "submit", "team", "upgrade", "validate",
     "verify",
     "winners",
