@@ -95,16 +95,57 @@ class Client:
         """Return the competition: title, metric, deadline, limits, columns, phase."""
         return self._json("GET", "")
 
-    def board(self, *, bracket: str = "") -> list[dict[str, Any]]:
-        """Return all rows of the public board, best first; of one bracket only, if it is named."""
+    def phases(self) -> list[dict[str, Any]]:
+        """Return the phases, with their dates, rows, limits and states."""
+        phases: list[dict[str, Any]] = self._json("GET", "/phases")["phases"]
+        return phases
+
+    def board(self, *, bracket: str = "", phase: str = "", board: str = "") -> list[dict[str, Any]]:
+        """Return all rows of the public board, best first.
+
+        ``bracket``: its teams only. ``phase``: by default the current one. ``board``: one over
+        phases.
+        """
+        names = {"bracket": bracket, "phase": phase, "board": board}
+        query = {"limit": 500} | {kind: name for kind, name in names.items() if name}
         rows: list[dict[str, Any]] = []
         after: int | None = 0
         while after is not None:
-            asked = {"after": after, "limit": 500} | ({"bracket": bracket} if bracket else {})
-            page = self._json("GET", f"/board?{urlencode(asked)}")
+            page = self._json("GET", f"/board?{urlencode({**query, 'after': after})}")
             rows += page["rows"]
             after = page["next"]
         return rows
+
+    def join(
+        self,
+        team: str = "",
+        *,
+        code: str = "",
+        rules: str = "",
+        answers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Enter the competition and return the team.
+
+        ``team``: the name of a new team. ``code``: the invitation of a team, or the registration
+        code. ``rules``: the version that you accept, ``rules_version`` of :meth:`info`.
+        ``answers``: of a new team, key of a question -> the answer, such as that which decides its
+        bracket.
+
+        Raises
+        ------
+        RefusedRequestError
+            If the name is taken, the code is wrong, or the rules or a required answer are missing.
+        """
+        body = {"team": team, "code": code, "rules": rules, "answers": dict(answers or {})}
+        return self._once("POST", "/join", body)
+
+    def team(self) -> dict[str, Any]:
+        """Return the own team: its name and members."""
+        return self._json("GET", "/team")
+
+    def rename_team(self, name: str) -> dict[str, Any]:
+        """Rename the own team and return it; boards follow once the scorer has recorded it."""
+        return self._once("PATCH", "/team", {"name": name})
 
     def submit(
         self,
@@ -231,6 +272,11 @@ class Client:
     def result(self, version: int) -> dict[str, Any]:
         """Return a published version of the private board; a retracted one has no rows."""
         return self._json("GET", f"/results/{version}")
+
+    def announcements(self) -> list[dict[str, Any]]:
+        """Return the announcements of the organisers, newest first."""
+        rows: list[dict[str, Any]] = self._json("GET", "/announcements")["announcements"]
+        return rows
 
     def ask(self, text: str) -> dict[str, Any]:
         """Ask the organisers; answers are in :meth:`messages`."""

@@ -66,6 +66,11 @@ def test_submit_from_python_and_the_command_line(live: Live, file: Path, tmp_pat
     with pytest.raises(ServerError, match="Choose at most 2"):
         client.select([1, 2, 3])
 
+    founder = arena.Client(live.url, web.token(web.person("Bo")))
+    assert founder.join("Bees")["name"] == founder.team()["name"] == "Bees"
+    with pytest.raises(RefusedRequestError, match="team"):
+        founder.join("Moths")
+
     (tmp_path / "token").write_text(token + "\n")
     arguments = ["submit", "--to", live.url, "--token-file", "token", "mine.csv"]
     done = run_here(*arguments, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The organiser's client: it has every operation of the API for organisers."""
+"""The clients of participants and organisers: they have every operation of the API."""
 
 from __future__ import annotations
 
@@ -14,21 +14,42 @@ from arena.client import Client, ServerError
 from arena.server.web.api import ENDPOINTS
 from web_site import NAME, WebSite, listening
 
-LEFT_TO_PAGES = {("GET", "/admin/requests"), ("GET", "/admin/export/{what}")}
-"""The first is a part of ``all_submissions`` and ``events``; exports are CSV."""
+LEFT_OUT = {
+    Client: {
+        ("GET", "/board.csv"): "the rows of board()",
+        ("GET", "/submissions.csv"): "those of submissions()",
+        ("GET", "/events"): "a stream, for pages",
+        ("GET", "/private"): "the last of results()",
+        ("GET", "/requests/{request}/file"): "the file that was sent",
+        ("GET", "/files/{file}"): "download(), which writes it to a folder",
+        ("GET", "/tokens"): "of the account, on its page",
+        ("DELETE", "/tokens"): "of the account, on its page",
+    },
+    OrganiserClient: {
+        ("GET", "/admin/requests"): "those of all_submissions() and events()",
+        ("GET", "/admin/export/{what}"): "CSV",
+    },
+}
+"""Client -> the operations without a method, and what there is instead."""
 
 
-def test_every_operation_has_a_method() -> None:
-    source = inspect.getsource(OrganiserClient)
-    found = {
+@pytest.mark.parametrize("client", LEFT_OUT)
+def test_every_operation_has_a_method(client: type[Client]) -> None:
+    calls = re.findall(r'(?:"([A-Z]+)",\s*)?f?"(/\w[^"]*)"', inspect.getsource(client))
+    methods = {
         (method or "GET", re.sub(r"\{quote\((\w+)\)\}", r"{\1}", path.partition("?")[0]))
-        for method, path in re.findall(r'(?:"([A-Z]+)", )?f?"(/admin/[^"]+)"', source)
+        for method, path in calls
     }
     offered = {
-        (endpoint.method, endpoint.path) for endpoint in ENDPOINTS if endpoint.who == "organiser"
+        (endpoint.method, endpoint.path)
+        for endpoint in ENDPOINTS
+        if (endpoint.who == "organiser") == (client is OrganiserClient)
+        and endpoint.who != "runner"
+        and endpoint.scope != "account"  # not for tokens
+        and endpoint.path
     }
-    assert offered - found == LEFT_TO_PAGES
-    assert found <= offered
+    assert offered - methods == set(LEFT_OUT[client])
+    assert methods <= offered
 
 
 @pytest.fixture
@@ -44,6 +65,7 @@ def test_an_organiser_works_from_a_program(
     served: tuple[WebSite, OrganiserClient, Client], tmp_path: Any
 ) -> None:
     web, host, member = served
+    assert member.team()["name"] == "Ants"
     (tmp_path / "a.csv").write_text("id,y\n")
     sent = member.submit(tmp_path / "a.csv", description="first")
     assert [one["team"] for one in host.queue()] == ["Ants"]
