@@ -222,8 +222,11 @@ def findings_over_phases(run: BoardRun, phase_finals: PhaseFinals, rank: Rank) -
         metric = metric_over_phases(
             name, section, phase_finals.settings, rows.solution, run.manager
         )
-        # A team is known by its last file.
-        standing = {team: max(numbers) for team, numbers in files.items()}
+        # A team is known by its last file; that of the baseline, which may stand for it, is later.
+        standing = {
+            team: max(phase_finals.files[phase].get(team, 0) for phase in rows.phases)
+            for team in files
+        }
         roster = phase_finals.roster.among(files)
         run_over_phases = replace(
             run,

@@ -466,20 +466,15 @@ def _has_same_phase_finals(state: CompetitionState, document: Mapping[str, Any])
         return True
     from arena.competition.boards_over_phases import names_of_boards
 
-    stored = _current_names(state, phase_files(document))
-    if any(files[phase] != stored[phase] for phase in stored):
+    teams = state.ledger.teams()
+    # As pairs: of teams that were merged since, each has its file.
+    if any(
+        {(teams.current(team), number) for team, number in of_round.items()}
+        != set(files[phase].items())
+        for phase, of_round in phase_files(document).items()
+    ):
         return False
     return names_of_boards(_phase_finals(state, files)) <= combined_boards(document).keys()
-
-
-def _current_names(
-    state: CompetitionState, files: Mapping[str, Mapping[str, int]]
-) -> dict[str, dict[str, int]]:
-    teams = state.ledger.teams()
-    return {
-        name: {teams.current(team): number for team, number in of_round.items()}
-        for name, of_round in files.items()
-    }
 
 
 def _adds_labels_of(state: CompetitionState, event: Event) -> bool:
