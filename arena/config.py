@@ -114,7 +114,9 @@ class DataSection(ConfigSection):
     """The columns of the solution file."""
 
     id: str | None = Field(
-        None, description="The id column. Default: the column id, else the first column."
+        None,
+        description="The id column. Default: the column id, else the first column. line: rows are "
+        "numbered in the order of each file.",
     )
     target: tuple[str, ...] = Field(
         (), description="The target columns. Default: the only remaining column."
@@ -158,7 +160,8 @@ class DataSection(ConfigSection):
     no_header: tuple[str, ...] = Field(
         (),
         description="The names of all columns of a solution without a header line. Submissions may "
-        "then lack it too. With a single name, each line is a text, and its number is the id.",
+        "then lack it too. With a single name, each line is a text, and its number is the id; if "
+        "id is block, each block of lines; if id is line, only in submissions.",
     )
     submission_columns: tuple[str, ...] = Field(
         (), description="The columns of a submission, if they differ from the target columns."

@@ -199,7 +199,8 @@ class SolutionColumns:
     """The roles of the columns of a solution file."""
 
     id: str | None = None
-    """The id column; None: the column ``id``, else the first."""
+    """The id column; None: the column ``id``, else the first. ``line``: rows are numbered in the
+    order of each file, if it has no such column."""
     targets: tuple[str, ...] = ()
     """The target columns; empty: the only remaining column, or all of them for a metric with
     joint targets."""
@@ -228,7 +229,8 @@ class SolutionColumns:
     """The names of all columns of a CSV file without a header line; empty: it has one.
 
     Submissions may then lack it too, with the id and the columns of a submission in this order.
-    With a single name, each line is a text of this column, and its number is the id."""
+    With a single name, each line is a text of this column, and its number is the id. If the id is
+    ``block``, texts are blocks of lines; if it is ``line``, only submissions lack a header."""
     pending_labels: bool = False
     """Whether empty targets are labels that arrive later: see :attr:`Solution.pending`."""
     submission: tuple[str, ...] = ()

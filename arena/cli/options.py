@@ -150,7 +150,12 @@ Team = Annotated[
 _COLUMNS: dict[str, tuple[Any, Any]] = {
     "id": (
         Annotated[
-            str | None, typer.Option("--id", help="The id column.  [default: id, else the first]")
+            str | None,
+            typer.Option(
+                "--id",
+                help="The id column; line: rows are numbered in the order of each file.  "
+                "[default: id, else the first]",
+            ),
         ],
         None,
     ),
@@ -240,7 +245,8 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
                 metavar="NAMES",
                 help="The names of the columns of a solution without a header line, separated by "
                 "commas, such as id,label. Submissions may then lack it too. One name: each line "
-                "is a text.",
+                "is a text; with --id block each block of lines, with --id line only in "
+                "submissions.",
             ),
         ],
         None,

@@ -1,4 +1,4 @@
-"""Several columns as one: ``location,date`` are the texts of both, joined."""
+"""Ids that are no column: several columns joined, as ``location,date``, or numbers of the rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from arena.intake.cells import to_text
+from arena.intake.text_lines import LINE
 from arena.types import RawTable
 from arena.utils.lazy import pc
 
@@ -22,6 +23,20 @@ def parts_of(name: str, names: Collection[str]) -> tuple[str, ...]:
     """
     parts = tuple(part.strip() for part in name.split(","))
     return (name,) if name in names or not set(parts) <= set(names) else parts
+
+
+def with_ids(table: RawTable, name: str, kept_columns: Collection[str] = ()) -> RawTable:
+    """Return a table with a column of ids: as :func:`with_joined`, or the numbers of the rows.
+
+    These are the ids if the name is ``line`` and no column has this name.
+
+    >>> with_ids(RawTable(("y",), (pa.array(["b", "a"]),), int), "line").columns[0].to_pylist()
+    ['1', '2']
+    """
+    if name != LINE or name in table.names:
+        return with_joined(table, name, kept_columns)
+    numbers = pa.array([str(row) for row in range(1, table.n_rows + 1)], pa.string())
+    return replace(table, names=(LINE, *table.names), columns=(numbers, *table.columns))
 
 
 def with_joined(table: RawTable, name: str, kept_columns: Collection[str] = ()) -> RawTable:

@@ -19,12 +19,13 @@ from arena.intake.content import read_content
 from arena.intake.equal_texts import composed_fields
 from arena.intake.hashed_ids import are_different
 from arena.intake.header import data_in_header
-from arena.intake.joined_columns import with_joined
+from arena.intake.joined_columns import with_ids
 from arena.intake.memory import MemoryTable, SolutionSource
 from arena.intake.parquet_file import table_of_arrow
 from arena.intake.submission import READING_ERRORS, SUM_TOLERANCE, read_table
 from arena.intake.table import MAX_SOLUTION_BYTES, ROW_NUMBERS, SOLUTION_BOUNDS
 from arena.intake.targets import TargetReading, filled, has_value, read_extra, read_targets
+from arena.intake.text_lines import LINE
 from arena.intake.times import read_times
 from arena.interfaces import TABLE, Modality, ReadFile
 from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, plural, show, show_all
@@ -118,7 +119,7 @@ def read_solution(
     _stop(path, faults)
     if columns.id is not None:
         kept_columns = {columns.usage, *_named(columns)}
-        table = with_joined(table, columns.id, kept_columns)
+        table = with_ids(table, columns.id, kept_columns)
     columns = replace(columns, targets=_matching(table.names, columns.targets))
     guessed = _guessed_usage(table, columns)
     if guessed is not None:
@@ -456,13 +457,14 @@ def _read(
         if file is not None:
             return file
         content = read_content(path, MAX_SOLUTION_BYTES, faults)
+        has_header = columns.id == LINE and len(columns.no_header) == 1
         table = read_table(
             content.data,
             tuple(dict.fromkeys((columns.id or _ID, *columns.targets, *columns.no_header))),
             SOLUTION_BOUNDS,
             faults,
             name=path.name,
-            header=columns.no_header,
+            header=() if has_header else columns.no_header,
         )
         return ReadFile(table, content.sha256.hexdigest(), columns)
     except Refused:

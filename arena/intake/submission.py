@@ -39,11 +39,11 @@ from arena.intake.content import read_content
 from arena.intake.csv_file import read_csv
 from arena.intake.encoding import to_utf8
 from arena.intake.header import data_in_header
-from arena.intake.joined_columns import with_joined
+from arena.intake.joined_columns import with_ids
 from arena.intake.json_file import is_json, read_json
 from arena.intake.parquet_file import is_parquet, read_parquet, table_of_arrow
 from arena.intake.table import Bounds
-from arena.intake.text_lines import read_lines
+from arena.intake.text_lines import BLOCK, read_lines
 from arena.interfaces.faults import FaultList, Refused, clean, show, show_all
 from arena.types import Fault, FloatArray, IntArray, PredictionKind, RawTable
 from arena.utils.file_digest import file_sha256
@@ -157,7 +157,8 @@ def read_table(
 
     The format is recognised by content; the name helps only with damaged files. ``header`` are the
     names of the columns of a CSV file without a header line; with a single name each line is a
-    text. ``records`` and ``flat`` are those of :func:`~arena.intake.json_file.read_json`.
+    text, or each block of lines if the first expected name is ``block``. ``records`` and ``flat``
+    are those of :func:`~arena.intake.json_file.read_json`.
 
     Raises
     ------
@@ -174,7 +175,7 @@ def read_table(
     if is_arff(text):
         return read_arff(text, bounds, faults)
     if len(header) == 1:
-        return read_lines(text, header[0], bounds, faults)
+        return read_lines(text, header[0], bounds, faults, blocks=expected[0] == BLOCK)
     return read_csv(text, expected, bounds, faults, header=header)
 
 
@@ -187,7 +188,7 @@ def _predictions(
     table: RawTable, form: SubmissionForm, faults: FaultList
 ) -> npt.NDArray[Any] | None:
     """Return the values in the order of the solution; None if a column or an id is missing."""
-    table = with_joined(table, form.id_column)
+    table = with_ids(table, form.id_column)
     _refuse_missing_header(table, form, faults)
     if form.id_column in table.names:
         table = form.modality.arrange(table, form.id_column, faults)

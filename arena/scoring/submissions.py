@@ -22,6 +22,7 @@ from arena.intake import (
     read_whole_submission,
 )
 from arena.intake.joined_columns import parts_of
+from arena.intake.text_lines import LINE
 from arena.interfaces import (
     Metric,
     faults_of_predictions,
@@ -169,6 +170,7 @@ def header_of(solution: Solution, no_header: Sequence[str]) -> tuple[str, ...]:
         return tuple(no_header)
     order = {name: position for position, name in enumerate(no_header)}
     sent_columns = (*parts_of(solution.id_column, no_header), *solution.columns)
+    sent_columns = tuple(name for name in sent_columns if name != LINE or name in order)
     return tuple(sorted(sent_columns, key=lambda name: order.get(name, len(order))))
 
 

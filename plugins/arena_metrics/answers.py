@@ -249,6 +249,8 @@ class Bleu(_TextsMetric):
     ----------
     tokenize
         sacrebleu's tokenisation: ``13a``, ``intl``, ``zh``, ``ja-mecab``, ``char`` or ``none``.
+    lowercase
+        Whether upper and lower case are the same.
 
     Examples
     --------
@@ -258,6 +260,7 @@ class Bleu(_TextsMetric):
     """
 
     tokenize: str = "13a"
+    lowercase: bool = False
 
     name = "bleu"
     greater_is_better: ClassVar[bool] = True
@@ -270,7 +273,7 @@ class Bleu(_TextsMetric):
     def case_statistics(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return matches and totals of the n-grams, and the two lengths."""
         scorer = _imported("sacrebleu.metrics", self.name).BLEU(
-            tokenize=self.tokenize, effective_order=False
+            tokenize=self.tokenize, lowercase=self.lowercase, effective_order=False
         )
         references = [references_of(cell) for cell in truth]
         statistics = np.empty((*predictions.shape, 10))
@@ -314,6 +317,8 @@ class Chrf(_TextsMetric):
     ----------
     word_order
         2 for chrF++.
+    lowercase
+        Whether upper and lower case are the same.
 
     Examples
     --------
@@ -323,6 +328,7 @@ class Chrf(_TextsMetric):
     """
 
     word_order: int = 0
+    lowercase: bool = False
 
     name = "chrf"
     greater_is_better: ClassVar[bool] = True
@@ -334,7 +340,9 @@ class Chrf(_TextsMetric):
 
     @property
     def _scorer(self) -> Any:
-        return _imported("sacrebleu.metrics", self.name).CHRF(word_order=self.word_order)
+        return _imported("sacrebleu.metrics", self.name).CHRF(
+            word_order=self.word_order, lowercase=self.lowercase
+        )
 
     def case_statistics(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return the n-grams of answer and reference, and the common ones, for each order."""

@@ -52,3 +52,57 @@ def test_ids_of_several_columns_need_no_header(tmp_path: Path, names: str) -> No
         workers=1,
     )
     assert [row["score"] for row in board.standings] == [1.0]
+
+
+GOLD = {
+    "a column of labels": ("label\nu\nv\nu\n", ["label"]),
+    "ids that are not used": ("id,label\n7,u\n9,v\n3,u\n", ["label"]),
+    "no header": ("the\tDT\tu\ncat\tNN\tv\n\nof\tIN\tu\n", ["token", "tag", "label"]),
+    "records": (
+        '{"n": 7, "label": "u"}\n{"n": 9, "label": "v"}\n{"n": 3, "label": "u"}\n',
+        ["label"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("gold", "no_header"), GOLD.values(), ids=GOLD)
+def test_rows_are_numbered_in_the_order_of_each_file(
+    tmp_path: Path, gold: str, no_header: list[str]
+) -> None:
+    (tmp_path / "gold.txt").write_text(gold)
+    for team, labels in {"lines": "u\nu\nu\n", "short": "u\nu\n"}.items():
+        (tmp_path / f"{team}.txt").write_text(labels)
+    board = arena.score(
+        tmp_path / "gold.txt",
+        [tmp_path / "lines.txt", tmp_path / "short.txt"],
+        metric="accuracy",
+        id="line",
+        target="label",
+        no_header=no_header,
+        intervals=False,
+        workers=1,
+    )
+    assert [(row["team"], row["score"]) for row in board.standings] == [
+        ("lines", pytest.approx(2 / 3))
+    ]
+    (rejected,) = board.rejected
+    assert [(fault.kind, fault.id) for fault in rejected.faults] == [("missing id", "3")]
+
+
+def test_blocks_of_lines_are_several_references(tmp_path: Path) -> None:
+    (tmp_path / "gold.txt").write_text("a cat\nthe cat\n\nno dog\n\n\none\nan\n")
+    (tmp_path / "lines.txt").write_text("the cat\ndog\nan\n")
+    (tmp_path / "blocks.txt").write_text("the cat\n\nno dog\n\nan\n")
+    (tmp_path / "empty.txt").write_text("the cat\n\nan\n")
+    board = arena.score(
+        tmp_path / "gold.txt",
+        [tmp_path / f"{team}.txt" for team in ("lines", "blocks", "empty")],
+        metric="exact_match(normalise=none)",
+        id="block",
+        no_header=["text"],
+        intervals=False,
+        workers=1,
+    )
+    scores = {row["team"]: row["score"] for row in board.standings}
+    assert scores == {"blocks": 1.0, "lines": pytest.approx(2 / 3)}
+    assert [fault.kind for fault in board.rejected[0].faults] == ["missing id"]
