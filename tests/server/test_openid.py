@@ -225,6 +225,9 @@ FORGED: dict[str, Callable[..., str]] = {
     "an unknown critical header": lambda claims, provider: token(
         {"alg": "RS256", "kid": "rsa", "crit": ["new"], "new": 1}, claims, rsa_signature
     ),
+    "half a character as subject": lambda claims, provider: token(
+        {"alg": "RS256", "kid": "rsa"}, {**claims, "sub": "a\ud800"}, rsa_signature
+    ),
     "an unknown key": lambda claims, provider: token(
         {"alg": "RS256", "kid": "unknown"}, claims, rsa_signature
     ),
@@ -386,6 +389,30 @@ def test_a_provider_that_answers_otherwise_is_given_up(
         answer = client.get(provider.sign_in(answer.headers["location"]))
     assert_nobody(client, answer, 503)
     assert "cannot be reached" in answer.text
+
+
+ANSWERS_OF_OTHER_TYPES: dict[str, Any] = {
+    "token_type": (["Bearer"], None, 7),
+    "expires_in": ([1], {}, "soon"),
+    "access_token": (["a"], {}, 7),
+    "id_token": (["x"], {}, 7),
+    "error": (["x"], {"a": 1}, 7),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ANSWERS_OF_OTHER_TYPES)
+def test_an_answer_of_other_types_signs_nobody_in(
+    name: str, site: Any, provider: FakeProvider
+) -> None:
+    web = site()
+    web.person("Ada", "Ants", subject=f"{provider.issuer} ada-1")
+    provider.claims = {"name": None, "email": None}
+    for value in ANSWERS_OF_OTHER_TYPES[name]:
+        provider.token_answer = {name: value}
+        client = web.browser()
+        answer = sign_in(client, provider)
+        assert_nobody(client, answer, 503 if answer.status_code == 503 else 403)
 
 
 @pytest.mark.slow

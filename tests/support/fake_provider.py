@@ -70,6 +70,8 @@ class FakeProvider:
         self.algorithm = "RS256"
         self.forge: Callable[[dict[str, Any]], str] | None = None
         """Makes the ID token from its claims."""
+        self.token_answer: dict[str, Any] = {}
+        """What the answer with the token has besides, or instead."""
         self.discovery: dict[str, Any] = {}
         self.answers: dict[str, Response | Callable[[], Response]] = {}
         """Path -> what is answered instead."""
@@ -142,7 +144,7 @@ class FakeProvider:
         claims = {key: value for key, value in claims.items() if value is not None}
         token = {"access_token": "access", "token_type": "Bearer", "expires_in": 300}
         made = self.forge(claims) if self.forge else self.signed(claims)
-        return JSONResponse({**token, "id_token": made} if made else token)
+        return JSONResponse({**token, **({"id_token": made} if made else {}), **self.token_answer})
 
     def signed(self, claims: dict[str, Any]) -> str:
         """Return claims with the provider's signature."""

@@ -41,7 +41,11 @@ MAX_BYTES = 256 * 1024
 """Of one answer of the provider."""
 _LEEWAY = 60
 _KEPT_SECONDS, _FAILED_SECONDS = 3_600.0, 5.0
-_FAULTS = (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError)
+_FAULTS = (
+    httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError,
+    TypeError, AttributeError, KeyError, OverflowError,
+)  # fmt: skip
+"""What a library raises for an answer; the last four for one whose values have other types."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -199,8 +203,9 @@ class Provider:
                     code_verifier=flow.verifier,
                 )
             except OAuthError as error:
-                if error.error in {"invalid_client", "unauthorized_client"}:
-                    raise ProviderError("setup", str(error.error)) from None
+                reason = str(error.error)
+                if reason in {"invalid_client", "unauthorized_client"}:
+                    raise ProviderError("setup", reason) from None
                 raise ProviderError("untrusted", "the code was refused") from None
             keys = await _json(client, metadata["jwks_uri"])
             claims = self._claims(token, keys, flow, now)
@@ -212,7 +217,9 @@ class Provider:
         try:
             return Identity.of(self.settings.oidc_issuer, claims)
         except ValueError:
-            raise ProviderError("untrusted", "sub is missing, empty or too long") from None
+            raise ProviderError(
+                "untrusted", "sub is missing, empty, too long or not printable"
+            ) from None
 
     def _claims(
         self, token: Mapping[str, Any], keys: Mapping[str, Any], flow: Flow, now: datetime

@@ -72,7 +72,7 @@ class Identity:
         Raises
         ------
         ValueError
-            If the subject is missing, empty or too long.
+            If the subject is missing, empty, too long or not printable.
 
         Examples
         --------
@@ -81,6 +81,8 @@ class Identity:
         """
         subject = claims.get("sub")
         if not isinstance(subject, str) or not 0 < len(subject) <= _MAX_SUBJECT:
+            raise ValueError("sub")
+        if not subject.isprintable():  # half a character cannot be stored
             raise ValueError("sub")
         named = next(
             (text for key in ("name", "preferred_username", "nickname")
