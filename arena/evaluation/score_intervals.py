@@ -14,9 +14,10 @@ ROC AUC, F1 and others in [a, b]           Student's t and the ends of a proport
                                            and Graubard 1998), from influence values
 R² and others without two bounds           the widest of the bounds of a loss and of
                                            Student's t on a logarithmic scale
-metric that can only be called as a whole  Student's t, from a jackknife of groups of rows
-                                           (:mod:`~arena.evaluation.group_jackknife`; Kott
-                                           2001), or from resamples where it does not hold
+metric that can only be called as a whole  the same two, of groups of rows (a jackknife;
+                                           :mod:`~arena.evaluation.group_jackknife`; Kott
+                                           2001), or Student's t from resamples where it does
+                                           not hold
 others, and more than 6e7 predictions      Student's t, from resamples
 ========================================== ==================================================
 
@@ -47,13 +48,14 @@ from arena.evaluation.statistic_errors import (
 )
 from arena.evaluation.unit_means import (
     UnitMeans,
+    errors_from_groups,
     errors_from_influence,
     errors_from_rows,
     errors_of_means,
     errors_of_tasks,
     range_of,
 )
-from arena.interfaces import Study
+from arena.interfaces import GroupInfluence, Study
 from arena.types import FloatArray
 
 __all__ = [
@@ -94,7 +96,7 @@ def score_errors(study: Study) -> ScoreErrors:
 
 def _errors_by_procedure(study: Study) -> ScoreErrors:
     if study.influence is not None:
-        return errors_of_groups(study, study.influence)
+        return _errors_of_black_box(study, study.influence)
     weights = row_weights_of(study.metric)
     sampling = SamplingUnits.of(len(study.truth), study.clusters, weights)
     if isinstance(study.metric, MedianOfCases) and weights is None:
@@ -123,6 +125,15 @@ def _errors_by_procedure(study: Study) -> ScoreErrors:
         most_degrees=sampling.most_degrees,
         words=study.words,
     )
+
+
+def _errors_of_black_box(study: Study, influence: GroupInfluence) -> ScoreErrors:
+    errors = errors_of_groups(study, influence)
+    if np.isfinite(range_of(study.metric)).all():
+        return errors
+    sampling = SamplingUnits.of(len(study.truth), influence.groups)
+    means = errors_from_groups(study, sampling, influence)
+    return means if np.isfinite(means.score_range).all() else _widest(errors, means)
 
 
 def _widest(errors: ScoreErrors, other: ScoreErrors | None) -> ScoreErrors:

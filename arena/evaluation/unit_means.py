@@ -25,7 +25,7 @@ from arena.evaluation.scores import (
     mean_correction,
     slope_of_score,
 )
-from arena.interfaces import HasRowValues, Metric, Study, traits_of
+from arena.interfaces import GroupInfluence, HasRowValues, Metric, Study, traits_of
 from arena.types import TEAMS, FloatArray, IntArray, PredictionKind, Vocabulary
 from arena.utils.read_only import read_only
 
@@ -193,6 +193,25 @@ def errors_from_influence(study: Study, sampling: SamplingUnits) -> UnitMeans | 
     score_range = range_of(study.metric)
     return _unit_means(
         parts, sampling, study.scores, score_range, unbounded, _same, words=study.words
+    )
+
+
+def errors_from_groups(
+    study: Study, sampling: SamplingUnits, influence: GroupInfluence
+) -> UnitMeans:
+    """Return the uncertainty of scores of a black box, which are linear in groups of rows.
+
+    The range is known only if each group is right or wrong, as a single row is.
+    """
+    shifts = sampling.of_units(influence.sums)
+    units = study.scores[:, np.newaxis] + shifts
+    is_share = bool(np.isin(np.round(units, 9), (0.0, 1.0)).all())
+    row_range = (0.0, 1.0) if is_share else (-np.inf, np.inf)
+    parts, (low, high) = _Parts(), range_of(study.metric)
+    _add_shifts(parts, sampling, study.scores, shifts, row_range, units)
+    score_range = (max(low, row_range[0]), min(high, row_range[1]))
+    return _unit_means(
+        parts, sampling, study.scores, score_range, row_range, _same, words=study.words
     )
 
 

@@ -26,6 +26,7 @@ from arena.evaluation.score_intervals import (
 )
 from arena.evaluation.statistic_errors import Statistics, errors_from_standard_errors
 from arena.evaluation.unit_means import UnitMeans
+from arena.interfaces import GroupInfluence
 from arena.plugin.manager import PluginManager
 from arena.types import MetricTraits, PredictionKind
 
@@ -516,6 +517,51 @@ def test_a_ratio_takes_the_wider_end_of_two(study_of, end):
     ends = [interval_ends(part, 1.96)[end] for part in found.parts]
     widest = np.minimum(*ends) if end == 0 else np.maximum(*ends)
     np.testing.assert_array_equal(interval_ends(found, 1.96)[end], widest)
+
+
+@dataclass(frozen=True)
+class CalledAsAWhole:
+    """A mean over rows that says nothing of itself."""
+
+    of_rows: object
+    name: str = "called as a whole"
+
+    def __getattr__(self, name):
+        if name in ("greater_is_better", "prediction", "score"):
+            return getattr(self.of_rows, name)
+        raise AttributeError(name)
+
+
+def as_black_box(study):
+    """Return a study of which the influence of each row is known from calls."""
+    n = len(study.truth)
+    values = np.concatenate(
+        [study.metric.row_values(study.truth, block) for _, block in study.predictions.blocks(n)]
+    )
+    influence = GroupInfluence(np.arange(n), values - study.scores[:, None])
+    return replace(study, metric=CalledAsAWhole(study.metric), influence=influence)
+
+
+def test_right_and_wrong_answers_of_a_black_box_are_a_share(study_of):
+    predictions = np.stack([np.arange(50) < wrong for wrong in (0, 7)]).astype(int)
+    study = study_of(METRICS.resolve("accuracy"), np.zeros(50, int), predictions)
+    ends, of_shares = (
+        own_intervals(score_errors(board), 0.95) for board in (as_black_box(study), study)
+    )
+    np.testing.assert_allclose(ends, of_shares, atol=1e-9)
+
+
+def test_a_black_box_may_be_a_loss_with_a_longer_tail_than_the_sample(study_of):
+    study = study_of(
+        METRICS.resolve("mse"), np.zeros(60), np.random.default_rng(0).normal(size=(3, 60))
+    )
+    errors = score_errors(as_black_box(study))
+    assert isinstance(errors, Widest)
+    (_, high), (_, high_of_loss) = (
+        own_intervals(one, 0.95) for one in (errors, score_errors(study))
+    )
+    assert (high >= 0.9 * high_of_loss).all()
+    assert (high > 1.2 * own_intervals(errors.parts[0], 0.95)[1]).all()
 
 
 # -- resamples -------------------------------------------------------------------------------------
