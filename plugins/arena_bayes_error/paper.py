@@ -381,11 +381,16 @@ class BayesErrorPaper:
         """Compute Figures 1 to 3, and the estimates of real data that are in ``data``."""
         rows, charts, _ = simulated(options, progress)
         missing = [
-            "Error rates of the deep networks beside the estimates, and their errors on resampled "
-            "labels (3.852% for Fashion-MNIST-H): their predictions are not public. Instead, the "
-            "annotators' majority is tested on resampled labels.",
-            "Figure 1, the test error of a neural network and the estimates from its soft and hard "
-            "labels: arena trains none; logistic regression and nearest neighbours replace them.",
+            "Figure 1, the multilayer perceptron (its error and its plug-in estimate, from hard "
+            "and from soft labels) and the estimator of Noshad et al. (2019): they need a library "
+            "of neural networks and those authors' code. Logistic regression and nearest "
+            "neighbours replace them.",
+            "Section 5.2 and Figure 4, the errors of ViT B/16, DenseNet169, ResNet50 and VGG11 on "
+            "CIFAR-10, ciFAIR-10, CIFAR-10.1 and labels resampled from CIFAR-10H: they need the "
+            "images and these networks. The annotators' majority is tested on resampled labels "
+            "instead.",
+            "Section 5.3, the error of ResNet-18 on resampled labels of Fashion-MNIST-H (3.852%): "
+            "it needs the images and this network. The annotators' majority replaces it.",
         ]
         data = None if options.data is None else options.data / "soft-labels"
         if data is not None and data.is_dir():

@@ -25,7 +25,7 @@ def test_all_but_three_printed_numbers_agree() -> None:
     assert wrong["standard deviation, rho0 0.6, b - a = 0.025"].published == 0.0036
     assert "does not follow" in next(row.note for name, row in wrong.items() if "85%" in name)
     assert all(row.note for row in wrong.values())
-    assert sum(row.agrees is True for row in found.figures) == 44
+    assert sum(row.agrees is True for row in found.figures) == 48
     names = {chart.name for chart in found.charts}
     assert {"figure-2-pmf", "figure-3", "figure-6-cdf", "figure-10b"} <= names
     assert any("kaggle-boards" in text for text in found.missing) == (data is None)

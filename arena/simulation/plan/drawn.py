@@ -48,6 +48,7 @@ _WIDEST_SHARE = 0.75
 """An interval that is wider, as a share of all possible values, is not printed with an estimate."""
 _DRAWS = 400
 _SCENARIOS = 20
+_KINDS = 4
 _DRAWS_OF_A_SCENARIO = 100
 _CELLS = 30_000
 """Teams times competitions that are drawn at most, but at least 50 competitions."""
@@ -214,17 +215,18 @@ def populations_of(
     One under each prior, and for each of four kinds 20 others with drawn standard errors: normal
     and Gumbel's with a drawn variance of the scores (by the chi-square distribution, since a
     bootstrap of few submissions varies too little), and of resampled submissions the nonparametric
-    and the most crowded. With shapes, the normal kind only.
+    and the most crowded. With shapes there are as many in all, of the normal kind.
     """
     centred = errors - errors.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
     points = _estimated(scores, centred, n_rows, bounds)[:2]
     m = len(scores)
-    drawn = [rng.integers(0, m, m) for _ in range(_SCENARIOS)]
-    factors, spreads = np.ones(_SCENARIOS), _spreads(m, shapes, rng)
+    n_scenarios = _SCENARIOS * (_KINDS if shapes else 1)
+    drawn = [rng.integers(0, m, m) for _ in range(n_scenarios)]
+    factors, spreads = np.ones(n_scenarios), _spreads(m, shapes, rng, count=n_scenarios)
     if np.isfinite(degrees_of_freedom):
         degrees = degrees_with_resamples(degrees_of_freedom, errors.shape[1])
-        factors = np.sqrt(degrees / rng.chisquare(degrees, _SCENARIOS))
+        factors = np.sqrt(degrees / rng.chisquare(degrees, n_scenarios))
     centre = scores.mean()
     by_draw = []
     for chosen, factor, spread in zip(drawn, factors, spreads, strict=True):
@@ -237,11 +239,13 @@ def populations_of(
     return points, [list(kind) for kind in zip(*by_draw, strict=True)]
 
 
-def _spreads(m: int, shapes: Sequence[FloatArray], rng: np.random.Generator) -> FloatArray:
+def _spreads(
+    m: int, shapes: Sequence[FloatArray], rng: np.random.Generator, *, count: int
+) -> FloatArray:
     """Return true standard deviations relative to that of m scores, which is drawn."""
     if not shapes:
-        return np.asarray(np.sqrt((m - 1) / rng.chisquare(m - 1, _SCENARIOS)))
-    chosen = [rng.choice(shapes[number % len(shapes)], m) for number in range(_SCENARIOS)]
+        return np.asarray(np.sqrt((m - 1) / rng.chisquare(m - 1, count)))
+    chosen = [rng.choice(shapes[number % len(shapes)], m) for number in range(count)]
     return np.asarray(1 / np.maximum(np.std(chosen, axis=1, ddof=1), _LEAST_SPREAD))
 
 
