@@ -318,11 +318,20 @@ def _common_rows(other: int, rho: float, rng: np.random.Generator) -> tuple[Floa
     """Return a grid of scores, and the share of the other class below, given what is common."""
     if rho == 0:
         return np.empty(0), np.empty(0)
+    grid, chances, shares = _shares_below(rho)
+    below: FloatArray = np.asarray(shares @ rng.multinomial(other, chances) / other)
+    return grid, below
+
+
+@lru_cache(maxsize=4)
+def _shares_below(rho: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return a grid of scores, the chances of bins of the common part, and what lies below each.
+
+    Of the rows of a bin the share ``(n_grid, n_bins)`` lies below a score.
+    """
     edges = np.linspace(-_EDGE, _EDGE, _BINS + 1)
     chances = np.diff(special.ndtr(edges))
-    counts = rng.multinomial(other, chances / chances.sum())
     middles = (edges[1:] + edges[:-1]) / 2
     grid = np.linspace(-2 * _EDGE, 2 * _EDGE, _BINS)
     shares = special.ndtr((grid[:, np.newaxis] - np.sqrt(rho) * middles) / np.sqrt(1 - rho))
-    below: FloatArray = np.asarray(shares @ counts / other, dtype=np.float64)
-    return grid, below
+    return grid, chances / chances.sum(), shares

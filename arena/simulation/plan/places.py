@@ -126,8 +126,12 @@ def share_right(
     Of submissions with equal true scores any order counts as the true one, drawn by chance.
     """
     ties = rng.random(errors.shape)
-    tiled = np.broadcast_to(-true[:, np.newaxis], errors.shape)
-    order: IntArray = np.lexsort((ties, tiled), axis=0)[: target.size]
+    order: IntArray
+    if len(np.unique(true)) == len(true):
+        order = np.argsort(-true)[: target.size, np.newaxis]
+    else:
+        tiled = np.broadcast_to(-true[:, np.newaxis], errors.shape)
+        order = np.lexsort((ties, tiled), axis=0)[: target.size]
     board_order: IntArray = np.argsort(-(true[:, np.newaxis] + errors), axis=0)[: target.size]
     if not target.ordered:
         order, board_order = np.sort(order, axis=0), np.sort(board_order, axis=0)

@@ -8,8 +8,8 @@ from scipy import special
 from arena.types import FloatArray
 
 _DRAWN = 4_000
-_BLOCK = 100_000
-"""Pairs of submissions that are compared at once: a megabyte stays in the cache."""
+_BLOCK = 2**14
+"""Pairs of submissions that are compared at once: their differences stay in the cache."""
 _SAME = 1e-12
 """A variance of a difference that is this small, relative to one submission's, is by rounding."""
 _FEW_UNITS = 50
