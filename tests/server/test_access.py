@@ -220,14 +220,29 @@ def test_a_request_of_another_competition_does_not_exist(web: WebSite) -> None:
     assert ada.get(f"/{NAME}/submissions/{other.request}").status_code == 404
 
 
+GET_BY_READERS = ("GET", "reader")
+
+
 def test_a_board_for_members_only(tmp_path: Any) -> None:
-    web = WebSite(tmp_path, board="members")
-    member, organiser = web.person("Ada", "Ants"), web.person("Org", organiser=True)
-    for path in ("/", "/board.csv"):
-        assert web.browser().get(f"/{NAME}{path}").status_code == 401
-        assert web.browser(web.person("Eve")).get(f"/{NAME}{path}").status_code == 403
-        assert web.browser(member).get(f"/{NAME}{path}").status_code == 200
-        assert web.browser(organiser).get(f"/{NAME}{path}").status_code == 200
+    web = WebSite(tmp_path, board="members", approve=True)
+    waiting, member = web.person("Bo", "Bees"), web.person("Ada", "Ants")
+    web.site.accounts.enter(NAME, waiting, "waiting")
+    organiser = web.person("Org", organiser=True)
+    readers = {None: 401, web.person("Eve"): 403, waiting: 403, member: 200, organiser: 200}
+    places = [
+        *(f"/{NAME}{path}" for method, path, who, *_ in PAGES if (method, who) == GET_BY_READERS),
+        *(
+            f"/api/v1/{NAME}{endpoint.path}"
+            for endpoint in ENDPOINTS
+            if (endpoint.method, endpoint.who) == GET_BY_READERS and endpoint.path != "/events"
+        ),
+    ]
+    assert len(places) > 12
+    for account, status in readers.items():
+        browser = web.browser(account)
+        for place in places if account == waiting else places[:2]:
+            answer = browser.get(place.format(version=1))
+            assert answer.status_code in ({200, 404} if status == 200 else {status}), place
     assert web.program().get(f"/api/v1/competitions/{NAME}/leaderboard/view").status_code == 401
     web.close()
 

@@ -155,13 +155,14 @@ def _check_organiser(call: Call, account: Account) -> None:
 def check_who(call: Call, who: str, scope: str) -> None:
     """Refuse a request whose sender may not send it.
 
-    ``who`` is ``anyone``, ``reader`` (anyone, or members only if the board is theirs),
+    ``who`` is ``anyone``, ``reader`` (anyone, or approved members only if the board is theirs),
     ``downloader`` (as ``[server] files`` says), ``signed-in``, ``member`` or ``organiser``; for a
     ``runner`` see :func:`check_runner`.
     """
     person = call.person
     if who == "anyone":
         return
+    needs_approval = who == "reader" or scope in {"submit", "account"}
     if who == "reader":
         if call.competition.limits.board == "anyone" or person.organiser:
             return
@@ -185,6 +186,6 @@ def check_who(call: Call, who: str, scope: str) -> None:
             ),
         )  # fmt: skip
     if who == "member":
-        if scope in {"submit", "account"}:
+        if needs_approval:
             call.check_approved()
         call.team  # noqa: B018 - 403 without a team
