@@ -45,11 +45,11 @@ class RowsNeeded:
     probability: float
     """The probability with which the truly best model wins."""
     rows: float
-    """0: on any number."""
+    """0: on any number; infinite: beyond :data:`FURTHEST`."""
     low: float
     """Of the 95% interval over tests, for these models; 0: on any number."""
     high: float | None
-    """None: there are too few tests for an upper limit."""
+    """None: there are too few tests for an upper limit; infinite: beyond :data:`FURTHEST`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,6 +228,7 @@ def _rows_needed(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
             for start in starts
         ]
     )
+    rows[rows > FURTHEST * largest] = np.inf
     from scipy.stats import binom
 
     # The ends are order statistics. The sets share their tests, so the tests are the trials.

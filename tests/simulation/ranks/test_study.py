@@ -22,6 +22,7 @@ from arena.simulation.ranks.scores import ModelScores, score_models
 from arena.simulation.ranks.study import _rows_needed, compare_ranks
 from arena.simulation.ranks.submission import shape_for
 from arena.simulation.requests import RanksRequest
+from arena.utils.tabular import as_json
 
 
 def _scores(world, manager, folder, metric, **changes):
@@ -231,6 +232,14 @@ def test_few_tests_give_no_upper_limit():
     needed = _rows_needed(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
     assert [one.high for one in needed if one.probability >= 0.8] == [None, None, None]
     assert all(one.low == 0 for one in needed if one.probability == 0.5)
+
+
+def test_rows_are_not_extrapolated_far():
+    shown = {400: np.array([np.full(60, 0.8), np.linspace(0.5, 2.0, 60)])}
+    needed = _rows_needed(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    rows = {one.probability: as_json(dataclasses.asdict(one))["rows"] for one in needed}
+    assert rows[0.5] == pytest.approx(11_548)
+    assert rows[0.95] is None
 
 
 def test_the_ends_are_the_order_statistics_of_a_binomial_interval():
