@@ -464,10 +464,11 @@ class CombinedBoardSection(ConfigSection):
         description="A series of rounds, whose scores it combines as it does those of tasks. Not "
         "beside columns.",
     )
-    missing: Literal["unranked", "baseline"] = Field(
+    missing: Literal["unranked", "baseline", "worst"] = Field(
         "unranked",
         description="With phases or series: a team that missed a phase is not ranked (unranked), "
-        "or has the predictions of the first baseline in it (baseline).",
+        "or has in it the predictions of the first baseline (baseline) or those of the team with "
+        "the worst score (worst).",
     )
 
     @property

@@ -2,9 +2,9 @@
 
 The phases are tasks that a board names, or the rounds of a series so far, its season. What a team
 predicted in them is one array: on the rows of each phase the predictions of its final file in this
-phase. So they are ranked like any board, and combined like tasks, each by its own metric. A phase
-that a team missed is filled by the baseline, or the team is not ranked: a mean over the phases that
-a team covered would reward it for leaving out hard ones.
+phase. So they are ranked like any board, and combined like tasks, each by its own metric. In a
+phase that a team missed, the file of the baseline or the worst score counts for it, or the team is
+not ranked: a mean over the phases that a team covered would reward it for leaving out hard ones.
 """
 
 from __future__ import annotations
@@ -18,14 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.competition.combined_boards import ABOUT_PHASES, finding_of, metric_over_phases
-from arena.competition.phases import all_rows_in
+from arena.competition.phases import all_rows_in, solution_in
 from arena.competition.roster import Roster
 from arena.config import CombinedBoardSection, Settings
 from arena.errors import UsageError
+from arena.evaluation.absent import absent_cell
+from arena.evaluation.binding import bind
 from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.scores import full_scores
+from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces.faults import plural
 from arena.scoring.board import BoardRun, HoldsPredictions
 from arena.scoring.result import ScoreResult
+from arena.scoring.splits import rows_of
 from arena.types import Finding, IntArray, Solution, SubmissionRecord, Usage
 
 PhaseFiles: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -104,8 +109,9 @@ class _PredictionsOverPhases:
     store: HoldsPredictions
     phase_of_row: IntArray
     """``(n_rows,)`` the position of the phase of each row."""
-    files: Mapping[int, Sequence[int]]
-    """The submission that stands for all files of a team -> its submission in each phase."""
+    files: Mapping[int, Sequence[int | None]]
+    """The submission that stands for all files of a team -> its submission in each phase; None:
+    it has none, and its cells are marked."""
 
     def predictions(
         self, submissions: Sequence[int], rows: npt.NDArray[np.bool_] | None = None
@@ -116,13 +122,17 @@ class _PredictionsOverPhases:
         values: npt.NDArray[Any] | None = None
         for position in np.unique(phases).tolist():
             numbers = [self.files[submission][position] for submission in submissions]
-            different = sorted(set(numbers))
+            different = sorted({number for number in numbers if number is not None})
             in_phase = chosen & (self.phase_of_row == position)
+            # Where every team lacks the phase, any file tells the form of the cells.
+            different = different or [submissions[0]]
             blocks = self.store.predictions(different, rows=in_phase).blocks(len(different))
             read = np.concatenate([block for _, block in blocks])
             if values is None:
                 values = np.empty((len(numbers), len(phases), *read.shape[2:]), dtype=read.dtype)
-            values[:, phases == position] = read[np.searchsorted(different, numbers)]
+            of_phase = read[np.searchsorted(different, [number or 0 for number in numbers])]
+            of_phase[[number is None for number in numbers]] = absent_cell(read.dtype)
+            values[:, phases == position] = of_phase
         return ArrayPredictions(np.empty((len(submissions), 0)) if values is None else values)
 
 
@@ -183,8 +193,8 @@ class _PhaseBoard:
     names: tuple[str, ...]
     """Its phases, also those that have no file or no label."""
     rows: _PhaseRows
-    files: Mapping[str, tuple[int, ...]]
-    """Team -> its submission in each phase with files and labels."""
+    files: Mapping[str, tuple[int | None, ...]]
+    """Team -> its submission in each phase with files and labels; None: the worst score counts."""
     left_out: Sequence[str]
     """The teams that lack one."""
 
@@ -222,6 +232,14 @@ def findings_over_phases(run: BoardRun, phase_finals: PhaseFinals, rank: Rank) -
         metric = metric_over_phases(
             name, section, phase_finals.settings, rows.solution, run.manager
         )
+        missed = {
+            phase
+            for numbers in files.values()
+            for phase, number in zip(rows.phases, numbers, strict=True)
+            if number is None
+        }
+        worst_scores = {phase: _worst_score(run, phase_finals, phase) for phase in missed}
+        metric = replace(metric, scores_of_absent=worst_scores)
         # A team is known by its last file; that of the baseline, which may stand for it, is later.
         standing = {
             team: max(phase_finals.files[phase].get(team, 0) for phase in rows.phases)
@@ -263,28 +281,43 @@ def findings_over_phases(run: BoardRun, phase_finals: PhaseFinals, rank: Rank) -
         )
 
 
+def _worst_score(run: BoardRun, phase_finals: PhaseFinals, phase: str) -> float:
+    """Return the worst score of a final file on the private rows of a phase.
+
+    Of the files of ranked teams, if there are any.
+    """
+    files, section = phase_finals.files[phase], phase_finals.settings.phase[phase]
+    ranked = [number for team, number in files.items() if team not in phase_finals.roster.unranked]
+    solution = solution_in(phase_finals.solution, [section])
+    rows = rows_of(solution, "private")
+    specification = phase_finals.settings.in_phase(phase).metric.specification
+    metric = metric_of_solution(run.manager.metrics.resolve(specification), solution)
+    predictions = run.store.predictions(sorted(ranked or files.values()), rows=rows)
+    scores = full_scores(bind(metric, solution, rows), solution.truth[rows], predictions)
+    return float(scores.min() if metric.greater_is_better else scores.max())
+
+
 def _complete(
     name: str, phase_finals: PhaseFinals, phases: Sequence[str]
-) -> tuple[dict[str, tuple[int, ...]], list[str]]:
+) -> tuple[dict[str, tuple[int | None, ...]], list[str]]:
     """Return the file of each team in each phase, and the teams that lack one."""
-    filled = phase_finals.settings.board[name].missing == "baseline"
-    baseline = phase_finals.settings.competition.reference if filled else None
-    files, left_out = dict[str, tuple[int, ...]](), list[str]()
+    missing = phase_finals.settings.board[name].missing
+    baseline = phase_finals.settings.competition.reference if missing == "baseline" else None
+    files, left_out = dict[str, tuple[int | None, ...]](), list[str]()
     for team in sorted({team for key in phases for team in phase_finals.files[key]}):
-        team_files = [phase_finals.files[key].get(team) for key in phases]
+        numbers = tuple(phase_finals.files[key].get(team) for key in phases)
         if baseline is not None:
-            team_files = [
+            numbers = tuple(
                 phase_finals.files[key].get(baseline) if number is None else number
-                for key, number in zip(phases, team_files, strict=True)
-            ]
-            if None in team_files:
+                for key, number in zip(phases, numbers, strict=True)
+            )
+            if None in numbers:
                 raise UsageError(
                     f"[board.{name}]: the baseline {baseline!r} has no file in the phase "
-                    f"{phases[team_files.index(None)]}, in which it stands for teams that missed "
-                    f'it: submit one, or set missing = "unranked".'
+                    f"{phases[numbers.index(None)]}, in which it stands for teams that missed "
+                    f'it: submit one, or set missing to "unranked" or "worst".'
                 )
-        numbers = tuple(number for number in team_files if number is not None)
-        if len(numbers) == len(phases):
+        if None not in numbers or missing == "worst":
             files[team] = numbers
         else:
             left_out.append(team)
@@ -299,6 +332,11 @@ def _about_missing(section: CombinedBoardSection, board: _PhaseBoard) -> str:
         count = f"{count} No file was sent to {', '.join(empty)}: it counts for no team."
     if section.missing == "baseline":
         return f"{count} In a {word} that a team missed, the baseline's file counts for it."
+    if section.missing == "worst":
+        return (
+            f"{count} In a {word} that a team missed, the worst score of a ranked team there "
+            f"counts for it, as a number without error."
+        )
     if not board.left_out:
         return f"{count} No team missed one."
     are = "is" if len(board.left_out) == 1 else "are"

@@ -19,7 +19,7 @@ from arena.competition.phases import solution_in
 from arena.competition.rebuild import rebuilt_mark
 from arena.competition.roster import Roster
 from arena.competition.state import CompetitionState, frozen_since, public_standings
-from arena.config import Ties
+from arena.config import CombinedBoardSection, Ties
 from arena.errors import UsageError
 from arena.evaluation.combinations import CombinedMetric
 from arena.types import FloatArray, Mark, Usage
@@ -47,9 +47,9 @@ class ReleasedBoard:
 def released_board(state: CompetitionState, name: str, *, live: bool = False) -> ReleasedBoard:
     """Return a public board over phases.
 
-    A team without a score in a phase has that of the first baseline there, or is left out, as
-    ``missing`` says. A team whose scores have no geometric mean is left out, too. ``live`` is that
-    of :func:`public_standings`.
+    A team without a score in a phase has that of the first baseline there, or the worst one, or is
+    left out, as ``missing`` says. A team whose scores have no geometric mean is left out, too.
+    ``live`` is that of :func:`public_standings`.
 
     Raises
     ------
@@ -76,8 +76,8 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
         until = None if live else min(filter(None, freezes), default=None)
         roster = state.roster_at(until)
         bound = metric.for_tasks({phase: _n_public_rows(state, phase) for phase in rows_by_phase})
-        baseline = settings.competition.reference if section.missing == "baseline" else None
-        rows = _rows(bound, rows_by_phase, baseline, roster)
+        fillers = _fillers(state, section, rows_by_phase, roster)
+        rows = _rows(bound, rows_by_phase, fillers, roster)
         standings = _ranked(
             rows,
             rows_by_phase,
@@ -103,18 +103,41 @@ def _n_public_rows(state: CompetitionState, phase: str) -> int:
     return int((split.usage == np.uint8(Usage.PUBLIC)).sum())
 
 
+def _fillers(
+    state: CompetitionState,
+    section: CombinedBoardSection,
+    rows_by_phase: _RowsByPhase,
+    roster: Roster,
+) -> dict[str, float]:
+    """Return the score that counts for a team in each phase that it missed; empty: none."""
+    if section.missing == "unranked":
+        return {}
+    fillers: dict[str, float] = {}
+    for phase, rows in rows_by_phase.items():
+        if section.missing == "worst":
+            ranked = [row["score"] for team, row in rows.items() if team not in roster.unranked]
+            worst = min if state.in_phase(phase).greater_is_better else max
+            fillers[phase] = worst(ranked or [row["score"] for row in rows.values()])
+        elif (baseline := state.with_phases.competition.reference) in rows:
+            fillers[phase] = rows[str(baseline)]["score"]
+    return fillers
+
+
 def _rows(
-    metric: CombinedMetric, rows_by_phase: _RowsByPhase, baseline: str | None, roster: Roster
+    metric: CombinedMetric,
+    rows_by_phase: _RowsByPhase,
+    fillers: Mapping[str, float],
+    roster: Roster,
 ) -> list[dict[str, Any]]:
     """Return the rows of the teams that have all scores, without ranks, in any order."""
     teams = sorted(
         team
         for team in {team for of_phase in rows_by_phase.values() for team in of_phase}
-        if all({team, baseline} & of_phase.keys() for of_phase in rows_by_phase.values())
+        if all(team in of_phase or key in fillers for key, of_phase in rows_by_phase.items())
     )
     scores = np.array(
-        [[of_phase[team if team in of_phase else str(baseline)]["score"] for team in teams]
-         for of_phase in rows_by_phase.values()],
+        [[of_phase[team]["score"] if team in of_phase else fillers[key] for team in teams]
+         for key, of_phase in rows_by_phase.items()],
         dtype=np.float64,
     ).reshape(len(rows_by_phase), len(teams))  # fmt: skip
     combined = _combined(metric, scores, ~np.isin(teams, roster.unranked))

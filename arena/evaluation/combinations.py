@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
+from arena.evaluation.absent import with_score_of_absent
 from arena.evaluation.binding import part_of_context
 from arena.evaluation.predictions import MappedPredictions
 from arena.evaluation.ranks import doubled_mean_ranks
@@ -303,6 +304,8 @@ class CombinedMetric(BaseMetric):
     """Predictions on these rows by whose score a geometric mean is divided; None: it is not."""
     task_word: str = "tasks"
     """What the tasks are called, such as rounds."""
+    scores_of_absent: Mapping[str, float] = field(default_factory=dict)
+    """The score in a task of a submission that lacks it: see :mod:`arena.evaluation.absent`."""
     by_parts: ClassVar[bool] = False
     """Whether ranks follow from the decisions of the parts: the score is not a smooth function."""
     relative: ClassVar[bool] = False
@@ -464,6 +467,10 @@ class CombinedMetric(BaseMetric):
         part, metric = self._unbound_part(column, task, len(context.ids)), column.metric
         if isinstance(metric, NeedsRowContext):
             metric = metric.for_rows(context)
+        if task in self.scores_of_absent:
+            score = self.scores_of_absent[task]
+            metric = with_score_of_absent(metric, score, part.convert)
+            part = replace(part, convert=None)
         return replace(part, metric=metric, rows=rows)
 
     def _unbound_part(self, column: _Column, task: str, n_rows: int) -> Part:
@@ -570,7 +577,8 @@ class _ResampledCombination(CombinedMetric):
         """Return ``(m, B)`` combined scores under each column of counts."""
         parts = self._bound()
         if self.combination.is_mean:
-            tasks = None if self._differ_by_task else self.tasks
+            alike = not (self._differ_by_task or self.scores_of_absent)
+            tasks = self.tasks if alike else None
             fixed = tasks is not None and keep_sizes(tasks, weights)
             parts = _as_few_products(parts, tasks if fixed else None)
         scores = [_resampled_part(part, truth, predictions, weights) for part in parts]

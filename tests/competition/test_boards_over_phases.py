@@ -212,6 +212,7 @@ def test_a_public_board_combines_what_the_boards_of_phases_show(tmp_path: Path) 
         for name, (board, _) in COMBINED.items()
     }
     boards["ranks"] = {"phases": ["detect", "classify"], "rank_by": "mean_rank"}
+    boards["filled"] = {"phases": ["detect", "classify"], "missing": "worst"}
     document = settings_with({}, bracket={"students": {}}).to_document()
     settings = Settings.model_validate({**document, "board": boards})
     with create(tmp_path, settings) as competition:
@@ -234,6 +235,16 @@ def test_a_public_board_combines_what_the_boards_of_phases_show(tmp_path: Path) 
             assert {row["team"]: row["n_submissions"] for row in ranked} == {
                 "Ants": 2, "Bees": 2, "Cats": 1
             }  # fmt: skip
+        of_teams = [
+            {team: score for team, score in scores.items() if team != "base"}
+            for scores in shown.values()
+        ]
+        filled = {
+            row["team"]: row["score"] for row in competition.released_board("filled").standings
+        }
+        assert filled["Cats"] == pytest.approx(
+            np.mean([scores.get("Cats", min(scores.values())) for scores in of_teams])
+        )
         (ants, bees, base) = competition.released_board("ranks").standings
         assert (ants["score"], bees["score"], base["score"]) == (1.5, 1.5, None)
         assert bees["brackets"] == {"students": {"rank": 1}}

@@ -97,6 +97,8 @@ CASES: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
         {"strong": (1 + 2 * 2 + 1) / 4, "steady": 2.0, "easy": (1 + 3 * 3) / 4},
     ),
     "unranked": ({}, {"strong": 4 / 3, "steady": 2.0}),
+    # easy: 1, and twice the 2 of steady, which is the worst of the ranked teams
+    "worst of teams": ({"missing": "worst"}, {"strong": 4 / 3, "easy": 5 / 3, "steady": 2.0}),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from arena.errors import MetricError, UsageError
+from arena.evaluation.absent import absent_cell
 from arena.evaluation.binding import bind
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.combinations import (
@@ -253,6 +254,41 @@ def test_labels_of_probabilities_have_the_score_of_labels() -> None:
     metric = bind(served, data, np.ones(N, dtype=bool))
     labels = (block[0] > 0.5).astype(int)
     assert metric.score(data.truth, block[0]) == (labels == data.truth).mean()
+
+
+@pytest.mark.parametrize("names", [("brier",), ("roc_auc",), ("accuracy", "roc_auc")])
+def test_the_score_of_an_absent_part_is_the_same_in_every_resample(names: tuple[str, ...]) -> None:
+    """Also where probabilities are converted to labels, which have no mark of their own."""
+    data = solution()
+    made = combined_metric(
+        {name: METRICS.resolve(name) for name in names}, Combination(), by_task=True, solution=data
+    )
+    absent = replace(made, scores_of_absent={"b": 0.25})
+    every_row = np.ones(N, dtype=np.bool_)
+    metric, plain = bind(absent, data, every_row), bind(made, data, every_row)
+    block, rows = probabilities(data.truth), data.tasks == 1
+    marked = block.copy()
+    marked[0, rows] = absent_cell(block.dtype)
+    weights = draw_resamples(N, 20, 3, strata=data.tasks).weights
+    scores, plain_scores = (
+        score_under_weights(each, data.truth, ArrayPredictions(given), weights)
+        for each, given in ((metric, marked), (plain, block))
+    )
+    assert scores[1:] == pytest.approx(plain_scores[1:])
+    others = [part for part in plain.parts if not part.name.endswith("of b")]
+    expected = 0.25 / 3 + sum(
+        part.weight
+        * score_under_weights(
+            part.metric, part.of_rows(data.truth),
+            part.of_predictions(ArrayPredictions(block[:1])), weights[part.rows],
+        )
+        for part in others
+    )  # fmt: skip
+    assert scores[:1] == pytest.approx(expected)
+    influence = influence_values(metric, data.truth, marked)
+    assert influence is not None
+    assert (influence[0, rows] == 0).all()
+    assert influence[1:] == pytest.approx(influence_values(plain, data.truth, block)[1:])
 
 
 # -- ranks of parts --------------------------------------------------------------------------------
