@@ -147,6 +147,7 @@ def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseSco
         if columns.algorithm_from is not None:
             table, columns = _of_one_algorithm(table, columns, path)
         _stop(path, faults)
+        table = with_joined_levels(table, columns.value)
         if table.header_row is not None and set(named).isdisjoint(table.names):
             _check_header(table, faults)
         _stop(path, faults)
@@ -312,23 +313,15 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         algorithms = _filled(cells, roles["algorithm"], place, faults)
         times, metric = 1, value
     else:
-        names = left
+        left, facts = _without_facts(left, cells)
         if columns.value is None and table.header_row is None:
             columns = replace(columns, value=_nested_value(left, name))
-        if columns.value is not None:
-            names = [column for column in left if column.endswith(f".{columns.value}")]
-            left = [column.removesuffix(f".{columns.value}") for column in names]
-        if columns.value is not None and not names:
-            raise UsageError(
-                f"{name} is a wide table, with one column per algorithm: --value names a column of "
-                f"a long table."
-            )
-        if not left:
-            raise InputError(f"{name} has no column with the values of an algorithm.")
-        values = np.concatenate(_numbers(cells, names, table.decimal_comma, place, faults))
-        notes += _of_other_sizes(left, values.reshape(len(left), -1))
-        algorithms = np.repeat(np.array(left, dtype=object), table.n_rows)
-        times, metric = len(left), columns.value or "value"
+        named = _columns_of_algorithms(left, columns.value, name)
+        values = np.concatenate(_numbers(cells, [*named], table.decimal_comma, place, faults))
+        algorithm_names = list(named.values())
+        notes += facts + _of_other_sizes(algorithm_names, values.reshape(len(named), -1))
+        algorithms = np.repeat(np.array(algorithm_names, dtype=object), table.n_rows)
+        times, metric = len(named), columns.value or "value"
     texts = {
         role: _filled(cells, roles[role], place, faults) for role in _ROLES[1:] if role in roles
     }
@@ -372,6 +365,31 @@ def _with_numbered_rows(table: RawTable) -> RawTable:
     return replace(table, names=("case", *table.names), columns=(rows, *table.columns))
 
 
+def _columns_of_algorithms(columns: Sequence[str], value: str | None, name: str) -> dict[str, str]:
+    """Return column -> algorithm of a wide table, whose columns of a value are ``unet.dice``.
+
+    Raises
+    ------
+    InputError, UsageError
+        If there is none.
+    """
+    if value is None:
+        named = {column: column for column in columns}
+    else:
+        ending = f".{value}"
+        named = {
+            column: column.removesuffix(ending) for column in columns if column.endswith(ending)
+        }
+    if value is not None and not named:
+        raise UsageError(
+            f"{name} is a wide table, with one column per algorithm: --value names a column of a "
+            "long table."
+        )
+    if not named:
+        raise InputError(f"{name} has no column with the values of an algorithm.")
+    return named
+
+
 def _nested_value(names: Sequence[str], name: str) -> str | None:
     """Return the value in the columns ``algorithm.value`` of nested cells; None: no such columns.
 
@@ -410,6 +428,25 @@ what is no algorithm.",)
         f"{columns} the range from 0 to 1, unlike most columns: remove from the table what is no "
         "algorithm.",
     )
+
+
+def _without_facts(
+    names: Sequence[str], cells: Mapping[str, Any]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the columns that may hold values, and a note on the others, such as a taxon.
+
+    Their cells are words that begin with letters.
+    """
+    facts = [
+        name
+        for name in names
+        if (words := _present(_words_in(cells[name])))
+        and all(word[0].isalpha() and not re.fullmatch(_INFINITE, word) for word in words)
+    ]
+    if not facts or len(facts) == len(names):
+        return list(names), ()
+    note = f"Columns of words, which are no algorithms: {show_all(facts)}."
+    return [name for name in names if name not in facts], (note,)
 
 
 def _numbered(*columns: Any) -> Any:

@@ -27,6 +27,8 @@ def with_joined_levels(table: RawTable, value: str | None = None) -> RawTable:
     second = [column[0].as_py().strip() for column in columns]
     pairs = list(zip(table.names, second, strict=True))
     counts = Counter(table.names)
+    if max(counts[name] for name in counts if name) == 1:  # only columns without a name
+        return table
     repeated = [name for upper, name in pairs if counts[upper] > 1]
     if len(set(pairs)) < len(pairs) or any(not name or is_number(name) for name in repeated):
         return table

@@ -92,6 +92,14 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
         "@ATTRIBUTE value NUMERIC\n@DATA\na,'x 1',1\na,y,0.5\nb,'x 1',0.75\nb,y,0.25\n",
         CaseColumns(),
     ),
+    "words of a case": (
+        "case,a,b,kind\nx,1,.75,bird\ny,.5,.25,NA\n",
+        CaseColumns(),
+    ),
+    "numbers above the names": (
+        ",Class->,7,7,9,9\nteam,no,f1,hd,f1,hd\na,1,1,2,.5,3\nb,2,.75,2,.25,3\n",
+        CaseColumns(algorithm="team", case="columns", value="*.f1"),
+    ),
     "sums of cases": (
         "case,a,b,Average\nx,1,.75,.875\ny,.5,.25,.375\nMean,.8,.5,.6\nTotal,1.5,1,1.25\n",
         CaseColumns(),

@@ -388,3 +388,56 @@ def test_a_table_without_a_column_of_cases(take: Take) -> None:
     path = take("results_example.csv")
     scores = _scores(rank_of(path, columns=CaseColumns(case="auto")))
     assert scores == pytest.approx(pd.read_csv(path).mean().to_dict())
+
+
+@pytest.mark.repository("OATML-Markslab/ProteinGym")
+def test_means_of_proteins_within_their_functions(take: Take) -> None:
+    folder = "benchmarks/DMS_zero_shot/substitutions/Spearman"
+    table = pd.read_csv(take(f"{folder}/DMS_substitutions_Spearman_DMS_level.csv"))
+    columns = CaseColumns(case="UniProt ID", task="Selection Type", repeat="auto")
+    table = table.drop(columns="Number of Mutants")
+    board = rank_of(table, columns=columns, combine="mean")  # a model lacks a value
+    scores = {standing["team"]: standing["score"] for standing in board.standings}
+    summary = pd.read_csv(take(f"{folder}/Summary_performance_DMS_substitutions_Spearman.csv"))
+    official = dict(zip(summary["Model_name"], summary["Average_Spearman"], strict=True))
+    common = scores.keys() & official.keys()
+    assert len(common) > 80
+    # Both files have three digits.
+    assert {name: scores[name] for name in common} == pytest.approx(
+        {name: official[name] for name in common}, abs=1.1e-3
+    )
+
+
+@pytest.mark.repository("physionetchallenges/evaluation-2020")
+def test_classes_above_measures_of_teams(take: Take) -> None:
+    path = take("Results/physionet_2020_validation_metrics_by_class_official_entries.csv")
+    columns = CaseColumns(algorithm="Team name", case="columns", value="*.AUROC")
+    board = rank_of(path, columns=columns)  # a team lacks four values
+    scores = {standing["team"]: standing["score"] for standing in board.standings}
+    table = pd.read_csv(path, header=1, index_col="Team name").filter(like="AUROC")
+    assert scores == pytest.approx(table.mean(axis=1).rename(str.strip)[list(scores)].to_dict())
+    assert scores["prna"] == pytest.approx(0.893, abs=1e-3)  # in the file for each database
+
+
+@pytest.mark.repository("tuetschek/e2e-metrics")
+def test_references_in_blocks_of_lines(take: Take) -> None:
+    files = [take(f"example-inputs/{name}.txt") for name in ("devel-conc", "baseline-output")]
+    board = arena.score(
+        files[0], files[1:], metric="bleu(lowercase=True)", id="block", no_header=["text"],
+        resamples=20,
+    )  # fmt: skip
+    # metrics/pymteval.py of the repository gives 0.7202928494322162.
+    assert list(_scores(board).values()) == pytest.approx([72.02928494322162])
+
+
+@pytest.mark.repository("Sage-Bionetworks/challengescoring")
+def test_predictions_of_a_dream_challenge(take: Take) -> None:
+    truth = pd.read_csv(take("tests/truth.csv"))
+    sent = {name: pd.read_csv(take(f"tests/{name}Sim.csv")) for name in ("good", "bad")}
+    teams = {name: table.rename(columns={"prediction": "value"}) for name, table in sent.items()}
+    board = arena.score(truth, teams, metric="spearman", id="patientId", resamples=20)
+    official = {
+        name: table["prediction"].corr(truth["value"], method="spearman")
+        for name, table in sent.items()
+    }
+    assert _scores(board) == pytest.approx(official)
