@@ -32,8 +32,10 @@ def technical_sections(result: ScoreResult, manager: PluginManager) -> list[Sect
 
 def _settings(result: ScoreResult) -> Section:
     words = result.words
+    # A metric of whole files counts cases.
+    n_units = result.n_rows if result.study is None else len(result.study.truth)
     text = (
-        f"The {result.n_rows:,} ranked {words.rows} were drawn again with replacement "
+        f"The {n_units:,} ranked {words.rows} were drawn again with replacement "
         f"{result.resamples:,} times (bootstrap), every {words.submission} was scored on each of "
         "these resamples, and all intervals, shares and spreads come from those scores. "
         f"{words.rows.capitalize()} of one group were drawn together. The same seed and inputs "

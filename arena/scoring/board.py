@@ -337,14 +337,14 @@ class BoardRun:
             f"{self.metric.name} has no finite value for these predictions, so they cannot be "
             f"ranked."
         )
-        if not is_black_box(self.metric):
+        constant = constant_targets(self.solution, rows_of(self.solution, self.split))
+        if constant:
+            message += f" On the ranked rows {constant} has one value: leave it out with --target."
+        elif not is_black_box(self.metric):
             message += (
                 " Check for extreme values, such as a probability of exactly 0 or 1, and for "
                 "constant predictions."
             )
-        constant = constant_targets(self.solution, rows_of(self.solution, self.split))
-        if constant:
-            message += f" On the ranked rows {constant} has one value: leave it out with --target."
         return RejectedFile(record.file, (Fault("undefined score", message),))
 
     def _assemble(self, ranked: BoardStudy, board: PrivateBoard | None) -> ScoreResult:
@@ -374,7 +374,7 @@ class BoardRun:
                 *((record.file, record.sha256) for record in ranked.counting),
             ),
             plugins=self.manager,
-            words=self.words,
+            words=study.words if study else self.words,
         )
 
     def _standings(
