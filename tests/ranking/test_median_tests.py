@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import binom, t
+import pytest
+from scipy.stats import binom, norm, t
 
 from arena.evaluation.sampling_units import SamplingUnits
 from arena_ranking.median_tests import errors_of_median_differences
@@ -41,3 +42,50 @@ def test_repeated_rows_of_a_group_are_no_evidence():
     repeated = p_value(np.repeat(first, 4), np.repeat(second, 4), groups)
     assert 1e-6 < single < repeated < 20 * single
     assert p_value(np.repeat(first, 4), np.repeat(second, 4)) < single**2
+
+
+@pytest.mark.parametrize("rows_of_group", [1, 3])
+def test_the_weakest_test_of_all_numbers_counts(rows_of_group: int):
+    rng = np.random.default_rng(2)
+    for n in (5, 9, 21):
+        groups = None if rows_of_group == 1 else rng.integers(0, n // rows_of_group + 1, n)
+        sampling = SamplingUnits.of(n, groups)
+        first, second = np.round(rng.normal([[1.0], [0.0]], size=(2, n)), rng.integers(0, 3))
+        if np.median(first) > np.median(second):
+            leads = [_lead_at(number, first, second, sampling) for number in {*first, *second}]
+            error = errors_of_median_differences(
+                np.stack([first, second]), np.array([np.median(first), np.median(second)]), sampling
+            )[0, 1]
+            statistic = (np.median(first) - np.median(second)) / error
+            p = t.sf(statistic, sampling.n_units - 1)
+            assert (
+                np.isclose(p, norm.sf(min(*leads, 7.0)), rtol=1e-6) or min(leads) <= 0 == statistic
+            )
+
+
+def _lead_at(
+    number: float, first: np.ndarray, second: np.ndarray, sampling: SamplingUnits
+) -> float:
+    """Return the normal value of the strongest of the three tests, each by its definition."""
+    is_above, is_below = first > number, second < number
+    return max(
+        _sign_test(np.where(is_above, 1, -1), sampling),
+        _sign_test(np.where(is_below, 1, -1), sampling),
+        _sign_test(is_above.astype(int) + is_below - 1, sampling),
+    )
+
+
+def _sign_test(signs: np.ndarray, sampling: SamplingUnits) -> float:
+    positive, n_signs = np.count_nonzero(signs > 0), np.count_nonzero(signs)
+    lead = max(-norm.ppf(binom.sf(positive - 1, n_signs, 0.5)), 0.0)
+    if sampling.clusters is None:
+        return lead
+    shifts = sampling.moved(sampling.means(signs[np.newaxis].astype(float)))[1]
+    of_rows = signs.var() / len(signs)
+    effect = (
+        sampling.standard_errors(shifts)[0] ** 2 / of_rows
+        if of_rows > 1e-12
+        else sampling.another * sampling.n / sampling.n_units
+    )
+    degrees = min(sampling.n_units - 1, sampling.most_degrees)
+    return norm.isf(t.sf(lead / np.sqrt(max(effect, 1.0)), degrees))
