@@ -35,7 +35,7 @@ def atomic_write(path: Path, content: bytes | memoryview, mode: int = 0o600) -> 
             file.flush()
             os.fsync(file.fileno())
             temporary.chmod(mode)
-            temporary.replace(path)
+            _rename(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink()
@@ -77,7 +77,16 @@ def atomic_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
     partial.mkdir(mode, parents=True)
     try:
         yield partial
-        partial.rename(path)
+        _rename(partial, path)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+
+
+def _rename(source: Path, target: Path) -> None:
+    try:
+        source.replace(target)
+    except FileNotFoundError:
+        # A shared folder (NFS) answers so to a rename that it has done and is asked for again.
+        if source.exists() or not target.exists():
+            raise
