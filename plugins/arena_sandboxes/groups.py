@@ -21,6 +21,11 @@ _MOUNTS, _MEMBERSHIPS = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 _CONTROLLERS = ("cpu", "memory", "pids")
 _PERIOD = 100_000
 """Microseconds in which the processor time of a group is counted."""
+_FOR_FILES = 64 * 2**20
+"""Bytes that a group may have above its limit of memory, for copies of files and for the kernel.
+
+Without room for its own code, a program near its limit would read that from the disk all the time.
+"""
 OF_SANDBOX = 5
 """Processes of the sandbox itself, which its limit must admit too."""
 SECONDS_TO_END = 10.0
@@ -180,7 +185,7 @@ class _Version1(Group):
         memory = self.folders["memory"]
         for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
             if (memory / name).exists():
-                _write(memory / name, box.memory_mb * 2**20)
+                _write(memory / name, box.memory_mb * 2**20 + _FOR_FILES)
         self.limit_processes(box.processes + OF_SANDBOX)
         _write(self.folders["cpu"] / "cpu.cfs_period_us", _PERIOD)
         _write(self.folders["cpu"] / "cpu.cfs_quota_us", int(box.cores * _PERIOD))
@@ -201,7 +206,7 @@ class _Version2(Group):
 
     def limit(self, box: Box) -> None:
         folder = self.folders["memory"]
-        _write(folder / "memory.max", box.memory_mb * 2**20)
+        _write(folder / "memory.max", box.memory_mb * 2**20 + _FOR_FILES)
         if (folder / "memory.swap.max").exists():
             _write(folder / "memory.swap.max", 0)
         _write(folder / "memory.oom.group", 1)

@@ -77,9 +77,10 @@ class Watch:
             raise SandboxError("The run was stopped.")
         self._disk_was_full = self._disk_was_full or self.disk_is_full()
         if self.group is not None:
+            most = self.box.memory_mb * 2**20
             self.peak = max(self.peak, self.group.memory())
-            if self.group.is_out_of_memory():
-                self.peak = self.box.memory_mb * 2**20
+            if self.peak > most or self.group.is_out_of_memory():
+                self.peak = most
                 return End.MEMORY
         return End.TIME if seconds > self.box.seconds else None
 

@@ -14,6 +14,7 @@ from arena.interfaces import Box
 from arena.testing.sandboxes import groups_of
 from arena_sandboxes import groups
 
+# A group has 64 MB more, for copies of files.
 BOX = Box(seconds=1, memory_mb=64, disk_mb=8, cores=1.5, processes=10, output_bytes=1)
 ALL = "cpuset cpu io memory pids"
 
@@ -59,7 +60,7 @@ def test_version_2_limits_a_group(tmp_path: Path, kernel: Callable[[str, str], N
     assert folder.parent == tmp_path / "v2"
     group.limit(BOX)
     wanted = {
-        "memory.max": str(64 * 2**20), "memory.swap.max": "0", "memory.oom.group": "1",
+        "memory.max": str(128 * 2**20), "memory.swap.max": "0", "memory.oom.group": "1",
         "pids.max": "15", "cpu.max": "150000 100000",
     }  # fmt: skip
     assert {name: (folder / name).read_text() for name in wanted} == wanted
@@ -125,8 +126,8 @@ def test_version_1_limits_each_controller(
         for path in folder.iterdir()
     }
     assert values == {
-        "memory.limit_in_bytes": str(64 * 2**20),
-        "memory.memsw.limit_in_bytes": str(64 * 2**20),
+        "memory.limit_in_bytes": str(128 * 2**20),
+        "memory.memsw.limit_in_bytes": str(128 * 2**20),
         "pids.max": "15",
         "cpu.cfs_period_us": "100000",
         "cpu.cfs_quota_us": "150000",
