@@ -8,6 +8,7 @@ from scipy.stats import binom, norm, t
 
 from arena.evaluation.sampling_units import SamplingUnits
 from arena_ranking.median_tests import errors_of_median_differences
+from arena_ranking.small_samples import normal_equivalents
 
 
 def p_value(first: np.ndarray, second: np.ndarray, clusters: np.ndarray | None = None) -> float:
@@ -88,4 +89,5 @@ def _sign_test(signs: np.ndarray, sampling: SamplingUnits) -> float:
         else sampling.another * sampling.n / sampling.n_units
     )
     degrees = min(sampling.n_units - 1, sampling.most_degrees)
-    return norm.isf(t.sf(lead / np.sqrt(max(effect, 1.0)), degrees))
+    statistic = lead / np.sqrt(max(effect, 1.0))
+    return normal_equivalents(np.array([statistic]), np.array([float(degrees)]))[0]
