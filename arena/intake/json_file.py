@@ -10,6 +10,7 @@ an object with one list of objects            as that list
 ``{column: {row: cell}}``                     columns, and a column ``id`` of the keys of the rows
 ``{row: {column: cell}}``                     the same, if the inner keys are the expected columns
 ``{id: cell}``                                the id column and the only column of a submission
+SQuAD's ``paragraphs`` of ``qas``             ids, and the texts of the answers to each question
 ============================================= =====================================================
 """
 
@@ -183,8 +184,11 @@ def _rows_of_object(
     if {"columns", "data"} <= set(document) <= {"columns", "data", "index"}:
         return _rows_of_table(document["columns"], document["data"], faults)
     lists = [cell for cell in cells if _is_of_objects(cell)]
+    id_name, value_name = (*expected[:2], *("id", "answer")[len(expected[:2]) :])
     if len(lists) == 1:
-        return list(lists[0])
+        is_squad = all("paragraphs" in article for article in lists[0])
+        answers = _answers_of_squad(lists[0], faults) if is_squad else ()
+        return [{id_name: id, value_name: texts} for id, texts in answers] or list(lists[0])
     if len(lists) > 1:
         names = show_all(key for key, cell in document.items() if _is_of_objects(cell))
         faults.refuse("several lists", f"Several keys hold rows: {names}. Keep one (--records).")
@@ -203,9 +207,28 @@ def _rows_of_object(
             "write each as an object.",
         )
     if not objects and not is_row:
-        id_name, value_name = (*expected[:2], *("id", "answer")[len(expected[:2]) :])
         return [{id_name: key, value_name: cell} for key, cell in document.items()]
     return [document]
+
+
+def _answers_of_squad(
+    articles: Sequence[Mapping[str, Any]], faults: FaultList
+) -> list[tuple[str, str | list[str]]]:
+    """Return the id of each question, and its answer, empty if there is none, or its answers."""
+    try:
+        answers = [
+            (question["id"], [answer["text"] for answer in question["answers"]])
+            for article in articles
+            for paragraph in article["paragraphs"]
+            for question in paragraph["qas"]
+        ]
+        return [
+            (id, texts if len(set(texts)) > 1 else next(iter(texts), "")) for id, texts in answers
+        ]
+    except (KeyError, TypeError):
+        faults.refuse(
+            "damaged file", "Write paragraphs as SQuAD: each with qas that have an id and answers."
+        )
 
 
 def _rows_of_table(names: Any, rows: Any, faults: FaultList) -> Sequence[Mapping[str, Any]]:

@@ -187,6 +187,18 @@ DOCUMENTS: dict[str, Any] = {
     "records": [{"id": id, "y": label} for id, label in ANSWERS.items()],
     "lines": "".join(json.dumps({"id": id, "y": answer}) + "\n" for id, answer in ANSWERS.items()),
     "columns by row": {"id": {"0": "q1", "1": "q2"}, "y": {"0": "cat", "1": "dog"}},
+    "SQuAD": {
+        "version": "1.1",
+        "data": [
+            {
+                "title": id,
+                "paragraphs": [
+                    {"context": "-", "qas": [{"id": id, "answers": [{"text": answer}] * 2}]}
+                ],
+            }
+            for id, answer in ANSWERS.items()
+        ],
+    },
     "pretty": json.dumps(
         {"answers": [{"id": id, "y": answer} for id, answer in ANSWERS.items()]}, indent=2
     ),

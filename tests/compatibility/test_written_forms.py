@@ -78,6 +78,11 @@ REFUSED = {
     "thousands, quoted": (_csv(values=['"1,500"', "2", "3"]), "decimal comma", 2),
     "header again": (_csv() + "id,y\n", "repeated header", 5),
     "objects and values": ('{"a": {"y": 0.5}, "b": 1.25, "c": 2}', "mixed values", None),
+    "SQuAD, damaged": (
+        '{"data": [{"paragraphs": [{"qas": [{"id": "a", "answers": [{"text": []}]}]}]}]}',
+        "damaged file",
+        None,
+    ),
     "list": ("[0.5, 1.25, 2]", "not an object", 1),
     "empty": ("id,y\n,\n", "no rows", None),
 }
