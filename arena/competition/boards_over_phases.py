@@ -17,7 +17,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from arena.competition.combined_boards import ABOUT_PHASES, finding_of, metric_over_phases
+from arena.competition.combined_boards import (
+    ABOUT_PHASES,
+    finding_of,
+    metric_over_phases,
+    relative_to,
+)
 from arena.competition.phases import all_rows_in, solution_in
 from arena.competition.roster import Roster
 from arena.config import CombinedBoardSection, Settings
@@ -246,10 +251,9 @@ def findings_over_phases(run: BoardRun, phase_finals: PhaseFinals, rank: Rank) -
             for team in files
         }
         roster = phase_finals.roster.among(files)
+        reference = phase_finals.settings.competition.reference
         run_over_phases = replace(
             run,
-            specification=metric.name,
-            metric=metric,
             solution=rows.solution,
             store=_PredictionsOverPhases(
                 run.store,
@@ -261,6 +265,7 @@ def findings_over_phases(run: BoardRun, phase_finals: PhaseFinals, rank: Rank) -
             brackets=roster.boards,
             n_pending=rows.n_pending,
         )
+        run_over_phases = relative_to(run_over_phases, metric, standing.get(reference or ""))
         ranked = [team for team in files if team not in roster.unranked]
         result = rank(
             run_over_phases,

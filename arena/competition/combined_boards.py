@@ -24,6 +24,7 @@ from arena.evaluation.combinations import (
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult
+from arena.scoring.splits import rows_of
 from arena.types import Finding, Solution, Table
 
 if TYPE_CHECKING:
@@ -124,22 +125,29 @@ def _combined_metric(
 
 
 def combined_findings(
-    run: BoardRun, settings: Settings, rank: Callable[[BoardRun], ScoreResult]
+    run: BoardRun,
+    settings: Settings,
+    rank: Callable[[BoardRun], ScoreResult],
+    reference: int | None,
 ) -> Iterator[Finding]:
     """Yield the combined boards of the settings.
 
-    ``run`` is that of the main board, and ``rank`` returns the board of a run.
+    ``run`` is that of the main board, ``rank`` returns the board of a run, and ``reference`` is the
+    submission of the first baseline.
     """
     for name, metric in combined_metrics(settings, run.solution, run.manager).items():
-        first = metric.columns[0].name
-        combined = replace(
-            run,
-            specification=metric.name,
-            metric=metric,
-            secondary={},
-            provider=run.manager.metrics.plugin_of(first),
-        )
-        yield finding_of(name, rank(combined))
+        provider = run.manager.metrics.plugin_of(metric.columns[0].name)
+        combined = replace(run, secondary={}, provider=provider)
+        yield finding_of(name, rank(relative_to(combined, metric, reference)))
+
+
+def relative_to(run: BoardRun, metric: CombinedMetric, reference: int | None) -> BoardRun:
+    """Return a run whose geometric means are divided by that of a submission; others stay."""
+    if reference is not None and metric.combination.how == "geometric":
+        rows = rows_of(run.solution, run.split)
+        ((_, block),) = run.store.predictions([reference], rows=rows).blocks(1)
+        metric = replace(metric, baseline=block[0])
+    return replace(run, specification=metric.name, metric=metric)
 
 
 ABOUT_PHASES = "about_phases"

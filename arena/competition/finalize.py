@@ -633,7 +633,9 @@ def with_combined_boards(
         return result
     from arena.competition.combined_boards import combined_findings  # few competitions have one
 
-    return replace(result, findings=(*result.findings, *combined_findings(run, settings, rank)))
+    reference = None if result.baseline is None else result.baseline["submission"]
+    findings = combined_findings(run, settings, rank, reference)
+    return replace(result, findings=(*result.findings, *findings))
 
 
 def with_boards_over_phases(

@@ -21,7 +21,7 @@ from arena.competition.roster import Roster
 from arena.competition.state import CompetitionState, frozen_since, public_standings
 from arena.config import CombinedBoardSection, Ties
 from arena.errors import UsageError
-from arena.evaluation.combinations import CombinedMetric
+from arena.evaluation.combinations import RELATIVE, CombinedMetric
 from arena.types import FloatArray, Mark, Usage
 from arena.utils.bracket_rows import with_brackets
 
@@ -71,6 +71,7 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
     solution = replace(state.stored_solution, task_names=section.phases)
     metric = metric_over_phases(name, section, settings, solution, state.manager)
     standings: list[dict[str, Any]] = []
+    ratio = ""
     if len(rows_by_phase) > 1:
         freezes = [frozen_since(state.in_phase(phase)) for phase in rows_by_phase]
         until = None if live else min(filter(None, freezes), default=None)
@@ -78,6 +79,13 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
         bound = metric.for_tasks({phase: _n_public_rows(state, phase) for phase in rows_by_phase})
         fillers = _fillers(state, section, rows_by_phase, roster)
         rows = _rows(bound, rows_by_phase, fillers, roster)
+        reference = _score_of(settings.competition.reference, rows)
+        if bound.combination.how == "geometric" and reference is not None:
+            ratio = RELATIVE
+            rows = [
+                {**row, "score": None if row["score"] is None else row["score"] / reference}
+                for row in rows
+            ]
         standings = _ranked(
             rows,
             rows_by_phase,
@@ -89,7 +97,7 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
         mark for phase in rows_by_phase if (mark := rebuilt_mark(state.store, phase)) is not None
     ]
     return ReleasedBoard(
-        metric=metric.name,
+        metric=f"{metric.name}{ratio}",
         greater_is_better=metric.greater_is_better,
         phases=tuple(rows_by_phase),
         mark=max(marks, key=lambda mark: mark.time, default=None),
@@ -159,6 +167,10 @@ def _rows(
         }
         for k, team in enumerate(teams)
     ]
+
+
+def _score_of(team: str | None, rows: Sequence[Mapping[str, Any]]) -> float | None:
+    return next((row["score"] for row in rows if row["team"] == team), None)
 
 
 def _combined(

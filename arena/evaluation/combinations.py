@@ -288,6 +288,10 @@ def served_metric(
     return combined_metric({name: metric}, Combination(), solution=outline)
 
 
+RELATIVE = ", relative to the baseline"
+"""The end of the name of a geometric mean that is divided by that of a baseline."""
+
+
 @dataclass(frozen=True, eq=False)
 class CombinedMetric(BaseMetric):
     """A combination of metrics; a part that is a black box makes it one, too."""
@@ -321,9 +325,9 @@ class CombinedMetric(BaseMetric):
         how = f"weighted {how}" if self.combination.weights else how
         *others, last = dict.fromkeys(column.name for column in self.columns)
         names = f"{', '.join(others)} and {last}" if others else last
-        return f"{how} {'by' if self.relative else 'of'} {names}" + (
-            f" over {self.task_word}" * self.by_task
-        )
+        over = f" over {self.task_word}" if self.by_task else ""
+        ratio = "" if self.baseline is None else RELATIVE
+        return f"{how} {'by' if self.relative else 'of'} {names}{over}{ratio}"
 
     @property
     def greater_is_better(self) -> bool:
