@@ -326,6 +326,40 @@ def test_trials_of_a_day_are_limited(created: Path, tmp_path: Path) -> None:
         server.close()
 
 
+@pytest.mark.slow
+def test_a_team_whose_program_waits_is_merged_afterwards(server: ProgramServer) -> None:
+    """Its submission would be that of a team which is no more, with limits of its own."""
+    server.send("ants", script())
+    server.member("bees")
+    runner, organiser = server.runner(), server.organiser()
+
+    def merge() -> int:
+        teams = {"team": "ants", "into": "bees"}
+        return int(organiser.post(f"/api/v1/{NAME}/admin/merge", json=teams).status_code)
+
+    assert merge() == 409
+    runner.run()
+    server.judge()
+    assert merge() == 409
+    runner.run()
+    assert merge() == 202
+    server.judge()
+    assert [row["team"] for row in server.site.competition(NAME).published.board()] == ["bees"]
+    assert server.competition.audit() == ()
+
+
+@pytest.mark.slow
+def test_who_leaves_a_team_that_sent_a_program_founds_no_other(server: ProgramServer) -> None:
+    server.send("ants", script())
+    accounts = server.site.accounts
+    (member,) = accounts.accounts(NAME)
+    browser = server.client(**{"Origin": URL, "Sec-Fetch-Site": "same-origin"})
+    browser.cookies.set("__Host-arena", accounts.open_session(member.account))
+    assert browser.request("DELETE", f"/api/v1/{NAME}/team/members", json={}).status_code == 200
+    answer = server.member("ants").post(f"/api/v1/{NAME}/join", json={"team": "cats"})
+    assert (answer.status_code, "member of another team" in answer.text) == (409, True)
+
+
 # -- what happens when something ends --------------------------------------------------------------
 
 

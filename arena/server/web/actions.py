@@ -400,9 +400,18 @@ def _all_names(call: Call, team: Team) -> set[str]:
 
 
 def has_sent(call: Call, team: Team) -> bool:
-    """Return whether a team has sent anything: counted files, or requests that wait."""
+    """Return whether a team has sent anything: counted files, programs, or requests that wait."""
     n_used = call.competition.published.team(record_name(call, team)).used_total
-    return bool(n_used or _unjudged(call, team))
+    return bool(n_used or _unjudged(call, team) or _programs_of(call, team))
+
+
+def has_unfinished_programs(call: Call, team: Team) -> bool:
+    """Return whether programs of a team wait or run."""
+    return any(program.state not in FINAL for program in _programs_of(call, team))
+
+
+def _programs_of(call: Call, team: Team) -> list[Program]:
+    return call.site.runs.of_team(call.competition.name, *_all_names(call, team))
 
 
 def _unjudged(call: Call, team: Team) -> list[Request]:
@@ -458,7 +467,7 @@ def _programs_without_answer(call: Call, team: Team) -> list[Sent]:
     published = call.competition.published
     return [
         _program(call, program)
-        for program in call.site.runs.of_team(call.competition.name, *_all_names(call, team))
+        for program in _programs_of(call, team)
         if program.state is not ProgramState.RAN or not published.answer(program.request or "")
     ]
 

@@ -381,9 +381,19 @@ def answer_request(call: Call, account: str, *, accept: bool) -> None:
 
 
 def merge(call: Call, team: Team, into: Team, *, by_organiser: bool = False) -> Request:
-    """Ask to merge two teams and return the request; members move once the record has done it."""
+    """Ask to merge two teams and return the request; members move once the record has done it.
+
+    409 while programs of ``team`` wait: what they write is a submission of the team that sent them.
+    """
     if call.merging & {team.team, into.team}:
         raise _merging()
+    if actions.has_unfinished_programs(call, team):
+        raise Problem(
+            409,
+            _("Programs of the team {name} wait or run. Merge it after that.").format(
+                name=team.name
+            ),
+        )
     request, _new = call.site.intake.append(
         competition=call.competition.name,
         team="" if by_organiser else into.name,
