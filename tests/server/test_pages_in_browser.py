@@ -99,7 +99,7 @@ def test_every_page_is_accessible(
         "member": signed_in(browser, web, url, "Bees", **look),
         "organiser": signed_in(browser, web, url, None, **look),
     }
-    faults, said = [], []
+    faults, said, repeated = [], [], []
     for path in (*PAGES, "sign-in"):
         context = contexts["organiser" if path.startswith("/admin") else "member"]
         page = context.new_page()
@@ -109,8 +109,13 @@ def test_every_page_is_accessible(
         assert overflow(page) == 0, path
         assert page.locator(".button:visible").count() <= 1, path  # one primary action
         faults += [(path, *fault) for fault in axe_faults(context, page)]
+        names = page.locator("button:visible").evaluate_all(
+            "all => all.map(button => button.ariaLabel || button.innerText)"
+        )
+        repeated += [(path, name) for name in set(names) if names.count(name) > 1]
         page.close()
     assert not faults
+    assert not repeated  # a screen reader lists buttons by their names
     # A page that is not there is said on the console, by the browser itself.
     assert [text for text in said if "404" not in text] == []
     for context in contexts.values():
