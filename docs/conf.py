@@ -38,6 +38,8 @@ exclude_patterns = ["BUILD", "_build"]
 copybutton_selector = ":is(.highlight-bash, .highlight-python, .highlight-toml) pre"
 html_theme = "pydata_sphinx_theme"
 html_title = f"arena {release}"
+html_static_path = ["_static"]
+html_css_files = ["commands.css"]
 html_show_sourcelink = False
 _ALONE = ("architecture", "start", "scale", "gallery", "troubleshooting", "changelog")
 # They have no pages below them: a sidebar would be a heading over nothing.
