@@ -85,11 +85,11 @@ def first_of_bracket(bracket: str, rows: Iterable[Mapping[str, Any]]) -> str:
     """Return who may be first in a bracket as a sentence, from its rows.
 
     >>> first_of_bracket("students", [{"team": "b", "possible_winner": True}, {"team": "c"}])
-    'students: b may truly be the best.'
+    'In the bracket students, b may truly be the best.'
     """
     first = [row["team"] for row in rows if row.get("possible_winner")]
     sentence = f"{', '.join(first)} may truly be the best" if first else "the ranks are withheld"
-    return f"{bracket}: {sentence}."
+    return f"In the bracket {bracket}, {sentence}."
 
 
 def with_names_of_brackets(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

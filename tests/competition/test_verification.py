@@ -73,7 +73,7 @@ def test_who_may_be_first_on_any_board_or_in_a_bracket_is_to_be_verified(tmp_pat
     board = run_here(
         "leaderboard", "--private", "--bracket", "students", "-C", tmp_path / "c", cwd=tmp_path
     )
-    assert "students: Cats may truly be the best." in board.stdout
+    assert "In the bracket students, Cats may truly be the best." in board.stdout
     assert "Ants" not in board.stdout
 
 

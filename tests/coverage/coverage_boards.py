@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import lru_cache
 from typing import Any
 
@@ -16,8 +17,11 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from arena.interfaces import Metric
+from arena.types import PredictionKind, Solution
 
-__all__ = ["CELLS", "Board", "Cell", "of_kind"]
+__all__ = ["CELLS", "Assumption", "Board", "Cell", "MetricOfBoard", "of_kind"]
+
+SETS_OF_RANKS = ("rank sets", "possible winners", "possible top 3")
 
 Array = npt.NDArray[Any]
 Rng = np.random.Generator
@@ -43,12 +47,31 @@ class Board:
     """``(n,)`` codes of the tasks, from 0."""
 
 
+class Assumption(Enum):
+    """An assumption of intervals and sets, and which of these rest on it."""
+
+    INDEPENDENT_ROWS = "dependent rows"
+    NO_LARGER_LOSSES = "larger losses"
+
+    def concerns(self, claim: str) -> bool:
+        """Return whether an interval or set rests on it: on that on losses only scores do."""
+        return self is Assumption.INDEPENDENT_ROWS or claim not in SETS_OF_RANKS
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOfBoard:
+    """A metric that needs to know the board."""
+
+    prediction: PredictionKind
+    metric_of: Callable[[Board, Solution], Metric]
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A way to draw boards."""
 
     name: str
-    metric: str | Metric
+    metric: str | Metric | MetricOfBoard
     draw: Callable[[Rng], Board]
     level: float = 0.95
     skewed: bool = False
@@ -59,12 +82,16 @@ class Cell:
     """The metric can only be called: it has no row or influence values and declares nothing."""
     stratified: bool = False
     """Resamples draw the rows of each class separately, as with ``--stratify``."""
-    dependent: bool = False
-    """The rows are not independent, which arena cannot know: the cell shows what that costs."""
+    violates: Assumption | None = None
+    """An assumption that arena prints, and that does not hold: the cell shows what that costs."""
     resamples: int | None = None
     """The number of resamples; None: that of the campaign."""
     kind: str = ""
     """The page of the tables on which the cell stands."""
+
+    def requires(self, claim: str) -> bool:
+        """Return whether an interval or set must have the required coverage."""
+        return self.violates is None or not self.violates.concerns(claim)
 
 
 def of_kind(kind: str, *cells: Cell) -> tuple[Cell, ...]:
@@ -408,7 +435,12 @@ CELLS: tuple[Cell, ...] = (
             residuals(30, 300, metric="mae", tails="cauchy"),
             order_only=True,
         ),
-        Cell("mae, Pareto 1.5, n=300", "mae", residuals(30, 300, metric="mae", tails="pareto 1.5")),
+        Cell(
+            "mae, Pareto 1.5, n=300",
+            "mae",
+            residuals(30, 300, metric="mae", tails="pareto 1.5"),
+            violates=Assumption.NO_LARGER_LOSSES,
+        ),
         Cell("log loss, near-certain, n=300", "log_loss", certain(30, 300, 0.02)),
         Cell(
             "mae, exponential against uniform, n=100",

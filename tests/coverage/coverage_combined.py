@@ -14,9 +14,16 @@ import numpy as np
 from scipy import special
 from scipy.stats import rankdata
 
-from arena.evaluation.combinations import Combination, CombinedMetric, combined_metric
+from arena.evaluation.combinations import (
+    Combination,
+    CombinedMetric,
+    combined_metric,
+    combined_metric_of_tasks,
+)
+from arena.evaluation.pairwise import PairwiseSkill
 from arena.plugin.manager import PluginManager
-from coverage_boards import Array, Board, Cell, Rng, even_groups
+from arena.types import PredictionKind
+from coverage_boards import Array, Board, Cell, MetricOfBoard, Rng, even_groups
 
 __all__ = ["CELLS"]
 
@@ -35,6 +42,25 @@ def of_metrics(how: str, *names: str) -> CombinedMetric:
     return combined_metric({name: _METRICS.resolve(name) for name in names}, Combination(how))
 
 
+def of_tasks(how: str, *names: str) -> MetricOfBoard:
+    """Return the combination of tasks, each by a metric of its own."""
+    metrics = {f"task {code}": (name, _METRICS.resolve(name)) for code, name in enumerate(names)}
+    return MetricOfBoard(
+        PredictionKind.LABEL,
+        lambda _, solution: combined_metric_of_tasks(metrics, Combination(how), solution),
+    )
+
+
+def in_pairs(*, ratios: bool) -> MetricOfBoard:
+    """Return the comparison of each algorithm with all on the cases that both have."""
+    return MetricOfBoard(
+        PredictionKind.VALUE,
+        lambda board, _: PairwiseSkill(
+            "pairwise", greater_is_better=not ratios, values=board.predictions, ratios=ratios
+        ),
+    )
+
+
 TRUE: dict[str, Callable[[Array], Array]] = {
     "mean": lambda scores: scores.mean(axis=1),
     "geometric": lambda scores: np.exp(np.log(scores).mean(axis=1)),
@@ -50,15 +76,19 @@ def tasks_of_labels(
     sizes: Array,
     *,
     clusters: int = 0,
+    coefficients: tuple[int, ...] = (),
 ) -> Callable[[Rng], Board]:
     """Draw labels that are right with a probability per team and task.
 
-    ``clusters`` groups of rows have a difficulty of their own, and rows in all tasks.
+    ``clusters`` groups of rows have a difficulty of their own, and rows in all tasks. The score of
+    the tasks ``coefficients`` is Matthews' correlation, which is ``2 a - 1`` at an accuracy a.
     """
     m, n = len(accuracies), int(np.sum(sizes))
     tasks = np.repeat(np.arange(len(sizes)), sizes)
+    of_tasks = accuracies.copy()
+    of_tasks[:, list(coefficients)] = 2 * of_tasks[:, list(coefficients)] - 1
     # Sums of the same numbers in another order must be equal.
-    true = np.round(TRUE[how](accuracies), 12)
+    true = np.round(TRUE[how](of_tasks), 12)
 
     def draw(rng: Rng) -> Board:
         own, latent = 0.5, np.sqrt(0.5) * rng.normal(size=n) + np.zeros((m, 1))
@@ -94,6 +124,25 @@ def probabilities(m: int, n: int) -> Callable[[Rng], Board]:
         truth = (rng.random(n) < 0.5).astype(np.intp)
         noise = rng.normal(size=n) + rng.normal(size=(m, n))
         return Board(truth, special.expit(2 * truth - 1 + noise), np.ones(m))
+
+    return draw
+
+
+def missing_values(
+    m: int, n: int, share: float, *, hard: bool = False, ratios: bool = False
+) -> Callable[[Rng], Board]:
+    """Draw values or losses of equal algorithms of which each lacks a share of the cases.
+
+    ``hard``: cases that are hard for all are missing four times as often.
+    """
+
+    def draw(rng: Rng) -> Board:
+        difficulty = rng.normal(size=n)
+        values = difficulty + rng.normal(size=(m, n))
+        odds = np.where(difficulty > 0, 1.6, 0.4) if hard else 1.0
+        values[rng.random((m, n)) < share * odds] = np.nan
+        true = 1.0 if ratios else 0.0
+        return Board(np.zeros(n), np.exp(values) if ratios else values, np.full(m, true))
 
     return draw
 
@@ -188,4 +237,16 @@ CELLS: tuple[Cell, ...] = (
                np.full(20, 200)),
     _of_labels("9 x 200, ahead by a hair in 5, m=10", "mean_rank", minority(10, 9, 0.1),
                np.full(9, 200)),
+    *(
+        _cell(f"{how.replace('_', ' ')} of accuracy and MCC of tasks, 30, 80 and 400 rows, m=8",
+              of_tasks(how, "accuracy", "accuracy", "mcc"),
+              tasks_of_labels(how, equal(8, 3), _UNEVEN, coefficients=(2,)))
+        for how in ("mean", "geometric", "worst", "mean_rank")
+    ),
+    _cell("pairwise differences, 20 % missing, n=100, m=8", in_pairs(ratios=False),
+          missing_values(8, 100, 0.2)),
+    _cell("pairwise differences, hard cases missing, n=50, m=8", in_pairs(ratios=False),
+          missing_values(8, 50, 0.3, hard=True)),
+    _cell("pairwise ratios, hard cases missing, n=200, m=8", in_pairs(ratios=True),
+          missing_values(8, 200, 0.3, hard=True, ratios=True)),
 )  # fmt: skip

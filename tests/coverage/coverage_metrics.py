@@ -20,6 +20,7 @@ from arena.evaluation.scores import full_scores
 from arena.plugin.manager import PluginManager
 from arena.types import ROW_WEIGHTS, RowContext
 from coverage_boards import (
+    Assumption,
     Board,
     Cell,
     average_precision,
@@ -591,7 +592,7 @@ CELLS: tuple[Cell, ...] = (
             "mse, every row twice, n=200",
             "mse",
             twice(residuals(10, 100), grouped=False),
-            dependent=True,
+            violates=Assumption.INDEPENDENT_ROWS,
         ),
         Cell("mse, every row twice, in groups", "mse", twice(residuals(10, 100), grouped=True)),
     ),

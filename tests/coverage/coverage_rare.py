@@ -14,7 +14,16 @@ from scipy import integrate, special, stats
 
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
 from arena.types import ROW_WEIGHTS
-from coverage_boards import Board, Cell, binormal, even_groups, labels, of_kind, residuals
+from coverage_boards import (
+    Assumption,
+    Board,
+    Cell,
+    binormal,
+    even_groups,
+    labels,
+    of_kind,
+    residuals,
+)
 from coverage_metrics import correlated, lognormal_weights, weighted, with_scaled_errors
 
 __all__ = ["CELLS"]
@@ -270,7 +279,12 @@ _LEADERS = (
          with_scaled_errors(residuals(10, 100), -1, 10.0)),
 )  # fmt: skip
 _TIME = tuple(
-    Cell(f"mse, time order {rho:g}, n=400", "mse", autoregressive(10, 400, rho), dependent=True)
+    Cell(
+        f"mse, time order {rho:g}, n=400",
+        "mse",
+        autoregressive(10, 400, rho),
+        violates=Assumption.INDEPENDENT_ROWS,
+    )
     for rho in (0.3, 0.7)
 )
 

@@ -12,6 +12,7 @@ from scipy import special, stats
 
 from arena.evaluation.clusters import time_blocks
 from coverage_boards import (
+    Assumption,
     Board,
     Cell,
     binormal,
@@ -160,8 +161,15 @@ CELLS: tuple[Cell, ...] = (
     ),
     *of_kind(
         "losses",
-        Cell("mse, 5 % of scale 5, n=50", "mse", contaminated(10, 50, 0.05, 5.0)),
-        Cell("mse, 1 % of scale 10, n=200", "mse", contaminated(10, 200, 0.01, 10.0)),
+        *(
+            Cell(
+                f"mse, {share:.0%} of scale {size:g}, n={n}".replace("%", " %"),
+                "mse",
+                contaminated(10, n, share, size),
+                violates=Assumption.NO_LARGER_LOSSES,
+            )
+            for share, size, n in ((0.05, 5.0, 50), (0.01, 10.0, 200))
+        ),
         Cell("mean loss, lognormal, n=20", LOSS, losses(10, 20, "lognormal")),
         Cell("mean loss, gamma .3, n=200", LOSS, losses(10, 200, "gamma .3")),
         Cell("mean loss, 1 % cost 5 more, n=500", LOSS, losses(10, 500, "normal", rare=0.01)),
@@ -253,7 +261,7 @@ CELLS: tuple[Cell, ...] = (
             "accuracy, time order .7, n=400",
             "accuracy",
             runs_of_answers(10, 400, 0.7),
-            dependent=True,
+            violates=Assumption.INDEPENDENT_ROWS,
         ),
         Cell(
             "accuracy, time order .7, n=400, --time",

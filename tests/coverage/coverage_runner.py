@@ -21,7 +21,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.private_board import RankedRows, study_of
 from arena.scoring.settings import BoardSettings
 from arena.types import PredictionKind, Solution, Target
-from coverage_boards import Board, Cell
+from coverage_boards import Board, Cell, MetricOfBoard
 from coverage_counts import Count
 from coverage_procedures import PROCEDURES, Drawn, Outcome, Procedure, counting_submissions
 
@@ -73,7 +73,7 @@ class _Opaque:
         return self.metric.score(truth, prediction, weight)
 
 
-def _solution(board: Board, metric: Metric) -> Solution:
+def _solution(board: Board, metric: Metric | MetricOfBoard) -> Solution:
     """Return a board's rows as a solution file has them."""
     n, truth = len(board.truth), board.truth
     classes = None
@@ -113,8 +113,12 @@ def drawn_boards(
         yield _drawn(cell, metric, board, number % _DRAWINGS, resamples)
 
 
-def _drawn(cell: Cell, metric: Metric, board: Board, seed: int, resamples: int) -> Drawn:
+def _drawn(
+    cell: Cell, metric: Metric | MetricOfBoard, board: Board, seed: int, resamples: int
+) -> Drawn:
     solution = _solution(board, metric)
+    if isinstance(metric, MetricOfBoard):
+        metric = metric.metric_of(board, solution)
     metric = metric_of_solution(metric, solution)
     metric = bind(metric, solution, np.ones(len(board.truth), dtype=np.bool_))
     if isinstance(metric, CombinedMetric):

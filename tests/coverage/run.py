@@ -129,7 +129,7 @@ def procedures_by_boards(
         n_boards = arguments.boards
         if procedure.beside:
             n_boards = min(n_boards, OF_OTHERS)
-        elif low and not cell.dependent:
+        elif low and cell.requires(procedure.name):
             n_boards = max(n_boards, arguments.low_boards)
         if count.boards < n_boards:
             behind.setdefault(count.boards, []).append(procedure)

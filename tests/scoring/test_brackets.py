@@ -116,7 +116,7 @@ def test_the_command_ranks_brackets(tmp_path: Path) -> None:
     given = ("score", "solution.csv", "submissions", "--metric", "accuracy", "--target", "y")
     done = run_here(*given, "--tasks", "task", "--brackets", "b.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "students: t1 may truly be the best." in " ".join(done.stdout.split())
+    assert "In the bracket students, t1 may truly be the best." in " ".join(done.stdout.split())
 
 
 @pytest.mark.long
