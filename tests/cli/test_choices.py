@@ -59,6 +59,7 @@ DIFFER = {
     # arena.utils.engines.open_engine around a call chooses the engine.
     "score": {"engine", "address"},
     "validate": {"workers"},  # the command has one job at a time
+    "plan": {"phase"},  # the function takes a competition, such as competition.in_phase("final")
     "attack": {"engine", "address", "workers"},
     # What the labels and scores of a file, or of a stored competition, are.
     "sota estimate": {

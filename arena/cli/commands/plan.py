@@ -10,7 +10,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import say_note
-from arena.cli.folder import Directory, Wait, open_competition
+from arena.cli.folder import Directory, Phase, Wait, open_competition
 from arena.cli.program import prepare_readers
 from arena.cli.reporting import Output, output_options, show_report
 from arena.errors import InputError, UsageError
@@ -62,6 +62,7 @@ def plan(
     request: PilotPlanRequest | CompetitionPlanRequest | CasesPlanRequest | QueuePlanRequest,
     output: Output,
     directory: Directory = None,
+    phase: Phase = None,
     wait: Wait = 0.0,
     resume: options.Resume = None,
 ) -> None:
@@ -76,8 +77,8 @@ def plan(
     from arena.simulation.plan.questions import plan_table
     from arena.simulation.plan.queue import plan_of
 
-    if not isinstance(request, CompetitionPlanRequest) and (directory or wait):
-        raise UsageError(f"{request.job} does not use -C and --wait: omit them.")
+    if not isinstance(request, CompetitionPlanRequest) and (directory or phase or wait):
+        raise UsageError(f"{request.job} does not use -C, --phase and --wait: omit them.")
     if isinstance(request, CasesPlanRequest):
         questions = plan_table(request, PluginManager())
         for note in questions.notes:
@@ -93,12 +94,10 @@ def plan(
             if directory is None and request.rehearsal is not None:
                 directory = _first_competition(request.rehearsal)
             with open_competition(directory, wait) as competition:
-                advice = plan_competition(competition, request, progress)
+                advice = plan_competition(competition.in_phase(phase), request, progress)
         else:
             prepare_readers(0)
             advice = plan_files(request, PluginManager(), progress)
-    for note in advice.notes:
-        say_note(note)
     show_report(output, advice.to_dict, lambda: plan_report(advice))
 
 

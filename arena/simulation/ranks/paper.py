@@ -33,6 +33,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, within
+from arena.interfaces.faults import plural
 from arena.simulation.ranks.outcome import (
     QUANTILES,
     disjoint_sets,
@@ -175,7 +176,7 @@ def compared(
     rows = []
     for (n, m), frequency in frequency_of.items():
         what = f"best of {m:,} models wins on {n:,} rows"
-        sets = "1 set" if frequency.sets == 1 else f"{frequency.sets:,} sets"
+        sets = plural(frequency.sets, "set")
         precision = f"standard error {frequency.error:.2g} over {sets} of models"
         rows.append(
             _compared(
@@ -222,7 +223,7 @@ def ranks_in_the_text(result: RankSimulation) -> list[Reproduced]:
             rank_quantiles(result.scores.part(models), n, m).quantiles
             for models in disjoint_sets(len(result.scores.true), m)
         ]
-        note = f"{len(quantiles):,} sets of models"
+        note = f"{plural(len(quantiles), 'set')} of models"
         for rank, share, published in ranks:
             by_set = [float(of_set[rank - 1, QUANTILES.index(share)]) for of_set in quantiles]
             what = f"{share:.0%} quantile of the rank of model {rank} of {m:,} on {n:,} rows"
