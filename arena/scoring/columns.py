@@ -17,7 +17,7 @@ _PROBE = (np.array([0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 0]))
 """Labels and predictions with one false positive of three, and one false negative of two."""
 
 
-def meaning_of_columns(solution: Solution, metric: Metric) -> list[str]:
+def meaning_of_columns(solution: Solution, *metrics: Metric) -> list[str]:
     """Return a sentence on each column that is about the positive class of two.
 
     A team that predicts the other class gets a reversed board.
@@ -33,7 +33,7 @@ def meaning_of_columns(solution: Solution, metric: Metric) -> list[str]:
         said = [
             f"In a submission, column {name} = P({label}), {meaning}" for name, label in positives
         ]
-    elif solution.kind is PredictionKind.LABEL and positives and _has_positive_class(metric):
+    elif solution.kind is PredictionKind.LABEL and any(map(_has_positive_class, metrics)):
         said = [f"The positive class of column {name} is {label}" for name, label in positives]
     else:
         said = []

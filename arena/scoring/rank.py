@@ -466,6 +466,13 @@ def rank_table(
         findings = (*findings, _repeats(matrix, VOCABULARIES[table.kind]))
     if records and isinstance(metric, PairwiseSkill):
         findings = (*findings, _coverage(matrix, VOCABULARIES[table.kind]))
+        shares = dict(zip(matrix.algorithms, coverage_of(matrix.values).tolist(), strict=True))
+        result = replace(
+            result,
+            standings=tuple(
+                {**standing, "coverage": shares[standing["team"]]} for standing in result.standings
+            ),
+        )
     result = replace(result, split="cases", findings=findings, inputs=table.inputs)
     manager.competition_finalized(result, competition_info(metric, cases))
     return result

@@ -272,7 +272,11 @@ def admitted(
         )
         similar = _similar(store, counting, truth)
         notes += _similar_notes(similar)
-        all_notes = (*notes_of(reader), *meaning_of_columns(truth, reader), *notes)
+        all_notes = (
+            *notes_of(reader),
+            *meaning_of_columns(truth, reader, *served.values()),
+            *notes,
+        )
         yield AdmittedFolder(run, counting, rejected, similar, all_notes)
 
 

@@ -66,6 +66,8 @@ def test_a_board_of_pairs() -> None:
         finding.document for finding in board.findings if "fewest_shared" in finding.document
     )
     assert shares["share"] == pytest.approx(np.isfinite(values).mean(axis=1).tolist())
+    coverage = [standing["coverage"] for standing in board.standings]
+    assert sorted(coverage) == pytest.approx(sorted(shares["share"]))
     table["a3"] = np.where(np.arange(60) < 31, np.nan, values[3])
     board = rank(table, greater_is_better=False, missing="pairwise", resamples=50)
     assert [one.faults[0].kind for one in board.rejected] == ["few values"]
