@@ -103,7 +103,7 @@ def shake_up_chart(
         "encoding": place,
     }
     mark = {"type": "text", "color": MUTED, "fontSize": 11, "baseline": "middle"}
-    labelled = _labelled(both, last)
+    labelled = labelled_sides(both, last)
     text = {**place, "text": {"field": "team", "type": "nominal"}}
     labels = [
         {
@@ -117,7 +117,9 @@ def shake_up_chart(
     return layered([same, points, *labels], height=_HEIGHT)
 
 
-def _labelled(both: Sequence[tuple[str, int, int]], last: int) -> list[tuple[str, dict[str, Any]]]:
+def labelled_sides(
+    both: Sequence[tuple[str, int, int]], last: int
+) -> list[tuple[str, dict[str, Any]]]:
     """Return sides and rows of labels: of the first teams, then of those that moved most.
 
     A label has the first side on which it is inside the chart and hides no point and no other

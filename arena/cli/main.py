@@ -26,7 +26,7 @@ _SIGNALLED = 128
 _FAULT_IN_ARENA = 3
 # Not by the module: that of the base of usage errors, which is not exported, varies with versions.
 _ERRORS_OF_TYPER = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__[0].__bases__)
-_interrupts: list[int] = []
+interrupts: list[int] = []
 """The numbers of the signals (SIGINT, SIGTERM) that this command received."""
 
 
@@ -68,7 +68,7 @@ class LazyCommands(TyperGroup):
             if _is_for_typer(error):
                 _say_what_an_option_is(error)
                 raise
-            code, message = _explained(error)
+            code, message = explained_error(error)
             say_error(message)
             if verbose:
                 traceback.print_exc()
@@ -88,11 +88,11 @@ def _say_what_an_option_is(error: BaseException) -> None:
         error.message = error.message or option.help  # type: ignore[attr-defined]
 
 
-def _explained(error: BaseException) -> tuple[int, str]:
+def explained_error(error: BaseException) -> tuple[int, str]:
     """Return the exit code and the message of an error."""
     # Ctrl-C inside of a library can reach the caller as an error of that library, or of a plugin.
     of_library = isinstance(error, PluginError) or not isinstance(error, ArenaError)
-    if isinstance(error, KeyboardInterrupt) or (_interrupts and of_library):
+    if isinstance(error, KeyboardInterrupt) or (interrupts and of_library):
         message = f"Interrupted. Data stored before are intact.{_what_was_kept()}"
         return _code_after_signal(), message
     if isinstance(error, ArenaError):
@@ -110,7 +110,7 @@ def _explained(error: BaseException) -> tuple[int, str]:
 
 
 def _code_after_signal() -> int:
-    return _SIGNALLED + (_interrupts[-1] if _interrupts else signal.SIGINT)
+    return _SIGNALLED + (interrupts[-1] if interrupts else signal.SIGINT)
 
 
 def _what_was_kept() -> str:
@@ -157,21 +157,22 @@ def _root(
     """Run a prediction competition on your own machine and rank it with honest uncertainty."""
 
 
-def _interrupt(number: int, frame: Any) -> None:
-    _interrupts.append(number)
+def note_interrupt(number: int, frame: Any) -> None:
+    """Note a signal that ends the command, and raise KeyboardInterrupt."""
+    interrupts.append(number)
     signal.default_int_handler(number, frame)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program; ``--verbose`` may be anywhere in the arguments."""
-    _interrupts.clear()
+    interrupts.clear()
     program.starts(alone=arguments is None)
     if threading.current_thread() is threading.main_thread():
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, _interrupt)
+            signal.signal(signal.SIGINT, note_interrupt)
         # systemctl stop and batch systems send it. A program that calls main handles it itself.
         if arguments is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, _interrupt)
+            signal.signal(signal.SIGTERM, note_interrupt)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller
@@ -198,12 +199,12 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         group.main(args=ahead + rest, prog_name="arena")
     except SystemExit as end:
-        if _interrupts and end.code:  # while arguments were read, typer ends with 1
+        if interrupts and end.code:  # while arguments were read, typer ends with 1
             end.code = _code_after_signal()
         _write_rest(end)
         raise
     except OSError as error:  # of --help or --version, which are written before a command runs
-        code, message = _explained(error)
+        code, message = explained_error(error)
         say_error(message)
         failed = SystemExit(code)
         _write_rest(failed)
@@ -217,5 +218,5 @@ def _write_rest(end: SystemExit) -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not end.code:
-            end.code, message = _explained(error)
+            end.code, message = explained_error(error)
             say_error(message)

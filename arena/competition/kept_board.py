@@ -32,7 +32,7 @@ def to_keep(result: ScoreResult, manager: PluginManager) -> str | None:
     if manager.failures or result.sections is None:
         return None
     document = {
-        "software": _software(manager),
+        "software": software_versions(manager),
         "inputs": result.inputs,
         "findings": [
             {
@@ -60,7 +60,7 @@ def restored(
     if text is None or text_digest(text) != digest:
         return None
     kept = parse_json(text)
-    if kept["software"] != _software(state.manager):
+    if kept["software"] != software_versions(state.manager):
         return None
     findings = zip(document["findings"], kept["findings"], strict=True)
     return ScoreResult(
@@ -122,7 +122,7 @@ def _charts(documents: Sequence[Mapping[str, Any]]) -> tuple[Chart, ...]:
     return tuple(Chart(**document) for document in documents)
 
 
-def _software(manager: PluginManager) -> list[list[str]]:
+def software_versions(manager: PluginManager) -> list[list[str]]:
     """Return the versions of arena and its plugins."""
     plugins = [
         [plugin.name, plugin.version] for plugin in manager.plugins if not plugin.failed_to_load

@@ -48,19 +48,19 @@ from arena.utils.task_digests import array_digest, digest_of
 Scorer: TypeAlias = Callable[[npt.NDArray[Any]], float]
 """The score of a submission as a function of ``(n,)`` counts of its rows."""
 
-_SECONDS_WORTH_A_PROCESS = 3.0
+SECONDS_WORTH_A_PROCESS = 3.0
 """Worker processes are started only for work that takes at least this long."""
-_SECONDS_WORTH_KEEPING = 30.0
+SECONDS_WORTH_KEEPING = 30.0
 """Calls on resampled rows are kept if they take at least this long on one worker."""
-_SECONDS_OF_A_TASK = 0.5
+SECONDS_OF_A_TASK = 0.5
 _MOST_BYTES_OF_A_TASK = 2**24
 """Of weights, one for each row and call."""
 _TIMED = 2
 """Calls on the first submission that are timed; the first one includes imports and warm-up."""
 _FAILURES_THAT_DECIDE = 5
-_SECONDS_OF_A_SENT_TASK = 2.0
+SECONDS_OF_A_SENT_TASK = 2.0
 """On a cluster of up to ten workers, where a task takes some milliseconds to arrive."""
-_SENT_TASKS_PER_SECOND = 5.0
+SENT_TASKS_PER_SECOND = 5.0
 """On a larger cluster tasks are longer, so that this process need not send more of them."""
 UNDEFINED = (ValueError, ZeroDivisionError, ScoringError)
 """What a metric may raise on rows where it is undefined, such as rows without a class."""
@@ -178,7 +178,7 @@ def black_box_resample(
     is_known = np.zeros(shape, dtype=np.bool_)
     is_known[0, :done] = True
     kept_scores, keys = None, []
-    if seconds * (scores.size - done) >= _SECONDS_WORTH_KEEPING:
+    if seconds * (scores.size - done) >= SECONDS_WORTH_KEEPING:
         kept_scores = _Kept.of("resamples", metric, truth, weights)
     if kept_scores is not None:
         keys = kept_scores.keys(predictions, truth)
@@ -249,8 +249,8 @@ def _remaining(
     call.
     """
     left = seconds * int((~is_known).sum())
-    cluster = cluster_in_use() if left >= _SECONDS_WORTH_A_PROCESS else None
-    if left < _SECONDS_WORTH_A_PROCESS:
+    cluster = cluster_in_use() if left >= SECONDS_WORTH_A_PROCESS else None
+    if left < SECONDS_WORTH_A_PROCESS:
         workers = 1
     else:
         workers = workers if cluster is None else cluster.workers
@@ -265,7 +265,7 @@ def _remaining(
         return
     if cluster is None:
         most = max(1, _MOST_BYTES_OF_A_TASK // max(1, len(weights)))
-        calls = _calls_of_a_task(_SECONDS_OF_A_TASK, seconds, most)
+        calls = _calls_of_a_task(SECONDS_OF_A_TASK, seconds, most)
         tasks = _tasks(metric, truth, predictions, weights, calls, is_known)
         yield from run_calls(metric, _score_task, tasks, workers)
         return
@@ -302,7 +302,7 @@ def _of_process(metric: Metric, result: Any) -> Any:
 
 
 def _seconds_of_a_sent_task(cluster: Engine) -> float:
-    return max(_SECONDS_OF_A_SENT_TASK, cluster.workers / _SENT_TASKS_PER_SECOND)
+    return max(SECONDS_OF_A_SENT_TASK, cluster.workers / SENT_TASKS_PER_SECOND)
 
 
 def _calls_of_a_task(seconds_wanted: float, seconds: float, most: int) -> int:
@@ -517,7 +517,7 @@ def _whole_scores_on(
         seconds = min(seconds, time.perf_counter() - started)
         yield score
     others = predictions.subset(np.arange(_TIMED, predictions.n_submissions))
-    if seconds * others.n_submissions < _SECONDS_WORTH_A_PROCESS:
+    if seconds * others.n_submissions < SECONDS_WORTH_A_PROCESS:
         whole = (block[0] for _, block in others.blocks(1))
         yield from _whole_scores(metric, truth, whole, min(workers, others.n_submissions))
         return

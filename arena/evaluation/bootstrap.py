@@ -19,7 +19,7 @@ __all__ = ["Resamples", "draw_halves", "draw_resamples"]
 
 _MAX_REDRAWS = 1_000
 _RESAMPLES_PER_TASK = 64
-_TASK_BYTES = 128 * 2**20
+TASK_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,10 +84,10 @@ def draw_resamples(
     groups = None
     if strata is not None:
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
-    sampler = _Sampler(n_rows, seed, groups, clusters, required, first)
+    sampler = Sampler(n_rows, seed, groups, clusters, required, first)
     weights = np.empty((n_rows, resamples), dtype=np.uint8)
     # Several columns at once, since one at a time would touch every cache line of the array.
-    step = min(_RESAMPLES_PER_TASK, max(8, _TASK_BYTES // n_rows))
+    step = min(_RESAMPLES_PER_TASK, max(8, TASK_BYTES // n_rows))
     tasks = ((weights[:, start : start + step], start) for start in range(0, resamples, step))
     return Resamples(weights, sum(run_tasks(sampler.fill, tasks, workers=workers)))
 
@@ -131,7 +131,7 @@ def draw_halves(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sampler:
+class Sampler:
     n_rows: int
     seed: int
     groups: list[IntArray] | None

@@ -59,7 +59,7 @@ def metric_on_rows_of(metric: Metric, scored: Metric, n_targets: int) -> Metric:
 
 def weighted(metric: Metric) -> _WeightedMetric:
     """Return a metric under row weights, which it takes from the rows that it is bound to."""
-    return (_WeightedMean if isinstance(metric, HasRowValues) else _WeightedMetric)(metric)
+    return (WeightedMean if isinstance(metric, HasRowValues) else _WeightedMetric)(metric)
 
 
 def row_weights_of(metric: Metric) -> FloatArray | None:
@@ -70,7 +70,7 @@ def row_weights_of(metric: Metric) -> FloatArray | None:
 
 def weighted_row_metric(metric: Metric) -> Metric | None:
     """Return the pointwise metric of which a score is that of the weighted mean; None: none is."""
-    return metric.metric if isinstance(metric, _WeightedMean) else None
+    return metric.metric if isinstance(metric, WeightedMean) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class _ScaledScorer:
 
 
 @dataclass(frozen=True, eq=False)
-class _WeightedMean(_WeightedMetric):
+class WeightedMean(_WeightedMetric):
     """A pointwise metric: the score is a function of the weighted mean of the row values."""
 
     @property

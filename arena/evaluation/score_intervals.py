@@ -69,7 +69,7 @@ __all__ = [
     "signed_interval_ends",
 ]
 
-_MOST_VALUES = 6e7
+MOST_VALUES = 6e7
 _FEWEST_IN_TASK = 30
 
 
@@ -102,7 +102,7 @@ def _errors_by_procedure(study: Study) -> ScoreErrors:
     if isinstance(study.metric, MedianOfCases) and weights is None:
         return errors_of_medians(study, sampling)
     errors: ScoreErrors | None = None
-    if len(study.scores) * len(study.truth) <= _MOST_VALUES:
+    if len(study.scores) * len(study.truth) <= MOST_VALUES:
         errors = (
             errors_from_rows(study, sampling)
             or errors_of_tasks(study, sampling)

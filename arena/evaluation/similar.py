@@ -184,8 +184,8 @@ class _ComparedContent:
         scaled: FloatArray | None,
         start: int,
         limit: float,
-        hashes: _EqualColumns,
-        codes: _EqualColumns,
+        hashes: EqualColumns,
+        codes: EqualColumns,
     ) -> Iterator[tuple[float, int, int, float]]:
         """Yield distance, both positions and share that differs of the similar pairs i < j.
 
@@ -380,7 +380,7 @@ def _near(
 ) -> list[SimilarSubmissions]:
     limit = min(MOST_NEAR, _SHARE_OF_USUAL * _usual_distance(read, scaled, owners))
     closest: dict[tuple[str, str], tuple[float, int, int, float]] = {}
-    hashes, codes = _EqualColumns.of(read.hashes), _EqualColumns.of(read.codes)
+    hashes, codes = EqualColumns.of(read.hashes), EqualColumns.of(read.codes)
     for start in range(0, len(owners), _ROWS_COMPARED):
         for own_pair in read.near_in(scaled, start, limit, hashes, codes):
             _, i, j, _ = own_pair
@@ -406,7 +406,7 @@ def _copied_from(n_cells: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _EqualColumns:
+class EqualColumns:
     """In how many columns the rows of a table are equal, pair by pair.
 
     Where few cells of a column are equal, as with numbers of several digits, the equal ones are
@@ -420,12 +420,12 @@ class _EqualColumns:
     None: there are too many such pairs."""
 
     @classmethod
-    def of(cls, table: npt.NDArray[np.uint16]) -> _EqualColumns:
+    def of(cls, table: npt.NDArray[np.uint16]) -> EqualColumns:
         """Count, unless so many cells of a column are equal that sorting does not pay off.
 
         Memory: two tables of positions, and 32 bytes for each two equal cells.
 
-        >>> _EqualColumns.of(np.array([[1, 2], [1, 3], [1, 2]], np.uint16)).pairs is None
+        >>> EqualColumns.of(np.array([[1, 2], [1, 3], [1, 2]], np.uint16)).pairs is None
         True
         """
         k = len(table)

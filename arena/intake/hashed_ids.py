@@ -16,7 +16,7 @@ import pyarrow as pa
 from arena.types import IntArray
 from arena.utils.lazy import pc
 
-_FEWEST = 10_000
+FEWEST_TEXTS = 10_000
 """With fewer texts pyarrow's hash table is fast enough."""
 _WORD = 8
 _LONGEST = 8 * _WORD
@@ -45,7 +45,7 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
     >>> locate_hashed(expected[::-1], expected)[:3].tolist()
     [9999, 9998, 9997]
     """
-    if not (_are_plain_texts(ids) and _are_plain_texts(expected) and len(expected) >= _FEWEST):
+    if not (_are_plain_texts(ids) and _are_plain_texts(expected) and len(expected) >= FEWEST_TEXTS):
         return None
     of_expected, of_ids = _packed(expected), _packed(ids)
     sizes = [np.diff(places) for places, _ in (of_expected, of_ids)]
@@ -56,7 +56,7 @@ def locate_hashed(ids: Any, expected: Any) -> IntArray | None:
         expected_words, id_words = (text.view(f"V{longest}") for _, text in (of_expected, of_ids))
     else:
         expected_words, id_words = _padded(*of_expected, longest), _padded(*of_ids, longest)
-    positions = _match(_hashes(id_words), _hashes(expected_words), _TABLES)
+    positions = _match(hashes_of(id_words), hashes_of(expected_words), _TABLES)
     left = _unequal(id_words, expected_words, positions)
     if len(left):
         positions[left] = -1
@@ -116,7 +116,7 @@ def _padded(places: npt.NDArray[np.int32], text: npt.NDArray[np.uint8], longest:
     return words.view(f"V{words.shape[1] * _WORD}").reshape(-1)
 
 
-def _hashes(rows: _Rows) -> _Words:
+def hashes_of(rows: _Rows) -> _Words:
     """Return the ``(n,)`` hashes of rows of at least one word."""
     hashes = np.empty(len(rows), dtype=np.uint64)
     size = rows.dtype.itemsize

@@ -50,7 +50,7 @@ _SUFFIXES = (*_NIFTI, _PNG, _NUMPY)
 _CHUNK = 2**20
 _MOST_FILES = 1_000_000
 _MOST_LABELS = 1_000
-_MOST_BYTES = 2**29
+MOST_BYTES = 2**29
 """Maximum size of one file, decompressed, and of its decoded pixels: 512 MiB."""
 _COUNTED_LABELS = 2**16
 _SECONDS_PER_MASK = 0.02
@@ -173,7 +173,7 @@ def read_masks(
         with _named(name, case, faults):
             data = read()
             if suffix == ".nii.gz":
-                data = _limited(partial(gzip.open, io.BytesIO(data)), name, faults)
+                data = limited_content(partial(gzip.open, io.BytesIO(data)), name, faults)
             pixels, spacing = _decode(data, suffix, asked.shapes.get(case), name, case, faults)
             images[case] = pixels.shape, spacing or (1.0,) * pixels.ndim
             rows += _masks(pixels, case, asked, name, faults)
@@ -236,7 +236,7 @@ def shapes_of(extra: Mapping[str, FloatArray]) -> npt.NDArray[np.int64] | None:
         return None
     none = np.zeros(len(extra[SHAPE_COLUMNS[0]]))
     shapes = np.column_stack([extra.get(name, none) for name in SHAPE_COLUMNS])
-    valid = (shapes >= 1) & (shapes <= _MOST_BYTES) & (shapes == np.rint(shapes))
+    valid = (shapes >= 1) & (shapes <= MOST_BYTES) & (shapes == np.rint(shapes))
     known_shapes = np.where(valid & valid[:, :2].all(axis=1, keepdims=True), shapes, 0.0)
     return known_shapes.astype(np.int64)
 
@@ -449,7 +449,7 @@ def _in_folder(
             def read(path: Path = path, below: str = below) -> bytes:
                 with os.fdopen(os.open(path, _FLAGS), "rb") as file:
                     before = os.fstat(file.fileno())
-                    data = _limited(partial(contextlib.nullcontext, file), below, faults)
+                    data = limited_content(partial(contextlib.nullcontext, file), below, faults)
                     if was_written(before, os.fstat(file.fileno())):
                         faults.refuse("unreadable file", f"{show(below)}: {CHANGED}")
                 digest.update(f"{len(below)} {below} {len(data)} ".encode("utf-8", "replace"))
@@ -508,23 +508,23 @@ def _of_archive(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, faults: FaultList
 ) -> bytes:
     """Return what a file of an archive contains; its declared size is never exceeded."""
-    if member.file_size > _MOST_BYTES:
+    if member.file_size > MOST_BYTES:
         _refuse_size(name, faults)
-    return _limited(partial(archive.open, member), name, faults)
+    return limited_content(partial(archive.open, member), name, faults)
 
 
 def _refuse_size(name: str, faults: FaultList) -> NoReturn:
-    message = f"{show(name)} has more than {_MOST_BYTES:,} bytes decompressed: send a smaller one."
+    message = f"{show(name)} has more than {MOST_BYTES:,} bytes decompressed: send a smaller one."
     faults.refuse("mask too large", message)
 
 
-def _limited(opened: Callable[[], Any], name: str, faults: FaultList) -> bytes:
+def limited_content(opened: Callable[[], Any], name: str, faults: FaultList) -> bytes:
     """Return what a file contains; a file of more than 512 MiB is a fault."""
     pieces, total = [], 0
     with opened() as file:
         while piece := file.read(_CHUNK):
             total += len(piece)
-            if total > _MOST_BYTES:
+            if total > MOST_BYTES:
                 _refuse_size(name, faults)
             pieces.append(piece)
     return b"".join(pieces)
@@ -563,11 +563,11 @@ def _decode(
                 "send the mask at the size of the case.",
                 id=case,
             )
-        if math.prod(sizes) * dtype.itemsize > _MOST_BYTES:
+        if math.prod(sizes) * dtype.itemsize > MOST_BYTES:
             faults.refuse(
                 "mask too large",
                 f"{show(name)} declares the shape {_shape(sizes)}, which takes more than "
-                f"{_MOST_BYTES:,} bytes: save it as integers of 8 bits.",
+                f"{MOST_BYTES:,} bytes: save it as integers of 8 bits.",
                 id=case,
             )
         return sizes

@@ -49,7 +49,7 @@ def checked(value: Any, kind: type[_Returned]) -> _Returned:
     """
     if not isinstance(value, kind):
         raise TypeError(f"it returned {type(value).__name__} and no {kind.__name__}")
-    for name, (holds, expected) in _RULES[kind.__name__].items():
+    for name, (holds, expected) in RULES[kind.__name__].items():
         field = getattr(value, name)
         if not holds(field):
             description = (
@@ -233,7 +233,7 @@ _CHARTS: _Rule = (_each("Chart"), "a tuple of Charts")
 _A_RANGE: _Rule = (_is_range, "two numbers, the smaller first")
 _A_RANGE_OR_NONE: _Rule = (_or_none(_is_range), "two numbers, the smaller first, or None")
 
-_RULES: Mapping[str, Mapping[str, _Rule]] = {
+RULES: Mapping[str, Mapping[str, _Rule]] = {
     "Release": {
         "score": (_is_finite, "a finite number"),
         "improved": _A_BOOL,

@@ -53,7 +53,9 @@ def unpack_program(
     task = (str(path), str(folder), entry, limits or PackedLimits())
     bounds = Limits(memory=_MEMORY)
     try:
-        answer = call_limited(_unpack, *task, seconds=_SECONDS, limits=bounds, purpose="programs")
+        answer = call_limited(
+            unpack_here, *task, seconds=_SECONDS, limits=bounds, purpose="programs"
+        )
     except MemoryError:
         message = (
             f"The ZIP archive needs more than {_MEMORY >> 20} MiB to be read: send fewer files."
@@ -64,9 +66,10 @@ def unpack_program(
     return tuple(Fault(kind, message) for kind, message in answer)
 
 
-def _unpack(
+def unpack_here(
     path: str, folder: str, entry: str, limits: PackedLimits
 ) -> tuple[tuple[str, str], ...]:
+    """Unpack an archive in this process and return its faults, each as a code and a sentence."""
     faults = FaultList()
     with contextlib.suppress(Refused):
         _check_file(Path(path), limits, faults)

@@ -47,7 +47,7 @@ from arena.store import Holder, Store
 from arena.types import FloatArray, IntArray, Release, Solution
 from arena.utils.read_only import read_only
 
-_READ_TOGETHER = 64
+READ_TOGETHER = 64
 """How many submissions are read at once at most, of those that hold the next ranks."""
 _HELD_SUBMISSIONS, _HELD_BYTES = 16, 256 * 2**20
 """How many submissions are held for comparison: more than 16 as far as they take 256 MB."""
@@ -114,7 +114,7 @@ class _AheadLog:
                 if logged.state.get("submission") == logged.submission
             ]
             yield from block
-            size = min(2 * size, _READ_TOGETHER)
+            size = min(2 * size, READ_TOGETHER)
 
     def since(self, number: int, team: str) -> Sequence[LoggedRelease]:
         released = self.log.since(number, team)

@@ -51,7 +51,7 @@ from arena.utils.tabular import as_json
 # Spawn keys of random streams; the resamples use the keys (0,), (1,), …
 _CORRECTION_STREAM = (2**32 - 1, 0)
 _ANALYSIS_STREAM = (2**32 - 1, 1)
-_WEIGHT_BYTES = 1_500_000_000
+WEIGHT_BYTES = 1_500_000_000
 """Of the weights of resamples that are drawn together."""
 
 
@@ -524,7 +524,7 @@ def _parts(metric: Metric, n_rows: int, resamples: int) -> Iterator[slice]:
 
     All at once for a metric that is called as a whole, which is not scored on them twice.
     """
-    most = resamples if is_black_box(metric) else max(1, _WEIGHT_BYTES // n_rows)
+    most = resamples if is_black_box(metric) else max(1, WEIGHT_BYTES // n_rows)
     for first in range(0, resamples, most):
         yield slice(first, min(first + most, resamples))
 

@@ -36,7 +36,7 @@ _PART = 2**20
 _MOST_HEAD = 2**26
 """Bytes of the JSON of an answer, besides texts."""
 _GRACE_SECONDS = 60.0
-_START_SECONDS = 30.0
+START_SECONDS = 30.0
 """Time for which the scorer tries to connect: the process may just be started again."""
 _MOST_IDLE = 8
 _MOST_PARTS = 2
@@ -46,7 +46,8 @@ _MOST_PARTS = 2
 # -- messages ----------------------------------------------------------------------------------
 
 
-def _send(sock: socket.socket, *parts: bytes) -> None:
+def send_parts(sock: socket.socket, *parts: bytes) -> None:
+    """Send parts, each after its length."""
     for part in parts:
         sock.sendall(_LENGTH.pack(len(part)))
         sock.sendall(part)
@@ -136,7 +137,7 @@ class RemoteReader:
             if _is_open(sock):
                 return sock, form
             sock.close()
-        until = time.monotonic() + _START_SECONDS
+        until = time.monotonic() + START_SECONDS
         while True:
             sock = socket.socket(socket.AF_UNIX)
             try:
@@ -172,7 +173,7 @@ def _ask(sock: socket.socket, path: Path, form: SubmissionForm | None) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        _send(sock, b"" if form is None else pickle.dumps(form))
+        send_parts(sock, b"" if form is None else pickle.dumps(form))
         sock.sendall(_LENGTH.pack(size))
         left = size
         while left:
@@ -227,10 +228,11 @@ def serve_files(listening: socket.socket) -> None:
     """Read the files of each connection until the process ends."""
     while True:
         sock, _ = listening.accept()
-        threading.Thread(target=_serve, args=(sock,), daemon=True).start()
+        threading.Thread(target=serve_checks, args=(sock,), daemon=True).start()
 
 
-def _serve(sock: socket.socket) -> None:
+def serve_checks(sock: socket.socket) -> None:
+    """Check the files that come over a socket until it is closed."""
     form: SubmissionForm | None = None
     with sock, contextlib.suppress(ConnectionError):
         while True:
@@ -252,4 +254,4 @@ def _serve(sock: socket.socket) -> None:
 
 def _reply(sock: socket.socket, read: ReadSubmission) -> None:
     parts = encode(read)
-    _send(sock, bytes([len(parts)]), *parts)
+    send_parts(sock, bytes([len(parts)]), *parts)

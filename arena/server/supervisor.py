@@ -38,7 +38,7 @@ _SECONDS_TO_END = {"web": 35.0, "scorer": 120.0, "checker": 5.0, "runner": 10.0}
 """Uploads under way may end; the scorer finishes its group; a run is given up."""
 _BACKLOG = 2048
 _HTTP = 80
-_ALL = {
+ROUTED_ADDRESSES = {
     "0.0.0.0": (socket.AF_INET, "192.0.2.1"),  # noqa: S104 - compared with the requested one
     "::": (socket.AF_INET6, "2001:db8::1"),
 }
@@ -97,12 +97,12 @@ def address_of(host: str, port: int) -> str:
     >>> address_of("127.0.0.1", 8000), address_of("::1", 80)
     ('http://127.0.0.1:8000', 'http://[::1]')
     """
-    if host in _ALL:
+    if host in ROUTED_ADDRESSES:
         with (
             contextlib.suppress(OSError),  # without a network
-            socket.socket(_ALL[host][0], socket.SOCK_DGRAM) as asking,
+            socket.socket(ROUTED_ADDRESSES[host][0], socket.SOCK_DGRAM) as asking,
         ):
-            asking.connect((_ALL[host][1], 9))  # sends nothing
+            asking.connect((ROUTED_ADDRESSES[host][1], 9))  # sends nothing
             host = asking.getsockname()[0]
     named = f"[{host}]" if ":" in host else host
     return f"http://{named}" if port == _HTTP else f"http://{named}:{port}"
@@ -132,7 +132,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @dataclass(slots=True)
-class _Child:
+class ChildProcess:
     """A process that is kept running."""
 
     role: str
@@ -150,6 +150,7 @@ class _Child:
     """The exit code that was last logged, and when; None: it did not end soon."""
 
     def start(self, pipe: int) -> None:
+        """Start the process; it ends when the other end of the pipe is closed."""
         arguments = json.dumps({**self.arguments, "pipe": pipe})
         rights: dict[str, Any] = {}
         if self.user is not None:
@@ -204,10 +205,12 @@ class _Child:
         )
 
     def end(self) -> None:
+        """Ask the process to end, if it runs."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
 
     def wait(self) -> None:
+        """Wait until the process has ended, if it was started."""
         if self.process is None:
             return
         try:
@@ -235,7 +238,7 @@ class Supervisor:
     """The user of the web process; None: the same as that of the others."""
     checker_user: User | None = None
     """The user of the processes that read files; None: that of the scorer, which starts them."""
-    _children: list[_Child] = field(default_factory=list)
+    _children: list[ChildProcess] = field(default_factory=list)
 
     def run(self, stop: threading.Event) -> None:
         """Keep the processes running until the event is set, then end them."""
@@ -262,7 +265,7 @@ class Supervisor:
             os.close(reading)
             stack.close()
 
-    def _planned(self, stack: contextlib.ExitStack) -> Iterator[_Child]:
+    def _planned(self, stack: contextlib.ExitStack) -> Iterator[ChildProcess]:
         root = str(self.layout.root)
         if self.with_scorers:
             for competition in self.competitions:
@@ -280,14 +283,14 @@ class Supervisor:
                     socket_of = stack.enter_context(
                         listen(path, None if owner is None else owner.uid)
                     )
-                    yield _Child(
+                    yield ChildProcess(
                         "checker",
                         competition.name,
                         {"socket": socket_of.fileno()},
                         descriptors=(socket_of.fileno(),),
                         user=self.checker_user,
                     )
-                yield _Child(
+                yield ChildProcess(
                     "scorer",
                     competition.name,
                     arguments,
@@ -299,7 +302,7 @@ class Supervisor:
             listening = self.socket.fileno()
             for served in self.competitions:
                 if served.sandbox:
-                    yield _Child(
+                    yield ChildProcess(
                         "runner",
                         served.name,
                         {
@@ -309,7 +312,7 @@ class Supervisor:
                         },
                         user=None if self.web_user is None else _owner_of(served.folder),
                     )
-            yield _Child(
+            yield ChildProcess(
                 "web",
                 "",
                 {"socket": listening, "root": root, "competitions": names, "url": self.url},

@@ -58,7 +58,7 @@ def checkpoint(path: Path, descriptor: int, connection: duckdb.DuckDBPyConnectio
         ((size,),) = cursor.execute("SELECT block_size FROM pragma_database_size()").fetchall()
         query = "SELECT block_id FROM pragma_metadata_info() WHERE len(free_list) > 0 ORDER BY ALL"
         numbers = [number for (number,) in cursor.execute(query).fetchall()]
-        _save(rollback, _SavedBlocks.of(descriptor, size, numbers))
+        save_blocks(rollback, SavedBlocks.of(descriptor, size, numbers))
         cursor.execute("CHECKPOINT")
     rollback.unlink()
 
@@ -86,14 +86,14 @@ def undo_interrupted_checkpoint(path: Path, *, read_only: bool = False) -> None:
         if read_only:
             # Another process may be writing: then DuckDB refuses to open the file.
             with path.open("rb") as reading:
-                saved = _SavedBlocks.parsed(rollback.read_bytes())
+                saved = SavedBlocks.parsed(rollback.read_bytes())
                 if saved is None or not saved.differs(reading.fileno()):
                     return
         with path.open("r+b") as writing, _locked(writing.fileno()) as alone:
             if not alone:
                 return
             # Not earlier: another process may have ended this checkpoint and begun the next.
-            saved = _SavedBlocks.parsed(rollback.read_bytes())
+            saved = SavedBlocks.parsed(rollback.read_bytes())
             if saved is not None and saved.differs(writing.fileno()):
                 saved.put_back(writing.fileno())
             rollback.unlink()
@@ -106,7 +106,7 @@ def undo_interrupted_checkpoint(path: Path, *, read_only: bool = False) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _SavedBlocks:
+class SavedBlocks:
     """Blocks of a database, its identifier and the headers that refer to them."""
 
     headers: bytes
@@ -115,13 +115,14 @@ class _SavedBlocks:
     size: int
 
     @classmethod
-    def of(cls, descriptor: int, size: int, numbers: Sequence[int]) -> _SavedBlocks:
+    def of(cls, descriptor: int, size: int, numbers: Sequence[int]) -> SavedBlocks:
+        """Read the headers and some blocks of a database."""
         headers = os.pread(descriptor, _HEADERS_SIZE, 0)
         blocks = (os.pread(descriptor, size, _BLOCKS_AT + size * number) for number in numbers)
         return cls(headers, tuple(numbers), tuple(blocks), size)
 
     @classmethod
-    def parsed(cls, content: bytes) -> _SavedBlocks | None:
+    def parsed(cls, content: bytes) -> SavedBlocks | None:
         """Return the content of a file; None if it is incomplete: then nothing was overwritten."""
         checked = content[len(_MAGIC) + 4 :]
         checksum = zlib.crc32(checked).to_bytes(4, "little")
@@ -135,6 +136,7 @@ class _SavedBlocks:
         return cls(headers, numbers, blocks, size)
 
     def content(self) -> bytes:
+        """Return the bytes of the file that keeps them."""
         count = len(self.numbers)
         prefix = _PREFIX.pack(self.size, count) + struct.pack(f"<{count}q", *self.numbers)
         checked = b"".join((prefix, self.headers, *self.blocks))
@@ -142,16 +144,17 @@ class _SavedBlocks:
 
     def differs(self, descriptor: int) -> bool:
         """Whether a block differs, and the headers do not: the checkpoint has not ended."""
-        now = _SavedBlocks.of(descriptor, self.size, self.numbers)
+        now = SavedBlocks.of(descriptor, self.size, self.numbers)
         return now.headers == self.headers and now.blocks != self.blocks
 
     def put_back(self, descriptor: int) -> None:
+        """Write the blocks and the headers to a database as they were."""
         for number, block in zip(self.numbers, self.blocks, strict=True):
             os.pwrite(descriptor, block, _BLOCKS_AT + self.size * number)
         os.fsync(descriptor)
 
 
-def _save(path: Path, saved: _SavedBlocks) -> None:
+def save_blocks(path: Path, saved: SavedBlocks) -> None:
     """Write the blocks, and sync the file and its name to disk."""
     with path.open("wb") as file:
         file.write(saved.content())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 9
 """The version of the tables in store.sql."""
-_FINGERPRINT = "9b07bd32921777c2412f2098067609886799e3886390ccae6d91264604a40ddc"
+FINGERPRINT = "9b07bd32921777c2412f2098067609886799e3886390ccae6d91264604a40ddc"
 """Of the tables in store.sql, as the tested version of DuckDB describes them."""
 _MOST_DIFFERENCES = 3
 PLACE = "predictions"
@@ -44,7 +44,7 @@ _LEAST_MEMORY, _MOST_MEMORY = 128 * 10**6, 10**9
 """Bytes of a database that DuckDB keeps in memory."""
 _KEPT_MEMORY = 16 * 10**6
 """Bytes that it keeps when memory is needed for other things."""
-_LONGEST_LOG = 16 * 2**20
+LONGEST_LOG = 16 * 2**20
 """A log of more bytes is written to the file after the transaction."""
 _NEVER = "1TB"
 _MAGIC, _MAGIC_AT = b"DUCK", 8
@@ -251,7 +251,7 @@ class Database:
         """
         with self._lock.held(), owner_only():
             yield
-            self._write_log(longer_than=_LONGEST_LOG)
+            self._write_log(longer_than=LONGEST_LOG)
 
     @property
     def must_be_reopened(self) -> bool:
@@ -259,7 +259,7 @@ class Database:
         if not self._has_failed:
             return False
         try:
-            return self._log.stat().st_size > _LONGEST_LOG
+            return self._log.stat().st_size > LONGEST_LOG
         except OSError:
             return False
 
@@ -408,7 +408,7 @@ class Database:
             f"'{self.path}' is a DuckDB database, but not of arena: use another file."
         )
         with contextlib.closing(Catalog(self._connection)) as catalog:
-            as_tested = catalog.fingerprint() == _FINGERPRINT
+            as_tested = catalog.fingerprint() == FINGERPRINT
             if not as_tested and create and catalog.is_empty():
                 return self._make_tables()
             if not as_tested:

@@ -126,14 +126,14 @@ def _board_differs(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the rows of any public board differ from those that the history gives."""
     query = "SELECT DISTINCT epoch, phase FROM releases JOIN submissions USING (submission)"
     return any(
-        set(_best_releases(cursor, epoch, phase, greater_is_better=direction))
-        != set(_best_releases(cursor, epoch, phase, greater_is_better=direction, computed=True))
+        set(best_releases(cursor, epoch, phase, greater_is_better=direction))
+        != set(best_releases(cursor, epoch, phase, greater_is_better=direction, computed=True))
         for epoch, phase in cursor.execute(query).fetchall()
         for direction in (True, False)
     )
 
 
-def _best_releases(
+def best_releases(
     cursor: duckdb.DuckDBPyConnection,
     epoch: int,
     phase: str | None = None,
@@ -179,7 +179,7 @@ def select_standings(
     until
         Only of submissions that were received until then, which reads all releases; None: of all.
     """
-    standings = _best_releases(cursor, epoch, phase, greater_is_better=greater_is_better)
+    standings = best_releases(cursor, epoch, phase, greater_is_better=greater_is_better)
     standings_kept = [
         standing for standing in standings if until is None and standing.submission not in excluded
     ]

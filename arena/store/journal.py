@@ -32,12 +32,12 @@ from arena.store.events import Event
 from arena.types import SubmissionRecord
 from arena.utils.strict_json import parse_json
 
-_END_BYTES = 2**16
+END_BYTES = 2**16
 """The bytes at its end that are read whenever the database is opened."""
 _LONGEST_HEADER = 1_000
 _LONGEST_LINE = 2**15
 """The most bytes of a line; a longer one was not written by arena, and is not read as a whole."""
-_MOST_SKIPPED = 2**26
+MOST_SKIPPED = 2**26
 """The most bytes of a longer line that are read to find what follows it."""
 _LONGEST_NAME = 1_000
 """Of a file: the characters that are kept in the journal, at most 12 bytes each."""
@@ -131,10 +131,12 @@ class Journal:
         """
         names = JournalEntry.__slots__
         lines = [
-            _checked({name: _shortened(name, getattr(record, name)) for name in names})
+            checked_line({name: _shortened(name, getattr(record, name)) for name in names})
             for record in records
         ]
-        lines += [_checked({"event": event.sequence, "hash": event.hash}) for event in events[-1:]]
+        lines += [
+            checked_line({"event": event.sequence, "hash": event.hash}) for event in events[-1:]
+        ]
         if lines:
             done = "The data is stored, and can be sent again."
             self._write_or_explain(b"".join(lines), done, sync=True)
@@ -153,7 +155,7 @@ class Journal:
         fields = {} if scoring is None else asdict(scoring)
         kept_fields = {name: _shortened(name, value) for name, value in fields.items()}
         self._write_or_explain(
-            _checked({"scoring": kept_fields or None}), "Nothing was scored.", sync=False
+            checked_line({"scoring": kept_fields or None}), "Nothing was scored.", sync=False
         )
 
     def _write_or_explain(self, text: bytes, done: str, *, sync: bool) -> None:
@@ -180,11 +182,11 @@ class Journal:
 
     def read_end(self) -> Acknowledged:
         """Return the last entries, at least one line, without reading the whole file."""
-        return self._parsed_from(-_END_BYTES)
+        return self._parsed_from(-END_BYTES)
 
     def last_scoring(self) -> Scoring | None:
         """Return what was being scored when the last line was written; only that is parsed."""
-        return self._parsed_from(-_END_BYTES, last_line=True).scoring
+        return self._parsed_from(-END_BYTES, last_line=True).scoring
 
     def restart(self, records: Iterable[SubmissionRecord], events: Sequence[Event]) -> None:
         """Delete the content and start again with these entries."""
@@ -288,7 +290,7 @@ def _each_line(file: BinaryIO, offset: int) -> Iterator[tuple[int, bytes]]:
     while line := file.readline(_LONGEST_LINE + 1):
         yield offset, line
         offset += len(line)
-        end = offset + _MOST_SKIPPED
+        end = offset + MOST_SKIPPED
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
             if offset > end:
                 return
@@ -300,7 +302,8 @@ def _line(fields: dict[str, Any]) -> bytes:
     return json.dumps(fields).encode() + b"\n"
 
 
-def _checked(fields: dict[str, Any]) -> bytes:
+def checked_line(fields: dict[str, Any]) -> bytes:
+    """Return a line with its checksum."""
     return _line({**fields, "crc": zlib.crc32(_line(fields))})
 
 

@@ -30,7 +30,7 @@ _MARKED = (
     b"Predictions of competitions of arena: a folder for each database, and in it a Parquet file\n"
     b"for each content, named by its SHA-256. Do not change them: arena audit would name it.\n"
 )
-_READ_TOGETHER = 64
+READ_TOGETHER = 64
 """The most objects that are requested from a bucket at the same time."""
 _USERINFO = re.compile(r"//[^/@\s]*@")
 
@@ -249,7 +249,7 @@ class RemotePlace:
 
     def get(self, names: Sequence[str], size: int) -> Iterator[bytes | OSError | None]:
         """Request several objects at the same time."""
-        together = max(1, min(_READ_TOGETHER, 2**26 // max(1, size)))
+        together = max(1, min(READ_TOGETHER, 2**26 // max(1, size)))
         for start in range(0, len(names), together):
             paths = [self.path(name) for name in names[start : start + together]]
             with self._explaining("read") as files:
@@ -284,7 +284,7 @@ class RemotePlace:
     @contextlib.contextmanager
     def _explaining(self, what: str) -> Iterator[Any]:
         try:
-            yield _opened(self.root)
+            yield opened_file_system(self.root)
         except StoreError:
             raise
         except Exception as error:
@@ -302,7 +302,7 @@ class RemotePlace:
 
 
 @lru_cache
-def _opened(root: str) -> Any:
+def opened_file_system(root: str) -> Any:
     """Return the file system of a URL."""
     scheme = root.partition("://")[0]
     try:

@@ -26,7 +26,7 @@ else:
 
 
 _BATCH_ROWS = 2**20
-_MOST_RUNS = 64
+MOST_RUNS = 64
 _INSERTED_CELLS = 2**23
 """Cells that are copied for one statement: 100 MB."""
 
@@ -174,7 +174,7 @@ class TableReader:
         """
         runs = _runs(submissions)
         values = None
-        if len(runs) <= _MOST_RUNS:
+        if len(runs) <= MOST_RUNS:
             values = self._read_in_order(_query(runs), submissions)
         if values is None:
             values = self._read_in_order(_sorted_query(submissions), submissions)

@@ -29,7 +29,7 @@ _ON_OPENING = (
 listing these one by one takes twice as long. So does listing without the name of the database, for
 which DuckDB makes the views of its own catalog first."""
 
-_NEVER_MADE: Mapping[str, str] = {
+NEVER_MADE: Mapping[str, str] = {
     "schema": """
         SELECT schema_name, '' FROM system.main.duckdb_schemas()
         WHERE database_name = $database AND schema_name <> 'main'
@@ -57,7 +57,7 @@ _NEVER_MADE: Mapping[str, str] = {
 }
 """The kind of an object that no version of arena makes -> a query for names, and no definition."""
 
-_MADE: Mapping[str, str] = {
+MADE: Mapping[str, str] = {
     "table": """
         SELECT table_name, '' FROM system.main.duckdb_tables()
         WHERE database_name = $database AND NOT internal
@@ -119,11 +119,11 @@ class Catalog:
 
     def tables(self) -> set[str]:
         """Return the names of the tables; a view is none."""
-        return {name for name, _ in self._rows(_MADE["table"])}
+        return {name for name, _ in self._rows(MADE["table"])}
 
     def foreign_objects(self) -> Iterator[str]:
         """Yield a sentence for each object of a kind that no version of arena makes."""
-        for kind, query in _NEVER_MADE.items():
+        for kind, query in NEVER_MADE.items():
             for name, _ in sorted(self._rows(query)):
                 yield f"The {kind} {shorten(name)} of the database is not of arena."
 
@@ -135,7 +135,7 @@ class Catalog:
         statements
             ``CREATE`` statements, for an empty database.
         """
-        for (kind, query), expected in zip(_MADE.items(), _made_by(statements), strict=True):
+        for (kind, query), expected in zip(MADE.items(), _made_by(statements), strict=True):
             stored = dict(self._rows(query))
             if expected == stored:
                 continue
@@ -168,8 +168,8 @@ class Catalog:
 
 @functools.cache
 def _made_by(statements: str) -> tuple[dict[str, str], ...]:
-    """Return the definitions, by name, that each query of ``_MADE`` gives for new tables."""
+    """Return the definitions, by name, that each query of ``MADE`` gives for new tables."""
     with duckdb.connect() as empty:
         empty.execute(statements)
         catalog = Catalog(empty)
-        return tuple(dict(catalog._rows(query)) for query in _MADE.values())
+        return tuple(dict(catalog._rows(query)) for query in MADE.values())

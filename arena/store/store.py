@@ -74,7 +74,7 @@ class Store:
     """
 
     def __init__(self, database: Database, folder: contextlib.ExitStack | None = None) -> None:
-        self._database = database
+        self.database = database
         self._folder = folder
         self._solutions: dict[int, Solution] = {}
         self._kept: tuple[int | None, dict[Hashable, Any]] = (None, {})
@@ -114,7 +114,7 @@ class Store:
 
     def close(self) -> None:
         """Write everything to the file and close it."""
-        self._database.close()
+        self.database.close()
         if self._folder is not None:
             self._folder.close()
 
@@ -127,12 +127,12 @@ class Store:
     @property
     def path(self) -> Path:
         """The DuckDB file."""
-        return self._database.path
+        return self.database.path
 
     @property
     def must_be_reopened(self) -> bool:
         """Whether to close and open it again: its log grows since an error of DuckDB."""
-        return self._database.must_be_reopened
+        return self.database.must_be_reopened
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -156,9 +156,9 @@ class Store:
         >>> places, used
         ([True, False], 1)
         """
-        with self._database.exclusively():
-            with self._database.transaction() as cursor:
-                transaction = Transaction(self._database, cursor)
+        with self.database.exclusively():
+            with self.database.transaction() as cursor:
+                transaction = Transaction(self.database, cursor)
                 yield transaction
                 transaction.settle()
                 transaction.write_objects()
@@ -169,12 +169,12 @@ class Store:
 
         A command asks for the settings and the decisions dozens of times, each time by a query.
         """
-        state = self._database.state  # before reading: what a commit changes meanwhile is not kept
+        state = self.database.state  # before reading: what a commit changes meanwhile is not kept
         if state is None or state != self._kept[0]:
             self._kept = (state, {})
         kept_values = self._kept[1]
         if key not in kept_values:
-            with self._database.reading() as cursor:
+            with self.database.reading() as cursor:
                 kept_values[key] = read(cursor)
         return cast(T, kept_values[key])
 
@@ -206,7 +206,7 @@ class Store:
         """
         if number is None:
             number = self.latest_solution()
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             stored = self._solutions.get(number) or select_solution(cursor, number)
         if stored is None:
             raise no_solution(self.path)
@@ -223,7 +223,7 @@ class Store:
         number = self.latest_solution()
         if number in self._solutions:
             return self._solutions[number].outline()
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             solution_outline = select_outline(cursor, number)
         if solution_outline is None:
             raise no_solution(self.path)
@@ -283,7 +283,7 @@ class Store:
 
         ``numbers``: only those with these ids. ``phase``: only those that count for it.
         """
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_records(cursor, team, numbers, phase)
 
     def interrupted(self) -> Scoring | None:
@@ -291,7 +291,7 @@ class Store:
 
         It is returned until something else is stored; it has no record and no event.
         """
-        journal = self._database.journal
+        journal = self.database.journal
         scoring = journal.last_scoring() if journal else None
         if scoring is None:
             return None
@@ -310,19 +310,19 @@ class Store:
 
     def scoring_ended(self) -> None:
         """Write that what was announced as being scored was not stored, and uses no place."""
-        if self._database.journal is not None:
-            with self._database.exclusively():
-                self._database.journal.announce(None)
+        if self.database.journal is not None:
+            with self.database.exclusively():
+                self.database.journal.announce(None)
 
     def teams(self) -> tuple[str, ...]:
         """Return the teams with a submission of any status, sorted by name."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             query = "SELECT DISTINCT team FROM team_counts ORDER BY team"
             return tuple(team for (team,) in cursor.execute(query).fetchall())
 
     def phases(self) -> tuple[str, ...]:
         """Return the phases with a submission of any status, sorted by name."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             query = "SELECT DISTINCT phase FROM team_counts ORDER BY phase"
             return tuple(phase for (phase,) in cursor.execute(query).fetchall())
 
@@ -342,14 +342,14 @@ class Store:
             "SELECT team, count(*) FILTER (status = 'accepted') FROM submissions "
             "WHERE phase = coalesce(?, phase) AND received <= ? GROUP BY team"
         )
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             if until is not None:
                 return dict(cursor.execute(received, [phase, as_stored(until)]).fetchall())
             return dict(cursor.execute(counted, [phase]).fetchall())
 
     def late(self) -> frozenset[int]:
         """Return the submissions that were received after the deadline and are not ranked."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             rows = cursor.execute("SELECT submission FROM submissions WHERE late").fetchall()
         return frozenset(number for (number,) in rows)
 
@@ -363,12 +363,12 @@ class Store:
             "SELECT submission, team FROM submissions "
             "WHERE status = 'accepted' AND phase = coalesce(?, phase) ORDER BY ALL"
         )
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return cursor.execute(query, [phase]).fetchall()
 
     def quota_used(self, team: str, day: date | str | None) -> int:
         """Return how many submissions of a team count on a day, in a week, or in total."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_place(cursor, team, day)
 
     def predictions(
@@ -390,7 +390,7 @@ class Store:
         StoreError
             If a submission does not exist or was not accepted.
         """
-        return select_predictions(self._database, self.solution(), submissions, rows)
+        return select_predictions(self.database, self.solution(), submissions, rows)
 
     def row_counts(self, submissions: Sequence[int]) -> IntArray:
         """Return ``(m,)`` how many rows the stored predictions of submissions have.
@@ -399,7 +399,7 @@ class Store:
         :meth:`predictions` reads with its last row repeated.
         """
         n_rows = self.solution().n_rows
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             row_counts = RowCounts.select(cursor, n_rows)
         return row_counts.of(submissions)
 
@@ -414,7 +414,7 @@ class Store:
         submissions
             ``(m,)`` ids, each once.
         """
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             digests = select_prediction_digests(cursor)
         return first_positions(digests.get(submission, submission) for submission in submissions)
 
@@ -423,35 +423,35 @@ class Store:
 
         The database then keeps 128 MB of them in memory, instead of a gigabyte.
         """
-        return self._database.reading_once()
+        return self.database.reading_once()
 
     def limit_memory(self, size: int) -> None:
         """Set how many bytes of the database stay in memory: 128 MB to a gigabyte (the default)."""
-        self._database.limit_memory(size)
+        self.database.limit_memory(size)
 
     @property
     def predictions_outside(self) -> str | None:
         """Where predictions are kept outside the database; None: they are in it."""
-        return self._database.keeper.outside
+        return self.database.keeper.outside
 
     def unused_objects(self) -> list[str]:
         """Return the names of objects outside that belong to no submission.
 
         A process that was killed before its commit leaves one; it harms nothing.
         """
-        with self._database.reading() as cursor:
-            return self._database.keeper.unused(cursor)
+        with self.database.reading() as cursor:
+            return self.database.keeper.unused(cursor)
 
     def lacking_objects(self) -> list[str]:
         """Return the names of objects of submissions that are not at the place; none is read."""
-        with self._database.reading() as cursor:
-            return self._database.keeper.lacking(cursor)
+        with self.database.reading() as cursor:
+            return self.database.keeper.lacking(cursor)
 
     def remove_unused_objects(self) -> list[str]:
         """Remove what :meth:`unused_objects` returns, and return it."""
-        with self._database.exclusively():
+        with self.database.exclusively():
             unused = self.unused_objects()
-            self._database.keeper.remove(unused)
+            self.database.keeper.remove(unused)
             return unused
 
     # -- releases, scores and events -----------------------------------------------------------
@@ -460,7 +460,7 @@ class Store:
         self, epoch: int | None = None, teams: Collection[str] | None = None
     ) -> tuple[ReleaseRecord, ...]:
         """Return the releases, or those of an epoch, in order; ``teams``: only of these."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_releases(cursor, epoch, teams)
 
     def shown(
@@ -472,18 +472,18 @@ class Store:
         the value that the board ranks by, and the submission whose score was released; None where
         there is none. ``phase``: only of those that count for it; None: of all.
         """
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_shown(cursor, epoch, revision, phase)
 
     def has_releases(self, epoch: int) -> bool:
         """Return whether anything was released in an epoch."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             query = "SELECT 1 FROM instances WHERE epoch = ? LIMIT 1"
             return bool(cursor.execute(query, [epoch]).fetchall())
 
     def first_release(self, submission: int, since: int) -> ReleaseRecord | None:
         """Return the first release of a submission since an epoch, or None."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_first_release(cursor, submission, since)
 
     def standings(
@@ -508,7 +508,7 @@ class Store:
         until
             Only submissions that were received until then; None: all.
         """
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_standings(
                 cursor,
                 epoch,
@@ -520,17 +520,17 @@ class Store:
 
     def results(self) -> tuple[ResultRecord, ...]:
         """Return the private boards that were published, in the order of their versions."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_results(cursor)
 
     def changed_tables(self) -> list[str]:
         """Return the derived tables that do not follow from the history."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return changed_tables(cursor)
 
     def scores(self, revision: int, team: str | None = None) -> tuple[ScoreRecord, ...]:
         """Return the scores of a revision, or those of a team, in the order of submissions."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_scores(cursor, revision, team)
 
     def events(self, *kinds: str) -> tuple[Event, ...]:
@@ -540,7 +540,7 @@ class Store:
         """
         if kinds:
             return self._read_once(kinds, lambda cursor: select_events(cursor, kinds))
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_events(cursor, kinds)
 
     def each_event(self, *kinds: str, after: int | None = None) -> Iterator[Event]:
@@ -548,32 +548,32 @@ class Store:
 
         ``after``: only events of a higher sequence.
         """
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             yield from each_event(cursor, kinds, after)
 
     def _each_stored(self) -> Iterator[tuple[Event, str]]:
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             yield from each_stored_event(cursor)
 
     def last_events(self, block: int = 256) -> Iterator[Event]:
         """Yield the events from the last to the first; ``block`` are read at a time."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             for events in select_events_backwards(cursor, block):
                 yield from reversed(events)
 
     def head(self) -> str | None:
         """Return the hash of the last event; None if there is none."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_head(cursor)
 
     def receipt(self, submission: int) -> str | None:
         """Return the hash of the event that stored a submission, or None."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return select_head(cursor, submission)
 
     def record_key(self) -> bytes:
         """Return the key of the digests in the record, for the organiser only."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             return record_key(cursor)
 
     @collection_paused()
@@ -608,7 +608,7 @@ class Store:
             If the record cannot be read.
         """
         # Not further: what reads the tables expects their columns and types.
-        if changed := self._database.changed_schema():
+        if changed := self.database.changed_schema():
             return changed
         from arena.store.audit import Recorded, differences  # most commands do no audit
 
@@ -622,7 +622,7 @@ class Store:
                 "longer than any that arena writes: it was damaged or changed. Move it to another "
                 "folder; a new one begins with the next submission."
             )
-        return (*problems, *differences(self._database, recorded, since, outside, compare))
+        return (*problems, *differences(self.database, recorded, since, outside, compare))
 
     @collection_paused()
     def verify_events(self) -> str | None:
@@ -638,9 +638,9 @@ class Store:
 
         One at most after a process was killed; more if the journal was removed or cut off.
         """
-        if self._database.journal is None:
+        if self.database.journal is None:
             return 0
-        sequences = [sequence for sequence, _ in self._database.journal.read_end().events]
+        sequences = [sequence for sequence, _ in self.database.journal.read_end().events]
         last = next((event.sequence for event in self.last_events(1)), 0)
         return max(0, last - max(sequences, default=0))
 
@@ -657,7 +657,7 @@ class Store:
             for numbers_of_series in series
             for number, after in pairwise(numbers_of_series)
         )
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             query = "SELECT submission FROM submissions ORDER BY submission"
             stored = [number for (number,) in cursor.execute(query).fetchall()]
         known_numbers = set(numbers)
@@ -703,12 +703,12 @@ class Store:
         return None
 
     def _journal(self) -> Acknowledged:
-        journal = self._database.journal
+        journal = self.database.journal
         return journal.read() if journal else Acknowledged()
 
     def sequence_of(self, digest: str) -> int | None:
         """Return the sequence of the event with this hash, or None."""
-        with self._database.reading() as cursor:
+        with self.database.reading() as cursor:
             query = "SELECT min(sequence) FROM events WHERE hash = ?"
             ((sequence,),) = cursor.execute(query, [digest]).fetchall()
         return None if sequence is None else int(sequence)

@@ -77,7 +77,7 @@ def insert_records(
         (entry.team, entry.phase, entry.idempotency_key or position)
         for position, entry in enumerate(incoming)
     ]
-    records = _find(
+    records = find_submissions(
         cursor, [(team, phase, key) for team, phase, key in names if isinstance(key, str)]
     )
     new: dict[_Name, Incoming] = {}
@@ -133,10 +133,10 @@ def find_record(
     cursor: duckdb.DuckDBPyConnection, team: str, phase: str, key: str
 ) -> SubmissionRecord | None:
     """Return the submission of a team in a phase under a key, if there is one."""
-    return _find(cursor, [(team, phase, key)]).get((team, phase, key))
+    return find_submissions(cursor, [(team, phase, key)]).get((team, phase, key))
 
 
-def _find(
+def find_submissions(
     cursor: duckdb.DuckDBPyConnection, names: Sequence[tuple[str, str, str]]
 ) -> dict[_Name, SubmissionRecord]:
     """Return the submissions of these teams under one of these keys."""

@@ -21,7 +21,7 @@ from arena.testing.conformance import Check, Conformance, Verdict, run_checks
 from arena.testing.conformance import Outcome as CheckOutcome
 from arena.testing.hostile_programs import PRELUDE, PROGRAMS, HostileProgram
 
-_LIMITS: Mapping[str, Any] = {
+LIMITS: Mapping[str, Any] = {
     "seconds": 10.0,
     "memory_mb": 128,
     "disk_mb": 32,
@@ -133,7 +133,7 @@ def _machine() -> Iterator[_Machine]:
                 "secret": secret,
                 "folder": folder,
                 "host": platform.node(),
-                "processes": _LIMITS["processes"],
+                "processes": LIMITS["processes"],
             }
             yield _Machine(Path(folder), facts)
     finally:
@@ -147,7 +147,7 @@ def _check(
         before = machine.traces()
         with tempfile.TemporaryDirectory(prefix="arena-") as folder:
             job = _job(Path(folder), program, machine, environment)
-            box = Box(**{**_LIMITS, **program.limits})
+            box = Box(**{**LIMITS, **program.limits})
             marker = f"arena-{secrets.token_hex(8)}"
             try:
                 outcome = checked(sandbox.run(_marked(job, marker), box), Outcome)

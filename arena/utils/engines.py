@@ -41,7 +41,7 @@ _SECONDS_TO_NOTICE = 10.0
 """After which a result that does not come makes this process ask whether there are workers."""
 _SECONDS_OF_SILENCE = 25.0
 """A head of Ray that does not answer for so long is given up. Ray ends this process after 60."""
-_SAME_EVERYWHERE = (DISTRIBUTION, "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
+SAME_EVERYWHERE = (DISTRIBUTION, "lightgbm", "numba", "numpy", "pandas", "scikit-learn", "scipy")
 _MOST_LOSSES = 3
 """How often shared objects are sent again after all workers that held them have ended."""
 
@@ -270,9 +270,9 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
             "and that the versions of Dask are the same."
         ) from error
     with client:
-        _check_scheduler(client.run_on_scheduler(_by_value(_versions)), address)
-        _check_versions(client.run(_by_value(_versions)), address)
-        n_workers, versions = workers or sum(client.nthreads().values()), _versions_here()
+        check_scheduler(client.run_on_scheduler(_by_value(worker_versions)), address)
+        check_versions(client.run(_by_value(worker_versions)), address)
+        n_workers, versions = workers or sum(client.nthreads().values()), versions_here()
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
             # Keys that are made of the content would name the same objects in two runs, and the
@@ -325,14 +325,15 @@ def _by_value(function: Callable[[tuple[str, ...]], Any]) -> Callable[[], Any]:
 
     copied = types.FunctionType(function.__code__, {"__builtins__": __builtins__})
 
-    def call(names: tuple[str, ...] = _SAME_EVERYWHERE) -> Any:
+    def call(names: tuple[str, ...] = SAME_EVERYWHERE) -> Any:
         return copied(names)
 
     call.__module__ = copied.__module__ = "__main__"
     return call
 
 
-def _versions(names: tuple[str, ...]) -> Any:
+def worker_versions(names: tuple[str, ...]) -> Any:
+    """Return the versions of packages in this process, as each worker is asked for them."""
     from importlib import metadata
 
     versions = {}
@@ -344,19 +345,20 @@ def _versions(names: tuple[str, ...]) -> Any:
     return versions
 
 
-def _versions_here() -> tuple[tuple[str, str], ...]:
-    return tuple((name, metadata.version(name)) for name in _SAME_EVERYWHERE)
+def versions_here() -> tuple[tuple[str, str], ...]:
+    """Return the versions that every worker must have as well."""
+    return tuple((name, metadata.version(name)) for name in SAME_EVERYWHERE)
 
 
-def _check_versions(versions_by_worker: Mapping[str, Mapping[str, str]], address: str) -> None:
+def check_versions(versions_by_worker: Mapping[str, Mapping[str, str]], address: str) -> None:
     """Refuse workers on which a task would fail, or give other numbers."""
     if not versions_by_worker:
         raise InputError(f"The scheduler at {address} has no workers. Start some and try again.")
     for worker, versions in sorted(versions_by_worker.items()):
-        _compare_versions(_versions_here(), worker, versions)
+        _compare_versions(versions_here(), worker, versions)
 
 
-def _check_scheduler(versions: Mapping[str, str], address: str) -> None:
+def check_scheduler(versions: Mapping[str, str], address: str) -> None:
     """Refuse a scheduler without this arena: it reads the tasks, but does not compute them."""
     here = installed_version()
     if versions[DISTRIBUTION] != here:
@@ -394,10 +396,10 @@ def call_checked(
 @functools.lru_cache(maxsize=8)
 def _check_once(expected_versions: tuple[tuple[str, str], ...]) -> None:
     names = tuple(name for name, _ in expected_versions)
-    _compare_versions(expected_versions, f"on {socket.gethostname()}", _versions(names))
+    _compare_versions(expected_versions, f"on {socket.gethostname()}", worker_versions(names))
 
 
-class _OneThreadOutput:
+class OneThreadOutput:
     """The standard output for the thread that made it, and the standard error for any other.
 
     A thread of Ray prints on the standard output that a worker has died: no JSON would be left.
@@ -459,13 +461,14 @@ def _ray(address: str | None, workers: int) -> Iterator[Engine]:
     except ImportError as error:
         raise _missing("ray", error) from error
     options: dict[str, Any] = {"num_cpus": workers} if address is None and workers else {}
-    with contextlib.redirect_stdout(cast(Any, _OneThreadOutput())):
-        yield from _ray_engine(ray, address, workers, options)
+    with contextlib.redirect_stdout(cast(Any, OneThreadOutput())):
+        yield from ray_engine(ray, address, workers, options)
 
 
-def _ray_engine(
+def ray_engine(
     ray: Any, address: str | None, workers: int, options: Mapping[str, Any]
 ) -> Iterator[Engine]:
+    """Yield the engine of a Ray cluster, or of a Ray that is started here."""
     try:
         context = ray.init(
             address=address or "local", logging_level="ERROR", log_to_driver=False, **options
@@ -476,10 +479,10 @@ def _ray_engine(
     # Ray's own folder below /tmp/ray; it would stay there.
     session_folder = context.address_info["session_dir"] if address is None else None
     try:
-        versions = ray.remote(num_cpus=0)(_by_value(_versions))
-        _check_versions({str(address): ray.get(versions.remote())}, str(address))
+        versions = ray.remote(num_cpus=0)(_by_value(worker_versions))
+        check_versions({str(address): ray.get(versions.remote())}, str(address))
         n_workers = workers or int(ray.cluster_resources().get("CPU", 1))
-        wanted, checked = _versions_here(), ray.remote(call_checked)
+        wanted, checked = versions_here(), ray.remote(call_checked)
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
             return [ray.put(object) for object in objects]

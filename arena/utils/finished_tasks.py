@@ -32,9 +32,9 @@ from arena.utils.parallel import Progress
 
 FloatArray = npt.NDArray[np.float64]
 
-_SECONDS_BETWEEN_FILES = 10.0
+SECONDS_BETWEEN_FILES = 10.0
 """A SIGKILL loses at most the work of this time."""
-_MAGIC = b"arena-tasks-1\n"
+MAGIC = b"arena-tasks-1\n"
 _SUFFIX = ".tasks"
 _TEMPORARY = ".arena-*"
 """What :func:`atomic_write` leaves behind when its process is killed."""
@@ -102,7 +102,7 @@ class FinishedTasks:
     def put(self, key: str, values: npt.ArrayLike) -> None:
         """Keep an array; it is written within seconds."""
         self._new.append((key, np.array(values, dtype=np.float64).reshape(-1)))
-        if time.monotonic() - self._written_at >= _SECONDS_BETWEEN_FILES:
+        if time.monotonic() - self._written_at >= SECONDS_BETWEEN_FILES:
             self.write()
 
     def write(self) -> None:
@@ -139,7 +139,7 @@ def _content(tasks: Sequence[tuple[str, FloatArray]]) -> bytes:
         values=np.concatenate([values for _, values in tasks]),
     )
     content = body.getvalue()
-    return _MAGIC + hashlib.sha256(content).digest() + content
+    return MAGIC + hashlib.sha256(content).digest() + content
 
 
 def _read(file: Path) -> Iterator[tuple[str, FloatArray]]:
@@ -150,9 +150,9 @@ def _read(file: Path) -> Iterator[tuple[str, FloatArray]]:
         whole = file.read_bytes()
     except OSError:
         return
-    start = len(_MAGIC) + hashlib.sha256().digest_size
+    start = len(MAGIC) + hashlib.sha256().digest_size
     content = whole[start:]
-    if whole[:start] != _MAGIC + hashlib.sha256(content).digest():
+    if whole[:start] != MAGIC + hashlib.sha256(content).digest():
         return
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:

@@ -25,7 +25,7 @@ _VARIANTS = {"\u034f", *map(chr, range(0xFE00, 0xFE10))}
 
 
 @cache
-def _prototypes() -> Mapping[int, str | int]:
+def prototypes() -> Mapping[int, str | int]:
     """Return for each confusable character what stands for all that look like it."""
     try:
         folder = resources.files("confusable_homoglyphs")  # its modules load an HTTP client
@@ -83,4 +83,4 @@ def skeleton(name: str) -> str:
         for character in unicodedata.normalize("NFKC", name)
         if unicodedata.category(character) not in _HIDDEN and character not in _VARIANTS
     )
-    return " ".join(seen.translate(_prototypes()).casefold().split())
+    return " ".join(seen.translate(prototypes()).casefold().split())

@@ -32,13 +32,14 @@ def return_freed_memory() -> None:
     """
     for holder in tuple(_holders):
         holder.return_freed_memory()
-    trim = _malloc_trim()
+    trim = malloc_trim()
     if trim is not None:
         trim(0)
 
 
 @functools.lru_cache(maxsize=1)
-def _malloc_trim() -> Callable[[int], int] | None:
+def malloc_trim() -> Callable[[int], int] | None:
+    """Return the function of the GNU C library; None: there is another library."""
     import ctypes
 
     try:

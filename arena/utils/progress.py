@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-_SECONDS_BEFORE_A_BAR = 2.0
+SECONDS_BEFORE_A_BAR = 2.0
 _SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -92,7 +92,7 @@ class ProgressDisplay:
             self._label, self._total, self._done = label, total, 0
             self._started_at = time.monotonic()
             if os.environ.get("ARENA_PROGRESS") != "0":
-                self._wait(_SECONDS_BEFORE_A_BAR)
+                self._wait(SECONDS_BEFORE_A_BAR)
 
     def advance(self, steps: int = 1) -> None:
         """Count steps of the stage as done."""

@@ -29,7 +29,7 @@ from arena.utils.distribution import DISTRIBUTION
 _MOST_MODULES = 300
 """A package of more modules is known by its version, if it has one and is not a part of arena;
 without one, by the sizes and times of its files."""
-_MOST_FILES = 10_000
+MOST_FILES = 10_000
 """If there are more in the folder of a metric, with folders, nothing is kept: to compare them would
 take too long."""
 _MOST_BYTES = 2**16
@@ -70,12 +70,12 @@ def digest_of(*objects: Any) -> str | None:
     try:
         whole = hashlib.sha256(hasher.hash(objects).encode())
         for name in _packages(hasher.modules):
-            whole.update(_code_of(name).encode())
+            whole.update(code_of(name).encode())
         whole.update(_files_at(sorted(hasher.paths)).encode())
     # What pickle raises depends on the object.
     except Exception:  # noqa: BLE001 - then nothing is kept
         return None
-    whole.update(repr((_versions(), sys.version, platform.machine())).encode())
+    whole.update(repr((versions_of_code(), sys.version, platform.machine())).encode())
     return whole.hexdigest()
 
 
@@ -125,7 +125,8 @@ def _hasher() -> Any:
 
 
 @functools.cache
-def _versions() -> tuple[tuple[str, str], ...]:
+def versions_of_code() -> tuple[tuple[str, str], ...]:
+    """Return the versions of the packages on which the result of a task depends."""
     versions = []
     for name in _VERSIONS_OF:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -183,7 +184,7 @@ def _is_known_by_version(name: str) -> bool:
 
 
 @functools.cache
-def _code_of(name: str) -> str:
+def code_of(name: str) -> str:
     """Return a text that changes with the code of a package."""
     if _is_known_by_version(name):
         version = getattr(sys.modules[name], "__version__", None)
@@ -231,7 +232,7 @@ def _walk(folder: Path) -> Iterator[Path]:
             count += 1
             yield file
         count += 1
-        if count > _MOST_FILES:
+        if count > MOST_FILES:
             raise _NotComparableError(folder)
 
 

@@ -113,15 +113,15 @@ def moment_bounds(
     if drawn is None:
         return None
     ones, k, codes = drawn
-    programme = _programme(k)
-    nearest = _nearest(programme, ones)
+    programme = programme_of(k)
+    nearest = nearest_ends(programme, ones)
     sharp = [
         float("nan")
-        if (optimum := _optimum(programme, sign, *nearest)) is None
+        if (optimum := optimum_of(programme, sign, *nearest)) is None
         else sign * optimum[0]
         for sign in (1, -1)
     ]
-    interval = _interval(programme, ones, level, codes, rng)
+    interval = interval_of_bounds(programme, ones, level, codes, rng)
     return MomentBounds(max(sharp[0], 0.0), min(sharp[1], 0.5), interval, k, len(ones))
 
 
@@ -159,10 +159,10 @@ def contradicts_independence(
         )
         if drawn_moments is None:
             return False
-        programme = _programme(drawn_moments[1])
+        programme = programme_of(drawn_moments[1])
         shared = 1 - (1 - level) / (1 if n_classes == 2 else n_classes)
-        low, high = _cell_intervals(programme, drawn_moments[0], shared, drawn_moments[2])
-        if _optimum(programme, 1, low, high) is None:
+        low, high = cell_intervals(programme, drawn_moments[0], shared, drawn_moments[2])
+        if optimum_of(programme, 1, low, high) is None:
             return True
     return False
 
@@ -183,7 +183,8 @@ def _same_number(
 
 
 @lru_cache(maxsize=8)
-def _programme(k: int) -> _Programme:
+def programme_of(k: int) -> _Programme:
+    """Return the linear programme of ``k`` annotators a row."""
     from scipy.stats import binom
 
     # Even steps on the arcsine scale; 0, 1/2 and 1 are on the grid.
@@ -198,21 +199,22 @@ def _programme(k: int) -> _Programme:
     return _Programme(grid, functions, functions @ given, _MOST_CELLS)
 
 
-def _effective(n: int, codes: IntArray | None) -> float:
+def effective_units(n: int, codes: IntArray | None) -> float:
+    """Return how many independent rows ``n`` rows in clusters are worth; None: no clusters."""
     if codes is None:
         return float(n)
     shares = np.bincount(codes) / n
     return float(1 / np.square(shares).sum())
 
 
-def _cell_intervals(
+def cell_intervals(
     programme: _Programme, ones: IntArray, level: float, codes: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return ``(J,)`` ends of intervals that hold all means at once (Bonferroni)."""
     from scipy.special import betaincinv
 
     n, k = len(ones), programme.functions.shape[1] - 1
-    size = _effective(n, codes)
+    size = effective_units(n, codes)
     total = len(programme.functions)
     alpha = (1 - level) / total
     share = programme.functions @ np.bincount(ones, minlength=k + 1) / n
@@ -223,13 +225,13 @@ def _cell_intervals(
     high = np.asarray(betaincinv(cells + 1, rest, 1 - alpha / 2), dtype=np.float64)
     if total > programme.n_cells:
         smaller, fold = programme.functions[-1:], np.zeros(n, dtype=np.intp)
-        below = _t_bound(smaller, ones, fold, 1 - alpha, codes)
-        above = -_t_bound(-smaller, ones, fold, 1 - alpha, codes)
+        below = t_bound(smaller, ones, fold, 1 - alpha, codes)
+        above = -t_bound(-smaller, ones, fold, 1 - alpha, codes)
         low, high = np.append(low, below), np.append(high, above)
     return low, high
 
 
-def _interval(
+def interval_of_bounds(
     programme: _Programme,
     ones: IntArray,
     level: float,
@@ -237,8 +239,8 @@ def _interval(
     rng: np.random.Generator,
 ) -> tuple[float, float] | None:
     """Return the interval of both bounds; None if no distribution fits the counts."""
-    low, high = _cell_intervals(programme, ones, level, codes)
-    whole = [_optimum(programme, sign, low, high) for sign in (1, -1)]
+    low, high = cell_intervals(programme, ones, level, codes)
+    whole = [optimum_of(programme, sign, low, high) for sign in (1, -1)]
     units = len(ones) if codes is None else int(codes.max()) + 1
     folds = rng.permutation(units) % min(_FOLDS, units)
     fold = folds if codes is None else folds[codes]
@@ -250,15 +252,15 @@ def _interval(
         for position in range(int(folds.max()) + 1):
             kept = fold != position
             left = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
-            limits = _cell_intervals(programme, ones[kept], level, left)
-            other = _optimum(programme, sign, *limits) or optimum
+            limits = cell_intervals(programme, ones[kept], level, left)
+            other = optimum_of(programme, sign, *limits) or optimum
             functions.append(other[1] @ programme.functions + other[2])
-        tail = _t_bound(np.array(functions), ones, fold, level, codes)
+        tail = t_bound(np.array(functions), ones, fold, level, codes)
         ends.append(sign * max(optimum[0], tail))
     return max(ends[0], 0.0), min(ends[1], 0.5)
 
 
-def _t_bound(
+def t_bound(
     functions: FloatArray, ones: IntArray, fold: IntArray, level: float, codes: IntArray | None
 ) -> float:
     """Return the lower end of a two-sided t interval for the mean of functions of the count.
@@ -269,7 +271,7 @@ def _t_bound(
     from scipy.special import stdtrit
 
     values = functions[fold, ones]
-    n, size = len(values), _effective(len(values), codes)
+    n, size = len(values), effective_units(len(values), codes)
     units = n if codes is None else int(codes.max()) + 1
     quantile = float(stdtrit(max(units - 1, 1), (1 + level) / 2))
     # As Agresti and Coull do for a proportion, since rare counts make the mean skewed; but pseudo
@@ -284,7 +286,7 @@ def _t_bound(
     return mean - quantile * float(np.sqrt(variance))
 
 
-def _optimum(
+def optimum_of(
     programme: _Programme, sign: int, low: FloatArray, high: FloatArray
 ) -> tuple[float, FloatArray, float] | None:
     """Return min of ``sign`` times the Bayes error, and the dual function of the count.
@@ -309,7 +311,7 @@ def _optimum(
     return float(solution.fun), upper - lower, float(solution.eqlin.marginals[0])
 
 
-def _nearest(programme: _Programme, ones: IntArray) -> tuple[FloatArray, FloatArray]:
+def nearest_ends(programme: _Programme, ones: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return ``(J,)`` ends around the observed means, as narrow as a distribution can meet them.
 
     Sampling moves the counts out of what any distribution gives; all ends are a common multiple of

@@ -33,7 +33,7 @@ from arena_bayes_error.floor_check import (
 )
 
 _BLOCK = 64
-_BYTES_OF_DRAWS = 500_000_000
+BYTES_OF_DRAWS = 500_000_000
 """Of the weights of draws that are held together, each as one byte, as a mask and in float32."""
 
 
@@ -151,12 +151,12 @@ def _errors(study: Study, rng: np.random.Generator) -> BoardErrors | None:
     return BoardErrors(
         against_labels=wrong / n,
         against_soft=above.mean(axis=1, dtype=np.float64) + float(floors.mean()),
-        headroom=_headroom(study, above, rng),
+        headroom=headroom_of(study, above, rng),
         check=check_against_floor(wrong, floors, clusters=study.clusters),
     )
 
 
-def _headroom(
+def headroom_of(
     study: Study, above: npt.NDArray[np.float32], rng: np.random.Generator
 ) -> CorrectedBest:
     """Return the smallest mean difference to the floor, corrected for selection.
@@ -167,7 +167,7 @@ def _headroom(
     """
     m, n = above.shape
     resamples, seed = max(study.resampled.shape[1], 2), int(rng.integers(2**62))
-    at_once = max(1, _BYTES_OF_DRAWS // (6 * n))
+    at_once = max(1, BYTES_OF_DRAWS // (6 * n))
     resampled = np.empty((m, resamples))
     winners: dict[bytes, npt.NDArray[np.float32]] = {}
 

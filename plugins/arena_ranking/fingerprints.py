@@ -18,7 +18,7 @@ from arena.utils.parallel import run_tasks
 GROUPS = 256
 """Number of groups of rows: the row number modulo 256. Up to 256 rows each have their own."""
 
-_COMPILE_ABOVE = 1e9
+COMPILE_ABOVE = 1e9
 _TILE = 64
 
 _Hashes = npt.NDArray[np.uint64]
@@ -111,7 +111,7 @@ def count_differing(fingerprints: _Hashes, *, workers: int = 1) -> npt.NDArray[n
     """
     m = len(fingerprints)
     counts = np.zeros((m, m), dtype=np.uint8)
-    if m * fingerprints.size < _COMPILE_ABOVE:
+    if m * fingerprints.size < COMPILE_ABOVE:
         for j in range(m):
             differing = (fingerprints[j + 1 :] != fingerprints[j]).sum(axis=1)
             counts[j, j + 1 :] = counts[j + 1 :, j] = np.minimum(differing, 255)

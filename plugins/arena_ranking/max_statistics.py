@@ -18,7 +18,7 @@ from arena.types import FloatArray, IntArray
 from arena.utils.compilation import compiled
 from arena.utils.parallel import run_tasks
 
-_COMPILE_ABOVE = 1e8
+COMPILE_ABOVE = 1e8
 _ROWS_PER_TASK = 32
 _TILE = 32
 
@@ -66,7 +66,7 @@ def largest_differences(
 
 def worth_compiling(errors: FloatArray) -> bool:
     """Return whether all pairs of ``(m, B)`` errors take longer than loading the compiled form."""
-    return float(len(errors)) * errors.size >= _COMPILE_ABOVE
+    return float(len(errors)) * errors.size >= COMPILE_ABOVE
 
 
 def numpy_maxima(errors: FloatArray, precisions: FloatArray, open_pairs: _Pairs) -> FloatArray:
@@ -131,7 +131,7 @@ def largest_leads(
     >>> [lead.round(6).tolist() for _, lead in found]
     [[0.0, 2.0], [1.0, 0.0]]
     """
-    if not loaded and float(len(rows)) * len(others) * errors.shape[1] < _COMPILE_ABOVE:
+    if not loaded and float(len(rows)) * len(others) * errors.shape[1] < COMPILE_ABOVE:
         for j in rows:
             leads = (errors[others] - errors[j]) * precisions[j, others, np.newaxis]
             yield int(j), leads.max(axis=0, initial=0.0)

@@ -128,7 +128,7 @@ def top_against_others(
     difference = scores[top] - scores[others]
     statistic, raw = paired_p_values(difference, standard_errors[top, others], degrees_of_freedom)
     sizes = np.abs(statistic) if chosen_elsewhere else _sizes(scores, standard_errors)
-    holm, benjamini_hochberg = _corrected(sizes, np.abs(statistic), degrees_of_freedom)
+    holm, benjamini_hochberg = corrected_p_values(sizes, np.abs(statistic), degrees_of_freedom)
     return PairedTests(
         top=top,
         others=others,
@@ -153,7 +153,7 @@ def _sizes(scores: FloatArray, standard_errors: FloatArray) -> FloatArray:
     return np.abs(sizes, out=sizes)
 
 
-def _corrected(
+def corrected_p_values(
     sizes: FloatArray, asked: FloatArray, degrees_of_freedom: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the p-values of the statistics ``asked`` by Holm, and by Benjamini and Hochberg.

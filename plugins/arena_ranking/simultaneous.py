@@ -44,7 +44,7 @@ _NO_DIFFERENCE = 1e-9
 _FEW_LEADS = (50, 500)
 _PAIRS_AT_ONCE = 100_000
 _ROUNDING = 1e-9
-_COMPILE_ABOVE = 4e6
+COMPILE_ABOVE = 4e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +232,7 @@ def rank_intervals(
         np.divide(1.0, row_precisions, out=row_precisions, where=tested)
         row_precisions[~tested] = 0.0
     leading = signed if allowances is None else signed - allowances
-    leads = _Leads(
+    leads = Leads(
         scores=signed,
         leading=leading,
         precisions=precisions,
@@ -344,7 +344,7 @@ class _Family:
     """``(m, B)`` resampled less observed scores."""
     precisions: FloatArray
     """``(m, m)`` one over the standard errors of the pairs that are tested, and 0."""
-    leads: _Leads
+    leads: Leads
     constant: _Relation
     """``(m, m)``: True where j leads k by the same amount on every unit."""
     n_units: int | None
@@ -486,7 +486,7 @@ class _Family:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Leads:
+class Leads:
     """How far each submission leads another, as a value of the normal distribution.
 
     A pair is decided at a normal critical value that is smaller. A small margin is taken off:
@@ -595,7 +595,7 @@ def transitive_closure(better: _Relation, scores: FloatArray) -> _Relation:
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
     order = np.argsort(scores, kind="stable")
-    if better.size >= _COMPILE_ABOVE:
+    if better.size >= COMPILE_ABOVE:
         words = np.zeros((len(better), -(-len(better) // 64)), dtype=np.uint64)
         reached = words.view(np.uint8)[:, : -(-len(better) // 8)]
         reached[:] = np.packbits(better, axis=1)

@@ -17,7 +17,7 @@ from typing import ClassVar
 from arena.errors import SandboxError
 from arena.interfaces import Box
 
-_MOUNTS, _MEMBERSHIPS = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
+MOUNTS, MEMBERSHIPS = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 _CONTROLLERS = ("cpu", "memory", "pids")
 _PERIOD = 100_000
 """Microseconds in which the processor time of a group is counted."""
@@ -247,7 +247,7 @@ def group_for(box: Box) -> Iterator[Group | None]:
     SandboxError
         If a group cannot be limited, or processes are left in it.
     """
-    group = _new_group()
+    group = new_group()
     if group is None:
         yield None
         return
@@ -262,10 +262,10 @@ def group_for(box: Box) -> Iterator[Group | None]:
 
 def has_groups() -> bool:
     """Return whether this user can make control groups with all limits."""
-    return _new_group() is not None
+    return new_group() is not None
 
 
-def _new_group() -> Group | None:
+def new_group() -> Group | None:
     """Return a group that does not exist yet."""
     name = f"arena-run-{os.getpid()}-{next(_numbers)}"
     parent = _delegated()
@@ -299,12 +299,12 @@ def _delegated() -> Path | None:
             continue
         if not set(_CONTROLLERS) <= set((group / "cgroup.controllers").read_text().split()):
             continue
-        if _hands_down(group) or (group == present and _vacates(group) and _hands_down(group)):
+        if hands_down(group) or (group == present and _vacates(group) and hands_down(group)):
             return group
     return None
 
 
-def _hands_down(group: Path) -> bool:
+def hands_down(group: Path) -> bool:
     """Return whether groups below this one have the controllers; let them, if possible."""
     switch = group / "cgroup.subtree_control"
     if set(_CONTROLLERS) <= set(switch.read_text().split()):
@@ -330,7 +330,7 @@ def _vacates(group: Path) -> bool:
 
 def _mounts(kind: str) -> Iterator[tuple[Path, Sequence[str]]]:
     """Yield where file systems of a kind are mounted, and their options."""
-    for line in _MOUNTS.read_text().splitlines():
+    for line in MOUNTS.read_text().splitlines():
         before, _, after = line.partition(" - ")
         if after.split()[0] == kind:
             yield Path(before.split()[4]), after.split()[2].split(",")
@@ -338,6 +338,6 @@ def _mounts(kind: str) -> Iterator[tuple[Path, Sequence[str]]]:
 
 def _memberships() -> Iterator[tuple[str, str, str]]:
     """Yield number, controllers and relative path of each group of this process."""
-    for line in _MEMBERSHIPS.read_text().splitlines():
+    for line in MEMBERSHIPS.read_text().splitlines():
         number, controllers, path = line.split(":", 2)
         yield number, controllers, path.lstrip("/")

@@ -210,11 +210,11 @@ def _draw_rows(
         scores *= np.sqrt(1 - rho)
         scores += common
         scores[:, :rare] += shift
-        best = max(best, (_largest_rank_sum(scores, rare) - rare * (rare + 1) / 2) / (rare * other))
+        best = max(best, (largest_rank_sum(scores, rare) - rare * (rare + 1) / 2) / (rare * other))
     return best
 
 
-def _largest_rank_sum(scores: FloatArray, rare: int) -> float:
+def largest_rank_sum(scores: FloatArray, rare: int) -> float:
     """Return the largest sum of the ranks (from 1) of the first ``rare`` columns, over the rows.
 
     ``(k, n)`` untied scores, which are overwritten, with n at most 4,096. Sorting takes a tenth of

@@ -20,7 +20,7 @@ from arena.utils.tabular import Tabular
 COPIES = 0.95
 """Submissions with a larger correlation count as one."""
 
-_BLOCK = 512
+BLOCK = 512
 _CORRELATED_AT_ONCE = 2**26
 """Values in one block of submissions whose correlations are computed."""
 _EVERY, _FEWEST_ROWS = 4, 2_000
@@ -228,7 +228,7 @@ def _links(values: _Values, among: npt.NDArray[np.intp] | None = None) -> npt.ND
     """
     m, n = values.stored.shape
     means, deviations = values.means, values.deviations
-    size = min(_BLOCK, max(1, _CORRELATED_AT_ONCE // n))
+    size = min(BLOCK, max(1, _CORRELATED_AT_ONCE // n))
     links = []
     asked = None
     if among is not None:
@@ -317,7 +317,7 @@ def _mean_correlation(
     for rows in blocks:
         with_others[rows] = values.standardised(chosen[rows]) @ summed / n - 1
     influence: FloatArray = np.empty(n)
-    for columns in _slices(n, max(_BLOCK, _CELLS // c // _BLOCK * _BLOCK)):
+    for columns in _slices(n, max(BLOCK, _CELLS // c // BLOCK * BLOCK)):
         squares = values.standardised(chosen, columns)
         np.square(squares, out=squares)
         total = squares.sum(axis=0)

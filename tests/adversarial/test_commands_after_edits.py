@@ -215,12 +215,12 @@ def test_the_fingerprint_is_that_of_the_tables_of_arena(tmp_path: Path) -> None:
     """Otherwise every opening compares them one by one, which takes four times as long."""
     Store.open(tmp_path / "new.duckdb").close()
     with duckdb.connect(str(tmp_path / "new.duckdb")) as connection:
-        assert Catalog(connection).fingerprint() == database._FINGERPRINT
+        assert Catalog(connection).fingerprint() == database.FINGERPRINT
 
 
 def test_a_database_that_duckdb_describes_in_other_words_is_opened(
     there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_FINGERPRINT", "other")
+    monkeypatch.setattr(database, "FINGERPRINT", "other")
     with Store.open(there / DATABASE, create=False) as store:
         assert store.audit() == ()

@@ -30,13 +30,13 @@ def run(function: Callable[..., Any], *task: Any, **options: Any) -> Any:
 @pytest.fixture(autouse=True)
 def _no_process_is_left() -> Any:
     run(pow, 2, 3)  # joblib's resource tracker is started once and stays
-    for worker in workers._idle[:]:
-        workers._idle.remove(worker)
+    for worker in workers.idle_workers[:]:
+        workers.idle_workers.remove(worker)
         worker.kill()
     before = set(descendants(os.getpid()))
     yield
-    for worker in workers._idle[:]:
-        workers._idle.remove(worker)
+    for worker in workers.idle_workers[:]:
+        workers.idle_workers.remove(worker)
         worker.kill()
     until = time.monotonic() + 600
     while set(descendants(os.getpid())) - before and time.monotonic() < until:

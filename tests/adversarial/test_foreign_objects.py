@@ -16,7 +16,7 @@ from arena.errors import StoreFormatError
 from arena.store import Store
 from arena.store import derived as derived_tables
 from arena.store.database import connect, table_statements
-from arena.store.schema import _MADE, _NEVER_MADE, Catalog
+from arena.store.schema import MADE, NEVER_MADE, Catalog
 
 ADDED: Mapping[str, Sequence[str]] = {
     "schema": ["CREATE SCHEMA other"],
@@ -127,7 +127,7 @@ def test_every_kind_of_object_that_duckdb_lists_is_compared() -> None:
                 continue  # it takes arguments
             if "database_name" in {name for name, *_ in columns}:
                 listing.add(function)
-    queries = " ".join([*_NEVER_MADE.values(), *_MADE.values()])
+    queries = " ".join([*NEVER_MADE.values(), *MADE.values()])
     # Of databases, a file is one. Coordinate systems are types of an extension.
     listing -= {"duckdb_databases", "duckdb_coordinate_systems"}
     assert {one for one in listing if f"system.main.{one}()" not in queries} == set()
@@ -190,13 +190,13 @@ def test_the_audit_reads_the_board_by_the_query_of_the_board(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
-    original = derived_tables._best_releases
+    original = derived_tables.best_releases
 
     def counted(*arguments: object, **keys: object) -> object:
         calls.append(keys)
         return original(*arguments, **keys)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(derived_tables, "_best_releases", counted)
+    monkeypatch.setattr(derived_tables, "best_releases", counted)
     with connect(made, read_only=True) as connection:
         derived_tables.select_standings(connection, 1, greater_is_better=True)
         assert len(calls) == 1

@@ -182,9 +182,9 @@ def test_the_headroom_does_not_depend_on_the_parts_in_which_rows_are_drawn(
     )
 
     def headroom() -> list[float]:
-        found = study._headroom(study_of_five, above, np.random.default_rng(1))
+        found = study.headroom_of(study_of_five, above, np.random.default_rng(1))
         return [found.estimate, found.low, found.high, *found.winners.low, *found.selected]
 
     whole = headroom()
-    monkeypatch.setattr(study, "_BYTES_OF_DRAWS", 6 * 300 * 37)  # the 400th draw is inside a part
+    monkeypatch.setattr(study, "BYTES_OF_DRAWS", 6 * 300 * 37)  # the 400th draw is inside a part
     assert headroom() == pytest.approx(whole, rel=1e-6)

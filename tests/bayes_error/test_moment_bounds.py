@@ -10,15 +10,15 @@ from arena_bayes_error import moment_bounds as module
 from arena_bayes_error.annotators import DEPENDENT, from_counts
 from arena_bayes_error.dirichlet import corrected_resamples
 from arena_bayes_error.moment_bounds import (
-    _cell_intervals,
-    _effective,
-    _interval,
-    _nearest,
-    _optimum,
-    _programme,
-    _t_bound,
+    cell_intervals,
     contradicts_independence,
+    effective_units,
+    interval_of_bounds,
     moment_bounds,
+    nearest_ends,
+    optimum_of,
+    programme_of,
+    t_bound,
 )
 
 
@@ -147,18 +147,18 @@ def test_the_corrected_interval_covers_where_the_model_is_right(labels):
 def test_each_cell_has_its_exact_interval_and_all_hold_at_once():
     ones = np.repeat([0, 1, 3], [30, 8, 22])
     for codes, factor in ((None, 1), (np.arange(60) // 2, 2)):  # pairs of rows count as one
-        low, high = _cell_intervals(_programme(3), ones, 0.9, codes)
+        low, high = cell_intervals(programme_of(3), ones, 0.9, codes)
         for cell, count in enumerate([30, 8, 0, 22]):
             exact = stats.binomtest(count // factor, 60 // factor)
             ends = exact.proportion_ci(1 - 0.1 / 4, "exact")
             assert (low[cell], high[cell]) == pytest.approx(tuple(ends), abs=1e-9)
-    low, high = _cell_intervals(_programme(3), np.full(20, 1), 0.9, None)
+    low, high = cell_intervals(programme_of(3), np.full(20, 1), 0.9, None)
     assert (low[1], high[1]) == pytest.approx((0.0125 ** (1 / 20), 1.0))
     assert (low[0], high[0]) == pytest.approx((0.0, 1 - 0.0125 ** (1 / 20)))
 
 
 def test_many_labels_are_grouped_into_cells_and_keep_the_mean_of_the_smaller_share():
-    ten, fifty = _programme(10), _programme(50)
+    ten, fifty = programme_of(10), programme_of(50)
     assert ten.functions.tolist() == np.eye(11).tolist()
     cells, smaller = fifty.functions[:11], fifty.functions[11]
     assert fifty.n_cells == len(cells) == 11
@@ -173,7 +173,7 @@ def test_many_labels_are_grouped_into_cells_and_keep_the_mean_of_the_smaller_sha
         given = stats.binom.pmf(np.arange(k + 1), k, c)
         assert programme.means[:, 77] == pytest.approx(programme.functions @ given)
     ones = np.random.default_rng(0).binomial(50, 0.3, 400)
-    low, high = _cell_intervals(fifty, ones, 0.9, None)
+    low, high = cell_intervals(fifty, ones, 0.9, None)
     mean = np.minimum(ones, 50 - ones).mean() / 50
     half = stats.t.ppf(1 - 0.1 / 12 / 2, 399) * np.minimum(ones, 50 - ones).std() / 50 / 20
     assert low[-1] == pytest.approx(mean - half, rel=0.05)
@@ -196,30 +196,32 @@ def test_the_t_bound_is_that_of_the_rows_and_the_pseudo_rows(grouped):
     sums = (values - values.mean()).reshape(units, each).sum(axis=1)
     variance = sums.var(ddof=1) * units / (60 + added) ** 2
     variance += added / (60 + added) / (units + z**2) * ((functions - mean) ** 2).mean()
-    assert _t_bound(functions, ones, fold, 0.9, codes) == pytest.approx(mean - z * variance**0.5)
+    assert t_bound(functions, ones, fold, 0.9, codes) == pytest.approx(mean - z * variance**0.5)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_dual_function_lies_below_the_bayes_error(sign):
-    programme = _programme(4)
+    programme = programme_of(4)
     ones = np.random.default_rng(0).binomial(4, 0.2, 200)
-    low, high = _cell_intervals(programme, ones, 0.9, None)
-    least, weights, constant = _optimum(programme, sign, low, high)
+    low, high = cell_intervals(programme, ones, 0.9, None)
+    least, weights, constant = optimum_of(programme, sign, low, high)
     error = sign * np.minimum(programme.grid, 1 - programme.grid)
     dual = weights @ programme.means + constant
     assert (dual <= error + 1e-7).all()
     assert (error - dual).min() == pytest.approx(0, abs=1e-6)
     worst = constant + np.where(weights > 0, weights * low, weights * high).sum()
     assert worst == pytest.approx(least, abs=1e-6)  # strong duality
-    assert _optimum(programme, sign, np.full(5, 0.3), np.ones(5)) is None
+    assert optimum_of(programme, sign, np.full(5, 0.3), np.ones(5)) is None
 
 
 def test_counts_that_no_distribution_gives_are_met_as_nearly_as_possible():
-    low, high = _nearest(_programme(2), np.ones(40, dtype=int))
+    low, high = nearest_ends(programme_of(2), np.ones(40, dtype=int))
     assert low == pytest.approx(np.array([0, 1, 0]) - 0.5, abs=1e-5)  # at best half have one of two
     assert high == pytest.approx(np.array([0, 1, 0]) + 0.5, abs=1e-5)
     for times in (1, 1_000):  # no wider with more rows
-        low, high = _nearest(_programme(2), np.repeat([0, 1, 2], times * np.array([25, 50, 25])))
+        low, high = nearest_ends(
+            programme_of(2), np.repeat([0, 1, 2], times * np.array([25, 50, 25]))
+        )
         assert low == pytest.approx([0.25, 0.5, 0.25], abs=1e-7)
         assert high == pytest.approx([0.25, 0.5, 0.25], abs=1e-7)
         assert (low < high).all()
@@ -230,8 +232,8 @@ def test_counts_that_no_distribution_gives_are_met_as_nearly_as_possible():
 def test_the_interval_is_within_that_of_the_cells(labels):
     counts, truth = two_points(500, labels, np.random.default_rng(2))
     found = moment_bounds(counts, np.random.default_rng(0), level=0.9)
-    ends = _cell_intervals(_programme(labels), counts[:, 1].astype(int), 0.9, None)
-    low, high = (sign * _optimum(_programme(labels), sign, *ends)[0] for sign in (1, -1))
+    ends = cell_intervals(programme_of(labels), counts[:, 1].astype(int), 0.9, None)
+    low, high = (sign * optimum_of(programme_of(labels), sign, *ends)[0] for sign in (1, -1))
     assert max(low, 0) <= found.interval[0] < truth < found.interval[1] <= min(high, 0.5)
     assert found.interval[1] - found.interval[0] < 0.9 * (high - low)
     surer = moment_bounds(counts, np.random.default_rng(0), level=0.99)
@@ -259,14 +261,14 @@ def test_independence_of_several_classes_is_tested_for_each():
 
 
 def test_the_effective_number_of_groups_is_that_of_kish():
-    assert _effective(4, None) == 4.0
-    assert _effective(4, np.array([0, 0, 0, 1])) == pytest.approx(16 / 10)
-    assert _effective(6, np.repeat([0, 1, 2], 2)) == pytest.approx(3.0)
+    assert effective_units(4, None) == 4.0
+    assert effective_units(4, np.array([0, 0, 0, 1])) == pytest.approx(16 / 10)
+    assert effective_units(6, np.repeat([0, 1, 2], 2)) == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("k", [11, 12, 50])
 def test_cells_are_even_on_the_arcsine_scale(k):
-    programme = _programme(k)
+    programme = programme_of(k)
     for count in range(k + 1):
         cell = sum(round((k + 1) * np.sin(np.pi * i / 22) ** 2) <= count for i in range(1, 11))
         assert programme.functions[:11, count].tolist() == np.eye(11)[cell].tolist()
@@ -274,12 +276,12 @@ def test_cells_are_even_on_the_arcsine_scale(k):
 
 def test_cells_of_one_row_and_of_part_of_a_group_have_their_exact_intervals():
     ones = np.repeat([0, 1, 3], [29, 1, 10])
-    low, high = _cell_intervals(_programme(3), ones, 0.9, None)
+    low, high = cell_intervals(programme_of(3), ones, 0.9, None)
     for cell, count in enumerate([29, 1, 0, 10]):
         ends = stats.binomtest(count, 40).proportion_ci(1 - 0.1 / 4, "exact")
         assert (low[cell], high[cell]) == pytest.approx(tuple(ends), abs=1e-9)
     # Twenty groups of two rows, and one of the forty rows: half a group.
-    low, high = _cell_intervals(_programme(3), ones, 0.9, np.arange(40) // 2)
+    low, high = cell_intervals(programme_of(3), ones, 0.9, np.arange(40) // 2)
     assert low[1] == pytest.approx(stats.beta.ppf(0.0125, 0.5, 20.5))
     assert high[1] == pytest.approx(stats.beta.isf(0.0125, 1.5, 19.5))
 
@@ -292,7 +294,7 @@ def test_the_t_bound_of_one_or_two_rows_has_one_degree_of_freedom(rows):
     mean = min((values.sum() + z**2 * 2) / (rows + z**2), values.mean())
     variance = np.square(values - values.mean()).sum() * rows / (rows + z**2) ** 2
     variance += z**2 / (rows + z**2) ** 2 * np.square(functions - mean).mean()
-    found = _t_bound(functions, ones, np.zeros(rows, dtype=int), 0.9, None)
+    found = t_bound(functions, ones, np.zeros(rows, dtype=int), 0.9, None)
     assert found == pytest.approx(mean - z * variance**0.5)
 
 
@@ -304,32 +306,32 @@ def test_the_interval_is_the_better_of_the_programme_and_the_t_interval(n, k, co
     """Each end separately; the function of a fifth of the rows comes from the other four."""
     rng = np.random.default_rng(n)
     ones = rng.binomial(k, rng.choice([0.1, 0.8], n))
-    programme = _programme(k)
-    whole = _cell_intervals(programme, ones, 0.9, codes)
+    programme = programme_of(k)
+    whole = cell_intervals(programme, ones, 0.9, codes)
     units = n if codes is None else 9
     folds = np.random.default_rng(1).permutation(units) % 5
     fold = folds if codes is None else folds[codes]
     ends = []
     for sign in (1, -1):
-        found = _optimum(programme, sign, *whole)
+        found = optimum_of(programme, sign, *whole)
         functions = []
         for at in range(5):
             others = None
             if codes is not None:
                 others = np.searchsorted(np.unique(codes[fold != at]), codes[fold != at])
-            limits = _cell_intervals(programme, ones[fold != at], 0.9, others)
-            _, weights, constant = _optimum(programme, sign, *limits) or found
+            limits = cell_intervals(programme, ones[fold != at], 0.9, others)
+            _, weights, constant = optimum_of(programme, sign, *limits) or found
             functions.append([weights @ programme.functions[:, c] + constant for c in range(k + 1)])
-        tail = _t_bound(np.array(functions), ones, fold, 0.9, codes)
+        tail = t_bound(np.array(functions), ones, fold, 0.9, codes)
         ends.append(sign * max(found[0], tail))
-    given = _interval(programme, ones, 0.9, codes, np.random.default_rng(1))
+    given = interval_of_bounds(programme, ones, 0.9, codes, np.random.default_rng(1))
     assert given == pytest.approx((max(ends[0], 0), min(ends[1], 0.5)))
 
 
 def test_all_cells_are_met_within_the_same_number_of_standard_errors():
     ones = np.repeat([0, 1, 2, 3], [2, 40, 0, 8])  # too regular for any distribution
     observed = np.array([2, 40, 0, 8]) / 50
-    low, high = _nearest(_programme(3), ones)
+    low, high = nearest_ends(programme_of(3), ones)
     errors = np.sqrt(np.maximum(observed * (1 - observed), 1 / 50) / 50)
     away = (high - observed) / errors
     assert away[0] > 1
@@ -344,7 +346,7 @@ def test_two_classes_are_tested_once(monkeypatch):
         asked.append(arguments)
         return 0.0, np.zeros(3), 0.0
 
-    monkeypatch.setattr(module, "_optimum", optimum)
+    monkeypatch.setattr(module, "optimum_of", optimum)
     for n_classes, tests in ((2, 1), (3, 3), (4, 4)):
         asked.clear()
         counts = np.full((5, n_classes), 2.0)

@@ -109,7 +109,7 @@ def make(folder: Path, history: History) -> None:
 
 def append(store: Store, history: History, samples: np.ndarray) -> None:
     """Append the history in bulk: the rows and events that as many commands would have written."""
-    database = store._database
+    database = store.database
     key, last = store.record_key(), store.events()[-1]
     sequence, previous = last.sequence, last.hash
     used: dict[tuple[str, str], int] = {}

@@ -50,11 +50,11 @@ from arena.cli.main import main
 from arena.evaluation import black_box
 from arena.utils import finished_tasks
 
-black_box._SECONDS_WORTH_KEEPING = 0.0
-black_box._SECONDS_WORTH_A_PROCESS = 0.0
-black_box._SECONDS_OF_A_TASK = 0.2
-black_box._SECONDS_OF_A_SENT_TASK = 0.2
-finished_tasks._SECONDS_BETWEEN_FILES = 0.5
+black_box.SECONDS_WORTH_KEEPING = 0.0
+black_box.SECONDS_WORTH_A_PROCESS = 0.0
+black_box.SECONDS_OF_A_TASK = 0.2
+black_box.SECONDS_OF_A_SENT_TASK = 0.2
+finished_tasks.SECONDS_BETWEEN_FILES = 0.5
 main(sys.argv[1:])
 """
 """The program with short tasks that are kept often: a short run has many of them."""

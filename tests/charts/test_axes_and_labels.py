@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arena.charts import best_score_chart, rank_chart, shake_up_chart
-from arena.charts.shake_up import _labelled
+from arena.charts.shake_up import labelled_sides
 from arena.charts.shares import shares_chart
 from arena.charts.specification import count_axis, score_axis, whole_axis
 from arena.utils.formatting import BoardDisplay
@@ -105,7 +105,7 @@ def test_a_label_hides_no_point_and_no_other_label() -> None:
     rng = np.random.default_rng(0)
     public = rng.permutation(60) + 1
     both = [(f"team {at}", int(rank), at) for at, rank in enumerate(public, start=1)]
-    labelled = _labelled(both, 60)
+    labelled = labelled_sides(both, 60)
     assert 3 <= len(labelled) <= 8
     down, right = 480 / 59, 420 / 59
     boxes = []

@@ -153,14 +153,14 @@ def test_a_narrow_terminal_cuts_nothing_from_the_list_of_metrics(
 def test_what_a_library_makes_of_an_interrupt_is_no_fault_of_arena(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert main_module._explained(ValueError("half a result"))[0] == 3
-    monkeypatch.setattr(main_module, "_interrupts", [])
+    assert main_module.explained_error(ValueError("half a result"))[0] == 3
+    monkeypatch.setattr(main_module, "interrupts", [])
     with pytest.raises(KeyboardInterrupt):
-        main_module._interrupt(2, None)
+        main_module.note_interrupt(2, None)
     for error in (ValueError("half a result"), PluginError("Plugin 'x' failed: half a result")):
-        code, said = main_module._explained(error)
+        code, said = main_module.explained_error(error)
         assert (code, said) == (130, "Interrupted. Data stored before are intact.")
-    assert main_module._explained(UsageError("There is no such file."))[0] == 2
+    assert main_module.explained_error(UsageError("There is no such file."))[0] == 2
 
 
 def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
@@ -182,5 +182,5 @@ def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
             main_module.main([])
     finally:
         signal.signal(signal.SIGINT, before)
-        main_module._interrupts.clear()
+        main_module.interrupts.clear()
     assert ended.value.code == 130

@@ -34,9 +34,9 @@ from arena.cli.main import main
 from arena.evaluation import black_box
 from arena.utils import finished_tasks
 
-black_box._SECONDS_WORTH_KEEPING = 0.0
-black_box._SECONDS_OF_A_TASK = 0.05
-finished_tasks._SECONDS_BETWEEN_FILES = 0.2
+black_box.SECONDS_WORTH_KEEPING = 0.0
+black_box.SECONDS_OF_A_TASK = 0.05
+finished_tasks.SECONDS_BETWEEN_FILES = 0.2
 main()
 """
 SECRET = 0.123456789

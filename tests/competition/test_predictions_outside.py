@@ -55,7 +55,7 @@ def facts_of(competition: Competition) -> list[Any]:
 def test_every_result_is_that_of_predictions_in_the_database(
     tmp_path: Path, solution: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
     found, sent = [], []
     for place in (None, PLACE):
         folder = tmp_path / str(place)
@@ -209,7 +209,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         files.mkdir(name)
         yield f"s3://{name}/first"
     finally:
-        object_places._opened.cache_clear()
+        object_places.opened_file_system.cache_clear()
         gc.collect()  # closes the connections, where warnings are no errors
         server.stop()
 
@@ -271,7 +271,7 @@ def test_workers_read_their_blocks_and_give_the_same_board(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
     url = request.getfixturevalue("bucket") if place == "bucket" else place
     sent: list[int] = []
     for at, metric in enumerate(["roc_auc", f"kaggle:{KAGGLE}(beta=2)"]):

@@ -43,8 +43,8 @@ class Provides:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(black_box, "_SECONDS_WORTH_KEEPING", 0.0)
-    monkeypatch.setattr(black_box, "_SECONDS_OF_A_TASK", 1e-3)
+    monkeypatch.setattr(black_box, "SECONDS_WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(black_box, "SECONDS_OF_A_TASK", 1e-3)
     calls.clear()
     stops_at[0] = 0
 

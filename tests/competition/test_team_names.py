@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arena.intake.folder import team_fault, team_name
-from arena.utils.look_alikes import _prototypes, look_alike, skeleton
+from arena.utils.look_alikes import look_alike, prototypes, skeleton
 from labelled_competition import create, file_of
 
 ALIKE = [
@@ -63,7 +63,7 @@ def test_the_table_is_unicode_s_and_has_one_letter_for_each_shape() -> None:
     unequal = [
         (text, other)
         for text, other in single
-        if _prototypes()[ord(text)] != _prototypes()[ord(other)]
+        if prototypes()[ord(text)] != prototypes()[ord(other)]
     ]
     assert unequal == []
 

@@ -47,10 +47,10 @@ class Stopped(BlackBoxRmse):
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(black_box, "_SECONDS_WORTH_KEEPING", 0.0)
-    monkeypatch.setattr(black_box, "_SECONDS_OF_A_TASK", 1e-6)
-    monkeypatch.setattr(black_box, "_SECONDS_OF_A_SENT_TASK", 1e-6)
-    monkeypatch.setattr(black_box, "_SENT_TASKS_PER_SECOND", 1e9)
+    monkeypatch.setattr(black_box, "SECONDS_WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(black_box, "SECONDS_OF_A_TASK", 1e-6)
+    monkeypatch.setattr(black_box, "SECONDS_OF_A_SENT_TASK", 1e-6)
+    monkeypatch.setattr(black_box, "SENT_TASKS_PER_SECOND", 1e9)
     calls.clear()
     stops_at[0] = 0
 
@@ -81,7 +81,7 @@ def on(engine: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if engine == "here":
         yield
         return
-    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
     with using(InProcess().engine()):
         yield
 
@@ -156,7 +156,7 @@ def test_a_changed_input_takes_nothing(tmp_path: Path, changed: dict[str, Any]) 
 
 
 def test_short_work_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(black_box, "_SECONDS_WORTH_KEEPING", 30.0)
+    monkeypatch.setattr(black_box, "SECONDS_WORTH_KEEPING", 30.0)
     with resumable(tmp_path, NoProgress()):
         resampled()
     assert not list(tmp_path.iterdir())

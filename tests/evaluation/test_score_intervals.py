@@ -14,7 +14,7 @@ from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
 from arena.evaluation.clusters import fewest_units
 from arena.evaluation.mean_bounds import Units, lower_bounds, upper_bounds
 from arena.evaluation.order_statistics import OrderStatistics
-from arena.evaluation.row_weights import _WeightedMean
+from arena.evaluation.row_weights import WeightedMean
 from arena.evaluation.score_errors import Widest
 from arena.evaluation.score_intervals import (
     errors_from_resamples,
@@ -90,7 +90,7 @@ def test_every_kind_of_score_has_its_procedure_and_says_what_it_assumes(
 def test_values_of_too_many_rows_are_not_read(study_of, monkeypatch):
     study = study_of(METRICS.resolve("mse"), np.zeros(50), np.ones((2, 50)) + np.arange(50) / 50)
     assert isinstance(score_errors(study), UnitMeans)
-    monkeypatch.setattr(score_intervals, "_MOST_VALUES", 99)
+    monkeypatch.setattr(score_intervals, "MOST_VALUES", 99)
     found = score_errors(study)
     assert isinstance(found, Statistics)
     assert "resamples" in found.assumption
@@ -248,7 +248,7 @@ def test_another_group_counts_by_the_size_that_a_row_meets(study_of):
 
 def test_weights_count_as_sizes(study_of):
     weights = np.repeat([1.0, 3.0], 20)
-    metric = _WeightedMean(METRICS.resolve("accuracy"), weights)
+    metric = WeightedMean(METRICS.resolve("accuracy"), weights)
     truth = np.repeat([0, 1], [5, 35])
     predictions = np.where(np.arange(40) % 4 == 3, 1 - truth, truth)[None]
     found = score_errors(study_of(metric, truth, predictions))

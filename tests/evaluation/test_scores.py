@@ -76,7 +76,7 @@ def test_clusters_stay_whole() -> None:
 def test_a_row_is_drawn_at_most_as_often_as_a_byte_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = iter([256, 300, 255])
     monkeypatch.setattr(
-        bootstrap._Sampler, "counts", lambda *_: np.array([0, next(counts)], dtype=np.int64)
+        bootstrap.Sampler, "counts", lambda *_: np.array([0, next(counts)], dtype=np.int64)
     )
     resamples = draw_resamples(2, 1, seed=0)
     assert (resamples.weights.tolist(), resamples.redrawn) == ([[0], [255]], 2)
@@ -107,7 +107,7 @@ def test_resamples_may_be_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     for first, count in ((0, 7), (1, 7), (33, 7)):
         part = draw_resamples(30, count, seed=3, first=first).weights
         assert (part == whole[:, first : first + count]).all()
-    monkeypatch.setattr(bootstrap, "_TASK_BYTES", 300)  # ten resamples at a time
+    monkeypatch.setattr(bootstrap, "TASK_BYTES", 300)  # ten resamples at a time
     assert (draw_resamples(30, 40, seed=3, workers=2).weights == whole).all()
 
 
@@ -141,7 +141,7 @@ def test_worker_processes_change_no_number(
     truth, predictions = board
     weights = draw_resamples(120, 60, seed=0).weights
     serial = score_under_weights(BlackBoxRmse(), truth, ArrayPredictions(predictions), weights)
-    monkeypatch.setattr("arena.evaluation.black_box._SECONDS_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr("arena.evaluation.black_box.SECONDS_WORTH_A_PROCESS", 0.0)
     said: list[str] = []
 
     class Listening:

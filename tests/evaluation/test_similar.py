@@ -9,8 +9,8 @@ import pytest
 
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.similar import (
+    EqualColumns,
     SimilarSubmissions,
-    _EqualColumns,
     describe_similar,
     similar_submissions,
 )
@@ -189,7 +189,7 @@ def test_equal_columns_are_counted_for_every_pair(codes: int, sparse: bool) -> N
     rng = np.random.default_rng(0)
     table = rng.integers(codes, size=(300, 40)).astype(np.uint16)
     table[17], table[200, :25], table[299, 5] = table[3], table[3, :25], table[3, 5]
-    columns = _EqualColumns.of(table)
+    columns = EqualColumns.of(table)
     assert (columns.pairs is not None) == sparse
     counts = (table[:, np.newaxis] == table).sum(axis=2)
     for least, start, stop in ((1, 0, 300), (1, 3, 18), (20, 0, 256), (20, 256, 300)):

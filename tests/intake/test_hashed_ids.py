@@ -11,7 +11,7 @@ from arena.intake.hashed_ids import are_different, locate_hashed
 
 @pytest.fixture(autouse=True)
 def _few_ids_too(monkeypatch):
-    monkeypatch.setattr(hashed_ids, "_FEWEST", 1)
+    monkeypatch.setattr(hashed_ids, "FEWEST_TEXTS", 1)
 
 
 def by_a_hash_table(ids: pa.Array, expected: pa.Array) -> list[int]:
@@ -38,8 +38,8 @@ def test_positions_are_those_of_a_hash_table(data):
 
 @pytest.mark.parametrize("hashes", [1, 7, 2_000])
 def test_shuffled_texts_are_found_also_where_hashes_collide(hashes, monkeypatch):
-    own = hashed_ids._hashes
-    monkeypatch.setattr(hashed_ids, "_hashes", lambda rows: own(rows) % np.uint64(hashes))
+    own = hashed_ids.hashes_of
+    monkeypatch.setattr(hashed_ids, "hashes_of", lambda rows: own(rows) % np.uint64(hashes))
     expected = pa.array(texts_like(3_000))
     order = np.random.default_rng(0).permutation(3_000)
     ids = expected.take(pa.array(order))
@@ -47,7 +47,7 @@ def test_shuffled_texts_are_found_also_where_hashes_collide(hashes, monkeypatch)
 
 
 def test_an_unknown_id_with_the_hash_of_a_missing_one_is_unknown(monkeypatch):
-    monkeypatch.setattr(hashed_ids, "_hashes", lambda rows: np.zeros(len(rows), np.uint64))
+    monkeypatch.setattr(hashed_ids, "hashes_of", lambda rows: np.zeros(len(rows), np.uint64))
     expected, ids = pa.array(["a", "b", "c"]), pa.array(["c", "x", "a"])
     assert locate_hashed(ids, expected).tolist() == [2, -1, 0]
     assert locate_hashed(pa.array(["c", "c", "a"]), expected).tolist() == [2, 2, 0]
@@ -89,8 +89,8 @@ def test_other_ids_are_left_to_the_hash_table():
 @pytest.mark.parametrize("hashes", [1, 2**63])
 @pytest.mark.parametrize("filler", ["", "x" * 65])
 def test_a_text_that_occurs_twice_is_noticed(filler, hashes, monkeypatch):
-    all_hashes = hashed_ids._hashes
-    monkeypatch.setattr(hashed_ids, "_hashes", lambda rows: all_hashes(rows) % np.uint64(hashes))
+    all_hashes = hashed_ids.hashes_of
+    monkeypatch.setattr(hashed_ids, "hashes_of", lambda rows: all_hashes(rows) % np.uint64(hashes))
     texts = [filler + text for text in ("a", "b", "", "c", "ab")]
     assert are_different(pa.array(texts))
     for text in texts:

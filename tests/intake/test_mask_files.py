@@ -396,8 +396,8 @@ def test_ids_in_other_forms_are_found(tmp_path: Path) -> None:
 def test_a_large_file_is_refused_by_its_declared_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mask_files, "_MOST_BYTES", 10_000)
-    monkeypatch.setattr(mask_files, "_limited", None)  # nothing is decompressed
+    monkeypatch.setattr(mask_files, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(mask_files, "limited_content", None)  # nothing is decompressed
     fault = only(send(tmp_path, {"a.nii": bytes(10_001)}, ids=("a",)), "mask too large")
     assert "'a.nii' has more than 10,000 bytes" in fault.message
 
@@ -463,14 +463,14 @@ def test_masks_that_are_written_while_they_are_read_are_refused(
         (folder / name).write_bytes(data)
     path = folder if in_folder else zipped(tmp_path / "team.zip", files)
     assert parse_submission(path, form()).values is not None
-    limited = mask_files._limited
+    limited = mask_files.limited_content
 
     def write_and_read(opened: Any, name: str, faults: Any) -> bytes:
         written = folder / f"{CASES[0]}.png" if in_folder else path
         os.utime(written, ns=(0, written.stat().st_mtime_ns + 10**9))
         return limited(opened, name, faults)
 
-    monkeypatch.setattr(mask_files, "_limited", write_and_read)
+    monkeypatch.setattr(mask_files, "limited_content", write_and_read)
     read = parse_submission(path, form())
     assert "changed while it was read" in only(read, "unreadable file").message
 

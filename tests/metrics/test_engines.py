@@ -212,7 +212,7 @@ def test_a_small_job_neither_compiles_nor_imports_numba() -> None:
     assert _run() == "False\n"
 
 
-AT_ONCE = "import arena_metrics.kernels.engine as e; e._WORTH_COMPILING = 1"
+AT_ONCE = "import arena_metrics.kernels.engine as e; e.WORTH_COMPILING = 1"
 
 
 @pytest.mark.slow
@@ -224,9 +224,9 @@ def test_the_compiler_is_announced_once(tmp_path: Path) -> None:
 
 
 def test_many_small_jobs_are_worth_compiling_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_kernels", None)
-    monkeypatch.setattr(engine, "_work_so_far", 0)
-    half = engine._WORTH_COMPILING // 2
+    monkeypatch.setattr(engine, "kernels", None)
+    monkeypatch.setattr(engine, "work_so_far", 0)
+    half = engine.WORTH_COMPILING // 2
     assert engine.choose_engine(half) is interpreted
     assert engine.choose_engine(half) is kernels
     assert engine.choose_engine(1) is kernels

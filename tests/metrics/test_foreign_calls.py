@@ -79,7 +79,7 @@ def test_worker_processes_change_no_number() -> None:
 
 @pytest.mark.slow
 def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.evaluation.black_box._SECONDS_WORTH_A_PROCESS", 0.5)
+    monkeypatch.setattr("arena.evaluation.black_box.SECONDS_WORTH_A_PROCESS", 0.5)
     heard = Heard()
     score_under_weights(
         metric("sleeps"), TRUTH, ArrayPredictions(SENT[:1]), WEIGHTS[:, :6], workers=2,

@@ -21,7 +21,7 @@ from arena.interfaces import (
     Reproduction,
 )
 from arena.plugin.manager import PluginManager
-from arena.plugin.returned import _RULES, checked, checked_move
+from arena.plugin.returned import RULES, checked, checked_move
 from arena.types import (
     Chart,
     CompetitionInfo,
@@ -209,9 +209,9 @@ def test_a_submission_of_a_competitor_has_a_prediction_for_each_row() -> None:
 def test_the_tables_are_complete() -> None:
     """Each field that has a rule is tried, and each kind that a hook hands over has rules."""
     assert GOOD.keys() == WRONG.keys()
-    assert {kind.__name__ for kind in GOOD} == _RULES.keys()
+    assert {kind.__name__ for kind in GOOD} == RULES.keys()
     for kind in GOOD:
-        assert set(_RULES[kind.__name__]) <= set(WRONG[kind])
+        assert set(RULES[kind.__name__]) <= set(WRONG[kind])
         assert set(WRONG[kind]) <= {field.name for field in fields(kind)}
 
 

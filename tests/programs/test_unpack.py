@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.programs.unpack import _unpack, unpack_program
+from arena.programs.unpack import unpack_here, unpack_program
 from hostile_archives import HOSTILE, LIMITS, MAIN, archive, special
 
 
@@ -18,7 +18,7 @@ def test_a_hostile_archive_is_refused(case: str, tmp_path: Path) -> None:
     content, kind = HOSTILE[case]
     (tmp_path / "program").write_bytes(content)
     (tmp_path / "folder").mkdir()
-    faults = _unpack(str(tmp_path / "program"), str(tmp_path / "folder"), "main.py", LIMITS)
+    faults = unpack_here(str(tmp_path / "program"), str(tmp_path / "folder"), "main.py", LIMITS)
     assert [fault for fault, _ in faults] == [kind]
     assert all(message.endswith(".") and message.isprintable() for _, message in faults)
     assert {path.name for path in tmp_path.iterdir()} == {"program", "folder"}
@@ -32,7 +32,7 @@ def test_a_good_archive_keeps_its_files(tmp_path: Path) -> None:
     (tmp_path / "program.zip").write_bytes(content)
     (tmp_path / "folder").mkdir()
     task = (str(tmp_path / "program.zip"), str(tmp_path / "folder"), "main.py", LIMITS)
-    assert _unpack(*task) == ()
+    assert unpack_here(*task) == ()
     assert (tmp_path / "folder/model/größe.bin").read_bytes() == b"x"
     modes = {
         path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "folder").glob("*.*")
@@ -44,7 +44,7 @@ def test_a_file_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.py").symlink_to("/etc/passwd")
     (tmp_path / "folder").mkdir()
     task = (str(tmp_path / "a.py"), str(tmp_path / "folder"), "main.py", LIMITS)
-    assert _unpack(*task)[0][0] == "not a file"
+    assert unpack_here(*task)[0][0] == "not a file"
 
 
 def listed_often(count: int) -> bytes:

@@ -52,7 +52,7 @@ def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.Monk
         play(log, 1, N_TEAMS + 1)
     ranks = len(list(logs[0].holders()))
     together, few = play(logs[0], N_TEAMS + 1, N_TEAMS + 2)
-    monkeypatch.setattr(releasing, "_READ_TOGETHER", 1)
+    monkeypatch.setattr(releasing, "READ_TOGETHER", 1)
     alone, many = play(logs[1], N_TEAMS + 1, N_TEAMS + 2)
     assert together == alone
     assert ranks == N_TEAMS

@@ -21,7 +21,7 @@ from arena_ranking.bootstrap_ranks import (
     share_in_top,
 )
 from arena_ranking.paired_tests import (
-    _corrected,
+    corrected_p_values,
     paired_p_values,
     top_against_others,
 )
@@ -243,7 +243,7 @@ def test_corrections_of_some_tests_are_those_of_all(seed, scale, step, tied):
     sizes[: len(sizes) // 2] *= not tied
     asked = rng.integers(len(sizes), size=20)
     p_values = 2 * stats.t.sf(sizes, 30)
-    found = _corrected(sizes.copy(), sizes[asked], 30)
+    found = corrected_p_values(sizes.copy(), sizes[asked], 30)
     for values, method in zip(found, ("holm", "benjamini_hochberg"), strict=True):
         expected = correct_p_values(p_values, method)[asked]
         np.testing.assert_allclose(values, expected, rtol=1e-12)

@@ -236,6 +236,6 @@ def test_the_compiled_count_is_that_of_numpy(monkeypatch):
     values = np.random.default_rng(0).integers(0, 3, (150, 300)).astype(float)
     hashes = row_fingerprints(values)
     expected = count_differing(hashes)
-    monkeypatch.setattr(fingerprints, "_COMPILE_ABOVE", 0)
+    monkeypatch.setattr(fingerprints, "COMPILE_ABOVE", 0)
     for workers in (1, 2):
         np.testing.assert_array_equal(count_differing(hashes, workers=workers), expected)

@@ -276,7 +276,7 @@ def test_a_large_board_takes_the_compiled_path_and_gives_the_same_on_any_workers
     scores, resampled = board(5, m=350, resamples=1000)
     one = rank_intervals(scores, resampled, workers=1)
     two = rank_intervals(scores, resampled, workers=2)
-    monkeypatch.setattr("arena_ranking.max_statistics._COMPILE_ABOVE", np.inf)
+    monkeypatch.setattr("arena_ranking.max_statistics.COMPILE_ABOVE", np.inf)
     plain = rank_intervals(scores, resampled)
     for other in (two, plain):
         np.testing.assert_array_equal(one.better, other.better)
@@ -309,6 +309,6 @@ def test_compiled_closure_is_the_same(monkeypatch):
     scores = rng.normal(size=150)
     better = (rng.random((150, 150)) < 0.02) & (scores[:, None] > scores)
     closed = transitive_closure(better, scores)
-    monkeypatch.setattr(simultaneous, "_COMPILE_ABOVE", 0)
+    monkeypatch.setattr(simultaneous, "COMPILE_ABOVE", 0)
     np.testing.assert_array_equal(transitive_closure(better, scores), closed)
     assert closed.sum() > better.sum()

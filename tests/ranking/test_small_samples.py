@@ -22,7 +22,7 @@ from arena_ranking.board_ranks import board_ranks
 from arena_ranking.differences import floor_standard_errors, standard_errors_from_values
 from arena_ranking.evidence import pairwise_evidence
 from arena_ranking.max_statistics import largest_leads
-from arena_ranking.simultaneous import _Leads, rank_intervals
+from arena_ranking.simultaneous import Leads, rank_intervals
 from arena_ranking.small_samples import (
     difference_shapes,
     normal_bounds,
@@ -306,7 +306,7 @@ def test_the_compiled_leads_have_the_bits_of_the_numpy_form(seed):
     rows, others = np.array([0, 3, 8]), np.array([0, 1, 2, 5, 8])
     plain = dict(largest_leads(errors, precisions, rows, others))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("arena_ranking.max_statistics._COMPILE_ABOVE", 0)
+        patch.setattr("arena_ranking.max_statistics.COMPILE_ABOVE", 0)
         patch.setattr("arena_ranking.max_statistics._TILE", 2)
         compiled = dict(largest_leads(errors, precisions, rows, others, workers=2))
     assert plain.keys() == compiled.keys()
@@ -324,7 +324,7 @@ def test_leads_that_count_are_exact_and_others_no_larger(seed, least):
     rows, others = np.array([0, 3, 8]), np.arange(9)
     whole = dict(largest_leads(errors, precisions, rows, others))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("arena_ranking.max_statistics._COMPILE_ABOVE", 0)
+        patch.setattr("arena_ranking.max_statistics.COMPILE_ABOVE", 0)
         some = dict(largest_leads(errors, precisions, rows, others, least=np.full(3, least)))
     for j, leads in whole.items():
         counts = leads >= least
@@ -342,7 +342,7 @@ def test_pairs_are_decided_as_by_the_values_of_all_of_them(n_units):
     precisions += precisions.T
     degrees = np.triu(rng.choice([0.4, 0.7, 3, 20, 500, np.inf], size=(m, m)), k=1)
     skewness = np.triu(rng.normal(scale=0.2, size=(m, m)), k=1)
-    leads = _Leads(
+    leads = Leads(
         scores, scores, precisions, degrees + degrees.T, skewness - skewness.T, n_units < 50
     )
     j, k = np.nonzero(scores[:, None] > scores)

@@ -179,7 +179,7 @@ def test_a_board_of_other_software_is_computed_again(
     competition: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert competition.as_finalized() is not None
-    monkeypatch.setattr(kept_board, "_software", lambda _: [["arena", "0"]])
+    monkeypatch.setattr(kept_board, "software_versions", lambda _: [["arena", "0"]])
     assert competition.as_finalized() is None
     assert len(final_board(competition).standings) == len(competition.private_leaderboard()) - 1
 

@@ -75,9 +75,9 @@ def place() -> Iterator[Path]:
 def test_hostile_programs_are_held_for_a_user(sandbox: str, place: Path) -> None:
     if shutil.which(sandbox) is None:
         pytest.skip(f"there is no {sandbox}")
-    from arena_sandboxes.groups import _new_group
+    from arena_sandboxes.groups import new_group
 
-    group = _new_group()
+    group = new_group()
     assert group is not None
     doors = [door.parent.with_name("arena-user") / door.name for door in group.doors]
     variables = {

@@ -42,8 +42,8 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, st
 
     def imitate(mounts: str, memberships: str) -> None:
         write(tmp_path, mountinfo=mounts.replace("{}", str(tmp_path)), cgroup=memberships)
-        monkeypatch.setattr(groups, "_MOUNTS", tmp_path / "mountinfo")
-        monkeypatch.setattr(groups, "_MEMBERSHIPS", tmp_path / "cgroup")
+        monkeypatch.setattr(groups, "MOUNTS", tmp_path / "mountinfo")
+        monkeypatch.setattr(groups, "MEMBERSHIPS", tmp_path / "cgroup")
 
     return imitate
 
@@ -53,7 +53,7 @@ def test_version_2_limits_a_group(tmp_path: Path, kernel: Callable[[str, str], N
     level(tmp_path / "v2", handed_down="memory")
     level(tmp_path / "v2" / "user", handed_down="cpu memory pids")
     level(tmp_path / "v2" / "user" / "shell")
-    group = groups._new_group()
+    group = groups.new_group()
     assert group is not None
     folder = write(group.folders["memory"], memory__swap__max="max")
     # The highest one that hands its controllers down, or can be made to.
@@ -85,7 +85,7 @@ def test_version_2_without_controllers_is_none(
     kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/user\n")
     level(tmp_path / "v2", controllers="")
     level(tmp_path / "v2" / "user", controllers="memory pids")
-    assert groups._new_group() is None
+    assert groups.new_group() is None
 
 
 def test_a_group_of_ones_own_is_vacated(
@@ -95,8 +95,8 @@ def test_a_group_of_ones_own_is_vacated(
     level(tmp_path / "v2", controllers="")
     service = level(tmp_path / "v2" / "service", processes="12\n13\n")
     tries = iter([False, True])  # the kernel refuses while the group holds processes
-    monkeypatch.setattr(groups, "_hands_down", lambda group: next(tries))
-    group = groups._new_group()
+    monkeypatch.setattr(groups, "hands_down", lambda group: next(tries))
+    group = groups.new_group()
     assert group is not None
     assert group.folders["cpu"].parent == service
     assert (service / "arena-own" / "cgroup.procs").read_text() == "13"
@@ -113,7 +113,7 @@ def test_version_1_limits_each_controller(
     write(tmp_path / "memory" / "me")
     for name in ("pids", "cpu,cpuacct"):
         write(tmp_path / name)
-    group = groups._new_group()
+    group = groups.new_group()
     assert group is not None
     assert len(group.doors) == 3
     for folder in group.folders.values():
@@ -139,7 +139,7 @@ def test_version_1_limits_each_controller(
 
 def test_without_control_groups_there_is_none(kernel: Callable[[str, str], None]) -> None:
     kernel("", "")
-    assert groups._new_group() is None
+    assert groups.new_group() is None
     with groups.group_for(BOX) as group:
         assert group is None
 
@@ -149,7 +149,7 @@ def test_processes_that_do_not_end_are_a_fault_of_the_machine(
 ) -> None:
     kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/\n")
     level(tmp_path / "v2", handed_down="cpu memory pids")
-    group = groups._new_group()
+    group = groups.new_group()
     assert group is not None
     write(group.folders["pids"], cgroup__procs=f"{2**22 + 1}\n")
     monkeypatch.setattr(groups, "SECONDS_TO_END", 0.01)
@@ -161,7 +161,7 @@ def test_processes_that_do_not_end_are_a_fault_of_the_machine(
 @pytest.mark.skipif(not groups.has_groups(), reason="this user can make no control groups")
 def test_the_next_run_ends_what_a_killed_runner_left() -> None:
     """Between two system calls, bubblewrap does not end with its runner."""
-    group, no_process = groups._new_group(), 2**22 + 1
+    group, no_process = groups.new_group(), 2**22 + 1
     assert group is not None
     with subprocess.Popen(["sleep", "100"]) as left:
         for door in group.doors:

@@ -65,7 +65,7 @@ def test_resamples_that_are_drawn_in_parts_give_the_same_board(
     keywords: dict[str, Any] = {"metric": metric, "resamples": 70, "workers": 1}
     sent = {"good": GOOD, "bad": BAD}
     whole = arena.score(SOLUTION, sent, **keywords).to_dict()
-    monkeypatch.setattr(private_board, "_WEIGHT_BYTES", 33 * N)
+    monkeypatch.setattr(private_board, "WEIGHT_BYTES", 33 * N)
     drawn = []
 
     def draw(n_rows: int, resamples: int, *given: Any, **named: Any) -> Resamples:

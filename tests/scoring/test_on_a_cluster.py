@@ -25,9 +25,9 @@ KAGGLE = Path(__file__).parents[1] / "support" / "foreign_metrics" / "kaggle_fbe
 @pytest.fixture
 def worth_it(monkeypatch):
     """Send also what would take this machine no time."""
-    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
-    monkeypatch.setattr(black_box, "_SECONDS_OF_A_SENT_TASK", 1e-6)
-    monkeypatch.setattr(black_box, "_SENT_TASKS_PER_SECOND", 1e9)
+    monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(black_box, "SECONDS_OF_A_SENT_TASK", 1e-6)
+    monkeypatch.setattr(black_box, "SENT_TASKS_PER_SECOND", 1e9)
 
 
 @pytest.mark.parametrize("metric", [BlackBoxRmse(), PointwiseRmse(), ResampledRmse()])
@@ -110,7 +110,7 @@ def test_scores_and_refusals_are_the_same(worth_it):
 @pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
 @pytest.mark.filterwarnings("default")
 def test_a_metric_of_another_platform_gives_the_same_board_on_dask(monkeypatch, tmp_path):
-    monkeypatch.setattr(black_box, "_SECONDS_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
     rng = np.random.default_rng(2)
     rows = [(f"r{i}", int(rng.random() < 0.5)) for i in range(N_ROWS)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)

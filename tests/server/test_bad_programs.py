@@ -19,7 +19,7 @@ from arena.cli.commands import programs as programs_command
 from arena.cli.commands import submit as submit_command
 from arena.client import Client, ServerError
 from arena.competition.runners import add_runner
-from arena.programs.unpack import _unpack
+from arena.programs.unpack import unpack_here
 from arena.runner import Runner, RunnerKey
 from hostile_archives import HOSTILE, LIMITS
 from program_server import NAME, ProgramServer, write_competition
@@ -79,14 +79,14 @@ def by_a_client(host: Host, file: Path, printed: Text) -> str:
     except ServerError as error:
         return str(error)
     host.run()
-    submit_command._print_state(client.request(sent["request"]))
+    submit_command.print_state(client.request(sent["request"]))
     return printed()
 
 
 def by_the_command(host: Host, file: Path, printed: Text) -> str:
     competition = host.server.competition
     with pytest.raises(typer.Exit):
-        submit_command._print_program(
+        submit_command.print_program(
             competition, competition.submit_program(file, "ants"), as_json=False
         )
     return printed()
@@ -141,7 +141,7 @@ def test_a_hostile_file_is_answered_by_its_sentence(
         file = tmp_path / "model.zip"
         file.write_bytes(content)
         (tmp_path / case).mkdir()
-        ((_, sentence),) = _unpack(str(file), str(tmp_path / case), "main.py", LIMITS)
+        ((_, sentence),) = unpack_here(str(file), str(tmp_path / case), "main.py", LIMITS)
         if not content and way in ON_A_SERVER:
             sentence = EMPTY
         answer = WAYS[way](host, file, lambda: capsys.readouterr().out)

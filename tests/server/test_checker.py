@@ -139,7 +139,7 @@ def test_an_answer_that_no_file_could_have_is_a_crash(
             with sock:
                 while not sock.recv(2**20).endswith(b"r4,0\n"):
                     pass
-                checker._send(sock, *parts)
+                checker.send_parts(sock, *parts)
 
         thread = threading.Thread(target=answer)
         thread.start()
@@ -153,13 +153,13 @@ def test_an_answer_that_no_file_could_have_is_a_crash(
 
 def serve_one(listening: socket.socket, served: list[socket.socket]) -> None:
     served.append(listening.accept()[0])
-    checker._serve(served[0])
+    checker.serve_checks(served[0])
 
 
 def test_requests_wait_for_a_process_that_does_not_listen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checker, "_START_SECONDS", 0.0)
+    monkeypatch.setattr(checker, "START_SECONDS", 0.0)
     form = SubmissionForm.of(solution_of(tmp_path, PredictionKind.PROBABILITY))
     path = file_of(tmp_path, ["0.5"] * ROWS)
     reader = RemoteReader(tmp_path / "race.sock")

@@ -138,11 +138,11 @@ def test_the_uploads_of_a_lost_queue_are_kept(
     waiting = uploads.put([b"id,y\n"])
     (layout.uploads / "half.part").touch()
     site = Site(WebSettings(layout, ("race",), ""))
-    web_process._sweep(site)
+    web_process.sweep_uploads(site)
     assert [path.name for path in layout.uploads.iterdir()] == [waiting.name]
     assert "another queue was removed or lost" in caplog.text
     send(layout, site.intake, "red", b"id,y\n")
-    web_process._sweep(site)
+    web_process.sweep_uploads(site)
     assert not uploads.path(waiting.name).exists()
     site.close()
 

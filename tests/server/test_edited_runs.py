@@ -80,7 +80,7 @@ def told_after(server: ProgramServer, edit: str | bytes, *, is_whole: bool) -> t
             with closing(sqlite3.connect(runs)) as connection:
                 connection.executescript(edit)
         server.start_web()
-        web_process._sweep(server.site)
+        web_process.sweep_uploads(server.site)
         programs = server.member("ants").get(f"/api/v1/{NAME}/submissions").json()["requests"]
         if not is_whole:
             server.send("bees", script("again"))

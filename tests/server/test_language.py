@@ -128,5 +128,5 @@ def test_a_host_adds_languages_and_replaces_texts(
         page = guest.get(f"/{NAME}/", headers={"Accept-Language": "de"}).text
         assert ("Tabelle" in page, "Anmelden" in page) == (True, True)
     finally:
-        language._added.clear()
+        language.added_catalogues.clear()
         language.LANGUAGES.pop("it", None)

@@ -23,7 +23,7 @@ from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
 from arena.server.records.published import CompetitionFacts, Published
 from arena.server.scorer.facts import facts
-from arena.server.scorer.scorer import Scorer, _kept_after_a_rebuild
+from arena.server.scorer.scorer import Scorer, kept_after_a_rebuild
 from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
 from program import write_csv
 from served_boards import MovedClock, served_here
@@ -191,13 +191,13 @@ def test_standing_scores_of_every_phase_follow_a_rebuild(tmp_path: Path) -> None
             for wrong in (30, 10, 20):
                 opened.submit(_file(tmp_path / "x.csv", phase, wrong), "owls", phase=phase)
         numbers = [record.submission for record in opened.records()]
-        assert _kept_after_a_rebuild(opened, numbers) == set()
+        assert kept_after_a_rebuild(opened, numbers) == set()
         opened.disqualify(2, "a leak")
         standing = {
             row["submission"] for one in opened.in_each_phase() for row in one.leaderboard()
         }
         assert standing == {3, 5}
-        assert _kept_after_a_rebuild(opened, numbers) == {1, 2, 4, 6}
+        assert kept_after_a_rebuild(opened, numbers) == {1, 2, 4, 6}
 
 
 @pytest.mark.slow

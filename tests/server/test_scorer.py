@@ -378,7 +378,7 @@ def test_after_an_error_of_duckdb_the_competition_is_opened_again(
             return competition
         with (
             pytest.raises(duckdb.Error, match="damaged"),
-            competition._state.store._database.reading() as cursor,
+            competition._state.store.database.reading() as cursor,
         ):
             cursor.execute("SELECT error('damaged')")
         assert not competition.must_be_reopened  # its log is short
@@ -386,7 +386,7 @@ def test_after_an_error_of_duckdb_the_competition_is_opened_again(
         return competition
 
     monkeypatch.setattr(Competition, "open", fail_at_first)
-    monkeypatch.setattr(database, "_LONGEST_LOG", 1)
+    monkeypatch.setattr(database, "LONGEST_LOG", 1)
     watchdog = threading.Timer(300.0, stop.set)
     watchdog.start()
     run(folder, "race", layout, stop)

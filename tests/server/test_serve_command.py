@@ -101,9 +101,9 @@ def test_a_server_on_all_addresses_names_one_that_others_reach(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     every = "0.0.0.0"  # noqa: S104
-    monkeypatch.setattr(supervisor, "_ALL", {every: (socket.AF_INET, "127.0.0.7")})
+    monkeypatch.setattr(supervisor, "ROUTED_ADDRESSES", {every: (socket.AF_INET, "127.0.0.7")})
     assert address_of(every, 8000) in {"http://127.0.0.7:8000", "http://127.0.0.1:8000"}
-    monkeypatch.setattr(supervisor, "_ALL", {every: (socket.AF_INET, "no address")})
+    monkeypatch.setattr(supervisor, "ROUTED_ADDRESSES", {every: (socket.AF_INET, "no address")})
     assert address_of(every, 8000) == f"http://{every}:8000"  # without a network
 
 

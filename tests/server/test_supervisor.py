@@ -18,7 +18,7 @@ class Ending:
         self.now = 1000.0
         self.starts: list[float] = []
         self.code, self.lasts = 1, 0.5
-        self.child = supervisor._Child("scorer", "race", {})
+        self.child = supervisor.ChildProcess("scorer", "race", {})
         monkeypatch.setattr(supervisor, "time", SimpleNamespace(monotonic=lambda: self.now))
         monkeypatch.setattr(supervisor.subprocess, "Popen", self._start)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arena.server.records.published import TeamFacts
-from arena.server.web.membership import _allowed_until_now
+from arena.server.web.membership import allowed_until_now
 from web_site import NAME, WebSite
 
 API = f"/api/v1/{NAME}"
@@ -238,6 +238,6 @@ def test_days_before_a_phase_allow_no_files_in_it(web: WebSite) -> None:
         call: Any = SimpleNamespace(
             competition=competition, site=SimpleNamespace(clock=lambda: now)
         )
-        return _allowed_until_now(call, now - timedelta(days=9), phase)
+        return allowed_until_now(call, now - timedelta(days=9), phase)
 
     assert (allowed("dev"), allowed("final")) == (50, 10)

@@ -22,12 +22,12 @@ from arena.simulation.ranks.model_cache import ModelsFolder
 from arena.simulation.ranks.training import describe_models, train_models
 from arena.utils.distribution import DISTRIBUTION
 from arena.utils.engines import (
-    _SAME_EVERYWHERE,
-    _check_scheduler,
-    _check_versions,
-    _versions,
+    SAME_EVERYWHERE,
+    check_scheduler,
+    check_versions,
     local_engine,
     open_engine,
+    worker_versions,
 )
 from checkout import python_path
 
@@ -72,16 +72,16 @@ def test_more_models_leave_the_first_as_they_are(world, search, tmp_path):
 
 
 def test_versions_are_compared():
-    here = _versions((*_SAME_EVERYWHERE, "no-such-package"))
+    here = worker_versions((*SAME_EVERYWHERE, "no-such-package"))
     assert here.pop("no-such-package") == "none"
-    _check_versions({"tcp://a:1": here}, "tcp://s:1")
+    check_versions({"tcp://a:1": here}, "tcp://s:1")
     with pytest.raises(InputError, match="arena-leaderboard 0.0"):
-        _check_versions({"tcp://a:1": {**here, DISTRIBUTION: "0.0"}}, "tcp://s:1")
+        check_versions({"tcp://a:1": {**here, DISTRIBUTION: "0.0"}}, "tcp://s:1")
     with pytest.raises(InputError, match="no workers"):
-        _check_versions({}, "tcp://s:1")
-    _check_scheduler({**here, "numpy": "none"}, "tcp://s:1")
+        check_versions({}, "tcp://s:1")
+    check_scheduler({**here, "numpy": "none"}, "tcp://s:1")
     with pytest.raises(InputError, match="scheduler at tcp://s:1 has arena none, but"):
-        _check_scheduler(_versions((DISTRIBUTION,)) | {DISTRIBUTION: "none"}, "tcp://s:1")
+        check_scheduler(worker_versions((DISTRIBUTION,)) | {DISTRIBUTION: "none"}, "tcp://s:1")
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])

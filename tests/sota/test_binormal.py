@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena_sota.binormal import DrawnMaximum, _largest_rank_sum, auc_maximum
+from arena_sota.binormal import DrawnMaximum, auc_maximum, largest_rank_sum
 
 
 def test_the_errors_are_the_spread_over_seeds():
@@ -44,4 +44,4 @@ def test_the_best_auc_is_that_of_whole_rows():
 def test_rank_sums_from_sorted_bits_are_those_from_sorted_positions():
     scores = np.random.default_rng(0).normal(size=(50, 400))
     sums = (np.argsort(scores, axis=1) < 150) @ np.arange(1.0, 401)
-    assert [_largest_rank_sum(score[np.newaxis].copy(), 150) for score in scores] == sums.tolist()
+    assert [largest_rank_sum(score[np.newaxis].copy(), 150) for score in scores] == sums.tolist()

@@ -95,7 +95,7 @@ def test_copies_in_both_classes_are_found_in_any_blocks(monkeypatch):
     expected = np.arange(40)
     expected[[31, 37]] = 2, 5
     for size in (4, 512):
-        monkeypatch.setattr("arena_sota.dependence_estimate._BLOCK", size)
+        monkeypatch.setattr("arena_sota.dependence_estimate.BLOCK", size)
         found = dependence_of_aucs(truth, scores)
         first = found.representatives[found.clusters]
         np.testing.assert_array_equal(first, expected)
@@ -235,7 +235,7 @@ def test_copies_are_found_from_a_part_of_the_rows(monkeypatch):
     for at in range(30, 60):  # correlated .90 to 1 with another
         scores[at] = scores[at - 30] + 0.015 * (at - 30) * rng.normal(size=n)
     truth = np.arange(n) % 5 == 0
-    monkeypatch.setattr(dependence_estimate, "_BLOCK", 16)
+    monkeypatch.setattr(dependence_estimate, "BLOCK", 16)
     whole, part = [], []
     for fewest, found in ((10**9, whole), (1, part)):
         monkeypatch.setattr(dependence_estimate, "_FEWEST_ROWS", fewest)

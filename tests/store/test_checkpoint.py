@@ -86,7 +86,7 @@ def test_a_kill_between_the_pages_of_a_block_loses_nothing(
     killed: tuple[Path, Path], tmp_path: Path
 ) -> None:
     before, after = (path.read_bytes() for path in killed)
-    saved = module._SavedBlocks.parsed(rollback_path(killed[1]).read_bytes())
+    saved = module.SavedBlocks.parsed(rollback_path(killed[1]).read_bytes())
     assert saved is not None
     changed = changed_blocks(before, after)
     in_use = [at for at in changed if (at - BLOCKS_AT) // BLOCK in saved.numbers]
@@ -166,7 +166,7 @@ def test_without_the_blocks_saved_there_is_no_checkpoint(
     path = copied(killed[0], tmp_path / "c")
     content = path.read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_save", full)
+        patch.setattr(module, "save_blocks", full)
         with Store.open(path) as store:
             submit_next(store)
     assert "Nothing is lost" in caplog.text

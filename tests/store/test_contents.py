@@ -122,7 +122,7 @@ def test_files_that_could_not_be_read_are_told_apart(store: Store) -> None:
 
 def test_rejected_submission_leaves_its_record_only(store: Store, solution: Solution) -> None:
     store.add_submission("a", "a.csv", "1", _values(solution, 1), (FAULT,))
-    with store._database.reading() as cursor:
+    with store.database.reading() as cursor:
         assert cursor.execute("SELECT count(*) FROM predictions").fetchall() == [(0,)]
     with pytest.raises(StoreError, match="Submission 1 was not accepted"):
         store.predictions([1])
@@ -285,9 +285,9 @@ def test_of_teams_that_sent_the_same_file_only_those_asked_for_are_read(
         [Incoming(f"t{i}", "f", "same", _values(solution, 0)) for i in range(5)]
         + [Incoming("t1", "f", "other", _values(solution, 1))]
     )
-    with store._database.reading() as cursor:
+    with store.database.reading() as cursor:
         names = [(team, "", "same") for team in ("t1", "t3", "t9")]
-        records = submissions._find(cursor, names)
+        records = submissions.find_submissions(cursor, names)
     assert {name: record.submission for name, record in records.items()} == {
         ("t1", "", "same"): 2,
         ("t3", "", "same"): 4,

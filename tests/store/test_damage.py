@@ -15,7 +15,7 @@ import pytest
 
 from arena.errors import ArenaError, StoreError, StoreFormatError
 from arena.store import Store
-from arena.store.journal import _checked
+from arena.store.journal import checked_line
 from arena.store.repair import repair
 from submit_work import make_solution, submit, values_of
 
@@ -171,7 +171,7 @@ def test_a_line_of_the_journal_with_other_types_is_damage_also_if_its_checksum_i
 ) -> None:
     path = Path(shutil.copytree(killed, tmp_path / "x")) / FILES["database"]
     with path.with_name(FILES["journal"]).open("ab") as file:
-        file.write(_checked(fields))
+        file.write(checked_line(fields))
     assert is_whole(path)
 
 

@@ -103,7 +103,7 @@ def test_only_the_end_of_a_long_journal_is_read_when_it_is_opened(
         (1, ([3], [3])),
         (len(lines[-3]), ([3], [2, 3])),
     ):
-        monkeypatch.setattr(journals, "_END_BYTES", last + more)
+        monkeypatch.setattr(journals, "END_BYTES", last + more)
         acknowledged = journal.read_end()
         assert acknowledged.damaged == 0  # the first line may be incomplete
         assert numbers(acknowledged) == found_numbers
@@ -255,7 +255,7 @@ def test_a_line_longer_than_any_of_arena_is_skipped_and_its_position_kept(
     assert numbers(found) == ([1, 2, 3, 4], [2, 3, 4])
     assert (found.damaged, found.overlong_at) == (1, before)
     assert numbers(journal.read_end()) == ([4], [4])
-    monkeypatch.setattr(journals, "_MOST_SKIPPED", 100_000)
+    monkeypatch.setattr(journals, "MOST_SKIPPED", 100_000)
     assert numbers(journal.read()) == ([1, 2, 3], [2, 3])
 
 

@@ -93,7 +93,7 @@ def objects_in(folder: Path) -> list[Path]:
 
 
 def object_file(store: Store, number: int) -> Path:
-    with store._database.reading() as cursor:
+    with store.database.reading() as cursor:
         query = "SELECT name FROM objects WHERE submission = ?"
         ((name,),) = cursor.execute(query, [number]).fetchall()
     (found,) = store.path.parent.rglob(f"{name}.parquet")
@@ -242,15 +242,15 @@ EDITS = {
 @pytest.mark.slow
 def test_an_edit_is_named(path: Path) -> None:
     with filled(path, n=3) as store:
-        with store._database.reading() as cursor:
+        with store.database.reading() as cursor:
             (third,) = cursor.execute("SELECT name FROM objects WHERE submission = 3").fetchall()
         for edit, said in EDITS.items():
-            with store._database.transaction() as cursor:
+            with store.database.transaction() as cursor:
                 cursor.execute(edit)
             found = store.audit()
             assert len(found) == len(said), found
             assert all(part in one for part, one in zip(said, found, strict=True)), found
-            with store._database.transaction() as cursor:
+            with store.database.transaction() as cursor:
                 cursor.execute("DELETE FROM predictions")
                 cursor.execute("DELETE FROM objects WHERE submission > 2")
                 cursor.execute("INSERT INTO objects VALUES (3, ?)", third)
@@ -447,8 +447,8 @@ def test_a_bucket_keeps_them_and_its_faults_are_sentences(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket = Bucket()
-    monkeypatch.setattr(object_places, "_opened", lambda root: bucket)
-    monkeypatch.setattr(object_places, "_READ_TOGETHER", 3)
+    monkeypatch.setattr(object_places, "opened_file_system", lambda root: bucket)
+    monkeypatch.setattr(object_places, "READ_TOGETHER", 3)
     with filled(path, "s3://bucket/race/") as store:
         assert all(name.startswith("bucket/race/") for name in bucket.files)
         assert len(bucket.files) == 5  # and the note

@@ -56,7 +56,7 @@ def test_any_choice_of_submissions_is_read_back(tmp_path: Path, n_rows: int) -> 
 
 
 def test_scattered_submissions_are_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_MOST_RUNS", 2)
+    monkeypatch.setattr(reading, "MOST_RUNS", 2)
     values = np.random.default_rng(0).integers(0, 2, size=(9, 100)).astype(float)
     with Store.open(tmp_path / "a.duckdb") as store:
         store.put_solution(solution_of(100))
@@ -128,7 +128,7 @@ def test_what_is_read_once_is_not_kept(tmp_path: Path) -> None:
     values = np.random.default_rng(0).integers(0, 2, size=(20, 500)).astype(float)
 
     def limit() -> Any:
-        with store._database.reading() as cursor:
+        with store.database.reading() as cursor:
             return cursor.execute("SELECT current_setting('memory_limit')").fetchone()
 
     with Store.open(tmp_path / "a.duckdb") as store:
@@ -149,7 +149,7 @@ def test_what_is_read_once_is_not_kept(tmp_path: Path) -> None:
 
 def test_a_smaller_limit_of_memory_stays_after_a_read(tmp_path: Path) -> None:
     def limit() -> Any:
-        with store._database.reading() as cursor:
+        with store.database.reading() as cursor:
             return cursor.execute("SELECT current_setting('memory_limit')").fetchone()[0]
 
     with Store.open(tmp_path / "a.duckdb") as store:
@@ -181,7 +181,7 @@ def test_equal_predictions_are_known_from_the_record(tmp_path: Path) -> None:
             transaction.add_submissions(incoming[6:])
         assert store.first_equal(range(1, 8)).tolist() == [0, 1, 2, 1, 4, 1, 6]
         assert store.first_equal([6, 4, 3]).tolist() == [0, 0, 2]
-        with store._database.reading() as cursor:  # changed by another program
+        with store.database.reading() as cursor:  # changed by another program
             cursor.execute("UPDATE events SET payload = '{' WHERE sequence = 1")
             cursor.execute("""UPDATE events SET payload = '{"facts":{"predictions":{"x":"y"}}}'
                               WHERE sequence = 2""")
@@ -202,7 +202,7 @@ def test_some_records_are_read_alone(tmp_path: Path) -> None:
 
 def test_memory_given_back_is_taken_again(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.duckdb") as store:
-        database = store._database
+        database = store.database
 
         def limit() -> str:
             with database.reading() as cursor:

@@ -216,7 +216,7 @@ def _tables(store: Store) -> Any:
     """Return every column of every table, as the open store has it."""
     names = "table_name, column_name, data_type, is_nullable"
     query = f"SELECT {names} FROM duckdb_columns() ORDER BY 1, 2"  # noqa: S608
-    with store._database.reading() as cursor:
+    with store.database.reading() as cursor:
         return cursor.execute(query).fetchall()
 
 

@@ -19,7 +19,7 @@ from arena.interfaces import Box, End, Job, Outcome
 from arena.plugin.manager import PluginManager
 from arena.testing import check_sandbox
 from arena.testing.hostile_programs import PROGRAMS, HostileProgram
-from arena.testing.sandboxes import _LIMITS
+from arena.testing.sandboxes import LIMITS
 
 pytestmark = pytest.mark.slow
 TRIED = {"bwrap": slice(None), "podman": slice(0, None, 8)}
@@ -166,8 +166,8 @@ def test_what_is_left_is_named() -> None:
 
 
 def test_the_limits_are_those_of_a_box() -> None:
-    assert Box(**_LIMITS).output_files == 100
-    assert all(set(program.limits) <= set(_LIMITS) for program in PROGRAMS)
+    assert Box(**LIMITS).output_files == 100
+    assert all(set(program.limits) <= set(LIMITS) for program in PROGRAMS)
 
 
 def test_a_check_is_kept_with_its_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

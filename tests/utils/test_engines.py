@@ -20,13 +20,13 @@ import clusters
 from arena.errors import InputError
 from arena.utils.engines import (
     Engine,
-    _OneThreadOutput,
-    _ray_engine,
-    _versions_here,
+    OneThreadOutput,
     call_checked,
     cluster_in_use,
     open_engine,
+    ray_engine,
     using,
+    versions_here,
 )
 from checkout import python_path
 from clusters import GoneError, InProcess, LostError, dask_cluster, killed_once
@@ -74,8 +74,8 @@ def test_workers_that_ended_between_two_runs_are_a_sentence():
 
 
 def test_a_worker_that_joins_late_is_refused_if_its_versions_differ():
-    assert call_checked(_versions_here(), power, 2, 3) == 8
-    others = tuple((name, "0.0" if name == "numba" else one) for name, one in _versions_here())
+    assert call_checked(versions_here(), power, 2, 3) == 8
+    others = tuple((name, "0.0" if name == "numba" else one) for name, one in versions_here())
     for _ in range(2):
         with pytest.raises(
             InputError, match=r"worker on .* has numba .*, but this machine has 0\.0"
@@ -84,7 +84,7 @@ def test_a_worker_that_joins_late_is_refused_if_its_versions_differ():
 
 
 def test_what_other_threads_print_is_not_on_the_standard_output(capsys):
-    with contextlib.redirect_stdout(_OneThreadOutput()):
+    with contextlib.redirect_stdout(OneThreadOutput()):
         print("own")
         thread = threading.Thread(target=print, args=("a worker has died",))
         thread.start()
@@ -105,14 +105,14 @@ class PrintsAtTheEnd:
         return lambda _: SimpleNamespace(remote=lambda: None)
 
     def get(self, _):
-        return dict(_versions_here())
+        return dict(versions_here())
 
     def shutdown(self):
         print("Task call_checked failed. [repeated 2x across cluster]")
 
 
 def test_what_ray_prints_at_its_end_is_not_on_the_standard_output(capsys):
-    with contextlib.contextmanager(_ray_engine)(PrintsAtTheEnd(), "a:1", 2, {}) as engine:
+    with contextlib.contextmanager(ray_engine)(PrintsAtTheEnd(), "a:1", 2, {}) as engine:
         assert engine.workers == 2
     said = capsys.readouterr()
     assert said.out == ""

@@ -70,10 +70,10 @@ def test_an_interruption_keeps_everything_and_is_told_where(tmp_path: Path) -> N
 
 def test_results_are_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = FinishedTasks(tmp_path, NoProgress())
-    monkeypatch.setattr(finished_tasks, "_SECONDS_BETWEEN_FILES", 1e9)
+    monkeypatch.setattr(finished_tasks, "SECONDS_BETWEEN_FILES", 1e9)
     tasks.put("a", [1.0])
     assert kept(tmp_path, "a") == []
-    monkeypatch.setattr(finished_tasks, "_SECONDS_BETWEEN_FILES", 0.0)
+    monkeypatch.setattr(finished_tasks, "SECONDS_BETWEEN_FILES", 0.0)
     tasks.put("a", [2.0])
     assert kept(tmp_path, "a") == [[1.0], [2.0]]
 
@@ -127,7 +127,7 @@ def test_a_whole_file_of_another_form_is_ignored_and_never_unpickled(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     digest = hashlib.sha256(content).digest()
-    (tmp_path / "other.tasks").write_bytes(finished_tasks._MAGIC + digest + content)
+    (tmp_path / "other.tasks").write_bytes(finished_tasks.MAGIC + digest + content)
     assert not FinishedTasks(tmp_path, NoProgress()).found_any
     assert not (tmp_path / "made-by-a-pickle").exists()
 

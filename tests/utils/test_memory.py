@@ -8,9 +8,9 @@ from arena.utils import memory
 
 @pytest.fixture(autouse=True)
 def _looked_up_again():
-    memory._malloc_trim.cache_clear()
+    memory.malloc_trim.cache_clear()
     yield
-    memory._malloc_trim.cache_clear()
+    memory.malloc_trim.cache_clear()
 
 
 def test_the_c_library_is_told_to_keep_nothing(monkeypatch):
@@ -26,5 +26,5 @@ def test_nothing_is_done_without_glibc(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(ctypes, "CDLL", library)
-    assert memory._malloc_trim() is None
+    assert memory.malloc_trim() is None
     memory.return_freed_memory()

@@ -83,7 +83,7 @@ def call(function, *task, purpose="x"):
     return call_limited(function, *task, seconds=60.0, limits=limits, purpose=purpose)
 
 prepare_limited("x")
-(prepared,) = processes.workers._idle
+(prepared,) = processes.workers.idle_workers
 assert call(os.getpid, purpose="y") != prepared.process.pid
 assert call(os.getpid) == call(os.getpid) == prepared.process.pid
 assert call(os.readlink, "/proc/self/fd/1") == os.devnull

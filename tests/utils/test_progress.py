@@ -21,7 +21,7 @@ from displayed_in_workers import displayed
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ARENA_PROGRESS")
-    monkeypatch.setattr(progress_module, "_SECONDS_BEFORE_A_BAR", 0.0)
+    monkeypatch.setattr(progress_module, "SECONDS_BEFORE_A_BAR", 0.0)
 
 
 def _wait_for(reached: Callable[[], bool]) -> None:

@@ -59,7 +59,7 @@ def test_any_file_of_its_folder_counts(tmp_path: Path) -> None:
 def test_a_folder_of_too_many_files_is_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task_digests, "_MOST_FILES", 2)
+    monkeypatch.setattr(task_digests, "MOST_FILES", 2)
     (tmp_path / "own.py").write_text(SCORE.format(1))
     assert of_metric(tmp_path / "own.py") is not None
     (tmp_path / "other.txt").touch()
@@ -72,14 +72,14 @@ def test_versions_and_the_code_of_classes_count(monkeypatch: pytest.MonkeyPatch)
     first = digest_of(metric)
     assert digest_of(replace(metric)) == first
     assert digest_of(replace(metric, name="other")) != first
-    code = task_digests._code_of
+    code = task_digests.code_of
     with monkeypatch.context() as patch:
-        patch.setattr(task_digests, "_versions", lambda: (("arena", "another"),))
+        patch.setattr(task_digests, "versions_of_code", lambda: (("arena", "another"),))
         assert digest_of(metric) != first
     for name in ("arena", "toy_metrics"):
         with monkeypatch.context() as patch:
             patch.setattr(
-                task_digests, "_code_of", lambda one, name=name: code(one) + "#" * (one == name)
+                task_digests, "code_of", lambda one, name=name: code(one) + "#" * (one == name)
             )
             assert digest_of(metric) != first
 

@@ -117,7 +117,7 @@ def submit(
             if key is not None or answers:
                 raise UsageError("--key and --answer are for files of predictions, not programs.")
             submitted_program = competition.submit_program(file, team, phase=phase)
-            _print_program(competition, submitted_program, as_json=as_json)
+            print_program(competition, submitted_program, as_json=as_json)
             return
         submitted = competition.submit(file, team, key=key, phase=phase, answers=answers)
         _print_submitted(competition, submitted, as_json=as_json)
@@ -125,7 +125,7 @@ def submit(
         raise typer.Exit(1)
 
 
-def _print_program(competition: Competition, submitted: SubmittedProgram, *, as_json: bool) -> None:
+def print_program(competition: Competition, submitted: SubmittedProgram, *, as_json: bool) -> None:
     """Print the answer to a program; raise typer.Exit(1) unless it was accepted."""
     trial, answer = submitted.trial, submitted.submitted
     if trial is not None and not as_json:
@@ -168,12 +168,13 @@ def _print_sent(client: Client, state: dict[str, Any], wait: float, *, as_json: 
         print_document({"schema": "arena/request/1", **state})
     else:
         for of_round in (state, *state.get("rounds", ())):
-            _print_state(of_round)
+            print_state(of_round)
     if state["status"] not in {"accepted", "waiting"}:
         raise typer.Exit(1)
 
 
-def _print_state(state: dict[str, Any]) -> None:
+def print_state(state: dict[str, Any]) -> None:
+    """Print what became of a request to a server."""
     out, score = console(), state["score"]
     if state["status"] == "waiting":
         place = "" if state["place"] is None else f"; place {state['place']} in the queue"

@@ -347,7 +347,7 @@ class Scorer:
             for number, score in board.private_scores_for_teams().items()
         }
         self._last = competition.last_entries()
-        kept_answers = _kept_after_a_rebuild(competition, rows)
+        kept_answers = kept_after_a_rebuild(competition, rows)
         older = kept_answers & competition.released_again()
         phases = competition.phases()
         self._next_phase = _next_change(phases, self._clock())
@@ -656,7 +656,7 @@ def _as_recorded(row: Mapping[str, Any], record: SubmissionRecord) -> dict[str, 
     }
 
 
-def _kept_after_a_rebuild(competition: Competition, submissions: Collection[int]) -> set[int]:
+def kept_after_a_rebuild(competition: Competition, submissions: Collection[int]) -> set[int]:
     """Return which submissions still show their teams the score from before a rebuild.
 
     Of the new releases a team sees its standing score only: all of them together would tell which

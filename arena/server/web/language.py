@@ -20,7 +20,7 @@ _LOGGER = logging.getLogger("arena.server.web")
 LOCALE = Path(__file__).parent / "locale"
 LANGUAGES = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français"}
 """The code of each language, which is the name of its catalogue -> its name in itself."""
-_added: dict[str, gettext.NullTranslations] = {}
+added_catalogues: dict[str, gettext.NullTranslations] = {}
 """The host's own catalogues, by their language."""
 
 current: ContextVar[str] = ContextVar("language", default="en")
@@ -43,7 +43,7 @@ def add_catalogues(folder: Path) -> None:
         except Exception as error:  # noqa: BLE001 - of a library that reads a host's file
             _LOGGER.warning("The catalogue %s is left out: %s.", path, error)
             continue
-        _added[path.stem] = catalogue
+        added_catalogues[path.stem] = catalogue
         LANGUAGES.setdefault(path.stem, name[0].upper() + name[1:])
 
 
@@ -67,7 +67,7 @@ def _compiled(path: Path) -> gettext.NullTranslations:
 
 def _current() -> gettext.NullTranslations:
     language = current.get()
-    return _added.get(language) or _catalogue(language)
+    return added_catalogues.get(language) or _catalogue(language)
 
 
 def _(text: str) -> str:

@@ -55,7 +55,7 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
     site = Site(settings)
     # Requests that a process had begun before it ended are not waited for.
     site.intake.drop_checks()
-    _sweep(site)
+    sweep_uploads(site)
     limits = _limits(site)
     proxies = site.trusted_proxies()
     config = uvicorn.Config(
@@ -77,7 +77,7 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
         uvicorn.Server(config).run(sockets=[sock])
 
 
-def _sweep(site: Site) -> None:
+def sweep_uploads(site: Site) -> None:
     """Remove uploads that no request names, unless the queue that named them may be lost."""
     named = site.intake.uploads()
     keep = named | site.slots.uploads() | site.runs.uploads()

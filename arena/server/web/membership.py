@@ -453,7 +453,7 @@ def _check_may_unite(call: Call, asker: str, team: Team) -> None:
     for phase, count in n_used.items():
         if not count and phase != current:  # perhaps it has not begun
             continue
-        allowed, n_files = _allowed_until_now(call, since, phase), count + waiting
+        allowed, n_files = allowed_until_now(call, since, phase), count + waiting
         if allowed is not None and n_files > allowed + sum(facts.extra for facts in team_facts):
             raise Problem(
                 409,
@@ -482,7 +482,7 @@ def _check_brackets(call: Call, account: str, team: Team) -> None:
             )
 
 
-def _allowed_until_now(call: Call, since: datetime, phase: str) -> int | None:
+def allowed_until_now(call: Call, since: datetime, phase: str) -> int | None:
     """Return how many files one team may have sent since a time; None without a limit.
 
     In a phase, whose files are counted, not since before its start.

@@ -366,7 +366,7 @@ def _difference(
     # Equal differences leave no variance to test with, so only their signs are evidence.
     varies = sd > 1e-12 * abs(mean)
     if measure.is_share:
-        low, high = _interval_of_shares(int((finite > 0).sum()), int((finite < 0).sum()), n, tail)
+        low, high = interval_of_shares(int((finite > 0).sum()), int((finite < 0).sum()), n, tail)
     elif varies:
         reach = float(stats.t.ppf(1 - tail, n - 1)) * error
         low, high = mean - reach, mean + reach
@@ -391,14 +391,14 @@ def _difference(
     )
 
 
-def _interval_of_shares(above: int, below: int, n: int, tail: float) -> tuple[float, float]:
+def interval_of_shares(above: int, below: int, n: int, tail: float) -> tuple[float, float]:
     """Return the ends of the interval of a difference of two paired shares.
 
     The score interval of Tango (1998), *Equivalence test and confidence interval for the difference
     in proportions for the paired-sample design*, Statistics in Medicine 17: the differences whose
     score statistic is within the normal quantile of the tail probability.
 
-    >>> [round(end, 3) for end in _interval_of_shares(0, 0, 20, 0.025)]
+    >>> [round(end, 3) for end in interval_of_shares(0, 0, 20, 0.025)]
     [-0.161, 0.161]
     """
     from scipy import optimize, special

@@ -222,7 +222,7 @@ class Advice:
         now = self._nearest("teams", self.questions.design.teams)
         return (
             f"With {now.design.teams:,} teams and {now.design.private_rows:,} private rows the "
-            f"probability that the truly best team wins is {_wins(now)}."
+            f"probability that the truly best team wins is {win_probability(now)}."
             + ("" if now.is_known("best_wins") else f" {_WHAT_NARROWS}")
         )
 
@@ -235,7 +235,7 @@ class Advice:
         answers.append(("Which mechanism?", self._mechanism()))
         answers.append(("Which metric?", self._metric()))
         now = self._nearest("teams", base.teams)
-        answers.append(("How many teams matter?", _who_may_win(now)))
+        answers.append(("How many teams matter?", who_may_win(now)))
         if self.questions.brackets:
             answers.append(("Does the best team of a bracket win it?", self._brackets()))
         return answers
@@ -250,7 +250,7 @@ class Advice:
             Decision(
                 "private rows" if design.design != base else "private rows, as planned",
                 _plain(design.setting),
-                f"probability that the truly best team wins: {_wins(design)}",
+                f"probability that the truly best team wins: {win_probability(design)}",
                 drawn,
             )
             for design in self.sweep("rows").designs
@@ -301,7 +301,7 @@ class Advice:
     def _rows(self) -> str:
         """Return the probabilities by private rows, and the rows for the pilot's submissions."""
         wins = ", ".join(
-            f"{_wins(design)} on {_plain(design.setting)} rows"
+            f"{win_probability(design)} on {_plain(design.setting)} rows"
             for design in self.sweep("rows").designs
         )
         text = (
@@ -347,7 +347,7 @@ class Advice:
     def _brackets(self) -> str:
         """Return the probabilities within brackets, whose boards rank their own teams only."""
         probabilities = (
-            f"{name}, {count:,.0f} teams: {_wins(self._nearest('teams', count))}"
+            f"{name}, {count:,.0f} teams: {win_probability(self._nearest('teams', count))}"
             for name, count in self.questions.brackets.items()
         )
         return (
@@ -422,7 +422,7 @@ class Advice:
             f"{base.public_rows:,} public rows, about {base.teams:,} teams and "
             f"{self.questions.per_day:,} submissions per team and day for {self.questions.days:,} "
             f"days. From {plan.submissions:,} pilot submissions the probability that the truly "
-            f"best team wins is {_wins(now)}; the winner's true score is on average "
+            f"best team wins is {win_probability(now)}; the winner's true score is on average "
             f"{_with_interval(now, 'loss')} worse than the best one's.{needed} The top of the "
             f"public leaderboard would overstate its true score by "
             f"{_with_interval(now, 'overstatement')}."
@@ -532,7 +532,7 @@ def _with_interval(design: DesignFigures, name: str) -> str:
     return "{} ({} to {})".format(*design.texts(name))
 
 
-def _wins(design: DesignFigures) -> str:
+def win_probability(design: DesignFigures) -> str:
     """Return the probability that the truly best team wins, unless its interval says too little."""
     if design.is_known("best_wins"):
         return _with_interval(design, "best_wins")
@@ -540,7 +540,7 @@ def _wins(design: DesignFigures) -> str:
     return f"not known ({low} to {high})"
 
 
-def _who_may_win(design: DesignFigures) -> str:
+def who_may_win(design: DesignFigures) -> str:
     """Return among how many of the truly best teams the winner is."""
     text = f"With {design.design.teams:,} teams and {design.design.private_rows:,} private rows "
     point, low, high = design.texts("contenders")

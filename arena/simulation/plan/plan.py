@@ -287,16 +287,16 @@ def plan_rows(
     by_prior = [nonparametric, normal] if factor else [nonparametric]
     degrees = degrees_of_freedom or float(max((n_units or n_rows) - 1, 1))
     drawn_degrees = degrees_with_resamples(degrees, errors.shape[1])
-    deciding = _Deciding(
+    deciding = DecidingDifferences(
         deviations=pair_errors(errors),
         critical=largest_error(errors, 1 - PAIRS * (1 - level)),
         level=level,
         degrees_per_row=degrees / n_rows,
         units_per_row=(n_units or n_rows) / n_rows,
     )
-    power = _Power.of(deciding, gap, n_rows, deviation_bounds(drawn_degrees, level))
+    power = PairedTestPower.of(deciding, gap, n_rows, deviation_bounds(drawn_degrees, level))
     critical = deciding.critical_value(n_rows)
-    scenarios = _Scenarios.of(
+    scenarios = ScoreScenarios.of(
         by_prior,
         draw_flat(best, errors, drawn_degrees, _SCENARIOS, rng),
         least_favourable(best, errors, critical),
@@ -326,7 +326,7 @@ def plan_rows(
             _needed_rows(share, until, *scenarios.rows_for(share)) for share in _SHARES
         ),
         targets=tuple(
-            _target_plan(
+            target_plan(
                 target,
                 scenarios,
                 by_prior,
@@ -400,8 +400,8 @@ def _plan_row(
     rows: int,
     true: FloatArray,
     until: Sequence[FloatArray],
-    scenarios: _Scenarios,
-    power: _Power,
+    scenarios: ScoreScenarios,
+    power: PairedTestPower,
 ) -> PlanRow:
     """Return the figures for a number of private rows.
 
@@ -434,9 +434,9 @@ def _plan_row(
     )
 
 
-def _target_plan(
+def target_plan(
     target: RankTarget,
-    scenarios: _Scenarios,
+    scenarios: ScoreScenarios,
     by_prior: Sequence[FloatArray],
     worst: FloatArray,
     grid: Sequence[int],
@@ -481,7 +481,7 @@ def _distinct(resampled: FloatArray) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Deciding:
+class DecidingDifferences:
     """Which differences decide the order of two of k submissions on a board."""
 
     deviations: FloatArray
@@ -494,6 +494,7 @@ class _Deciding:
     units_per_row: float
 
     def critical_value(self, rows: int) -> float:
+        """Return the smallest standardised difference that decides a pair on so many rows."""
         pairs = len(self.deviations) * (len(self.deviations) - 1)
         error = PAIRS * (1 - self.level) / pairs
         return self._critical_value(self.critical, error, rows)
@@ -518,7 +519,7 @@ class _Deciding:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Scenarios:
+class ScoreScenarios:
     """True scores that the pilot does not exclude, for the intervals of all figures."""
 
     draws: Sequence[FloatArray]
@@ -527,7 +528,7 @@ class _Scenarios:
     """``(k,)`` of the least favourable case."""
     until: Sequence[FloatArray]
     """``(S, E)`` for each prior: the rows from which on the best one leads."""
-    deciding: _Deciding
+    deciding: DecidingDifferences
     fresh: FloatArray
     n_rows: int
     level: float
@@ -538,11 +539,12 @@ class _Scenarios:
         by_prior: Sequence[FloatArray],
         flat: FloatArray,
         gaps: FloatArray,
-        deciding: _Deciding,
+        deciding: DecidingDifferences,
         fresh: FloatArray,
         n_rows: int,
         level: float,
-    ) -> _Scenarios:
+    ) -> ScoreScenarios:
+        """Return them from the scores that the priors draw."""
         draws = [flat, *(scenario[:, :_SCENARIOS] for scenario in by_prior)]
         some = fresh[:, -_ERRORS_OF_A_SCENARIO:]
         until = [
@@ -604,7 +606,7 @@ class _Scenarios:
 
 
 @dataclass(frozen=True, slots=True)
-class _Power:
+class PairedTestPower:
     """The power of the paired test of two submissions."""
 
     gap: float
@@ -619,7 +621,9 @@ class _Power:
     """Factors that the standard error is within at the level."""
 
     @classmethod
-    def of(cls, deciding: _Deciding, gap: float, n_rows: int, bounds: Interval) -> _Power:
+    def of(
+        cls, deciding: DecidingDifferences, gap: float, n_rows: int, bounds: Interval
+    ) -> PairedTestPower:
         """Return it with the median standard error over all pairs."""
         pairs = deciding.deviations[np.triu_indices(len(deciding.deviations), k=1)]
         moving = pairs[pairs > 0]

@@ -192,7 +192,9 @@ def compare_ranks(
         coverage=tuple(quantiles for judged_part, _ in judged for quantiles in judged_part),
         boards=tuple(board for _, board in judged),
         rows_needed=tuple(
-            needed for count in settings.competitors for needed in _rows_needed(scores, count)
+            needed
+            for count in settings.competitors
+            for needed in rows_for_probabilities(scores, count)
         ),
     )
 
@@ -209,7 +211,7 @@ def with_other_sets(result: RankSimulation, others: Sequence[RankSimulation]) ->
     )
 
 
-def _rows_needed(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
+def rows_for_probabilities(scores: ModelScores, competitors: int) -> list[RowsNeeded]:
     """Return the rows for several probabilities, from the errors of the largest tests.
 
     Averaged over disjoint sets of that many models, like the win frequency.

@@ -296,7 +296,7 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_idle: list[Worker] = []
+idle_workers: list[Worker] = []
 _idle_lock = threading.Lock()
 _Kind = TypeVar("_Kind", WatchedWorker, GuardedWorker)
 
@@ -305,13 +305,13 @@ def idle_worker(kind: type[_Kind], key: Any) -> _Kind:
     """Return an idle process of this kind and key, or a new one."""
     with _idle_lock:
         # A fork of this process must not write to the pipes of its parent.
-        own_workers = [worker for worker in _idle if worker.owner == os.getpid()]
+        own_workers = [worker for worker in idle_workers if worker.owner == os.getpid()]
         keys = (key, (key[0], _ANY_LIMITS))
         fitting = next(
             (worker for worker in own_workers if isinstance(worker, kind) and worker.key in keys),
             None,
         )
-        _idle[:] = [worker for worker in own_workers if worker is not fitting]
+        idle_workers[:] = [worker for worker in own_workers if worker is not fitting]
     if fitting is not None and fitting.process.poll() is None:
         fitting.key = key
         return fitting
@@ -328,14 +328,14 @@ def prepare(purpose: str) -> None:
 def _keep(worker: Worker) -> None:
     """Keep a process for the next call; of more than eight the oldest is killed."""
     with _idle_lock:
-        _idle.append(worker)
-        ended = [_idle.pop(0) for _ in range(len(_idle) - _MOST_IDLE)]
+        idle_workers.append(worker)
+        ended = [idle_workers.pop(0) for _ in range(len(idle_workers) - _MOST_IDLE)]
     for ended_worker in ended:
         ended_worker.kill()
 
 
 @atexit.register
 def _end_all() -> None:
-    for worker in _idle:
+    for worker in idle_workers:
         if worker.owner == os.getpid():
             worker.kill()

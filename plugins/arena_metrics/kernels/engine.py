@@ -17,12 +17,12 @@ from arena.types import FloatArray, IntArray, WeightArray
 from arena_metrics.kernels import interpreted
 from arena_metrics.kernels.text_cells import Cells
 
-_WORTH_COMPILING = 3 * 10**7
+WORTH_COMPILING = 3 * 10**7
 """Row weights (submissions x rows x resamples) that plain numpy processes in 1 to 1.5 seconds."""
 _KERNELS = "arena_metrics.kernels.compiled"
 _lock = threading.Lock()
-_kernels: KernelEngine | None = None
-_work_so_far = 0
+kernels: KernelEngine | None = None
+work_so_far = 0
 
 
 class KernelEngine(Protocol):
@@ -104,12 +104,12 @@ def choose_engine(work: int) -> KernelEngine:
     ``arena``; later runs load it from the disk cache. If no cache folder is writable, a temporary
     one is used.
     """
-    global _work_so_far, _kernels  # noqa: PLW0603 - one process compiles once
+    global work_so_far, kernels  # noqa: PLW0603 - one process compiles once
     with _lock:
-        _work_so_far += work
-        if _kernels is None and _work_so_far >= _WORTH_COMPILING:
-            _kernels = _load()
-        return _kernels or interpreted
+        work_so_far += work
+        if kernels is None and work_so_far >= WORTH_COMPILING:
+            kernels = _load()
+        return kernels or interpreted
 
 
 def _load() -> KernelEngine:

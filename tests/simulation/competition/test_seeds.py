@@ -15,8 +15,8 @@ from arena.errors import InputError, UsageError
 from arena.simulation.competition.comparison import (
     MEASURES,
     Story,
-    _interval_of_shares,
     compare_mechanisms,
+    interval_of_shares,
 )
 from arena.simulation.competition.seeds import read_stories
 from arena.simulation.competition.simulate import simulate
@@ -164,7 +164,7 @@ def test_interval_of_a_difference_of_shares_covers_it(above, below):
     n, tail, covered = 20, 0.025, 0.0
     for first in range(n + 1):
         for second in range(n + 1 - first):
-            low, high = _interval_of_shares(first, second, n, tail)
+            low, high = interval_of_shares(first, second, n, tail)
             counts = [first, second, n - first - second]
             if low - 1e-9 <= above - below <= high + 1e-9:
                 covered += stats.multinomial.pmf(counts, n, [above, below, 1 - above - below])

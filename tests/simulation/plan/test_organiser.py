@@ -28,9 +28,9 @@ from arena.simulation.plan.drawn import (
 from arena.simulation.plan.metric_choice import compare_metrics, split_half_agreement
 from arena.simulation.plan.organiser import (
     Questions,
-    _who_may_win,
-    _wins,
     advise_organiser,
+    who_may_win,
+    win_probability,
 )
 from arena.simulation.plan.pilot import Pilot, advise, plan
 from arena.simulation.plan.places import (
@@ -202,7 +202,10 @@ def test_a_range_that_says_nothing_is_no_answer(share, contenders):
     point = {"best_wins": 0.314, "contenders": 7.0, "loss": 6.2e-5}
     figures = DesignFigures(Design(50, 800, 343, 150), 800.0, point, low, high, False)
     is_known = share[0] == 0.1
-    assert ("31.4%" in _wins(figures), "7 teams" in _who_may_win(figures)) == (is_known, is_known)
+    assert ("31.4%" in win_probability(figures), "7 teams" in who_may_win(figures)) == (
+        is_known,
+        is_known,
+    )
     assert figures.texts("loss") == ("0.000", "0.000", "0.034")
 
 

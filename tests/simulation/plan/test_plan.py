@@ -13,12 +13,12 @@ from arena.simulation.plan.places import (
     share_right,
 )
 from arena.simulation.plan.plan import (
+    DecidingDifferences,
+    PairedTestPower,
     PlanRow,
-    _Deciding,
-    _Power,
-    _Scenarios,
-    _target_plan,
+    ScoreScenarios,
     plan_rows,
+    target_plan,
 )
 from arena.simulation.plan.priors import (
     draw_flat,
@@ -684,7 +684,7 @@ def test_a_row_of_a_plan_is_written_with_its_intervals():
 def test_the_rows_for_a_power_are_those_of_the_formula(level, pairs):
     z = stats.norm.isf((1 - level) / 2 / pairs)
     for power in (0.5, 0.8):
-        found = _Power(0.02, 0.3, pairs, 50, level, (0.9, 1.2)).rows_for(power)
+        found = PairedTestPower(0.02, 0.3, pairs, 50, level, (0.9, 1.2)).rows_for(power)
         rows = 50 * ((z + stats.norm.ppf(power)) * 0.3 / 0.02) ** 2
         assert (found.probability, found.nonparametric) == (power, None)
         assert (found.test_rows, found.low, found.high) == tuple(
@@ -694,7 +694,7 @@ def test_the_rows_for_a_power_are_those_of_the_formula(level, pairs):
 
 def test_what_decides_on_a_board_is_infinite_for_pairs_without_an_error():
     deviations = np.array([[0.0, 0.3], [0.3, 0.0]])
-    deciding = _Deciding(deviations, 2.2, 0.95, 0.5, 2.0)
+    deciding = DecidingDifferences(deviations, 2.2, 0.95, 0.5, 2.0)
     critical = board_critical_value(2.2, 0.025 / 2, 0.5 * 60, 2.0 * 60)
     assert deciding.critical_value(60) == critical
     of_leader = stats.t.isf(0.0125 / 2, 30)  # two-sided at a quarter of 5%, not corrected
@@ -712,12 +712,12 @@ def scenarios(until, worst=(0.0, -1.0, -1.0), level=0.9, **changes):
         "draws": [rng.normal(size=(len(worst), 41)) for _ in until],
         "worst": worst,
         "until": until,
-        "deciding": _Deciding(deviations, 2.4, level, 1.0, 1.0),
+        "deciding": DecidingDifferences(deviations, 2.4, level, 1.0, 1.0),
         "fresh": rng.normal(size=(len(worst), 470)),
         "n_rows": 100,
         "level": level,
     }
-    return _Scenarios(**given | changes)
+    return ScoreScenarios(**given | changes)
 
 
 COUNTED = 10.3 * np.arange(41)[:, None] + np.arange(10)
@@ -753,7 +753,7 @@ def test_the_interval_of_winning_is_of_all_scenarios():
 
 
 def test_the_intervals_of_widths_are_of_all_scenarios_and_the_worst():
-    class Known(_Scenarios):
+    class Known(ScoreScenarios):
         """Widths that are the numbers of the scenarios, each figure of another size."""
 
         def _widths(self, true, rows, times=1):
@@ -805,13 +805,13 @@ def test_a_target_is_planned_like_the_first_place(whole):
     target, grid = RankTarget(2, ordered=True), [50, 100, 400]
     given = scenarios([COUNTED], draws=draws, fresh=fresh)
     worst = np.array([3.0, 2.0, 1.0, 0.5])
-    target_plan = _target_plan(target, given, by_prior, worst, grid, np.random.default_rng(5))
+    plan_of_target = target_plan(target, given, by_prior, worst, grid, np.random.default_rng(5))
     until = [rows_until(own, fresh, 100, target) for own in by_prior]
     some = fresh[:, 30:]
     spread = [
         [np.sort(rows_until(own[:, [s]], some, 100, target)) for s in range(41)] for own in draws
     ]
-    for share, rows in zip(target_plan.shares, grid, strict=True):
+    for share, rows in zip(plan_of_target.shares, grid, strict=True):
         points = [(own <= rows).mean() for own in until]
         assert (share.nonparametric, share.normal) == tuple(points)
         again = np.random.default_rng(5)
@@ -821,8 +821,8 @@ def test_a_target_is_planned_like_the_first_place(whole):
         most = [np.sort([(own <= rows).mean() for own in prior])[39] for prior in spread]
         assert share.high == pytest.approx(max(*most, *points))
     at_worst = np.sort(rows_until(worst[:, None], fresh, 100, target))
-    assert [one.probability for one in target_plan.needed] == [0.5, 0.8, 0.9, 0.95]
-    for needed_rows in target_plan.needed:
+    assert [one.probability for one in plan_of_target.needed] == [0.5, 0.8, 0.9, 0.95]
+    for needed_rows in plan_of_target.needed:
         place = int(np.ceil(needed_rows.probability * 430 - 1e-9)) - 1
         assert needed_rows.nonparametric == np.ceil(np.sort(until[0])[place])
         assert needed_rows.test_rows == np.ceil(np.sort(until[1])[place])
@@ -832,9 +832,9 @@ def test_a_target_is_planned_like_the_first_place(whole):
         assert needed_rows.low == np.ceil(low)
         assert whole or np.ceil(low) > min(np.ceil(own[0]) for own in smallest)
         assert needed_rows.high == max(np.ceil(at_worst[place]), needed_rows.low)
-    alone = _target_plan(target, given, by_prior[:1], worst, grid, np.random.default_rng(5))
+    alone = target_plan(target, given, by_prior[:1], worst, grid, np.random.default_rng(5))
     assert {one.normal for one in alone.shares} == {one.test_rows for one in alone.needed} == {None}
-    tied = _target_plan(target, given, by_prior, worst * 0, grid, rng)
+    tied = target_plan(target, given, by_prior, worst * 0, grid, rng)
     assert {one.high for one in tied.needed} == {None}
 
 
@@ -842,8 +842,8 @@ def test_scenarios_are_eighty_draws_of_each_prior_with_the_last_errors():
     rng = np.random.default_rng(2)
     prior, flat, fresh = (rng.normal(size=(3, columns)) for columns in (100, 80, 450))
     gaps = np.array([0.0, 0.5, 0.75])
-    deciding = _Deciding(np.ones((3, 3)), 2.4, 0.9, 1.0, 1.0)
-    made = _Scenarios.of([prior], flat, gaps, deciding, fresh, 100, 0.9)
+    deciding = DecidingDifferences(np.ones((3, 3)), 2.4, 0.9, 1.0, 1.0)
+    made = ScoreScenarios.of([prior], flat, gaps, deciding, fresh, 100, 0.9)
     assert made.worst.tolist() == [0.0, -0.5, -0.75]
     for own, drawn, until in zip(made.draws, (flat, prior[:, :80]), made.until, strict=True):
         np.testing.assert_array_equal(own, drawn)

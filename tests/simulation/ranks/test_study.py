@@ -19,7 +19,7 @@ from arena.simulation.ranks.outcome import (
     wins_of_sets,
 )
 from arena.simulation.ranks.scores import ModelScores, score_models
-from arena.simulation.ranks.study import _rows_needed, compare_ranks
+from arena.simulation.ranks.study import compare_ranks, rows_for_probabilities
 from arena.simulation.ranks.submission import shape_for
 from arena.simulation.requests import RanksRequest
 from arena.utils.tabular import as_json
@@ -219,7 +219,7 @@ def test_the_interval_of_the_rows_needed_holds_over_tests():
     truth, held = {share: np.quantile(until, share) for share in (0.5, 0.8, 0.9)}, []
     for _ in range(200):
         shown = {400: true[:, None] + 0.02 * rng.normal(size=(3, 60))}
-        for one in _rows_needed(ModelScores(true, shown, True), 3):
+        for one in rows_for_probabilities(ModelScores(true, shown, True), 3):
             if one.probability in truth:
                 most = np.inf if one.high is None else one.high
                 held.append(one.low <= np.ceil(truth[one.probability]) <= most)
@@ -229,14 +229,14 @@ def test_the_interval_of_the_rows_needed_holds_over_tests():
 
 def test_few_tests_give_no_upper_limit():
     shown = {400: np.array([[0.8, 0.7, 0.8, 0.8], [0.7, 0.75, 0.7, 0.6]])}
-    needed = _rows_needed(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
     assert [one.high for one in needed if one.probability >= 0.8] == [None, None, None]
     assert all(one.low == 0 for one in needed if one.probability == 0.5)
 
 
 def test_rows_are_not_extrapolated_far():
     shown = {400: np.array([np.full(60, 0.8), np.linspace(0.5, 2.0, 60)])}
-    needed = _rows_needed(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
     rows = {one.probability: as_json(dataclasses.asdict(one))["rows"] for one in needed}
     assert rows[0.5] == pytest.approx(11_548)
     assert rows[0.95] is None
@@ -246,7 +246,7 @@ def test_the_ends_are_the_order_statistics_of_a_binomial_interval():
     # In floating point 28 / 41 * 41 is more than 28: a quantile of this share is the next one.
     tests = np.arange(1, 42)
     shown = {400: np.array([np.full(41, 0.8), 0.7 + 0.1 * np.sqrt(tests)])}
-    needed = _rows_needed(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
     found = {one.probability: (one.low, one.high) for one in needed}
     assert found[0.5] == pytest.approx((14 * 400, 28 * 400), abs=1)
     assert found[0.8] == pytest.approx((28 * 400, 38 * 400), abs=1)
