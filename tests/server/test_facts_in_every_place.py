@@ -27,6 +27,7 @@ from starlette.testclient import TestClient
 
 from arena.competition import results
 from arena.competition.added_rows import ROWS_ADDED
+from arena.competition.admission import EXEMPTED
 from arena.competition.answers import ANSWERED
 from arena.competition.competition import Competition
 from arena.competition.finalize import FINAL_CAUSES
@@ -219,6 +220,9 @@ FACTS: dict[str, Fact] = {
         None, FINAL_CAUSES["withdrawal"],
     ),
     "rows are added": Fact(ROWS_ADDED, with_further_rows, BEFORE),
+    "a team is exempted": Fact(
+        EXEMPTED, lambda c, _: c.exempt("Cats", extra=2, reason="ill"), BEFORE
+    ),
     "the result is retracted": Fact(
         "result retracted", lambda c, _: c.retract("Wrong labels.") and None, BEFORE,
         retracted=True,
@@ -254,7 +258,7 @@ NO_FACT = {
     "created", "submission", "submission failed", "submission interrupted", "finalized", "repair",
     "upgrade", "board rebuilt", "private board published", "request answered",
     "request set aside", "program set aside", "program rerun", "server settings", "plugins",
-    "objects", "paused", "resumed", "exempted",
+    "objects", "paused", "resumed",
 }  # fmt: skip
 """Kinds of events that add to what boards follow from, or follow from it, and change no board."""
 
