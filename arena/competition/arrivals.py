@@ -17,6 +17,7 @@ from arena.errors import InputError, UsageError
 from arena.intake import SolutionSource
 from arena.interfaces import Metric
 from arena.interfaces.faults import plural, show
+from arena.phase_section import PhaseSection
 from arena.scoring.submissions import read_truth
 from arena.types import ROW_PENDING, USAGE_COLUMN, Solution, Usage, usage_names
 from arena.utils.lazy import pc
@@ -39,6 +40,12 @@ class Arrival:
             f"{plural(sum(self.labels.values()), 'label')} ({parts}); "
             f"{plural(pending, 'row')} without a label."
         )
+
+    def concerns(self, phase: PhaseSection | None) -> bool:
+        """Return whether labels of the rows of a phase arrived; None: there are no phases."""
+        if phase is None:
+            return True
+        return not self.labels.keys().isdisjoint(phase.public_usages | phase.private_usages)
 
 
 def read_labels(

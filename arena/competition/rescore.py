@@ -151,7 +151,7 @@ def rescore(
         corrected = align_solution(read, corrected)
         for sentence in _differences(read, corrected, state.stored_solution):
             progress.say(sentence)
-    return _scored_again(state, settings, corrected, workers, new_code=True)
+    return _scored_again(state, settings, corrected, workers)
 
 
 def score_with_labels(
@@ -173,27 +173,39 @@ def score_with_labels(
     arrival = with_arrived_labels(stored, read_labels(source, stored, settings, metric))
     progress.say(arrival.sentence)
     try:
-        rescored = _scored_again(state, settings, arrival.solution, workers, new_code=False)
+        rescored = _scored_again(state, settings, arrival.solution, workers, arrival=arrival)
     except MetricError as error:
         raise InputError(
             f"{error} Add these labels together with the next ones. Nothing was changed."
         ) from error
-    return replace(rescored, arrival=arrival)
+    return rescored
 
 
 def _scored_again(
-    state: CompetitionState, settings: Settings, solution: Solution, workers: int, *, new_code: bool
+    state: CompetitionState,
+    settings: Settings,
+    solution: Solution,
+    workers: int,
+    *,
+    arrival: Arrival | None = None,
 ) -> Rescored:
     """Score every submission with a solution and the metrics of the settings.
 
-    ``new_code``: by the code that the file of a metric has now, and not by its stored copy.
+    Where only labels arrived, the scores of phases without any of them stay, and a metric from a
+    file is its stored copy, not the code that the file has now.
     """
+    new_code = arrival is None
     main: Metric = state.manager.metrics.resolve(settings.metric.specification, fresh=new_code)
     workers = workers or available_workers()
     unranked = state.roster.unranked
     changes: list[RankChange] = []
     public_scores: dict[int, float | None] = {}
+    before = {record.submission: record.public for record in state.store.scores(state.revision)}
     for board in [state.in_phase(phase) for phase in settings.phase] or [state]:
+        if arrival is not None and not arrival.concerns(settings.phase.get(board.phase or "")):
+            kept = before.keys() & board.ledger.sequence().keys()
+            public_scores |= {number: before[number] for number in kept}
+            continue
         after_settings = settings.in_phase(board.phase or "")
         split = board.with_split(solution)
         metric = _metric_of(after_settings, split, state.manager, new_code=new_code)
@@ -211,7 +223,9 @@ def _scored_again(
         changes += [replace(change, phase=board.phase or "") for change in of_board]
     facts = board_facts(state.ledger, state.manager, settings, solution, public_scores)
     consequences = Consequences(rebuilding(facts), unmarked_versions(state))
-    return Rescored(solution, settings, public_scores, changes, consequences, source_of(main))
+    return Rescored(
+        solution, settings, public_scores, changes, consequences, source_of(main), arrival
+    )
 
 
 def _metric_of(
