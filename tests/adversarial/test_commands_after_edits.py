@@ -20,6 +20,7 @@ from arena.store import Store, database
 from arena.store.database import table_statements
 from arena.store.schema import Catalog
 from competition_folder import INIT, change, write_file, write_solution
+from labelled_competition import create
 from program import run_here
 
 DATABASE = Path("c", "arena.duckdb")
@@ -67,6 +68,14 @@ def there(finished: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(finished, tmp_path / "x"))
 
 
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """A folder with a database that holds nothing: enough to see what becomes of its tables."""
+    (tmp_path / DATABASE).parent.mkdir()
+    Store.open(tmp_path / DATABASE).close()
+    return tmp_path
+
+
 def edit(folder: Path, statements: Sequence[str]) -> None:
     with duckdb.connect(str(folder / DATABASE)) as connection:
         for statement in statements:
@@ -84,9 +93,9 @@ def again(table: str, columns: str) -> list[str]:
 
 def edits_of_tables() -> Iterator[list[str]]:
     """Yield edits of every table and of every column, but not of values."""
-    with duckdb.connect() as empty:
-        empty.execute(table_statements())
-        columns: list[tuple[str, str, str]] = empty.execute(
+    with duckdb.connect() as connection:
+        connection.execute(table_statements())
+        columns: list[tuple[str, str, str]] = connection.execute(
             "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal "
             "ORDER BY ALL"
         ).fetchall()
@@ -113,10 +122,10 @@ def assert_is_refused(folder: Path) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("statements", [*edits_of_tables()][::250], ids=" ".join)
 def test_changed_tables_are_refused_when_they_are_opened(
-    there: Path, statements: Sequence[str]
+    empty: Path, statements: Sequence[str]
 ) -> None:
-    edit(there, statements)
-    assert_is_refused(there)
+    edit(empty, statements)
+    assert_is_refused(empty)
 
 
 @pytest.mark.slow
@@ -167,7 +176,7 @@ VALUES = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a seed that is no number", "faults that are no JSON"])
 def test_a_value_that_ends_a_command_is_told_from_a_fault(there: Path, name: str) -> None:
     edit(there, [VALUES[name]])
@@ -200,27 +209,27 @@ def test_a_line_of_the_journal_that_arena_never_writes_is_named_by_the_audit(the
 
 
 def test_a_fault_on_a_database_that_nobody_changed_stays_one(
-    there: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise KeyError("a bug")
 
+    create(tmp_path).close()
     monkeypatch.setattr(cli_folder, "_noted", fail)
-    called = run_here("submissions", "-C", "c", cwd=there)
+    called = run_here("submissions", "-C", "c", cwd=tmp_path)
     assert called.returncode == 3
     assert "This is a fault in arena: KeyError" in called.stderr
 
 
-def test_the_fingerprint_is_that_of_the_tables_of_arena(tmp_path: Path) -> None:
+def test_the_fingerprint_is_that_of_the_tables_of_arena(empty: Path) -> None:
     """Otherwise every opening compares them one by one, which takes four times as long."""
-    Store.open(tmp_path / "new.duckdb").close()
-    with duckdb.connect(str(tmp_path / "new.duckdb")) as connection:
+    with duckdb.connect(str(empty / DATABASE)) as connection:
         assert Catalog(connection).fingerprint() == database.FINGERPRINT
 
 
 def test_a_database_that_duckdb_describes_in_other_words_is_opened(
-    there: Path, monkeypatch: pytest.MonkeyPatch
+    empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "FINGERPRINT", "other")
-    with Store.open(there / DATABASE, create=False) as store:
-        assert store.audit() == ()
+    with Store.open(empty / DATABASE, create=False) as store:
+        assert store.submissions() == ()

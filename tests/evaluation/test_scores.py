@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,29 @@ def test_a_metric_that_refuses_the_drawn_rows_is_undefined_there() -> None:
     scores = score_under_weights(Recall(), truth, ArrayPredictions(np.ones((1, 4))), weights)
     assert scores[0, 0] == 1.0
     assert np.isnan(scores[0, 1])
+
+
+@dataclass(frozen=True)
+class Refusing(PointwiseRmse):
+    """Raises an error for every block of submissions."""
+
+    error: Exception = field(default_factory=lambda: MetricError("of a submission"))
+
+    def row_values(self, truth: Any, predictions: Any) -> Any:
+        raise self.error
+
+
+def test_only_errors_of_submissions_are_set_apart(board: tuple[Any, Any]) -> None:
+    truth, predictions = board[0], ArrayPredictions(board[1])
+    failures: list[Any] = []
+    with pytest.raises(UsageError, match="of the settings"):
+        full_scores(
+            Refusing(error=UsageError("of the settings")), truth, predictions, failures=failures
+        )
+    assert failures == []
+    scores = full_scores(Refusing(), truth, predictions, failures=failures)
+    assert np.isnan(scores).all()
+    assert [position for position, _ in failures] == [*range(7)]
 
 
 @pytest.mark.parametrize("metric", [BlackBoxRmse(), PointwiseRmse(), ResampledRmse()])

@@ -218,6 +218,7 @@ def by_score_of_python(case: BoardCase) -> Boards:
         **({"resamples": case.resamples} if case.resamples else {"intervals": False}),
         workers=1,
     )
+    assert result.positive == case.roles.get("positive", result.positive)
     rows = [{**row, "submission": last[row["team"]]} for row in result.standings]
     return Boards([], rows, result.best_score_corrected)
 
