@@ -99,8 +99,9 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
                 " Files contain what [metric] scores: log_loss there, or another metric of "
                 "probabilities, lets phases have metrics of scores and of labels."
             )
-            may_help = metric.prediction in (PredictionKind.LABEL, PredictionKind.SCORE)
-            hint = advice if may_help and len(solution.targets) == 1 else ""
+            of_labels = [target.classes is not None for target in solution.targets] == [True]
+            other_kind = metric.prediction in (PredictionKind.VALUE, PredictionKind.TEXT)
+            hint = advice if of_labels and not other_kind else ""
             raise InputError(f"{place}: {error}{hint}") from error
     if any(board.phases for board in settings.board.values()):
         from arena.competition.combined_boards import check_boards_over_phases  # few have one
