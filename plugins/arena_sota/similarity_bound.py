@@ -46,29 +46,28 @@ class SimilarityBound:
 
 
 def similarity_bound(public: Study, private: Study) -> SimilarityBound | None:
-    """Return the bound, from studies of the same two or more submissions.
+    """Return the bound, from studies of the same submissions.
 
     Returns
     -------
-    None if a submission is not just right or wrong on a row, if rows have weights, or if rows
-    belong to groups.
+    None if a submission is not just right or wrong on a row, if rows have weights or belong to
+    groups, or if there is a single submission.
     """
-    right = _right(private)
-    if right is None or public.clusters is not None:
+    right, rates = _right_rows(private), private.scores
+    if right is None or len(right) == 1 or public.clusters is not None:
         return None
-    rates = private.scores if private.metric.greater_is_better else 1 - private.scores
     n_public, alpha = len(public.truth), 1 - public.level
     bound, centres = _smallest_bound(right, len(private.truth), n_public, alpha)
     return SimilarityBound(
         similarity=_mean_similarity(right, len(private.truth)),
-        similarity_if_independent=_if_independent(rates),
+        similarity_if_independent=_similarity_if_independent(rates),
         bound=bound,
-        bound_by_number=_of_centres(len(rates), n_public, alpha),
+        bound_by_number=_error_of_centres(len(rates), n_public, alpha),
         centres=centres,
     )
 
 
-def _right(study: Study) -> npt.NDArray[np.uint8] | None:
+def _right_rows(study: Study) -> npt.NDArray[np.uint8] | None:
     """Return ``(m, ceil(n / 8))`` bits of the rows on which row values are 1; None: others are."""
     metric = study.metric
     if not isinstance(metric, HasRowValues) or study.clusters is not None:
@@ -90,10 +89,10 @@ def _mean_similarity(right: npt.NDArray[np.uint8], n_rows: int) -> float:
     return float(np.mean(alike) / (m * (m - 1)))
 
 
-def _if_independent(rates: FloatArray) -> float:
+def _similarity_if_independent(rates: FloatArray) -> float:
     """Return the mean over pairs of the chance that both are right or both are wrong.
 
-    >>> round(_if_independent(np.array([0.756, 0.756])), 3)
+    >>> round(_similarity_if_independent(np.array([0.756, 0.756])), 3)
     0.631
     """
     m = len(rates)
@@ -111,13 +110,13 @@ def _smallest_bound(
     """
     m = len(right)
     for_similarity, for_errors = _OF_SIMILARITY * alpha, (1 - _OF_SIMILARITY) * alpha
-    bounds = [(_of_centres(m, n_public, for_errors), m)]
-    for n_centres, most_unlike in enumerate(_largest_distances(right), 1):
-        share = betaincinv(
-            most_unlike + 1, n_private - most_unlike, 1 - for_similarity / (m * (m - 1) / 2)
-        )
-        errors = _of_centres(n_centres, n_public, for_errors / 2)
-        errors += _of_differences(float(share), m - n_centres, n_public, alpha=for_errors / 2)
+    bounds = [(_error_of_centres(m, n_public, for_errors), m)]
+    for n_centres, largest_distance in enumerate(_largest_distances(right), 1):
+        equal = n_private - largest_distance
+        confidence = 1 - for_similarity / (m * (m - 1) / 2)
+        share = float(betaincinv(largest_distance + 1, equal, confidence)) if equal else 1.0
+        errors = _error_of_centres(n_centres, n_public, for_errors / 2)
+        errors += _error_of_differences(share, m - n_centres, n_public, alpha=for_errors / 2)
         bounds.append((errors, n_centres))
     return min(bounds)
 
@@ -136,12 +135,12 @@ def _largest_distances(right: npt.NDArray[np.uint8]) -> Iterator[int]:
         centre = right[nearest.argmax()]
 
 
-def _of_centres(count: int, n_rows: int, alpha: float) -> float:
+def _error_of_centres(count: int, n_rows: int, alpha: float) -> float:
     """Return a bound of the errors of this many shares of rows (Hoeffding)."""
     return float(np.sqrt(np.log(2 * count / alpha) / (2 * n_rows)))
 
 
-def _of_differences(share: float, count: int, n_rows: int, *, alpha: float) -> float:
+def _error_of_differences(share: float, count: int, n_rows: int, *, alpha: float) -> float:
     """Return a bound of the errors of differences of two shares of rows (Bernstein).
 
     Parameters

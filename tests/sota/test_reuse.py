@@ -111,6 +111,15 @@ def test_only_right_or_wrong_on_independent_rows_has_the_bound() -> None:
     assert reuse_of_public_rows(accuracies, accuracies).similarity is None
 
 
+def test_opposite_submissions_share_no_row() -> None:
+    right = np.arange(40) % 3 > 0
+    opposite, single = study(np.stack([right, ~right]), resamples=1), study([right], resamples=1)
+    similar = similarity_bound(opposite, opposite)
+    assert similar is not None
+    assert (similar.similarity, similar.centres) == (0, 2)
+    assert similarity_bound(single, single) is None
+
+
 @pytest.mark.slow
 def test_the_history_of_a_competition(tmp_path: Any) -> None:
     rng = np.random.default_rng(0)

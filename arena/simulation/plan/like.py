@@ -74,11 +74,11 @@ def populations_like(
     """
     points, (normals, *_) = populations
     drawn = [
-        _like(boards[number % len(boards)], shapes[number % len(boards)], normal)
+        _population_like(boards[number % len(boards)], shapes[number % len(boards)], normal)
         for number, normal in enumerate(normals)
     ]
-    alike = zip(boards, shapes, strict=True)
-    return [_like(board, shape, points[0]) for board, shape in alike], [drawn]
+    pairs = zip(boards, shapes, strict=True)
+    return [_population_like(board, shape, points[0]) for board, shape in pairs], [drawn]
 
 
 def shape_of(board: PastBoard) -> FloatArray:
@@ -99,7 +99,7 @@ def shape_of(board: PastBoard) -> FloatArray:
     return np.asarray((scores - scores.mean()) / spread)
 
 
-def _like(board: PastBoard, shape: FloatArray, normal: Population) -> Population:
+def _population_like(board: PastBoard, shape: FloatArray, normal: Population) -> Population:
     return PastPopulation(
         centres=normal.centres[0] + normal.spread * shape,
         weights=np.full(len(shape), 1 / len(shape)),

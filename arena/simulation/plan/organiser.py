@@ -245,7 +245,7 @@ class Advice:
         base = self.questions.design
         drawn = f"drawn competitions of {base.teams:,} teams"
         if self.like:
-            drawn += f" like those of {_boards(self.like)}"
+            drawn += f" like those of {_board_names(self.like)}"
         decisions = [
             Decision(
                 "private rows" if design.design != base else "private rows, as planned",
@@ -435,14 +435,14 @@ class Advice:
             "distribution estimated from the pilot, under a normal or a nonparametric prior. "
             "Figures of drawn competitions are the mean of both."
         )
-        uncertain = ", its submissions and the prior"
+        further_sources = ", its submissions and the prior"
         if self.like:
             teams = (
                 f"teams of drawn competitions differ in true score as those of "
-                f"{_boards(self.like)} do in private score, except the worst tenth, and submit "
-                f"as often, up to the limit. Only the standard deviation is the pilot's."
+                f"{_board_names(self.like)} do in private score, except the worst tenth, and "
+                f"submit as often, up to the limit. Only the standard deviation is the pilot's."
             )
-            uncertain = " and its submissions"
+            further_sources = " and its submissions"
         sentences = [
             f"New rows are like the pilot's, and {teams}",
             f"A team's submissions differ {self.questions.within:g} times as much as teams do, in "
@@ -450,7 +450,7 @@ class Advice:
             f"public score, and the board shows every score.",
             "Errors of scores are normal, and shrink with the square root of the number of rows.",
             f"Intervals ({level_text(self.plan.level)}) cover the uncertainty of the pilot: its "
-            f"rows{uncertain}. They do not cover attackers, copies or drift.",
+            f"rows{further_sources}. They do not cover attackers, copies or drift.",
         ]
         if self.groups is not None:
             sentences.append(
@@ -517,7 +517,7 @@ def _tau(separation: MetricSeparation) -> str:
     return f"{separation.tau:.2f}, interval {low:.2f} to {high:.2f}"
 
 
-def _boards(names: Sequence[str]) -> str:
+def _board_names(names: Sequence[str]) -> str:
     """Return the name of a past board, or how many there are."""
     if len(names) > 1:
         return f"{len(names):,} past boards"
