@@ -140,6 +140,20 @@ def test_a_form_in_another_encoding_is_refused(web: WebSite) -> None:
         assert respond(web.app, "POST", f"/{NAME}/join", headers=headers, body=[b"a=b"])[0] == 415
 
 
+def test_a_form_that_is_not_utf_8_is_refused_and_one_that_is_not_escaped_is_read(
+    web: WebSite,
+) -> None:
+    headers = [*OWN, (b"content-type", b"application/x-www-form-urlencoded")]
+    for name in (b"%FF", b"%ED%A0%80", b"\xff", b"%F0%28%8C%28", b"a%80"):
+        body = b"team=x&name=" + name
+        status, _body = respond(web.app, "POST", f"/{NAME}/join", headers=headers, body=[body])
+        assert status == 400, name
+    body = "team=Caf\u00e9&name=Zo%C3%AB".encode()
+    assert respond(web.app, "POST", f"/{NAME}/join", headers=headers, body=[body])[0] == 200
+    assert "Zo\u00eb" in {account.name for account in web.site.accounts.accounts()}
+    assert web.site.accounts.team_named(NAME, "Caf\u00e9") is not None
+
+
 def test_no_text_ends_in_a_fault_for_a_guest(web: WebSite) -> None:
     assert check(web, TEXTS[4:5], ["anonymous"]) > 250
 

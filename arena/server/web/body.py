@@ -12,12 +12,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
 from python_multipart.multipart import parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from arena.server.records.uploads import Stored, Upload
@@ -149,8 +150,12 @@ async def _form(
             )
             return await parser.parse()
         if kind in {"application/x-www-form-urlencoded", ""}:
-            return await FormParser(request.headers, stream).parse()
-    except (MultiPartException, UnicodeDecodeError, ValueError, KeyError) as error:
+            text = b"".join([chunk async for chunk in stream]).decode()
+            # Starlette's parser would replace what is not UTF-8 by other letters.
+            return FormData(parse_qsl(text, keep_blank_values=True, errors="strict"))
+    except UnicodeDecodeError:
+        raise Problem(400, "The form cannot be read: it is not UTF-8.") from None
+    except (MultiPartException, ValueError, KeyError) as error:
         raise Problem(400, f"The form cannot be read: {str(error).rstrip('.')}.") from None
     raise Problem(415, "Send a form: multipart/form-data or application/x-www-form-urlencoded.")
 
