@@ -152,7 +152,10 @@ async def _form(
         if kind in {"application/x-www-form-urlencoded", ""}:
             text = b"".join([chunk async for chunk in stream]).decode()
             # Starlette's parser would replace what is not UTF-8 by other letters.
-            return FormData(parse_qsl(text, keep_blank_values=True, errors="strict"))
+            fields: list[tuple[str, str | UploadFile]] = [
+                *parse_qsl(text, keep_blank_values=True, errors="strict")
+            ]
+            return FormData(fields)
     except UnicodeDecodeError:
         raise Problem(400, "The form cannot be read: it is not UTF-8.") from None
     except (MultiPartException, ValueError, KeyError) as error:
