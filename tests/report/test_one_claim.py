@@ -64,8 +64,29 @@ EXCLUDE = [
 ]
 
 
+OF_SUBMISSIONS: dict[str, dict[str, Any]] = {
+    "accuracy": {},
+    "area": {},
+    "weights": {"weight": "weight"},
+    "groups": {"cluster": "group"},
+    "brackets": {},
+    "ties": {"ranker": "simultaneous(ties=true)"},
+    "tasks": {"tasks": "task", "combine": "mean"},
+    "worst task": {"tasks": "task", "combine": "worst"},
+    "ranks in tasks": {"tasks": "task", "combine": "mean_rank"},
+    "two metrics": {"tasks": "task", "combine": "mean", "metric": ["accuracy", "mcc"]},
+}
+"""Kinds of boards of labels or scores, and their settings."""
+OF_CASES: dict[str, dict[str, Any]] = {
+    "median": {"aggregate": "median"},
+    "in pairs": {"missing": "pairwise"},
+    "baseline": {"missing": "baseline", "baseline": "a0"},
+}
+"""Kinds of boards of a table of values per case, and their settings."""
+
+
 def random_board(seed: int) -> ScoreResult:
-    """Rank some algorithms, in one of many situations, by a mean, an accuracy or an area."""
+    """Rank some algorithms, in one of many situations."""
     rng = np.random.default_rng(seed)
     m, n = int(rng.choice([1, 2, 3, 6, 12])), int(rng.choice([4, 9, 30, 60, 200]))
     merit = rng.choice([0.0, 0.3, 2.0]) * rng.normal(size=m)
@@ -73,25 +94,37 @@ def random_board(seed: int) -> ScoreResult:
         merit[0] += 3.0
     easy = rng.normal(size=n)
     values = merit[:, None] + easy + rng.normal(size=(m, n))
-    kind = rng.choice(["mean", "loss", "share", "failures", "accuracy", "area"])
+    if m > 2 and rng.random() < 0.3:
+        values[2] = values[1]
+    kind = str(rng.choice(["mean", "loss", "share", "failures", *OF_CASES, *OF_SUBMISSIONS]))
     keywords: dict[str, Any] = {"resamples": 100, "seed": seed, "workers": 1, "manager": MANAGER}
-    if kind in ("accuracy", "area"):
-        truth = np.arange(n) % 2
-        sent = np.where(values > -0.5, truth, 1 - truth) if kind == "accuracy" else values + truth
+    if kind in OF_SUBMISSIONS:
+        columns: dict[str, Any] = {"id": np.arange(n), "y": np.arange(n) % 2}
+        columns |= {"task": np.arange(n) % 3, "group": np.arange(n) // 3}
+        columns["weight"] = rng.lognormal(sigma=2, size=n)
+        sent = np.where(values > -0.5, columns["y"], 1 - columns["y"])
+        if kind == "area":
+            sent = values + columns["y"]
         teams = {f"t{j}": own for j, own in enumerate(sent)}
-        metric = "accuracy" if kind == "accuracy" else "roc_auc"
-        return arena.score({"id": np.arange(n), "y": truth}, teams, metric=metric, **keywords)
+        keywords |= {"metric": "roc_auc" if kind == "area" else "accuracy"} | OF_SUBMISSIONS[kind]
+        if kind == "brackets":
+            keywords["brackets"] = {"even": list(teams)[::2], "some": list(teams)[-2:]}
+        roles = {"tasks": "task", "cluster": "group", "weight": "weight"}.items()
+        others = {column for role, column in roles if role not in keywords}
+        solution = {name: own for name, own in columns.items() if name not in others}
+        return arena.score(solution, teams, **keywords)
     if kind == "share":
         values = (values > 0).astype(float)
     if kind == "loss":
         values = np.exp(-values)
     if kind == "failures":
         values = np.clip(0.9 + 0.03 * values, 0, 1) * (rng.random((m, n)) > 0.03)
-    if m > 2 and rng.random() < 0.3:
-        values[2] = values[1]
+    if kind in ("in pairs", "baseline"):
+        values[1:, n // 2 :][rng.random((m - 1, n - n // 2)) < 0.2] = np.nan
     table = {"case": np.arange(n)} | {f"a{j}": own for j, own in enumerate(values)}
     board = arena.BoardSettings(100, seed=seed, workers=1)
-    return arena.rank(table, board=board, greater_is_better=kind != "loss", manager=MANAGER)
+    more = OF_CASES.get(kind, {})
+    return arena.rank(table, board=board, greater_is_better=kind != "loss", manager=MANAGER, **more)
 
 
 def sentences(result: ScoreResult) -> Iterator[str]:
