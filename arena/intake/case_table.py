@@ -435,7 +435,8 @@ def _without_facts(
 ) -> tuple[list[str], tuple[str, ...]]:
     """Return the columns that may hold values, and a note on the others, such as a taxon.
 
-    Their cells are words that begin with letters.
+    Their cells are words that begin with letters. Without two columns of values, or with a name
+    such as model, the table may be long: then no column is left out.
     """
     facts = [
         name
@@ -443,7 +444,8 @@ def _without_facts(
         if (words := _present(_words_in(cells[name])))
         and all(word[0].isalpha() and not re.fullmatch(_INFINITE, word) for word in words)
     ]
-    if not facts or len(facts) == len(names):
+    may_be_long = any(_ALGORITHM_WORDS & set(_words(name)) for name in facts)
+    if not facts or may_be_long or len(names) - len(facts) < 2:
         return list(names), ()
     note = f"Columns of words, which are no algorithms: {show_all(facts)}."
     return [name for name in names if name not in facts], (note,)

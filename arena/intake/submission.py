@@ -157,7 +157,8 @@ def read_table(
 
     The format is recognised by content; the name helps only with damaged files. ``header`` are the
     names of the columns of a CSV file without a header line; with a single name each line is a
-    text, or each block of lines if the first expected name is ``block``. ``records`` and ``flat``
+    text, or each block of lines if the first expected name is ``block``; but a file whose first
+    line has this name too, as a sample submission has, is a table. ``records`` and ``flat``
     are those of :func:`~arena.intake.json_file.read_json`.
 
     Raises
@@ -174,9 +175,15 @@ def read_table(
         return read_json(text, bounds, faults, expected=expected, records=records, flat=flat)
     if is_arff(text):
         return read_arff(text, bounds, faults)
-    if len(header) == 1:
+    if len(header) == 1 and not _is_header_of(text, {expected[0], *header}):
         return read_lines(text, header[0], bounds, faults, blocks=expected[0] == BLOCK)
     return read_csv(text, expected, bounds, faults, header=header)
+
+
+def _is_header_of(text: bytes, names: set[str]) -> bool:
+    """Return whether the first line has these names and no others, as that of a sample."""
+    first = text[: 2 + sum(map(len, names)) * 4].partition(b"\n")[0].decode(errors="replace")
+    return set(re.split("[,;\t]", first.strip())) == names
 
 
 def _first_line(error: BaseException) -> str:

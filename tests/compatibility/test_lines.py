@@ -70,11 +70,12 @@ def test_rows_are_numbered_in_the_order_of_each_file(
     tmp_path: Path, gold: str, no_header: list[str]
 ) -> None:
     (tmp_path / "gold.txt").write_text(gold)
-    for team, labels in {"lines": "u\nu\nu\n", "short": "u\nu\n"}.items():
+    sent = {"lines": "u\nu\nu\n", "short": "u\nu\n", "table": "line,label\n3,u\n1,u\n2,v\n"}
+    for team, labels in sent.items():
         (tmp_path / f"{team}.txt").write_text(labels)
     board = arena.score(
         tmp_path / "gold.txt",
-        [tmp_path / "lines.txt", tmp_path / "short.txt"],
+        [tmp_path / f"{team}.txt" for team in sent],
         metric="accuracy",
         id="line",
         target="label",
@@ -82,9 +83,8 @@ def test_rows_are_numbered_in_the_order_of_each_file(
         intervals=False,
         workers=1,
     )
-    assert [(row["team"], row["score"]) for row in board.standings] == [
-        ("lines", pytest.approx(2 / 3))
-    ]
+    scores = {row["team"]: row["score"] for row in board.standings}
+    assert scores == {"table": 1.0, "lines": pytest.approx(2 / 3)}
     (rejected,) = board.rejected
     assert [(fault.kind, fault.id) for fault in rejected.faults] == [("missing id", "3")]
 
