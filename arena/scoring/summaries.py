@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -72,18 +72,23 @@ def _sums_up(summary: FloatArray, values: FloatArray) -> bool:
     """Return whether each of ``(n,)`` values sums up a column of ``(m, n)`` others."""
     if len(values) < 2 or np.isnan(values).all(axis=0).any() or np.isnan(summary).any():
         return False
-    ranks = ranks_within_cases(values.T, greater_is_better=True).mean(axis=1)
-    with np.errstate(invalid="ignore"):  # infinite values
-        sums = (
-            np.nanmean(values, axis=0),
-            np.nanmedian(values, axis=0),
-            np.nansum(values, axis=0),
-            *(np.nanstd(values, axis=0, ddof=ddof) for ddof in (0, 1)),
-            ranks,
-            values.shape[1] + 1 - ranks,
-        )
     unit = max(_unit(summary), _unit(values))
-    return any(np.allclose(summary, total, rtol=1e-9, atol=unit) for total in sums)
+    with np.errstate(invalid="ignore"):  # infinite values
+        return any(
+            np.allclose(summary, total, rtol=1e-9, atol=unit) for total in _summaries(values)
+        )
+
+
+def _summaries(values: FloatArray) -> Iterator[FloatArray]:
+    """Yield what columns of ``(m, n)`` values are summed up by, ``(n,)`` each."""
+    yield np.nanmean(values, axis=0)
+    yield np.nanmedian(values, axis=0)
+    yield np.nansum(values, axis=0)
+    for ddof in (0, 1):
+        yield np.nanstd(values, axis=0, ddof=ddof)
+    ranks = ranks_within_cases(values.T, greater_is_better=True).mean(axis=1)
+    yield ranks
+    yield values.shape[1] + 1 - ranks
 
 
 def _unit(values: FloatArray) -> float:

@@ -12,9 +12,11 @@ import pytest
 
 from arena.errors import InputError
 from arena.intake import CaseColumns, SubmissionForm, parse_submission, read_solution
-from arena.scoring.rank import rank
+from arena.plugin.manager import PluginManager
+from arena.scoring.rank import CaseSettings, rank, read_cases
 from arena.types import PredictionKind, SolutionColumns
 
+MANAGER = PluginManager()
 BOARD = {"a": 0.75, "b": 0.5}
 RECORDS = [
     {"algorithm": name, "case": case, "value": value}
@@ -123,8 +125,10 @@ def _write(path: Path, content: Any) -> Path:
 
 @pytest.mark.parametrize(("content", "columns"), TABLES.values(), ids=TABLES)
 def test_forms_of_tables_give_one_board(tmp_path: Path, content: Any, columns: CaseColumns) -> None:
-    path = _write(tmp_path / "table.json", content)
-    assert _scores(rank(path, columns=columns, greater_is_better=True, resamples=20)) == BOARD
+    settings = CaseSettings(greater_is_better=True, columns=columns)
+    table = read_cases(_write(tmp_path / "table.json", content), settings, MANAGER)
+    means = table.matrix.values.mean(axis=1).tolist()
+    assert dict(zip(table.matrix.algorithms, means, strict=True)) == BOARD
 
 
 @pytest.mark.parametrize("source", ["name", "folder"])
