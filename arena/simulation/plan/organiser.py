@@ -220,11 +220,14 @@ class Advice:
     def headline(self) -> str:
         """Return the most important answer, in one sentence."""
         now = self._nearest("teams", self.questions.design.teams)
-        return (
+        text = (
             f"With {now.design.teams:,} teams and {now.design.private_rows:,} private rows the "
             f"probability that the truly best team wins is {win_probability(now)}."
-            + ("" if now.is_known("best_wins") else f" {_WHAT_NARROWS}")
         )
+        if now.is_known("best_wins"):
+            return text
+        board = "" if self.like else " So would a leaderboard of an earlier edition (--like)."
+        return f"{text} {_WHAT_NARROWS}{board}"
 
     def answers(self) -> list[tuple[str, str]]:
         """Return questions and answers, in sentences."""

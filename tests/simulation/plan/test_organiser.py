@@ -209,6 +209,21 @@ def test_a_range_that_says_nothing_is_no_answer(share, contenders):
     assert figures.texts("loss") == ("0.000", "0.000", "0.034")
 
 
+def without_answers(sweep):
+    """Return the sweep with an interval of the chance to win that says nothing."""
+    return replace(
+        sweep,
+        designs=tuple(
+            replace(
+                design,
+                low={**design.low, "best_wins": 0.0},
+                high={**design.high, "best_wins": 1.0},
+            )
+            for design in sweep.designs
+        ),
+    )
+
+
 @pytest.mark.slow
 def test_answers_name_every_question():
     rng = np.random.default_rng(0)
@@ -235,6 +250,9 @@ def test_answers_name_every_question():
     assert "the pilot's 1,000 rows are 100 groups" in " ".join(advice.assumptions())
     assert "1,400 private and 600 public rows" in advice.paragraph()
     assert {row.decision for row in advice.decisions()} >= {"public share", "mechanism"}
+    unknown = replace(advice, sweeps=tuple(map(without_answers, advice.sweeps)))
+    assert unknown.headline().endswith("of an earlier edition (--like).")
+    assert replace(unknown, like=("board",)).headline().endswith("would narrow this range.")
     for high, is_answer in ((900, True), (20_000, False), (None, False)):
         needed = (NeededRows(0.9, 300.0, 310.0, 100, high),)
         told = replace(advice, plan=replace(made, best_wins_rows=needed, targets=()))
