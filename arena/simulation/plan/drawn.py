@@ -213,14 +213,18 @@ def populations_of(
 
     Returns
     -------
-    One under each prior, and for each of four kinds 20 others with drawn standard errors: normal
+    One under each prior (with shapes, the normal one only), and for each of four kinds 20 others with drawn standard errors: normal
     and Gumbel's with a drawn variance of the scores (by the chi-square distribution, since a
     bootstrap of few submissions varies too little), and of resampled submissions the nonparametric
     and the most crowded. With shapes there are as many in all, of the normal kind.
     """
     centred = errors - errors.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
-    points = _estimated(scores, centred, n_rows, bounds)[:2]
+    points = (
+        [_normal(scores, centred, n_rows, bounds)]
+        if shapes
+        else _estimated(scores, centred, n_rows, bounds)[:2]
+    )
     m = len(scores)
     n_scenarios = _SCENARIOS * (_KINDS if shapes else 1)
     drawn = [rng.integers(0, m, m) for _ in range(n_scenarios)]
