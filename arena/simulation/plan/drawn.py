@@ -213,10 +213,10 @@ def populations_of(
 
     Returns
     -------
-    One under each prior (with shapes, the normal one only), and for each of four kinds 20 others with drawn standard errors: normal
+    One under each prior, and for each of four kinds 20 others with drawn standard errors: normal
     and Gumbel's with a drawn variance of the scores (by the chi-square distribution, since a
     bootstrap of few submissions varies too little), and of resampled submissions the nonparametric
-    and the most crowded. With shapes there are as many in all, of the normal kind.
+    and the most crowded. With shapes the normal prior only, with as many others in all.
     """
     centred = errors - errors.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)
