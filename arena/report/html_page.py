@@ -39,7 +39,7 @@ _UNFOLDED = 5
 _FIRST_ROWS = 200
 """So many rows of a table are drawn when the page opens; the others as the reader scrolls."""
 _PRINTED_ROWS = 10
-"""The rows of a table on paper; a board has all. The style sheet repeats this number."""
+"""The rows of a table on paper; the first board has all. The style sheet repeats this number."""
 
 
 def page(report: Report) -> str:

@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parent
 SUMMED_UP = {command.split()[0].removesuffix(".py") for command in summarize_scale.PARTS.values()}
 EXTRAS = {
     "bench_engines": ("distributed", "dask"),
+    "bench_metrics": ("pycocotools", "detection"),
     "bench_serve": ("uvicorn", "serve"),
     "bench_slow_clients": ("uvicorn", "serve"),
     "bench_report": ("playwright", "test"),

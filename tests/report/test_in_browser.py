@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,8 +215,12 @@ def test_all_rows_are_printed(browser: Any, crowded_file: Path) -> None:
     visit.context.close()
 
 
-def test_a_printed_board_takes_a_page_for_85_teams(browser: Any, crowded_file: Path) -> None:
-    """The summary takes one page, and the sections below the board at most four."""
+def test_a_printed_board_takes_a_page_for_85_teams(browser: Any, tmp_path: Path) -> None:
+    """The summary takes one page, and all below the board, another one included, at most four."""
+    report = board_report(crowded(MANY), PluginManager(entry_points=False))
+    other_board = replace(report.boards[0], name="public-board")
+    crowded_file = tmp_path / "report.html"
+    crowded_file.write_text(page(replace(report, boards=(*report.boards, other_board))), "utf-8")
     visit = Visit(browser, crowded_file)
     printed = visit.page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 1 + -(-MANY // 85) + 4
