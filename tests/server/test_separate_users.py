@@ -161,6 +161,15 @@ def test_neither_the_web_process_nor_the_reader_of_files_reaches_the_labels(
     assert separate.done_by(WEB, everything) == set(records)
     assert separate.done_by(CHECKER, everything) == set()
 
+    # Its own command starts in a folder that it may enter and not list, as setup.sh makes it.
+    layout.root.chmod(0o711)
+    link = [separate.python, "-m", "arena", "serve", "--part", "link", "--name", "race",
+            "--data", str(layout.root), "--url", "https://race.example.org"]  # fmt: skip
+    printed = subprocess.run(
+        link, **as_user(WEB), env=separate.environment, capture_output=True, text=True, check=False
+    )
+    assert "https://race.example.org/invite/" in printed.stdout, printed.stderr
+
     # The reader is killed, and started again for the next file.
     os.kill(checker, signal.SIGKILL)
     bench_serve.upload(server, blue, "second", predictions(2), tally)

@@ -69,8 +69,9 @@ def serve(
     data: Annotated[
         Path | None,
         typer.Option(
+            readable=False,  # the users of the parts enter it, and read only what is theirs
             help="Folder of the queue and uploads.  [default: that of the last time, else server/ "
-            "in the first DIR]"
+            "in the first DIR]",
         ),
     ] = None,
     web_user: Annotated[
