@@ -441,7 +441,7 @@ def _without_facts(
     facts = [
         name
         for name in names
-        if (words := _present(_words_in(cells[name])))
+        if not {*(words := _present(_words_in(cells[name])))} <= {*_RIGHT_OR_WRONG}
         and all(word[0].isalpha() and not re.fullmatch(_INFINITE, word) for word in words)
     ]
     may_be_long = any(_ALGORITHM_WORDS & set(_words(name)) for name in facts)

@@ -98,6 +98,10 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
         "case,a,b,kind\nx,1,.75,bird\ny,.5,.25,NA\n",
         CaseColumns(),
     ),
+    "right and wrong beside words": (
+        "case,a,b,kind\nw,True,True,bird\nx,true,true,fish\ny,True,False,NA\nz,False,False,fox\n",
+        CaseColumns(),
+    ),
     "numbers above the names": (
         ",Class->,7,7,9,9\nteam,no,f1,hd,f1,hd\na,1,1,2,.5,3\nb,2,.75,2,.25,3\n",
         CaseColumns(algorithm="team", case="columns", value="*.f1"),
