@@ -100,7 +100,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "other inputs": ({"inputs": "sha256:1"}, "machine", "are not among the hidden ones"),
     "another environment": ({"environment": "sha256:1"}, "machine", "hold the environment"),
     "a fault of the machine": ({"program": script("machine")}, "machine", "No memory is left"),
-    "a damaged program": ({"sha256": "0" * 64}, "machine", "arrived damaged"),
+    "a damaged program": ({"sha256": "0" * 64}, "machine", "is not the one that the server"),
     "half a ZIP": ({"file": "a.zip", "program": b"PK"}, "machine", "could be unpacked for"),
 }
 
