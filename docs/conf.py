@@ -40,7 +40,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"arena {release}"
 html_static_path = ["_static"]
 html_css_files = ["commands.css"]
-html_search_scorer = "_static/search_scorer.js"
+html_search_scorer = str(Path(__file__).parent / "_static" / "search_scorer.js")
 html_show_sourcelink = False
 _ALONE = ("architecture", "start", "scale", "gallery", "troubleshooting", "changelog")
 # They have no pages below them: a sidebar would be a heading over nothing.
