@@ -418,6 +418,9 @@ def winner_intervals(
     of some submission that it has beaten: the upper end of a place is the largest over all
     submissions ranked no higher.
 
+    Of scores without two bounds, the interval is withheld if ``m / 2**U > 1 - level`` with U rows
+    or clusters: all those of the first may then be better than its median one.
+
     If the best of several submissions of a team was selected by these scores, all of them are
     contenders and have upper ends; the winners are the best submissions of K teams.
 
@@ -496,6 +499,8 @@ def winners_of_places(
             for places in counts
         ]
     criticals = _joint_criticals(correlated, contenders, tail - spent)
+    is_bounded = bool(np.isfinite(errors.score_range).all())
+    too_few = not is_bounded and _may_be_luck(errors.n_units, m, level)
     intervals_of_places = []
     for places, able, flattering in zip(counts, contenders, criticals, strict=True):
         prizes = order[:places]
@@ -511,7 +516,7 @@ def winners_of_places(
         ends = np.sort([sign * low[winners], sign * np.array(upper)], axis=0)
         infinite = np.isinf(ends).any(axis=0)
         reasons = tuple(
-            errors.why_none(int(winner)) or (_NO_END if endless else None)
+            errors.why_none(int(winner)) or (_NO_END if too_few or endless else None)
             for winner, endless in zip(winners, infinite, strict=True)
         )
         ends[:, [reason is not None for reason in reasons]] = np.nan
@@ -522,10 +527,22 @@ def winners_of_places(
     low, high = signed_ends
     most = np.fmax.reduce(high[able if may_be_first is None else may_be_first])
     least, most = sorted((sign * float(low[winner]), sign * float(most)))
-    reason = errors.why_none(winner) or (None if np.isfinite([least, most]).all() else _NO_END)
+    endless = not np.isfinite([least, most]).all()
+    reason = errors.why_none(winner) or (_NO_END if too_few or endless else None)
     nothing = float("nan")
     best = BestScoreInterval((least, most) if reason is None else (nothing, nothing), reason)
     return intervals_of_places, best
+
+
+def _may_be_luck(n_units: int, m: int, level: float) -> bool:
+    """Return whether all units of the first of m may be better than its median one.
+
+    Such a sample says nothing of the tail of the losses.
+
+    >>> [_may_be_luck(n_units, 20, 0.95) for n_units in (8, 9)]
+    [True, False]
+    """
+    return m > 1 and m * 0.5**n_units > 1 - level
 
 
 def _counting(signed: FloatArray, teams: IntArray | None) -> IntArray:

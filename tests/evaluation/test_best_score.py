@@ -23,6 +23,7 @@ from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.case_metrics import MedianOfCases
 from arena.evaluation.score_intervals import (
     errors_from_resamples,
+    errors_of_means,
     interval_ends,
     own_intervals,
     score_errors,
@@ -825,3 +826,12 @@ def test_an_interval_without_an_end_is_withheld_with_its_reason(study_of, n, fin
         assert reason == (
             None if finite else "The sample is too small for both ends of this interval."
         )
+
+
+@pytest.mark.parametrize(("rows", "given"), [(8, False), (9, True)])
+def test_the_first_of_many_by_few_losses_may_be_so_by_luck(rows, given):
+    losses = np.random.default_rng(0).exponential(size=(20, rows))
+    errors = errors_of_means(losses, (0.0, np.inf))
+    first = winner_intervals(errors, np.empty((20, 0)), greater_is_better=False, level=0.95)
+    assert np.isfinite(first.low[0]) == given
+    assert (first.reasons[0] is None) == given
