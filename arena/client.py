@@ -331,7 +331,9 @@ class Client:
         kind = "application/octet-stream" if file else "application/json"
         sent_headers = {**self._authorization, "Content-Type": kind, **(headers or {})}
         content = None if body is None else json.dumps(body).encode()
-        return self._repeated(lambda: self._send(method, path, content, file, sent_headers))
+        return self._repeated(
+            lambda: self._send(method, path, content=content, file=file, headers=sent_headers)
+        )
 
     def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> dict[str, Any]:
         if isinstance(body, str):
@@ -340,7 +342,7 @@ class Client:
             content, kind = json.dumps(body), "application/json"
         headers = {**self._authorization, "Content-Type": kind}
         try:
-            return self._send(method, path, content.encode(), None, headers)
+            return self._send(method, path, content=content.encode(), file=None, headers=headers)
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise ServerError(

@@ -117,7 +117,9 @@ class Request:
 
     def answer(self, team: str, status: str, message: str = "") -> Answer:
         """Return its answer to the team, without the facts of a submission."""
-        return Answer(self.request, self.seq, team, self.kind, status, message=message)
+        return Answer(
+            self.request, self.seq, team=team, kind=self.kind, status=status, message=message
+        )
 
 
 def name_without_request(submission: int) -> str:

@@ -212,7 +212,7 @@ def _boards(phase_finals: PhaseFinals) -> Iterator[_PhaseBoard]:
             continue
         files, left_out = _complete(name, phase_finals, rows.phases)
         if set(files) - set(phase_finals.roster.unranked):
-            yield _PhaseBoard(name, names, rows, files, left_out)
+            yield _PhaseBoard(name, names, rows=rows, files=files, left_out=left_out)
 
 
 def names_of_boards(phase_finals: PhaseFinals) -> set[str]:
@@ -235,7 +235,11 @@ def findings_over_phases(run: BoardRun, phase_finals: PhaseFinals, rank: Rank) -
         name, rows, files = board.name, board.rows, board.files
         section = phase_finals.settings.board[name]
         metric = metric_over_phases(
-            name, section, phase_finals.settings, rows.solution, run.manager
+            name,
+            section,
+            settings=phase_finals.settings,
+            solution=rows.solution,
+            manager=run.manager,
         )
         missed = {
             phase

@@ -91,7 +91,7 @@ def check_boards_over_phases(
     for name, board in settings.board.items():
         if board.phases:
             of_phases = replace(solution, task_names=board.phases)
-            metric_over_phases(name, board, settings, of_phases, manager)
+            metric_over_phases(name, board, settings=settings, solution=of_phases, manager=manager)
 
 
 @contextmanager

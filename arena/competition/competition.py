@@ -145,12 +145,12 @@ class Competition(CompetitionView):
             store = create_competition(
                 folder,
                 source,
-                settings,
-                public_share,
-                seed,
-                manager,
-                organiser(),
-                clock(),
+                settings=settings,
+                public_share=public_share,
+                seed=seed,
+                manager=manager,
+                actor=organiser(),
+                now=clock(),
                 protected=protected,
             )
         return cls(open_state(folder, manager, 0.0, clock, store=store))
@@ -241,7 +241,9 @@ class Competition(CompetitionView):
         from arena.competition.local_runs import submit_program
 
         phase = self._state.phase if phase is None else phase
-        return submit_program(self._state, self._open_handler(), Path(file), team, phase)
+        return submit_program(
+            self._state, self._open_handler(), file=Path(file), team=team, phase=phase
+        )
 
     def run_waiting_program(self, program: ProgramRecord) -> Submitted:
         """Run a program that waits on the hidden inputs of this machine, and score it.
@@ -882,6 +884,11 @@ class Competition(CompetitionView):
     def _read_again(self) -> None:
         state, self._handler = self._state, None
         again = read_state(
-            state.folder, state.store, state.manager, state.wanted, state.actor, state.clock
+            state.folder,
+            state.store,
+            manager=state.manager,
+            new_settings=state.wanted,
+            actor=state.actor,
+            clock=state.clock,
         )
         self._state = again if state.phase is None else again.in_phase(state.phase)

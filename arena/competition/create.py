@@ -124,7 +124,9 @@ def create_competition(
     _prepare_place(settings.store.predictions, folder)
     with contextlib.ExitStack() as opened:
         store = opened.enter_context(Store.open(folder / DATABASE_NAME))
-        _store_solution(store, solution, settings, manager, seed, actor, now)
+        _store_solution(
+            store, solution, settings=settings, manager=manager, seed=seed, actor=actor, now=now
+        )
         metric: Metric = manager.metrics.resolve(settings.metric.specification)
         write_sample(folder, solution, metric)
         text = settings_as_toml(settings, {"metric": notes_of(metric)})

@@ -92,7 +92,9 @@ def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _P
     if later != settings:
         _review(store, manager, later)
     remarks = _review(store, manager, settings)
-    return _Proposal(stored, settings, tuple(notes), tuple(changes), tuple(remarks))
+    return _Proposal(
+        stored, settings, notes=tuple(notes), changes=tuple(changes), remarks=tuple(remarks)
+    )
 
 
 def _review(store: Store, manager: PluginManager, settings: Settings) -> list[str]:
@@ -102,7 +104,9 @@ def _review(store: Store, manager: PluginManager, settings: Settings) -> list[st
         baseline = _baseline_score(store, group, manager)
         solution = partial(_solution_of, store, group, settings)
         outline = store.solution_outline if group.phases is None else partial(_outline, solution)
-        remarks += review_mechanism(group.settings, outline, solution, manager, baseline)
+        remarks += review_mechanism(
+            group.settings, outline, read_solution=solution, manager=manager, baseline=baseline
+        )
     return [*dict.fromkeys(remarks)]
 
 
@@ -181,7 +185,9 @@ def adopt_settings(
             payload = {"changes": list(proposal.changes)}
             transaction.append_event("configuration", actor, payload, time=now)
             if releases is not None:
-                _store_epoch(transaction, store, proposal, releases, actor, now)
+                _store_epoch(
+                    transaction, store, proposal=proposal, releases=releases, actor=actor, now=now
+                )
             elif proposal.changes_releases:
                 again = rebuilding(_facts(store, manager, proposal))
                 if again is not None:

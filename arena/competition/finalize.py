@@ -96,7 +96,7 @@ def finalize(
     require_no_waiting(state)
     record_plugins(state)
     counted = _counted(state)
-    result = _evaluate(state, counted, progress, workers, intervals)
+    result = _evaluate(state, counted, progress=progress, workers=workers, intervals=intervals)
     result = _keep(state, result, counted, with_report=intervals is None)
     state.manager.competition_finalized(result, competition_info(state.metric, state.solution))
     return result
@@ -114,7 +114,9 @@ def evaluate(
     UsageError
         If there is no accepted submission that is not disqualified.
     """
-    return _evaluate(state, _counted(state), progress, workers, intervals)
+    return _evaluate(
+        state, _counted(state), progress=progress, workers=workers, intervals=intervals
+    )
 
 
 def study(state: CompetitionState, progress: Progress, *, workers: int = 0) -> BoardStudy:
@@ -126,7 +128,9 @@ def study(state: CompetitionState, progress: Progress, *, workers: int = 0) -> B
         If there is no accepted submission that is not disqualified.
     """
     counted = _counted(state)
-    return _run(state, counted, progress, workers, None).study(counted.records)
+    return _run(state, counted, progress=progress, workers=workers, intervals=None).study(
+        counted.records
+    )
 
 
 _TOGETHER = 64
@@ -194,9 +198,9 @@ def _counted(state: CompetitionState) -> _CountedSubmissions:
     return _CountedSubmissions(
         [record for number, record in records.items() if number in final_submissions],
         finals,
-        [records[number] for number in best_public],
-        roster.among({*finals, *best}),
-        notes,
+        unranked=[records[number] for number in best_public],
+        roster=roster.among({*finals, *best}),
+        notes=notes,
     )
 
 
@@ -207,7 +211,7 @@ def _evaluate(
     workers: int,
     intervals: bool | None,
 ) -> ScoreResult:
-    run = _run(state, counted, progress, workers, intervals)
+    run = _run(state, counted, progress=progress, workers=workers, intervals=intervals)
 
     def rank(board_run: BoardRun) -> ScoreResult:
         board = evaluate_finals(board_run, counted.finals, counted.records, state.settings)

@@ -78,10 +78,10 @@ class LocalRuns:
         return ProgramRun(
             str(outcome.end),
             outcome.seconds,
-            outcome.cpu_seconds,
-            outcome.peak_mb,
-            outcome.output,
-            about,
+            cpu_seconds=outcome.cpu_seconds,
+            peak_mb=outcome.peak_mb,
+            output=outcome.output,
+            about=about,
         )
 
     def _run(self, program: Path, inputs: Path, *, trial: bool) -> Outcome | tuple[Fault, ...]:
@@ -126,7 +126,7 @@ def submit_program(
             f"{CONFIG_NAME}."
         )
     phase = phase_of_file(state.with_phases, phase, received)
-    program = program_runs.received_before(state, file, team, received, phase)
+    program = program_runs.received_before(state, file, team=team, received=received, phase=phase)
     trial = None
     if program is None:
         with local_runs(state, phase) as runs:

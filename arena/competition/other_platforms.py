@@ -353,7 +353,16 @@ def _codabench_phases(
         task.end()
         if numbers:
             phase.end()
-        phases.append(_Phase(name, reference, start, section, next(iter(numbers), None), runs_code))
+        phases.append(
+            _Phase(
+                name,
+                reference,
+                start=start,
+                section=section,
+                task=next(iter(numbers), None),
+                runs_code=runs_code,
+            )
+        )
     if len(programs) > 1:
         imported.left_out.append(
             f"scoring_program: the phases have several ({', '.join(sorted(programs))}), and arena "

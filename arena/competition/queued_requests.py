@@ -171,7 +171,9 @@ def process_requests(
     if "run" in first.payload:
         before_each(first)
         return _judge_run(state, handler(), first)
-    return _process_submissions(state, handler, requests, seconds, workers, before_each)
+    return _process_submissions(
+        state, handler, requests=requests, seconds=seconds, workers=workers, before_each=before_each
+    )
 
 
 def set_aside(state: CompetitionState, request: Request, reason: str) -> Answer:
@@ -335,7 +337,13 @@ def _judge_run(
         return [set_aside(state, request, "There is no such program that waits for its run.")]
     document = payload["run"] if isinstance(payload["run"], dict) else {}
     for_request = _for(state, replace(request, received=program.received))
-    run = run_of(state, program, document, str(payload.get("signature", "")), request.path)
+    run = run_of(
+        state,
+        program,
+        document=document,
+        signature=str(payload.get("signature", "")),
+        output=request.path,
+    )
     try:
         submitted = record_run(for_request, handler, program, run)
     except SandboxError:

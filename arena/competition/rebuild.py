@@ -195,15 +195,20 @@ def _release_by_instances(
         numbers = [number for number in numbers if history[number] in team_names]
     read, late = partial(read_public_rows, facts.store, rows), facts.ledger.late()
     releaser = make_releaser(
-        facts.settings, facts.solution, read, facts.manager, facts.seed, facts.prefix
+        facts.settings,
+        facts.solution,
+        read=read,
+        manager=facts.manager,
+        seed=facts.seed,
+        prefix=facts.prefix,
     )
     released = release_again(
         [releaser],
         [SubmissionRef(number, history[number], number in late) for number in numbers],
-        facts.store,
-        facts.solution,
-        facts.scores,
-        facts.score_changes,
+        store=facts.store,
+        solution=facts.solution,
+        scores=facts.scores,
+        score_changes=facts.score_changes,
     )
     return {ref.submission: release for ref, (release,) in released if release is not None}
 

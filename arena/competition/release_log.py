@@ -64,9 +64,9 @@ class StoredLog:
             LoggedRelease(
                 logged.number,
                 logged.record.submission,
-                logged.team,
-                InstanceRelease(logged.record.instance, logged.record.release),
-                logged.public,
+                team=logged.team,
+                released=InstanceRelease(logged.record.instance, logged.record.release),
+                score=logged.public,
             )
             for logged in self.transaction.releases_since(self.epoch, self.revision, number, team)
         ]

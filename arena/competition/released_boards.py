@@ -69,7 +69,9 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
         if (rows := public_standings(state.in_phase(phase), live=live))
     }
     solution = replace(state.stored_solution, task_names=section.phases)
-    metric = metric_over_phases(name, section, settings, solution, state.manager)
+    metric = metric_over_phases(
+        name, section, settings=settings, solution=solution, manager=state.manager
+    )
     standings: list[dict[str, Any]] = []
     ratio = ""
     if len(rows_by_phase) > 1:

@@ -154,7 +154,9 @@ def _with_mechanism(settings: Settings, mechanism: str, scope: Scope | None) -> 
 
 def _releaser(state: CompetitionState, settings: Settings, prefix: str) -> Releaser:
     read = partial(read_public_rows, state.store, public_rows(state.solution))
-    return make_releaser(settings, state.solution, read, state.manager, state.seed, prefix)
+    return make_releaser(
+        settings, state.solution, read=read, manager=state.manager, seed=state.seed, prefix=prefix
+    )
 
 
 def _release(
@@ -172,7 +174,9 @@ def _release(
     history = [SubmissionRef(ref.submission, teams.stored(ref.team)) for ref in history]
     # As when they were submitted: a mechanism that bounds the values of rows scores them itself.
     scores = {score.submission: score.public for score in state.store.scores(state.revision)}
-    for ref, released in release_again(releasers, history, state.store, state.solution, scores):
+    for ref, released in release_again(
+        releasers, history, store=state.store, solution=state.solution, scores=scores
+    ):
         for released_scores, release in zip(releases, released, strict=True):
             if release is not None:
                 released_scores[ref.submission] = release.release

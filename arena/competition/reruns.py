@@ -154,7 +154,9 @@ def read_reruns(state: CompetitionState, folder: Path) -> Iterator[Rerun]:
         raise UsageError(f"{folder} holds no runs of programs of this competition.")
     for submission, (document, signature, output) in results.items():
         program, before = written[submission]
-        run = run_of(state, program, document, signature, output, kind="verify")
+        run = run_of(
+            state, program, document=document, signature=signature, output=output, kind="verify"
+        )
         yield _record(state, submission, program, before=before, run=run)
 
 

@@ -210,21 +210,31 @@ def _scored_again(
         split = board.with_split(solution)
         metric = _metric_of(after_settings, split, state.manager, new_code=new_code)
         check_truth(metric, split)
-        after = _score_all(board, split, metric, after_settings, workers)
+        after = _score_all(board, split, metric=metric, settings=after_settings, workers=workers)
         public_scores |= after.public_scores
         of_board = _compare(
             board.ledger,
-            _score_all(board, board.solution, board.metric, board.settings, workers),
-            after,
-            (board.settings, after_settings),
-            (board.metric.greater_is_better, metric.greater_is_better),
-            unranked,
+            _score_all(
+                board, board.solution, metric=board.metric, settings=board.settings, workers=workers
+            ),
+            after=after,
+            settings=(board.settings, after_settings),
+            greater_is_better=(board.metric.greater_is_better, metric.greater_is_better),
+            unranked=unranked,
         )
         changes += [replace(change, phase=board.phase or "") for change in of_board]
-    facts = board_facts(state.ledger, state.manager, settings, solution, public_scores)
+    facts = board_facts(
+        state.ledger, state.manager, settings=settings, solution=solution, new_scores=public_scores
+    )
     consequences = Consequences(rebuilding(facts), unmarked_versions(state))
     return Rescored(
-        solution, settings, public_scores, changes, consequences, source_of(main), arrival
+        solution,
+        settings,
+        public_scores=public_scores,
+        changes=changes,
+        consequences=consequences,
+        code=source_of(main),
+        arrival=arrival,
     )
 
 
@@ -350,7 +360,7 @@ def _compare(
 ) -> list[RankChange]:
     """Return every team's rank on the private board before and after, sorted by rank after."""
     boards = [
-        _board(ledger, scored, settings_of_board, better, unranked)
+        _board(ledger, scored, settings=settings_of_board, better=better, unranked=unranked)
         for scored, settings_of_board, better in zip(
             (before, after), settings, greater_is_better, strict=True
         )

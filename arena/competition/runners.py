@@ -95,7 +95,10 @@ def run_of(
     organiser: the web process, which passes results on, may have been taken over. ``kind`` is that
     of the run: ``hidden``, or ``verify`` for one that is repeated.
     """
-    reason = next(_faults(state, program, document, signature, output, kind), None)
+    reason = next(
+        _faults(state, program, document=document, signature=signature, output=output, kind=kind),
+        None,
+    )
     if reason is not None:
         return ProgramRun.lost(reason)
     return ProgramRun(

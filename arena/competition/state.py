@@ -176,7 +176,9 @@ class CompetitionState:
     @property
     def ledger(self) -> Ledger:
         """The ledger of the current revision and epoch."""
-        return Ledger(self.store, self.revision, self.epoch, self.later, self.phase)
+        return Ledger(
+            self.store, self.revision, epoch=self.epoch, later=self.later, phase=self.phase
+        )
 
     @property
     def roster(self) -> Roster:
@@ -509,7 +511,9 @@ def read_state(
     if view:
         settings, notes, unrecorded = view_settings(store, manager, new_settings)
     else:
-        settings, notes = adopt_settings(store, manager, new_settings, actor, clock())
+        settings, notes = adopt_settings(
+            store, manager, new_settings=new_settings, actor=actor, now=clock()
+        )
         notes += count_interrupted(store, settings, actor, clock())
     notes += _changed_code(stored_specification, code, manager)
     notes += clock_set_back(store, clock())

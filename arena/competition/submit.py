@@ -284,7 +284,12 @@ class _PhaseHandler:
             return cls(state, judge, sharing.reader, sharing.releaser)
         reader = PublicRowReader(state.store, judge.public_rows)
         releaser = make_releaser(
-            group.settings, state.solution, reader, state.manager, state.seed, group.prefix
+            group.settings,
+            state.solution,
+            read=reader,
+            manager=state.manager,
+            seed=state.seed,
+            prefix=group.prefix,
         )
         return cls(state, judge, reader, releaser)
 
@@ -580,10 +585,10 @@ class SubmissionHandler:
         return Submitted(
             record.submission,
             team_name,
-            record.status,
-            released,
-            record.faults,
-            None if release is None else release.source,
+            status=record.status,
+            released=released,
+            faults=record.faults,
+            source=None if release is None else release.source,
             late=record.late,
             phase=record.phase,
         )

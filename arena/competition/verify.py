@@ -177,7 +177,7 @@ def read_claims(folder: Path) -> Claims:
     _require(phase_files(result).keys() <= settings.phase.keys(), folder / "result.json")
     events = _read(folder / "events.jsonl", _events)
     key = _read(folder / "key.txt", lambda text: text.strip().encode("ascii"))
-    return Claims(folder, settings, result, finals, events, key)
+    return Claims(folder, settings, result=result, finals=finals, events=events, key=key)
 
 
 def _no_export(path: Path, what: str) -> InputError:
@@ -335,7 +335,9 @@ def verify_bundle(
 
         result = with_combined_boards(run, settings, rank)
         if files := phase_files(claims.result):
-            phase_finals = _claimed_phase_finals(claims, with_usage, files, records, every_team)
+            phase_finals = _claimed_phase_finals(
+                claims, with_usage, files=files, records=records, roster=every_team
+            )
             result = with_boards_over_phases(run, result, settings, phase_finals)
         problems += _lacking_boards_over_phases(claims, with_usage, every_team)
         recomputed = result.to_dict()

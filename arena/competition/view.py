@@ -80,7 +80,15 @@ def open_state(
     try:
         if not view and clock is not now and (notes := clock_set_back(store, clock())):
             raise UsageError(notes[0])
-        return read_state(folder, store, manager, settings, actor or organiser(), clock, view=view)
+        return read_state(
+            folder,
+            store,
+            manager=manager,
+            new_settings=settings,
+            actor=actor or organiser(),
+            clock=clock,
+            view=view,
+        )
     except BaseException:
         store.close()
         raise

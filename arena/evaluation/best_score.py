@@ -209,7 +209,7 @@ def corrected_best_score(
     >>> best.observed > 0.83, abs(best.estimate - 0.8) < 0.02, best.low < 0.8 < best.high
     (True, True, True)
     """
-    _check(errors.scores, resampled, chosen_on, judged_on, level)
+    _check(errors.scores, resampled, chosen_on=chosen_on, judged_on=judged_on, level=level)
     draws = Draws.of(len(errors.scores), score_under, [(chosen_on, judged_on)])
     return corrected_best_on(
         errors,
@@ -495,7 +495,14 @@ def winners_of_places(
     if m >= _CROWD and correlated is not None:
         spent = tail / 10
         contenders = [
-            _could_win(errors, signed, counting[order[:places]], deviations, correlated, spent)
+            _could_win(
+                errors,
+                signed,
+                winners=counting[order[:places]],
+                deviations=deviations,
+                correlated=correlated,
+                spent=spent,
+            )
             for places in counts
         ]
     criticals = _joint_criticals(correlated, contenders, tail - spent)
@@ -521,7 +528,14 @@ def winners_of_places(
         )
         ends[:, [reason is not None for reason in reasons]] = np.nan
         intervals_of_places.append(
-            WinnerIntervals(prizes, ends[0], ends[1], level, int(able.sum()), reasons)
+            WinnerIntervals(
+                submission=prizes,
+                low=ends[0],
+                high=ends[1],
+                level=level,
+                contenders=int(able.sum()),
+                reasons=reasons,
+            )
         )
     winner, able = int(counting[order[0]]), contenders[0]
     low, high = signed_ends
@@ -763,7 +777,16 @@ def corrected_best(
     errors = score_errors(study) if errors is None else errors
     if drawn is not None:
         weights, scores = drawn[0][:, :draws], drawn[1][:, :draws]
-        return _corrected_on(study, errors, teams, may_be_first, weights, scores, workers, progress)
+        return _corrected_on(
+            study,
+            errors,
+            teams=teams,
+            may_be_first=may_be_first,
+            weights=weights,
+            scores=scores,
+            workers=workers,
+            progress=progress,
+        )
     traits = traits_of(study.metric)
     stratify = traits.needs_every_class or traits.stratify_by_class
     strata = study.truth if stratify and study.truth.ndim == 1 else None
@@ -846,9 +869,9 @@ def _corrected_on(
     return corrected_best_score(
         errors,
         study.resampled,
-        score_under,
-        chosen_on,
-        judged_on[:, some],
+        score_under=score_under,
+        chosen_on=chosen_on,
+        judged_on=judged_on[:, some],
         greater_is_better=study.metric.greater_is_better,
         level=study.level,
         teams=teams,

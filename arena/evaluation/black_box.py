@@ -136,7 +136,7 @@ def _score_task(scorer: Scorer, weights: WeightArray, position: int, columns: sl
         except UNDEFINED as error:
             failing[b] = True
             why = why or (str(error) if isinstance(error, ScoringError) else "")
-    return _TaskResult(position, columns, values, failing, why)
+    return _TaskResult(position, columns, values=values, failing=failing, why=why)
 
 
 def black_box_resample(
@@ -189,7 +189,14 @@ def black_box_resample(
     if len(missing) < len(scores):
         predictions = predictions.subset(missing)
     results = _remaining(
-        metric, truth, predictions, weights, is_known[missing], seconds, workers, progress
+        metric,
+        truth,
+        predictions=predictions,
+        weights=weights,
+        is_known=is_known[missing],
+        seconds=seconds,
+        workers=workers,
+        progress=progress,
     )
     for result in results:
         part = _of_process(metric, result)
@@ -230,7 +237,7 @@ def _joined(parts: Sequence[_TaskResult]) -> _TaskResult:
     values = np.concatenate([part.values for part in parts])
     failing = np.concatenate([part.failing for part in parts])
     why = next((part.why for part in parts if part.why), "")
-    return _TaskResult(parts[0].position, columns, values, failing, why)
+    return _TaskResult(parts[0].position, columns, values=values, failing=failing, why=why)
 
 
 def _remaining(
@@ -266,7 +273,9 @@ def _remaining(
     if cluster is None:
         most = max(1, _MOST_BYTES_OF_A_TASK // max(1, len(weights)))
         calls = _calls_of_a_task(SECONDS_OF_A_TASK, seconds, most)
-        tasks = _tasks(metric, truth, predictions, weights, calls, is_known)
+        tasks = _tasks(
+            metric, truth, predictions=predictions, weights=weights, calls=calls, is_known=is_known
+        )
         yield from run_calls(metric, _score_task, tasks, workers)
         return
     calls = _calls_of_a_task(_seconds_of_a_sent_task(cluster), seconds, weights.shape[1])
@@ -415,7 +424,9 @@ def black_box_scores(
             whole = kept_scores.noted(whole, keys)
         results = _whole_scores(metric, truth, whole, min(workers, len(missing)))
     else:
-        results = _whole_scores_on(cluster, metric, truth, predictions, workers)
+        results = _whole_scores_on(
+            cluster, metric, truth=truth, predictions=predictions, workers=workers
+        )
     for position, result in enumerate(results):
         error = _failure(metric, result) if isinstance(result, Ended) else result
         if not isinstance(error, ScoringError):

@@ -84,7 +84,9 @@ def draw_resamples(
     groups = None
     if strata is not None:
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
-    sampler = Sampler(n_rows, seed, groups, clusters, required, first)
+    sampler = Sampler(
+        n_rows, seed, groups=groups, clusters=clusters, required=required, first=first
+    )
     weights = np.empty((n_rows, resamples), dtype=np.uint8)
     # Several columns at once, since one at a time would touch every cache line of the array.
     step = min(_RESAMPLES_PER_TASK, max(8, TASK_BYTES // n_rows))

@@ -598,7 +598,9 @@ def _resampled_part(
 ) -> FloatArray:
     own_truth, part_block, metric = part.of_rows(truth), part.of_block(predictions), part.metric
     if part.row_factors is not None and isinstance(metric, HasRowValues):
-        return weighted_means(metric, own_truth, part_block, weights, part.row_factors)
+        return weighted_means(
+            metric, own_truth, block=part_block, weights=weights, of_rows=part.row_factors
+        )
     return resample_block(metric, own_truth, part_block, weights_on(part.rows, weights))
 
 

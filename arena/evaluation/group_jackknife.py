@@ -102,11 +102,11 @@ def group_jackknife(
     if _may_be_mean(score_parts, predictions, scores, len(truth), seed=seed):
         n_units = len(truth) if clusters is None else int(clusters.max()) + 1
         most = n_units if n_units <= MOST_OF_A_MEAN else _GROUPS
-        groups = _random_groups(len(truth), strata, clusters, seed, most)
+        groups = _random_groups(len(truth), strata, clusters=clusters, seed=seed, most=most)
         mean = _jackknife_of_mean(score_parts, predictions, scores, groups)
         if mean is not None:
             return mean
-    groups = _random_groups(len(truth), strata, clusters, seed, _GROUPS)
+    groups = _random_groups(len(truth), strata, clusters=clusters, seed=seed, most=_GROUPS)
     n_groups = int(groups.max()) + 1
     if n_groups < _FEWEST_GROUPS:
         return Jackknife(None, 0, np.nan)

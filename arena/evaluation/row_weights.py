@@ -152,7 +152,9 @@ class WeightedMean(_WeightedMetric):
     ) -> FloatArray:
         """Return ``(m, B)`` scores under each column of counts."""
         metric: Any = self.metric
-        means = weighted_means(metric, truth, predictions, weights, self._bound())
+        means = weighted_means(
+            metric, truth, block=predictions, weights=weights, of_rows=self._bound()
+        )
         scores: FloatArray = metric.from_mean(means)
         return scores
 

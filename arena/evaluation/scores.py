@@ -248,7 +248,7 @@ def full_scores(
         except (Exception, SystemExit) as error:
             if failures is None or _is_of_all(error):
                 raise
-        return _each_by_itself(metric, truth, predictions, once, failures)
+        return _each_by_itself(metric, truth, predictions=predictions, once=once, failures=failures)
     from arena.evaluation.black_box import black_box_scores
 
     scores = black_box_scores(metric, truth, predictions, workers=workers, failures=failures)

@@ -325,7 +325,11 @@ class Comparison:
         digests = [self._digests.get(number, number.to_bytes(8, "big")) for number in self._first]
         groups = [
             SimilarSubmissions(
-                True, tuple(numbers[group].tolist()), tuple(owners[group].tolist()), 0.0, None
+                True,
+                tuple(numbers[group].tolist()),
+                teams=tuple(owners[group].tolist()),
+                differing=0.0,
+                correlation=None,
             )
             for group in _identical(digests, self._constant, owners)
         ]
@@ -355,10 +359,10 @@ class Comparison:
         return _ComparedContent(
             positions[chosen],
             of(self._hashes),
-            len(self._keys),
-            of(self._drawn) if numbers else None,
-            of(self._codes) if numbers else np.zeros((0, 0), dtype=np.uint16),
-            np.asarray(of(self._repeated) if numbers else ()),
+            n_cells=len(self._keys),
+            drawn=of(self._drawn) if numbers else None,
+            codes=of(self._codes) if numbers else np.zeros((0, 0), dtype=np.uint16),
+            repeated=np.asarray(of(self._repeated) if numbers else ()),
         )
 
 
@@ -382,7 +386,7 @@ def _near(
     closest: dict[tuple[str, str], tuple[float, int, int, float]] = {}
     hashes, codes = EqualColumns.of(read.hashes), EqualColumns.of(read.codes)
     for start in range(0, len(owners), _ROWS_COMPARED):
-        for own_pair in read.near_in(scaled, start, limit, hashes, codes):
+        for own_pair in read.near_in(scaled, start, limit=limit, hashes=hashes, codes=codes):
             _, i, j, _ = own_pair
             if owners[i] != owners[j]:
                 pair = (min(owners[i], owners[j]), max(owners[i], owners[j]))
@@ -391,7 +395,11 @@ def _near(
     for _, i, j, share in sorted(closest.values()):
         correlation = None if scaled is None else float(scaled[i] @ scaled[j])
         names, pair_numbers = (owners[i], owners[j]), (int(numbers[i]), int(numbers[j]))
-        pairs.append(SimilarSubmissions(False, pair_numbers, names, share, correlation))
+        pairs.append(
+            SimilarSubmissions(
+                False, pair_numbers, teams=names, differing=share, correlation=correlation
+            )
+        )
     return pairs
 
 

@@ -64,7 +64,7 @@ def standard_error(
     """
     values = comparable_values(metric, truth, block)
     if values is None:
-        return _bootstrapped(metric, truth, block, seed, clusters)
+        return _bootstrapped(metric, truth, block=block, seed=seed, clusters=clusters)
     return standard_error_of_mean(np.subtract.reduce(values), clusters)
 
 

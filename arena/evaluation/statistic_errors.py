@@ -95,17 +95,19 @@ def errors_of_groups(study: Study, influence: GroupInfluence) -> ScoreErrors:
     sampling = SamplingUnits.of(len(study.truth), influence.groups)
     values = sampling.of_units(influence.sums)
     rows = study.words.rows
+    limit_units, most_units = information(study)
     return errors_from_standard_errors(
         study.scores,
         sampling.standard_errors(values),
-        np.maximum(sampling.degrees_of_freedom(values), 1.0),
-        sampling.n_units,
-        range_of(study.metric),
-        *information(study),
-        f"Score intervals assume a nearly normal score of independent {rows}, with the variance of "
-        f"its jackknife over {sampling.n_units} groups of {rows} and Student's t (Kott 2001); "
-        "errors too rare to be in the sample are not allowed for.",
-        study.words,
+        degrees=np.maximum(sampling.degrees_of_freedom(values), 1.0),
+        n_units=sampling.n_units,
+        score_range=range_of(study.metric),
+        limit_units=limit_units,
+        most_units=most_units,
+        assumption=f"Score intervals assume a nearly normal score of independent {rows}, with the "
+        f"variance of its jackknife over {sampling.n_units} groups of {rows} and Student's t "
+        "(Kott 2001); errors too rare to be in the sample are not allowed for.",
+        words=study.words,
     )
 
 
@@ -126,7 +128,9 @@ def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors |
             return None
         if left_out:
             scores = study.scores[start : start + len(block)]
-            values = _jackknife_values(study, sampling, block, scores, values)
+            values = _jackknife_values(
+                study, sampling, block=block, scores=scores, influence=values
+            )
         errors.append(sampling.standard_errors(values))
         block_degrees = sampling.degrees_of_freedom(values)
         if strata is not None and sampling.clusters is None:
@@ -139,15 +143,15 @@ def errors_of_statistics(study: Study, sampling: SamplingUnits) -> ScoreErrors |
     return errors_from_standard_errors(
         study.scores,
         np.concatenate(errors),
-        np.concatenate(degrees),
-        sampling.n_units,
-        range_of(study.metric),
-        limit_units,
-        most,
-        f"Score intervals assume that the score varies like a share of independent "
+        degrees=np.concatenate(degrees),
+        n_units=sampling.n_units,
+        score_range=range_of(study.metric),
+        limit_units=limit_units,
+        most_units=most,
+        assumption=f"Score intervals assume that the score varies like a share of independent "
         f"{study.words.rows}, with the variance of {variance} and "
         "Student's t (Korn and Graubard 1998).",
-        study.words,
+        words=study.words,
     )
 
 
@@ -279,14 +283,14 @@ def errors_from_resamples(
     return errors_from_standard_errors(
         scores,
         deviations * np.sqrt(n_units / max(n_units - 1, 1)),
-        np.maximum(np.minimum(degrees, most_degrees), 1.0),
-        n_units,
-        score_range,
-        limit_units,
-        most_units,
-        "Score intervals assume a nearly normal score, with the variance of its resamples and "
-        "Student's t; errors too rare to be in the sample are not allowed for.",
-        words,
+        degrees=np.maximum(np.minimum(degrees, most_degrees), 1.0),
+        n_units=n_units,
+        score_range=score_range,
+        limit_units=limit_units,
+        most_units=most_units,
+        assumption="Score intervals assume a nearly normal score, with the variance of its "
+        "resamples and Student's t; errors too rare to be in the sample are not allowed for.",
+        words=words,
     )
 
 

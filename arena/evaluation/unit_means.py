@@ -81,9 +81,16 @@ def errors_of_means(
     parts, step = _Parts(), block_size(values.shape[1])
     for start in range(0, len(values), step):
         block = values[start : start + step].astype(np.float64)
-        _add_block(parts, sampling, block, value_range, None)
+        _add_block(parts, sampling, values=block, row_range=value_range, other=None)
     scores = values.mean(axis=1, dtype=np.float64)
-    return _unit_means(parts, sampling, scores, value_range, value_range, _same)
+    return _unit_means(
+        parts,
+        sampling,
+        scores=scores,
+        score_range=value_range,
+        row_range=value_range,
+        to_score=_same,
+    )
 
 
 def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | None:
@@ -102,14 +109,20 @@ def errors_from_rows(study: Study, sampling: SamplingUnits) -> ScoreErrors | Non
             other = None
             if np.isfinite(row_range).sum() == 1:
                 other = opposite_losses(metric, truth, block)
-        _add_block(parts, sampling, values, row_range, other)
+        _add_block(parts, sampling, values=values, row_range=row_range, other=other)
         slope = np.abs(slope_of_score(metric, sampling.moved(sampling.means(values))[0]))
         parts.errors[-1] = parts.errors[-1] * slope
     score_range = range_of(study.metric)
     if np.isfinite(row_range).all():
         score_range = _narrowed(score_range, metric, row_range)
     return _unit_means(
-        parts, sampling, study.scores, score_range, row_range, metric.from_mean, words=study.words
+        parts,
+        sampling,
+        scores=study.scores,
+        score_range=score_range,
+        row_range=row_range,
+        to_score=metric.from_mean,
+        words=study.words,
     )
 
 
@@ -166,10 +179,10 @@ def errors_of_tasks(study: Study, sampling: SamplingUnits) -> UnitMeans | None:
     return _unit_means(
         parts,
         sampling,
-        study.scores,
-        range_of(metric),
-        (min(lows), max(highs)),
-        _same,
+        scores=study.scores,
+        score_range=range_of(metric),
+        row_range=(min(lows), max(highs)),
+        to_score=_same,
         words=study.words,
     )
 
@@ -189,10 +202,23 @@ def errors_from_influence(study: Study, sampling: SamplingUnits) -> UnitMeans | 
         if values is None:
             return None
         scores = study.scores[start : start + len(block)]
-        _add_shifts(parts, sampling, scores, values, unbounded, scores[:, np.newaxis] + values)
+        _add_shifts(
+            parts,
+            sampling,
+            mean=scores,
+            shifts=values,
+            row_range=unbounded,
+            means=scores[:, np.newaxis] + values,
+        )
     score_range = range_of(study.metric)
     return _unit_means(
-        parts, sampling, study.scores, score_range, unbounded, _same, words=study.words
+        parts,
+        sampling,
+        scores=study.scores,
+        score_range=score_range,
+        row_range=unbounded,
+        to_score=_same,
+        words=study.words,
     )
 
 
@@ -208,10 +234,16 @@ def errors_from_groups(
     is_share = bool(np.isin(np.round(units, 9), (0.0, 1.0)).all())
     row_range = (0.0, 1.0) if is_share else (-np.inf, np.inf)
     parts, (low, high) = _Parts(), range_of(study.metric)
-    _add_shifts(parts, sampling, study.scores, shifts, row_range, units)
+    _add_shifts(parts, sampling, mean=study.scores, shifts=shifts, row_range=row_range, means=units)
     score_range = (max(low, row_range[0]), min(high, row_range[1]))
     return _unit_means(
-        parts, sampling, study.scores, score_range, row_range, _same, words=study.words
+        parts,
+        sampling,
+        scores=study.scores,
+        score_range=score_range,
+        row_range=row_range,
+        to_score=_same,
+        words=study.words,
     )
 
 
@@ -235,7 +267,16 @@ def _add_block(
 ) -> None:
     means = sampling.means(values)
     opposite = None if other is None else sampling.means(other)
-    _add_shifts(parts, sampling, *sampling.moved(means), row_range, means, opposite)
+    mean, shifts = sampling.moved(means)
+    _add_shifts(
+        parts,
+        sampling,
+        mean=mean,
+        shifts=shifts,
+        row_range=row_range,
+        means=means,
+        other=opposite,
+    )
 
 
 def _add_shifts(

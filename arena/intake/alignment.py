@@ -89,9 +89,11 @@ def report_ids(
     unknown, missing = np.flatnonzero(positions < 0), np.flatnonzero(~is_sent[:-1] & rows)
     if not len(missing) and len(ids) == rows.sum():
         return
-    _report_unknown(ids, expected, unknown, missing, place, faults)
+    _report_unknown(ids, expected, unknown=unknown, missing=missing, place=place, faults=faults)
     _report_duplicates(ids, positions, place, faults)
-    _report_missing(ids, expected, unknown, missing, positions, faults)
+    _report_missing(
+        ids, expected, unknown=unknown, missing=missing, positions=positions, faults=faults
+    )
 
 
 def find_duplicates(codes: IntArray) -> tuple[IntArray, IntArray]:

@@ -309,7 +309,7 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     place = Place(table.row_number, None)
     if long:
         value = _value_column(roles, left, name)
-        values = _numbers(cells, [value], table.decimal_comma, place, faults)[0]
+        values = _numbers(cells, [value], comma=table.decimal_comma, place=place, faults=faults)[0]
         algorithms = _filled(cells, roles["algorithm"], place, faults)
         times, metric = 1, value
     else:
@@ -317,7 +317,9 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         if columns.value is None and table.header_row is None:
             columns = replace(columns, value=_nested_value(left, name))
         named = _columns_of_algorithms(left, columns.value, name)
-        values = np.concatenate(_numbers(cells, [*named], table.decimal_comma, place, faults))
+        values = np.concatenate(
+            _numbers(cells, [*named], comma=table.decimal_comma, place=place, faults=faults)
+        )
         algorithm_names = list(named.values())
         notes += facts + _of_other_sizes(algorithm_names, values.reshape(len(named), -1))
         algorithms = np.repeat(np.array(algorithm_names, dtype=object), table.n_rows)
@@ -328,7 +330,9 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
     moments = None
     if "time" in texts:
         used = np.ones(table.n_rows, dtype=np.bool_)
-        moments = read_times(texts.pop("time"), roles["time"], used, place, faults)
+        moments = read_times(
+            texts.pop("time"), roles["time"], used=used, place=place, faults=faults
+        )
     _stop(name, faults)
     tiled = {role: pa.concat_arrays([text] * times) for role, text in texts.items()}
     if is_numbered:

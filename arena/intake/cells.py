@@ -230,7 +230,7 @@ def numbers(
     values = _cast(column)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        _report_bad(column, bad, name, place, faults)
+        _report_bad(column, bad, name=name, place=place, faults=faults)
     low, high = bounds
     with np.errstate(invalid="ignore"):
         outside = np.flatnonzero(np.isfinite(values) & ((values < low) | (values > high)))

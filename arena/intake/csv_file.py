@@ -98,11 +98,13 @@ def read_csv(
         faults.refuse("no rows", message, row=first.row)
     broken = _BrokenRows()
     body = pa.py_buffer(data).slice(first.end)
-    columns = _parse(body, first.delimiter, len(names), b'"' in data, broken)
+    columns = _parse(
+        body, first.delimiter, n_columns=len(names), quoted=b'"' in data, broken=broken
+    )
     numbers = RowNumbers(
         data, first.delimiter, frozenset(broken.numbers), n_leading=first.n_leading
     )
-    _report(broken, len(names), data, numbers, faults)
+    _report(broken, len(names), data=data, numbers=numbers, faults=faults)
     if columns is None:
         message = f"{_MAX_BROKEN_ROWS:,} rows do not match the header; reading was stopped."
         faults.refuse("too many broken rows", message)

@@ -174,9 +174,11 @@ def read_masks(
             data = read()
             if suffix == ".nii.gz":
                 data = limited_content(partial(gzip.open, io.BytesIO(data)), name, faults)
-            pixels, spacing = _decode(data, suffix, asked.shapes.get(case), name, case, faults)
+            pixels, spacing = _decode(
+                data, suffix, expected=asked.shapes.get(case), name=name, case=case, faults=faults
+            )
             images[case] = pixels.shape, spacing or (1.0,) * pixels.ndim
-            rows += _masks(pixels, case, asked, name, faults)
+            rows += _masks(pixels, case, asked=asked, name=name, faults=faults)
     if not seen and not faults:
         faults.refuse("empty file", "There is no mask file: send one file per case.")
     if is_truth:
@@ -573,9 +575,9 @@ def _decode(
         return sizes
 
     if suffix == _PNG:
-        return _decode_png(data, check, name, case, faults), None
+        return _decode_png(data, check, name=name, case=case, faults=faults), None
     if suffix == _NUMPY:
-        return _decode_numpy(data, check, faults, name, case), None
+        return _decode_numpy(data, check, faults=faults, name=name, case=case), None
     return _decode_nifti(data, check, faults)
 
 

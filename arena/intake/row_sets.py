@@ -55,9 +55,9 @@ def fold_rows(
     return RawTable(
         table.names,
         tuple(columns),
-        lambda position: table.row_number(int(first[position])),
-        table.header_row,
-        table.decimal_comma,
+        row_number=lambda position: table.row_number(int(first[position])),
+        header_row=table.header_row,
+        decimal_comma=table.decimal_comma,
     )
 
 

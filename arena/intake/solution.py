@@ -124,12 +124,14 @@ def read_solution(
     guessed = _guessed_usage(table, columns)
     if guessed is not None:
         columns = replace(columns, usage=guessed)
-    roles = _assign(table.names, columns, traits, modality, faults)
+    roles = _assign(table.names, columns, traits=traits, modality=modality, faults=faults)
     _stop(path, faults)
     single = (roles.usage, columns.cluster, columns.time, columns.tasks, columns.weight)
     table = modality.arrange(table, roles.id, faults, {name for name in single if name})
     _stop(path, faults)
-    parts = _read_rows(table, roles, kind, columns, traits, modality, faults)
+    parts = _read_rows(
+        table, roles, kind=kind, columns=columns, traits=traits, modality=modality, faults=faults
+    )
     _stop(path, faults)
     return Solution(id_column=roles.id, kind=kind, sha256=sha256, guessed_usage=guessed, **parts)
 
@@ -324,7 +326,7 @@ def _read_rows(
     place = Place(table.row_number, ids, quoted=False)
     _check_ids(ids, place, faults)
     usage_cells = cells[roles.usage] if roles.usage else None
-    usage = _read_usage(usage_cells, columns.row_sets, ids, place, faults)
+    usage = _read_usage(usage_cells, columns.row_sets, ids=ids, place=place, faults=faults)
     ranked, comma = usage != Usage.IGNORED, table.decimal_comma
 
     reading = TargetReading(
@@ -348,17 +350,25 @@ def _read_rows(
         _check_can_be_pending(kind, columns, faults)
         pending = ranked & ~has_value(chosen(roles.targets), ranked, kind).any(axis=1)
     labelled = ranked & ~pending
-    targets = read_targets(chosen(roles.targets), labelled, reading, place, faults)
+    targets = read_targets(
+        chosen(roles.targets), labelled, reading=reading, place=place, faults=faults
+    )
     if not faults:
         targets = filled(targets, usage, place, faults)
-    clusters = _read_groups(cells, columns.cluster, "cluster", ranked, place, faults)
+    clusters = _read_groups(
+        cells, columns.cluster, what="cluster", ranked=ranked, place=place, faults=faults
+    )
     soft = chosen(columns.soft_labels)
-    soft_labels = _read_soft_labels(soft, ranked, targets.targets, comma, place, faults)
-    tasks = _read_groups(cells, columns.tasks, "task", ranked, place, faults)
+    soft_labels = _read_soft_labels(
+        soft, ranked, targets=targets.targets, decimal_comma=comma, place=place, faults=faults
+    )
+    tasks = _read_groups(
+        cells, columns.tasks, what="task", ranked=ranked, place=place, faults=faults
+    )
     read: dict[str, FloatArray] = {}
     for name in roles.extra:
         used = np.ones_like(ranked) if name in modality.public_columns else ranked
-        read |= read_extra(chosen([name]), used, comma, place, faults)
+        read |= read_extra(chosen([name]), used, decimal_comma=comma, place=place, faults=faults)
     if targets.has_values is not None:
         names = (KNOWN_TARGET + target.name for target in targets.targets)
         read |= dict(
@@ -367,12 +377,14 @@ def _read_rows(
     truth = targets.truth.reshape(len(ids), -1)
     report_cells(modality.faults(truth, modality.sizes(read)), roles.targets, place, faults)
     if columns.weight is not None:
-        weights = _read_weights(chosen([columns.weight]), usage, comma, place, faults)
+        weights = _read_weights(
+            chosen([columns.weight]), usage, decimal_comma=comma, place=place, faults=faults
+        )
         usage = np.where(weights == 0, np.uint8(Usage.IGNORED), usage)
         read[ROW_WEIGHTS] = weights
     if columns.time is not None:
         read[ROW_TIMES] = read_times(
-            to_text(cells[columns.time]), columns.time, ranked, place, faults
+            to_text(cells[columns.time]), columns.time, used=ranked, place=place, faults=faults
         )
     if pending.any():
         read[ROW_PENDING] = pending.astype(np.float64)
@@ -555,7 +567,7 @@ def _read_weights(
     power of two, which is exact.
     """
     ((name, weights),) = read_extra(
-        cells, usage != Usage.IGNORED, decimal_comma, place, faults
+        cells, usage != Usage.IGNORED, decimal_comma=decimal_comma, place=place, faults=faults
     ).items()
     message = "The weight is negative: write 0 or more."
     fault = partial(_fault, place, "negative weight", message, name)
@@ -597,9 +609,9 @@ def _read_soft_labels(
     names = list(cells)
     if len(names) > 1 and set(names) == set(classes):
         names = list(classes)
-    read = read_extra(cells, ranked, decimal_comma, place, faults)
+    read = read_extra(cells, ranked, decimal_comma=decimal_comma, place=place, faults=faults)
     values = np.column_stack([read[name] for name in names])
-    _check_probabilities(values, names, ranked, place, faults)
+    _check_probabilities(values, names, ranked=ranked, place=place, faults=faults)
     return np.ascontiguousarray(values[:, 0] if len(names) == 1 else values)
 
 

@@ -214,11 +214,18 @@ def _predictions(
     if order is not None:
         if (order < 0).all() and (reasons_of(ids, form.ids) < 0).any():
             _refuse_swapped_names(table, form, faults)
-        report_ids(ids, order, form.ids, place, faults, rows=form.expected_rows(order))
+        report_ids(
+            ids,
+            order,
+            expected=form.ids,
+            place=place,
+            faults=faults,
+            rows=form.expected_rows(order),
+        )
     cells = {name: table.columns[positions[name]] for name in layout.columns if name in positions}
     if form.optional is not None and len(cells) == form.optional.shape[1]:
         cells = _with_optional(cells, form, layout, order)
-    values = _encode(cells, table, form, layout, place, faults)
+    values = _encode(cells, table, form=form, layout=layout, place=place, faults=faults)
     if faults or len(cells) < len(layout.columns):
         return None
     kept_columns = values[:, -1:] if layout.keeps_last else values
@@ -277,12 +284,14 @@ def _encode(
         sendable = dict(zip(classes, form.sendable or classes.values(), strict=True))
         for j, (name, column) in enumerate(zip(names, columns, strict=True)):
             labels = sendable[name]
-            values[:, j] = label_codes(column, classes[name], name, place, faults, sendable=labels)
+            values[:, j] = label_codes(
+                column, classes[name], name=name, place=place, faults=faults, sendable=labels
+            )
         return values
     if table.decimal_comma and all(is_text(column) for column in columns):
         columns = list(points_for_commas(columns, place, faults))
     for j, column in enumerate(columns):
-        values[:, j] = numbers(column, names[j], place, faults, layout.bounds)
+        values[:, j] = numbers(column, names[j], place=place, faults=faults, bounds=layout.bounds)
     if layout.sums_to_one and len(cells) == len(layout.columns):
         _check_sums(values, place, faults)
     return values

@@ -87,12 +87,19 @@ def read_targets(
         ``(n,)`` whether a row is ranked; cells of other rows are ignored.
     """
     if reading.kind is PredictionKind.VALUE:
-        return _read_values(cells, ranked, reading, place, faults)
+        return _read_values(cells, ranked, reading=reading, place=place, faults=faults)
     if reading.kind is PredictionKind.TEXT:
         return _read_texts(cells, ranked, reading)
     has_values = _has_values(cells, ranked, reading)
     read = [
-        _read_labels(name, column, ranked & has_values[:, column_number], reading, place, faults)
+        _read_labels(
+            name,
+            column,
+            ranked=ranked & has_values[:, column_number],
+            reading=reading,
+            place=place,
+            faults=faults,
+        )
         for column_number, (name, column) in enumerate(cells.items())
     ]
     if len(read) == 1:
@@ -187,7 +194,7 @@ def read_extra(
 ) -> dict[str, FloatArray]:
     """Return the numbers in the extra columns of a metric."""
     reading = TargetReading(PredictionKind.VALUE, decimal_comma=decimal_comma)
-    read = _read_values(cells, ranked, reading, place, faults)
+    read = _read_values(cells, ranked, reading=reading, place=place, faults=faults)
     values = read.truth.reshape(len(ranked), len(cells))
     return {name: np.ascontiguousarray(values[:, j]) for j, name in enumerate(cells)}
 
@@ -216,7 +223,7 @@ def _read_values(
     if reading.decimal_comma and all(is_text(column) for column in columns):
         columns = list(points_for_commas(columns, place, faults))
     values = [
-        _ranked_numbers(column, name, ranked, reading, place, faults)
+        _ranked_numbers(column, name, ranked=ranked, reading=reading, place=place, faults=faults)
         for name, column in zip(cells, columns, strict=True)
     ]
     truth = values[0] if len(values) == 1 else np.column_stack(values)
@@ -321,7 +328,7 @@ def _classes(
         names = {0.0: names.get(0.0, "0"), 1.0: names.get(1.0, "1")}
     order = list(names)
     if reading.positive is not None:
-        order = _positive_last(order, names, name, reading.positive, faults)
+        order = _positive_last(order, names, column=name, positive=reading.positive, faults=faults)
     code = {value: i for i, value in enumerate(order)}
     return tuple(names[value] for value in order), {label: code[key[label]] for label in labels}
 
@@ -348,7 +355,7 @@ def _declared(
         faults.add("undeclared label", message, column=name)
     names = {key[label]: label for label in reversed(declared)}
     if reading.positive is not None:
-        order = _positive_last(order, names, name, reading.positive, faults)
+        order = _positive_last(order, names, column=name, positive=reading.positive, faults=faults)
     code = {value: rank for rank, value in enumerate(order)}
     return tuple(names[number] for number in order), {
         label: code.get(key[label], 0) for label in labels

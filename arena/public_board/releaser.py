@@ -215,7 +215,9 @@ class Releaser:
             if values is not None:
                 return standard_error_of_mean(values, self.clusters)
             block = submission.predictions
-            return standard_error(self.metric, self.truth, block, self.seed, self.clusters)
+            return standard_error(
+                self.metric, self.truth, block=block, seed=self.seed, clusters=self.clusters
+            )
 
         baseline = self._best_baseline(submission, score, ahead)
         evaluation = replace(
@@ -304,7 +306,9 @@ class Releaser:
         if compared.values is not None and held.values is not None:
             return standard_error_of_mean(compared.values - held.values, self.clusters)
         pair = np.concatenate([block, self.read([other]) if held.block is None else held.block])
-        return standard_error(self.metric, self.truth, pair, self.seed, self.clusters)
+        return standard_error(
+            self.metric, self.truth, block=pair, seed=self.seed, clusters=self.clusters
+        )
 
     def _compare(self, block: npt.NDArray[Any]) -> _ComparedValues:
         values = comparable_values(self.metric, self.truth, block)

@@ -117,10 +117,10 @@ def _public_board(competition: CompetitionView) -> PublicBoard:
     return PublicBoard(
         settings.competition.title,
         metric,
-        better,
-        standings,
-        tuple(facts),
-        settings.display(public=True),
+        greater_is_better=better,
+        standings=standings,
+        facts=tuple(facts),
+        display=settings.display(public=True),
     )
 
 

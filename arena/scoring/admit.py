@@ -40,7 +40,14 @@ def admit(
         files, solution, metric, manager, workers=workers, no_header=no_header, gaps=True
     ):
         key = _key(read, metric)
-        incoming = Incoming(file.team, file.name, read.sha256, read.values, read.faults, key)
+        incoming = Incoming(
+            file.team,
+            file.name,
+            sha256=read.sha256,
+            values=read.values,
+            faults=read.faults,
+            key=key,
+        )
         batch.append(incoming)
         progress.advance()
         values = [entry.values for entry in batch if entry.values is not None]

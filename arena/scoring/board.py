@@ -179,7 +179,13 @@ class BoardRun:
             study, resampling, board = ranked.study, ranked.resampling, None
             if study is not None and not resampling.without:
                 weights = resampling.weights
-                board = analyse(study, self.settings, self.manager, weights, self.progress)
+                board = analyse(
+                    study,
+                    self.settings,
+                    manager=self.manager,
+                    weights=weights,
+                    progress=self.progress,
+                )
             result = self._assemble(ranked, board)
             if board is None or not any(self.brackets.values()):
                 return result
@@ -217,9 +223,9 @@ class BoardRun:
             return BoardStudy(
                 study,
                 resampling,
-                tuple(counting),
-                (*rejected, *undefined),
-                (
+                counting=tuple(counting),
+                rejected=(*rejected, *undefined),
+                notes=(
                     *_notes(study, resampling),
                     *_notes_on_counts(self.metric, study, resampling),
                     *_weights(self.solution, rows),
@@ -299,12 +305,12 @@ class BoardRun:
         return study_of(
             self.bound.for_rows(rows_of(self.solution, self.split)),
             ranked_rows(self.solution, self.split, self.words),
-            tuple(record.team for record in records),
-            np.array([record.submission for record in records], dtype=np.intp),
-            self._predictions(records, self.split),
-            scores,
-            self.settings,
-            self.progress,
+            teams=tuple(record.team for record in records),
+            submissions=np.array([record.submission for record in records], dtype=np.intp),
+            predictions=self._predictions(records, self.split),
+            scores=scores,
+            settings=self.settings,
+            progress=self.progress,
         )
 
     def _predictions(self, records: Sequence[SubmissionRecord], split: str) -> PredictionBlocks:

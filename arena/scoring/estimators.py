@@ -109,7 +109,7 @@ def from_estimators(
     classes = None if kind is PredictionKind.VALUE else np.unique(truth)
     positive = keywords.get("positive")
     columns = None if classes is None else _order(classes, positive)
-    folds = _folds(cv, X, truth, groups, seed, stratified=classes is not None)
+    folds = _folds(cv, X, y=truth, groups=groups, seed=seed, stratified=classes is not None)
     predicted: dict[str, Any] = {}
     with shown(progress) as display:
         display.start("Training models", len(named))

@@ -150,7 +150,12 @@ def study_of(
         metric, rows, predictions = _by_counts(metric, rows, predictions, settings)
     drawn: Any = metric if by_parts is None else EachPart(by_parts)
     resampled, resampling = resample(
-        drawn, rows, predictions, scores, settings, progress=progress or NoProgress()
+        drawn,
+        rows,
+        predictions=predictions,
+        scores=scores,
+        settings=settings,
+        progress=progress or NoProgress(),
     )
     influence = None if resampling.jackknife is None else resampling.jackknife.influence
     of_parts: FloatArray | None = None
@@ -179,16 +184,23 @@ def study_of(
         parts=()
         if by_parts is None or of_parts is None
         else _parts_of(
-            by_parts, rows, names, submissions, predictions, of_parts, best.positions, settings
+            by_parts,
+            rows,
+            teams=names,
+            submissions=submissions,
+            predictions=predictions,
+            resampled=of_parts,
+            positions=best.positions,
+            settings=settings,
         ),
         candidates=(
             Candidates(
                 scores,
                 resampled,
-                predictions,
-                best.positions,
-                np.array([codes[team] for team in teams]),
-                influence,
+                predictions=predictions,
+                counting=best.positions,
+                team=np.array([codes[team] for team in teams]),
+                influence=influence,
             )
             if len(best.positions) < len(scores)
             else None
@@ -292,10 +304,16 @@ def resample(
         )
         if jackknife.influence is not None:
             drawn = resampled_linearly(
-                metric, jackknife.influence, scores, settings.resamples, settings.seed
+                metric,
+                jackknife.influence,
+                scores=scores,
+                resamples=settings.resamples,
+                seed=settings.seed,
             )
             return drawn, Resampling(jackknife=jackknife)
-    resampled, weights, redrawn = _bootstrap(metric, rows, predictions, strata, settings, progress)
+    resampled, weights, redrawn = _bootstrap(
+        metric, rows, predictions=predictions, strata=strata, settings=settings, progress=progress
+    )
     if resampled is None:
         halves, redrawn = True, 0
         progress.say(
@@ -310,7 +328,15 @@ def resample(
             strata=strata,
             clusters=rows.clusters,
         )
-        resampled = _resampled(metric, rows, predictions, weights, 0, settings.n_workers, progress)
+        resampled = _resampled(
+            metric,
+            rows,
+            predictions=predictions,
+            drawn=weights,
+            changed=0,
+            workers=settings.n_workers,
+            progress=progress,
+        )
     if resampled is None:
         without = f"The metric takes neither repeated {words.rows} nor a part of them."
         return np.empty((m, 0)), Resampling(redrawn=redrawn, without=without)
@@ -356,7 +382,15 @@ def _bootstrap(
         )
         redrawn += resamples.redrawn
         weights, workers = resamples.weights, settings.n_workers
-        of_part = _resampled(metric, rows, predictions, weights, 2, workers, progress)
+        of_part = _resampled(
+            metric,
+            rows,
+            predictions=predictions,
+            drawn=weights,
+            changed=2,
+            workers=workers,
+            progress=progress,
+        )
         if of_part is None or of_part.shape[1] == settings.resamples:
             return of_part, weights if is_black_box(metric) else None, redrawn
         blocks.append(of_part)
@@ -415,7 +449,9 @@ def analyse(
     columns |= {} if study.ranks is None else study.ranks.columns()
     if not analyses:
         return PrivateBoard(study, corrected, (), columns)
-    findings, of_findings = _run_analyses(study, columns, settings, manager, progress)
+    findings, of_findings = _run_analyses(
+        study, columns, settings=settings, manager=manager, progress=progress
+    )
     return PrivateBoard(study, corrected, findings, columns | of_findings)
 
 

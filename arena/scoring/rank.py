@@ -445,7 +445,7 @@ def rank_table(
                 )
             metric = replace(metric, baseline=values[matrix.algorithms.index(settings.baseline)])
     records = [
-        SubmissionRecord(number, name, name, "", "accepted", "")
+        SubmissionRecord(number, name, file=name, sha256="", status="accepted", received="")
         for number, name in enumerate(matrix.algorithms, start=1)
     ]
     run = BoardRun(

@@ -181,7 +181,9 @@ def score(
     manager = manager or PluginManager()
     with (
         shown(progress) as display,
-        admitted(solution, submissions, settings, manager, display) as folder,
+        admitted(
+            solution, submissions, settings=settings, manager=manager, progress=display
+        ) as folder,
     ):
         ranked = folder.run.result(folder.counting, rejected=folder.rejected, notes=folder.notes)
         result = replace(ranked, similar=folder.similar)
@@ -244,9 +246,9 @@ def admitted(
         records = admit(
             store,
             files,
-            truth,
-            scored,
-            manager,
+            solution=truth,
+            metric=scored,
+            manager=manager,
             workers=settings.board.n_workers,
             progress=progress,
             no_header=settings.columns.no_header,
@@ -277,7 +279,7 @@ def admitted(
             *meaning_of_columns(truth, reader, *served.values()),
             *notes,
         )
-        yield AdmittedFolder(run, counting, rejected, similar, all_notes)
+        yield AdmittedFolder(run, counting, rejected=rejected, similar=similar, notes=all_notes)
 
 
 def _similar(

@@ -183,7 +183,14 @@ def read_row_sets(
     """
     by_usage = solution.kind is not PredictionKind.TEXT
     info = competition_info(metric, solution)
-    read = _read_one(file, solution, metric, info, manager, {**limits, "by_usage": by_usage})
+    read = _read_one(
+        file,
+        solution,
+        metric=metric,
+        info=info,
+        manager=manager,
+        limits={**limits, "by_usage": by_usage},
+    )
     if read.values is None:
         return read, frozenset()
     rows = ~np.isnan(read.values).all(axis=1) if by_usage else ...
@@ -198,8 +205,8 @@ def _examine_one(
     manager: PluginManager,
     limits: Mapping[str, Any],
 ) -> ReadSubmission:
-    read = _read_one(file, solution, metric, info, manager, limits)
-    return _check_values(read, metric, info, manager, file.name)
+    read = _read_one(file, solution, metric=metric, info=info, manager=manager, limits=limits)
+    return _check_values(read, metric, info=info, manager=manager, file=file.name)
 
 
 def check_predictions(
@@ -209,7 +216,9 @@ def check_predictions(
 
     ``file``: its name in the log.
     """
-    return _check_values(read, metric, competition_info(metric, solution), manager, file)
+    return _check_values(
+        read, metric, info=competition_info(metric, solution), manager=manager, file=file
+    )
 
 
 def _check_values(

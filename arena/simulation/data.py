@@ -170,9 +170,9 @@ def synthetic_world(sizes: Sizes, seed: int, drift: float = 0.0) -> World:
     return World(
         "synthetic rows with a known chance of a positive",
         rows,
-        population,
-        ("0", "1"),
-        fingerprint(rows, population),
+        population=population,
+        classes=("0", "1"),
+        identity=fingerprint(rows, population),
     )
 
 

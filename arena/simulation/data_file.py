@@ -100,7 +100,7 @@ def read_world(
             f"requested. Request fewer with --train-rows, --validation-rows and "
             f"{population_option}."
         )
-    values, classes = _target(frame, target, path, numeric, positive)
+    values, classes = _target(frame, target, path=path, numeric=numeric, positive=positive)
     features, categorical = features_of(frame.drop(columns=target), path)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_SPLIT_STREAM))
     order = rng.permutation(len(frame))[: sizes.total]
@@ -112,7 +112,14 @@ def read_world(
     check_classes(classes, training, validation, path)
     rows = TrainingRows(training, validation, len(classes) if classes else None, categorical)
     population = Population(features[parts[2]], values[parts[2]])
-    return World(path.name, rows, population, classes, fingerprint(rows, population), notes)
+    return World(
+        path.name,
+        rows,
+        population=population,
+        classes=classes,
+        identity=fingerprint(rows, population),
+        notes=notes,
+    )
 
 
 def read_frame(path: Path) -> pd.DataFrame:

@@ -150,7 +150,13 @@ class Recorded:
             for revision, (text, digest) in revisions.items():
                 numbers = set(numbers_of(text))
                 if numbers:
-                    bound = _Bound(sequence, min(numbers), max(numbers), len(numbers), digest)
+                    bound = _Bound(
+                        sequence,
+                        min(numbers),
+                        last=max(numbers),
+                        n_rows=len(numbers),
+                        digest=digest,
+                    )
                     of_revision = int(revision) * _OF_REVISION
                     for number in numbers:
                         row = of_revision + number
@@ -213,14 +219,20 @@ def differences(
             return
         yield from _of_meta(cursor, key, recorded.meta)
         yield from _of_solutions(cursor, key, recorded.solutions)
-        yield from _of_rows(cursor, key, "submissions", recorded, since)
+        yield from _of_rows(cursor, key, table="submissions", recorded=recorded, since=since)
         yield from _of_objects(cursor, recorded.objects)
         yield from _of_predictions(
-            database, cursor, key, recorded.predictions, since, outside, compare
+            database,
+            cursor,
+            key=key,
+            bound=recorded.predictions,
+            since=since,
+            contents=outside,
+            compare=compare,
         )
         yield from database.keeper.misplaced(cursor)
         for table in ("releases", "scores", "results"):
-            yield from _of_rows(cursor, key, table, recorded, since)
+            yield from _of_rows(cursor, key, table=table, recorded=recorded, since=since)
         yield from recorded.jumps
         yield from _of_places(cursor, recorded.places)
         for table in changed_tables(cursor):
@@ -408,7 +420,9 @@ def _of_predictions(
         yield f"The predictions of submission {number} are not in the record."
     if contents or not database.keeper.outside:
         unbroken = {number: bound[number] for number in later - set(broken)}
-        yield from _of_contents(database, cursor, key, unbroken, solution, compare)
+        yield from _of_contents(
+            database, cursor, key=key, bound=unbroken, solution=solution, compare=compare
+        )
 
 
 def _of_contents(

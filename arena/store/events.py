@@ -115,7 +115,13 @@ def insert_event(
     stored = as_stored(time)
     text = canonical_json(payload)
     unsigned = Event(
-        sequence + 1, as_text(stored), actor, kind, json.loads(text), previous, hash=""
+        sequence + 1,
+        as_text(stored),
+        actor=actor,
+        kind=kind,
+        payload=json.loads(text),
+        previous=previous,
+        hash="",
     )
     digest = unsigned.computed_hash()
     row = [unsigned.sequence, stored, actor, kind, text, previous, digest, _subject(payload)]

@@ -122,7 +122,9 @@ class Facts:
             "scores": {
                 str(revision): [
                     numbers_text(numbers),
-                    _digest_of_rows(cursor, key, "scores", numbers, revision),
+                    _digest_of_rows(
+                        cursor, key, table="scores", numbers=numbers, revision=revision
+                    ),
                 ]
                 for revision, numbers in self.scores.items()
                 if numbers

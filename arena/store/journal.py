@@ -342,7 +342,9 @@ def _parsed(lines: Iterable[tuple[int, bytes]], *, first_is_whole: bool) -> Ackn
             events.append((fields["event"], fields["hash"]))
         elif line.endswith(b"\n") and (number or first_is_whole):
             damaged += 1
-    return Acknowledged(tuple(submissions), tuple(events), damaged, scoring, overlong)
+    return Acknowledged(
+        tuple(submissions), tuple(events), damaged=damaged, scoring=scoring, overlong_at=overlong
+    )
 
 
 def _is_event(fields: Mapping[str, Any]) -> bool:

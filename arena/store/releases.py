@@ -278,5 +278,9 @@ def select_scores(
 def _record(row: Sequence[Any]) -> ReleaseRecord:
     submission, epoch, instance, score, ranked_by, improved, state, released, source = row
     repeated = None if source == submission else source
-    release = Release(score, improved, parse_json(state), ranked_by, repeated)
-    return ReleaseRecord(submission, epoch, instance, release, as_text(released))
+    release = Release(
+        score, improved, state=parse_json(state), ranked_by=ranked_by, source=repeated
+    )
+    return ReleaseRecord(
+        submission, epoch, instance=instance, release=release, released=as_text(released)
+    )

@@ -155,7 +155,7 @@ def put_solution(
     last = select_solution(cursor, len(numbers))
     if last is not None:
         _check_same_rows(solution, last, path, rows_added=rows_added)
-    insert_solution(cursor, number, solution, metric, as_stored(time))
+    insert_solution(cursor, number, solution=solution, metric=metric, stored=as_stored(time))
     return True
 
 
@@ -323,7 +323,9 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
     classes = tuple(
         None if outline is None else tuple(outline) for _, outline in parse_json(targets)
     )
-    return SolutionOutline(n_public, classes, weighted, gaps, PredictionKind(kind))
+    return SolutionOutline(
+        n_public, classes, weighted=weighted, gaps=gaps, kind=PredictionKind(kind)
+    )
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

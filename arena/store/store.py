@@ -107,7 +107,9 @@ class Store:
             full.
         """
         if path is not None:
-            return cls(_open_patiently(path, create, wait, read_only, objects))
+            return cls(
+                _open_patiently(path, create, wait=wait, read_only=read_only, objects=objects)
+            )
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-"))
             return cls(Database(Path(folder) / "arena.duckdb", journaled=False), stack.pop_all())
@@ -622,7 +624,10 @@ class Store:
                 "longer than any that arena writes: it was damaged or changed. Move it to another "
                 "folder; a new one begins with the next submission."
             )
-        return (*problems, *differences(self.database, recorded, since, outside, compare))
+        return (
+            *problems,
+            *differences(self.database, recorded, since=since, outside=outside, compare=compare),
+        )
 
     @collection_paused()
     def verify_events(self) -> str | None:

@@ -90,7 +90,7 @@ class Transaction:
         self, team: str, days: Sequence[date | str | None], change: int, allowed: int | None
     ) -> bool:
         self._facts.places |= {(team, day_name(day)) for day in days}
-        return change_places(self._cursor, team, days, change, allowed)
+        return change_places(self._cursor, team, days=days, change=change, allowed=allowed)
 
     def quota_used(self, team: str, day: date | str | None) -> int:
         """Return how many submissions of a team count on a day, in a week, or in total."""
@@ -184,7 +184,7 @@ class Transaction:
 
     def releases_since(self, epoch: int, revision: int, after: int, team: str) -> list[TeamRelease]:
         """Return a team's releases of an epoch after a number, with scores of a revision."""
-        return select_releases_since(self._cursor, epoch, revision, after, team)
+        return select_releases_since(self._cursor, epoch, revision=revision, after=after, team=team)
 
     def add_release(
         self,
@@ -201,7 +201,9 @@ class Transaction:
         ValueError
             If the submission was already released in this epoch.
         """
-        number, record = insert_release(self._cursor, submission, instance, epoch, release, time)
+        number, record = insert_release(
+            self._cursor, submission, instance=instance, epoch=epoch, release=release, time=time
+        )
         self._note_releases([number])
         return record
 
@@ -263,7 +265,11 @@ class Transaction:
             self._facts.take_over(self._database.unbound)
         facts = self._facts.digests(self._cursor, self._keeper)
         event = insert_event(
-            self._cursor, kind, actor, {**payload, "facts": facts} if facts else payload, time
+            self._cursor,
+            kind,
+            actor=actor,
+            payload={**payload, "facts": facts} if facts else payload,
+            time=time,
         )
         self._events.append(event)
         self._facts, self._has_bound = Facts(), True
@@ -339,7 +345,15 @@ class Transaction:
         cells = cell_bytes(solution.truth) * solution.truth.size
         self._database.require_space(56 * solution.n_rows + cells)
         path = self._database.path
-        if put_solution(self._cursor, number, solution, metric, time, path, rows_added=rows_added):
+        if put_solution(
+            self._cursor,
+            number,
+            solution=solution,
+            metric=metric,
+            time=time,
+            path=path,
+            rows_added=rows_added,
+        ):
             self._facts.solutions.add(number)
             if number == 1:
                 self._facts.meta |= {"identity", RECORD_KEY}

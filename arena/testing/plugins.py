@@ -110,7 +110,14 @@ def check_paper(paper: Paper, data: Path | None = None) -> Conformance:
     return run_checks(paper.name, checks, None)
 
 
-_RECORD = SubmissionRecord(1, "team", "file.csv", "0" * 64, "accepted", "2026-03-01T12:00:00+00:00")
+_RECORD = SubmissionRecord(
+    1,
+    "team",
+    file="file.csv",
+    sha256="0" * 64,
+    status="accepted",
+    received="2026-03-01T12:00:00+00:00",
+)
 _RELEASE = Release(0.5, True)
 
 

@@ -121,7 +121,7 @@ def problem_for(
         weights = rng.poisson(1.0, (clusters[-1] + 1, 4)).astype(np.uint8)[clusters]
     else:
         weights = rng.poisson(1.0, (n_rows, 4)).astype(np.uint8)
-    return MetricProblem(metric, truth, predictions, weights, clusters)
+    return MetricProblem(metric, truth, predictions=predictions, weights=weights, clusters=clusters)
 
 
 def _numbers(

@@ -96,7 +96,9 @@ def from_counts(
     )
     rng = options.get("rng") or np.random.default_rng(0)
     codes = group_codes(options.get("clusters"), n)
-    estimate = _corrected(estimate, groups, options.get("resamples", 1_000), rng, codes)
+    estimate = _corrected(
+        estimate, groups, resamples=options.get("resamples", 1_000), rng=rng, codes=codes
+    )
     if n_classes > 2:
         dependent = contradicts_independence(groups, rng, level=estimate.level, codes=codes)
     else:
@@ -229,9 +231,9 @@ def _corrected(
     errors = errors_from_standard_errors(
         np.array([min(max(corrected, 0.0), top)]),
         np.array([error]),
-        np.clip([2 * g / max(units.kurtosis - 1, 1e-9)], 1.0, max(units.most_degrees, 1.0)),
-        g,
-        (0.0, top),
+        degrees=np.clip([2 * g / max(units.kurtosis - 1, 1e-9)], 1.0, max(units.most_degrees, 1.0)),
+        n_units=g,
+        score_range=(0.0, top),
         limit_units=math.inf if error > 0 else seen_by(groups.sum(axis=1), n_classes) * g,
     )
     low, high = own_intervals(errors, estimate.level)

@@ -188,7 +188,13 @@ def from_noisy_soft_labels(
     hint = "A noisy soft label is a guess at the probability of the positive class."
     check_unit(array, "noisy soft label", hint, options.get("row_number"))
     positive = _signs_of(signs, len(array))
-    return _signed(array, positive, "noisy", ("The noise has mean zero in every row.",), options)
+    return _signed(
+        array,
+        positive,
+        kind="noisy",
+        assumptions=("The noise has mean zero in every row.",),
+        options=options,
+    )
 
 
 def from_hard_labels(
@@ -223,7 +229,7 @@ def from_hard_labels(
     array = two_valued(labels, "hard labels")
     positive = _signs_of(signs, len(array))
     given = ("Each label was drawn with the true probabilities of its row.",)
-    estimate = _signed(array, positive, "hard", given, options)
+    estimate = _signed(array, positive, kind="hard", assumptions=given, options=options)
     wrong = int((array != positive).sum())
     if wrong == 0:
         note = (

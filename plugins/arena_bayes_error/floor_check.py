@@ -84,7 +84,13 @@ def check_labels(
     few = _p_values(np.array([differing]), floors, codes)
     # So many differ, if so few are the likeliest class.
     many = _p_values(np.array([n - differing]), 1 - floors, codes)
-    return LabelCheck(differing, float(floors.sum()), float(few[0]), float(many[0]), n)
+    return LabelCheck(
+        differing,
+        float(floors.sum()),
+        p_so_few=float(few[0]),
+        p_so_many=float(many[0]),
+        n=n,
+    )
 
 
 def check_against_floor(

@@ -262,7 +262,14 @@ def label_table(labels: Any) -> LabelFile:
     if not columns or len({len(column) for column in columns.values()}) > 1:
         raise InputError("The columns of labels must be there and have equally many rows.")
     names, values = tuple(columns), tuple(columns.values())
-    return LabelFile(Path("the table"), names, values, None, count_from_one, has_header=True)
+    return LabelFile(
+        Path("the table"),
+        names,
+        columns=values,
+        array=None,
+        row_number=count_from_one,
+        has_header=True,
+    )
 
 
 def _of_numpy(path: Path) -> LabelFile:
@@ -280,7 +287,9 @@ def _of_array(path: Path, array: npt.NDArray[Any]) -> LabelFile:
         raise InputError(f"{path} must be a non-empty array of numbers with one or two dimensions.")
     table = array[:, None] if array.ndim == 1 else array
     names = tuple(str(position) for position in range(table.shape[1]))
-    return LabelFile(path, names, (), table, count_from_one, has_header=False)
+    return LabelFile(
+        path, names, columns=(), array=table, row_number=count_from_one, has_header=False
+    )
 
 
 def _of_table(path: Path) -> LabelFile:
@@ -303,9 +312,9 @@ def _of_table(path: Path) -> LabelFile:
     return LabelFile(
         path,
         table.names,
-        columns,
-        None,
-        _one_less(table.row_number) if headless else table.row_number,
+        columns=columns,
+        array=None,
+        row_number=_one_less(table.row_number) if headless else table.row_number,
         has_header=not headless,
     )
 

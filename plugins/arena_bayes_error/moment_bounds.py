@@ -121,8 +121,10 @@ def moment_bounds(
         else sign * optimum[0]
         for sign in (1, -1)
     ]
-    interval = interval_of_bounds(programme, ones, level, codes, rng)
-    return MomentBounds(max(sharp[0], 0.0), min(sharp[1], 0.5), interval, k, len(ones))
+    interval = interval_of_bounds(programme, ones, level=level, codes=codes, rng=rng)
+    return MomentBounds(
+        max(sharp[0], 0.0), min(sharp[1], 0.5), interval=interval, labels_per_row=k, n=len(ones)
+    )
 
 
 def contradicts_independence(
@@ -225,8 +227,8 @@ def cell_intervals(
     high = np.asarray(betaincinv(cells + 1, rest, 1 - alpha / 2), dtype=np.float64)
     if total > programme.n_cells:
         smaller, fold = programme.functions[-1:], np.zeros(n, dtype=np.intp)
-        below = t_bound(smaller, ones, fold, 1 - alpha, codes)
-        above = -t_bound(-smaller, ones, fold, 1 - alpha, codes)
+        below = t_bound(smaller, ones, fold=fold, level=1 - alpha, codes=codes)
+        above = -t_bound(-smaller, ones, fold=fold, level=1 - alpha, codes=codes)
         low, high = np.append(low, below), np.append(high, above)
     return low, high
 
@@ -255,7 +257,7 @@ def interval_of_bounds(
             limits = cell_intervals(programme, ones[kept], level, left)
             other = optimum_of(programme, sign, *limits) or optimum
             functions.append(other[1] @ programme.functions + other[2])
-        tail = t_bound(np.array(functions), ones, fold, level, codes)
+        tail = t_bound(np.array(functions), ones, fold=fold, level=level, codes=codes)
         ends.append(sign * max(optimum[0], tail))
     return max(ends[0], 0.0), min(ends[1], 0.5)
 

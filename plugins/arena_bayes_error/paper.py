@@ -235,9 +235,11 @@ def simulated(
     """Return the numbers, the charts and the curves of Figures 1, 2 and 3."""
     repetitions = 4 if options.quick else 10
     progress.start("Simulating set-ups", len(SETUPS) * (1 + len(WIDTHS)))
-    plain = curves(clean, repetitions, sizes, options.seed, progress)
+    plain = curves(clean, repetitions, sizes=sizes, seed=options.seed, progress=progress)
     noise = {
-        name: curves(partial(noisy, width), repetitions, sizes, options.seed, progress)
+        name: curves(
+            partial(noisy, width), repetitions, sizes=sizes, seed=options.seed, progress=progress
+        )
         for name, width in WIDTHS.items()
     }
     rows = list(compared("Figures 1 and 3", plain, sizes[-1]))

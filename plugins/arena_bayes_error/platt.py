@@ -102,7 +102,9 @@ def from_scores(
         **options,
     )
     codes = group_codes(options.get("clusters"), len(array))
-    floors = _refitted(array, positive, options.get("resamples", 1_000), rng, codes)
+    floors = _refitted(
+        array, positive, resamples=options.get("resamples", 1_000), rng=rng, codes=codes
+    )
     return replace(estimate, refit_interval=percentile_interval(floors, estimate.level)), fit
 
 
@@ -122,7 +124,7 @@ def fit_platt(
     steep = float(slope / unit)
     offset = float(intercept - steep * middle)
     chance = _logistic(offset + steep * scores)
-    return PlattFit(steep, offset, scores, positive, chance)
+    return PlattFit(steep, offset, scores=scores, positive=positive, probabilities=chance)
 
 
 def _standard(scores: FloatArray) -> tuple[float, float]:

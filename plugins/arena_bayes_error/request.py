@@ -88,7 +88,9 @@ class FloorRequest:
         shared = bool(labels) and texts <= {*labels}
         positive = self.positive if shared or self.positive in texts else None
         expected_texts = labels if shared else usual
-        return self.file.two_texts(name, "sign label", positive, expected_texts, _WITHOUT_SIGNS)
+        return self.file.two_texts(
+            name, "sign label", positive=positive, allowed=expected_texts, otherwise=_WITHOUT_SIGNS
+        )
 
     def classes(self) -> list[int] | None:
         """Return the positions of the positive classes among the columns; None if not given."""

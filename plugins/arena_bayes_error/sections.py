@@ -111,9 +111,9 @@ def _charts(floor: BoardFloor, result: Any) -> tuple[Chart, ...]:
     specification = board_specification(
         [study.teams[position] for position in order],
         errors.against_labels[order],
-        errors.against_soft[order],
-        floor.floor.estimate,
-        floor.floor.reported_interval,
+        against_soft=errors.against_soft[order],
+        floor=floor.floor.estimate,
+        interval=floor.floor.reported_interval,
     )
     return (
         Chart(

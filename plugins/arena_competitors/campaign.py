@@ -153,7 +153,9 @@ class Campaign:
             for repetition in range(self.repeats):
                 values[repetition] = next(played)
                 progress.advance()
-            curve = self._curve(name, setting, label, submission_counts, values)
+            curve = self._curve(
+                name, setting, label=label, submission_counts=submission_counts, values=values
+            )
             best = best_curves.setdefault((name, label), curve)
             if curve.last_bias > best.last_bias:
                 best_curves[name, label] = curve
@@ -224,11 +226,11 @@ class Campaign:
         return play(
             competitor,
             mechanism,
-            self.rows(repetition),
-            self.settings,
-            submission_counts,
-            rng,
-            seed,
+            rows=self.rows(repetition),
+            settings=self.settings,
+            checkpoints=submission_counts,
+            rng=rng,
+            seed=seed,
         )
 
     def _streams(self, repetition: int) -> list[np.random.SeedSequence]:

@@ -60,10 +60,10 @@ class LadderPaper:
         rows, charts = figure_3(manager, authors, options, progress)
         honest = Honest(seed=options.seed)
         if options.quick:
-            honest = Honest(3_000, 900, 50, 400, options.seed)
+            honest = Honest(3_000, 900, n_teams=50, n_submissions=400, seed=options.seed)
         rows += honest_table(manager, honest)
         if not options.quick:
-            rows += several_teams(manager, 700, (1, 70, 700), 3, options.seed)
+            rows += several_teams(manager, 700, teams=(1, 70, 700), repeats=3, seed=options.seed)
         missing = [
             "Table 1 and Figures 4 to 6 from submissions: those of the Photo Quality competition "
             "are not public.",
@@ -92,11 +92,11 @@ def run_attack(
     """Return the curve of an attack on accuracy of random labels, as in the paper."""
     metric: Metric = manager.metrics.resolve("accuracy")
     campaign = Campaign(
-        lambda rng: synthetic_rows(metric, ROWS, TOTAL_ROWS, 2, rng),
+        lambda rng: synthetic_rows(metric, ROWS, n_rows=TOTAL_ROWS, n_classes=2, rng=rng),
         submissions,
-        repeats,
-        scope,
-        seed,
+        repeats=repeats,
+        scope=scope,
+        seed=seed,
     )
     attacks = {attack: manager.competitors.resolve(attack)}
     (curve,) = campaign.run(attacks, {mechanism: manager.mechanisms.resolve(mechanism)})
@@ -113,7 +113,14 @@ def figure_3(
     """Return loss and chart of the boosting attack under rounding and under the Ladder."""
     repeats = 2 if options.quick else 5
     progress.start("Attacking", 1 + len(PANELS))
-    ladder = run_attack(manager, "boosting", "ladder-free", submissions, repeats, options.seed)
+    ladder = run_attack(
+        manager,
+        "boosting",
+        mechanism="ladder-free",
+        submissions=submissions,
+        repeats=repeats,
+        seed=options.seed,
+    )
     progress.advance()
     released = float(1 - ladder.mean["released"][-1])
     what = f"Ladder, released loss after {submissions:,} submissions"
@@ -121,7 +128,14 @@ def figure_3(
     rows, panels = [Reproduced("Figure 3", what, None, released, None, note)], []
     reach = 4 * _SD * float(np.sqrt(1 / 5 + 1 / repeats))
     for file, mechanism in PANELS.items():
-        kaggle = run_attack(manager, "boosting", mechanism, submissions, repeats, options.seed)
+        kaggle = run_attack(
+            manager,
+            "boosting",
+            mechanism=mechanism,
+            submissions=submissions,
+            repeats=repeats,
+            seed=options.seed,
+        )
         progress.advance()
         ours = {
             "Kaggle": 1 - kaggle.mean["final_public"],
@@ -388,7 +402,15 @@ def several_teams(
     for mechanism, scope in choices:
         for count in teams:
             attack = f"sybil(of=boosting, teams={count})"
-            curve = run_attack(manager, attack, mechanism, submissions, repeats, seed, scope)
+            curve = run_attack(
+                manager,
+                attack,
+                mechanism=mechanism,
+                submissions=submissions,
+                repeats=repeats,
+                seed=seed,
+                scope=scope,
+            )
             error = curve.standard_error["bias"][-1]
             who = "one team" if count == 1 else f"{count:,} teams"
             what = f"bias of {mechanism} per {scope} by one person with {who}"

@@ -143,7 +143,7 @@ def start_team(
         raise UsageError(f"{habits.name} needs training data, and there is none.")
     if habits.blend and participation.baseline is None:
         raise UsageError(f"{habits.name}: blend needs a public baseline, and there is none.")
-    return TrainingTeam(search, habits, participation, rng, change)
+    return TrainingTeam(search, habits, participation=participation, rng=rng, change=change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,9 @@ class ClimbingTeam(ABC):
             name = list(models.search)[int(rng.integers(len(models.search)))]
             return {**best, name: drawn[name], "seed": drawn["seed"]}
 
-        return start_team(models, self._habits(), participation, rng, change)
+        return start_team(
+            models, self._habits(), participation=participation, rng=rng, change=change
+        )
 
 
 class TrainingTeam:

@@ -115,9 +115,9 @@ class MinimumDetectionCost(_ErrorRatesMetric):
     name = "min_dcf"
 
     def __post_init__(self) -> None:
-        require_inside(self.name, "p_target", self.p_target, 0, 1)
+        require_inside(self.name, "p_target", value=self.p_target, low=0, high=1)
         for parameter in ("c_miss", "c_alarm"):
-            require_inside(self.name, parameter, getattr(self, parameter), 0, np.inf)
+            require_inside(self.name, parameter, value=getattr(self, parameter), low=0, high=np.inf)
 
     def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
         miss, alarm = self.c_miss * self.p_target, self.c_alarm * (1.0 - self.p_target)

@@ -260,7 +260,7 @@ class IntervalCoverage(MetricOfSums):
     prediction: ClassVar[PredictionKind] = PredictionKind.VALUE
 
     def __post_init__(self) -> None:
-        require_inside(self.name, "level", self.level, 0, 1)
+        require_inside(self.name, "level", value=self.level, low=0, high=1)
 
     @property
     def traits(self) -> MetricTraits:

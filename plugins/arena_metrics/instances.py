@@ -312,7 +312,7 @@ class InstanceF1(_InstanceMetric):
 
     def __post_init__(self) -> None:
         if self.iou != self._least:
-            require_inside(self.name, "iou", self.iou, self._least, 1.0)
+            require_inside(self.name, "iou", value=self.iou, low=self._least, high=1.0)
 
     @property
     def _threshold(self) -> float:

@@ -81,7 +81,9 @@ class LogLoss(Pointwise):
 
     def __post_init__(self) -> None:
         if self.clip is not None:
-            require_inside(self.name, "clip", self.clip, np.finfo(np.float64).tiny, 0.5)
+            require_inside(
+                self.name, "clip", value=self.clip, low=np.finfo(np.float64).tiny, high=0.5
+            )
 
     @property
     def traits(self) -> MetricTraits:

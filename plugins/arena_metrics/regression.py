@@ -165,7 +165,7 @@ class QuantileLoss(Pointwise):
     name = "quantile_loss"
 
     def __post_init__(self) -> None:
-        require_inside(self.name, "alpha", self.alpha, 0, 1)
+        require_inside(self.name, "alpha", value=self.alpha, low=0, high=1)
 
     @np.errstate(over="ignore")
     def row_values(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:

@@ -252,7 +252,7 @@ class Hausdorff(_SurfaceMetric):
 
     def __post_init__(self) -> None:
         if self.percentile != 100:
-            require_inside(self.name, "percentile", self.percentile, 0.0, 100.0)
+            require_inside(self.name, "percentile", value=self.percentile, low=0.0, high=100.0)
 
     @property
     def traits(self) -> MetricTraits:

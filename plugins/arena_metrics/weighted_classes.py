@@ -48,7 +48,7 @@ class ClassWeightedLogLoss(MetricOfSums):
     _classes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        require_inside(self.name, "clip", self.clip, 0, 0.5)
+        require_inside(self.name, "clip", value=self.clip, low=0, high=0.5)
         self._parsed()
 
     @property

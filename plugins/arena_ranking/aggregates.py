@@ -214,7 +214,9 @@ class Aggregates:
         )
         return Finding(
             analysis=self.name,
-            verdict=_verdict(study, values.shape[1], teams, order, scores, chances),
+            verdict=_verdict(
+                study, values.shape[1], teams=teams, order=order, scores=scores, chances=chances
+            ),
             document=dict(
                 as_json(
                     {

@@ -71,9 +71,14 @@ class Ranks:
             ),
             document=_document(study, ranked, spread, prizes),
             columns=_columns(spread, prizes),
-            tables=_tables(study, spread, prizes, pairs.tests, order),
+            tables=_tables(study, spread, prizes=prizes, tests=pairs.tests, order=order),
             details=top_of_board(
-                study, pairs.standard_errors, pairs.n_units, pairs.source, rng, workers=workers
+                study,
+                pairs.standard_errors,
+                n_units=pairs.n_units,
+                source=pairs.source,
+                rng=rng,
+                workers=workers,
             ),
         )
 

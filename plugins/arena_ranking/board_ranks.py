@@ -205,10 +205,10 @@ def _findings(
     return PairFindings(
         evidence.source,
         n_units,
-        evidence.effective_units,
-        near_copies,
-        tests,
-        floor_standard_errors(
+        effective_units=evidence.effective_units,
+        near_copies=near_copies,
+        tests=tests,
+        standard_errors=floor_standard_errors(
             errors[among],
             differing[among],
             scores[first],

@@ -183,4 +183,11 @@ def better_worst_score(
 
 def _as_ranks(better: _Relation, signed: FloatArray, level: float) -> RankIntervals:
     closed = transitive_closure(better, signed)
-    return ranks_of_decisions(closed, np.logical_not(closed.any(axis=0)), signed, level, np.inf, 1)
+    return ranks_of_decisions(
+        closed,
+        np.logical_not(closed.any(axis=0)),
+        scores=signed,
+        level=level,
+        critical_value=np.inf,
+        rounds=1,
+    )

@@ -218,7 +218,13 @@ def floor_standard_errors(
     for start in range(0, len(floored), _BLOCK):
         rows = slice(start, start + _BLOCK)
         _floor_rows(
-            floored[rows], differing[rows], scores[rows], scores, n_units, needed, without_error
+            floored[rows],
+            differing[rows],
+            row_errors=scores[rows],
+            scores=scores,
+            n_units=n_units,
+            needed=needed,
+            without_error=without_error,
         )
     return floored
 

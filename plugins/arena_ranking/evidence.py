@@ -285,4 +285,4 @@ def _read_block(
         if (units is not None or weights is not None) and values.shape[1] > 1:
             of_rows = np.arange(len(truth)) if units is None else units
             values *= cluster_leverage(of_rows, weights)
-    return _Block(of_predictions, of_values, values, by_class, unseen)
+    return _Block(of_predictions, of_values, values=values, by_class=by_class, unseen=unseen)

@@ -147,7 +147,12 @@ def _least_lead(first: _SingleTests, second: _SingleTests, sampling: SamplingUni
 
     def weakest(places: IntArray) -> float:
         leads = _leads_of_pair(
-            first.values, second.values, t[places], left[places], joined[places], sampling
+            first.values,
+            second.values,
+            t=t[places],
+            left=left[places],
+            joined=joined[places],
+            sampling=sampling,
         )
         return float(np.maximum(single[places], leads).min())
 

@@ -54,7 +54,7 @@ def near_duplicates(
 
     m = len(deviations)
     pairs = [
-        _near_rows(standard_errors, deviations, differing, n_units, start)
+        _near_rows(standard_errors, deviations, differing=differing, n_units=n_units, start=start)
         for start in range(0, m, _BLOCK)
     ]
     first, second = (np.concatenate(ends) for ends in zip(*pairs, strict=True))

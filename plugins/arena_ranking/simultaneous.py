@@ -209,7 +209,9 @@ def rank_intervals(
     >>> ranks.low.tolist(), ranks.high.tolist(), ranks.tier.tolist()
     ([1, 2, 2], [1, 3, 3], [1, 2, 2])
     """
-    signed, resampled = _checked(scores, resampled, level, greater_is_better, overwrite)
+    signed, resampled = _checked(
+        scores, resampled, level=level, greater_is_better=greater_is_better, overwrite=overwrite
+    )
     if standard_errors is None:
         standard_errors = standard_errors_from_resamples(resampled, workers=workers)
         overwrite = True
@@ -259,7 +261,9 @@ def rank_intervals(
     if not all_pairs and len(signed) > 1:
         possible = family.possible_winners(possible, first, workers)
     better = transitive_closure(better, signed)
-    return ranks_of_decisions(better, possible, signed, level, critical_value, rounds)
+    return ranks_of_decisions(
+        better, possible, scores=signed, level=level, critical_value=critical_value, rounds=rounds
+    )
 
 
 def _unbeaten(better: _Relation) -> npt.NDArray[np.bool_]:

@@ -70,7 +70,14 @@ class InspectReader:
             some = "no log of Inspect has samples (--no-log-samples?)"
             raise refuse(path, some if notes else "there is no log of Inspect")
         for (model, task), (_, file, log) in newest.items():
-            yield _scores(file, model, task, log["samples"], value, tuple(dict.fromkeys(notes)))
+            yield _scores(
+                file,
+                model,
+                task=task,
+                samples=log["samples"],
+                value=value,
+                notes=tuple(dict.fromkeys(notes)),
+            )
 
 
 def _is_log(path: Path) -> bool:

@@ -207,7 +207,13 @@ class Podman(LinuxSandbox):
             ),
             *(_program("podman", "podman"), *_STORAGE, "run"),
             *_limits(box, group),
-            *_view(folder, job, box, environment, gpu_nodes(self.gpu_devices, box.gpus)),
+            *_view(
+                folder,
+                job,
+                box=box,
+                environment=environment,
+                devices=gpu_nodes(self.gpu_devices, box.gpus),
+            ),
             *job.command,
         )
 

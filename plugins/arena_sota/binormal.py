@@ -175,7 +175,7 @@ def auc_maximum(
     rare, other = min(positives, negatives), max(positives, negatives)
     mu = mu[_relevant(values, rare, other, rho)]
     draw = _draw_rows if other <= _FEW else _draw_given_rare
-    drawn = [float(draw(mu, rare, other, rho, rng)) for _ in range(repetitions)]
+    drawn = [float(draw(mu, rare, other=other, rho=rho, rng=rng)) for _ in range(repetitions)]
     return DrawnMaximum(np.sort(np.array(drawn)), float(values.max()))
 
 

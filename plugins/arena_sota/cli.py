@@ -123,7 +123,13 @@ def max_command(
             )
         with stage("Simulating boards"):
             maximum, classifiers = _auc_maximum(
-                given, classifiers, positives, negatives, rho, repetitions, seed
+                given,
+                classifiers,
+                positives=positives,
+                negatives=negatives,
+                rho=rho,
+                repetitions=repetitions,
+                seed=seed,
             )
         behind = f"{classifiers:,} AUCs on {positives:,} positive and {negatives:,} negative rows"
     reached = [
@@ -305,18 +311,20 @@ def estimate(
     rng = np.random.default_rng(seed)
     choices = {"method": method, "target": target, "theta": theta}
     if board is None:
-        document, sota = _of_competition(find_folder(directory), count, rho, choices, rng, wait)
+        document, sota = _of_competition(
+            find_folder(directory), count, rho=rho, choices=choices, rng=rng, wait=wait
+        )
     else:
         sizes = {"rows": rows, "classes": classes, "positives": positives, "negatives": negatives}
         sota, columns_used = _of_board(
             board,
             {"column": score_column, "where": where, "percent": percent},
-            metric,
-            sizes,
-            rho,
-            {**choices, "level": level},
-            repetitions,
-            rng,
+            metric=metric,
+            sizes=sizes,
+            rho=rho,
+            choices={**choices, "level": level},
+            repetitions=repetitions,
+            rng=rng,
         )
         source = "default" if rho is None else "given"
         drawn = theta if metric == "accuracy" else "fixed"

@@ -103,7 +103,7 @@ def estimate_dependence(
     clusters = _groups_of([_links(values)], len(correct))
     _, first = np.unique(clusters, return_index=True)
     mean, error = _mean_correlation(values, first, groups)
-    return _dependence(mean, error, level, clusters, first)
+    return _dependence(mean, error, level=level, clusters=clusters, first=first)
 
 
 class ClassRanks:
@@ -162,8 +162,8 @@ def auc_dependence(ranks: ClassRanks, *, level: float = DEFAULT_LEVEL) -> Depend
     slopes = np.array([np.pi / 3 * np.cos(np.pi * mean / 6) for mean, _ in correlations])
     errors = slopes * np.array([error for _, error in correlations])
     return _dependence(
-        float(shares @ means), float(np.sqrt((shares * errors) @ (shares * errors))), level,
-        clusters, first,
+        float(shares @ means), float(np.sqrt((shares * errors) @ (shares * errors))), level=level,
+        clusters=clusters, first=first,
     )  # fmt: skip
 
 
@@ -173,7 +173,14 @@ def _dependence(
     reach = float(special.ndtri((1 + level) / 2)) * error
     low, high = max(mean - reach, -1.0), min(mean + reach, 1.0)
     root = [float(np.sqrt(max(value, 0.0))) for value in (mean, low, high)]
-    return Dependence(mean, (low, high), root[0], (root[1], root[2]), clusters, first)
+    return Dependence(
+        mean,
+        (low, high),
+        rho0=root[0],
+        rho0_interval=(root[1], root[2]),
+        clusters=clusters,
+        representatives=first,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,7 +50,7 @@ def empirical_bayes_best(scores: npt.ArrayLike, n_rows: int, *, rho0: float = 0.
     (True, 0.81)
     """
     values, teams = np.unique(board_scores(scores), return_counts=True)
-    check_numbers(n_rows, None, rho0, None, None)
+    check_numbers(n_rows, None, rho0=rho0, theta0=None, correct0=None)
     top = float(values[-1])
     reach = _REACH * np.sqrt(max(top * (1 - top), 1 / n_rows) / n_rows)
     near = values >= top - reach

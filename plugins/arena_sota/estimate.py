@@ -192,7 +192,7 @@ def estimate_sota(
     values = board_scores(scores)
     if classes < 2:
         raise UsageError("There must be at least two classes.")
-    check_numbers(n_rows, None, rho0, None, None)
+    check_numbers(n_rows, None, rho0=rho0, theta0=None, correct0=None)
     check_room_for_a_cause(rho0, values)
 
     def maximum_of(performances: FloatArray, settled: float) -> Maximum:
@@ -231,7 +231,7 @@ def solve(
         If fewer than two scores are above chance, or the arguments are incompatible.
     """
     above = values[values > chance]
-    _check_solvable(values, above, chance, method, theta, level)
+    _check_solvable(values, above, chance=chance, method=method, theta=theta, level=level)
     observed = float(above.max())
     gap = _gap(observed, target, level, maximum_of)
     find = shrink if method == "shrink" else crop
@@ -260,7 +260,14 @@ def solve(
         at_or_below_chance=len(values) - len(above),
         level=level,
         verdict=sota_verdict(
-            root.side, target, observed, maximum.mean, sota, len(above), n_above, reach
+            root.side,
+            target,
+            observed=observed,
+            expected=maximum.mean,
+            sota=sota,
+            n_teams=len(above),
+            n_above=n_above,
+            reach=reach,
         ),
         performances=performances,
         observed=above,

@@ -197,9 +197,11 @@ def sample_maximum(
     >>> round(coins.at_least(18 / 20), 4)
     0.1823
     """
-    check_numbers(n_rows, n_classifiers, rho0, theta0, correct0)
+    check_numbers(n_rows, n_classifiers, rho0=rho0, theta0=theta0, correct0=correct0)
     if hasattr(theta, "ppf"):
-        return _of_distribution(n_rows, theta, n_classifiers, rho0, theta0, correct0)
+        return _of_distribution(
+            n_rows, theta, n_classifiers=n_classifiers, rho0=rho0, theta0=theta0, correct0=correct0
+        )
     values = success_probabilities(theta)
     size = _size(values, n_classifiers, random)
     return maximum_of_values(
@@ -253,7 +255,14 @@ def _result(values: FloatArray, model: Model, theta_sota: float, left_out: float
     cut = values[first : last + 1].copy()
     cut[-1] = 1.0
     counts = np.arange(first, last + 1)
-    return SampleMaximum(model.n_rows, model.size, counts, cut, theta_sota, left_out)
+    return SampleMaximum(
+        model.n_rows,
+        model.size,
+        counts=counts,
+        cumulative=cut,
+        theta_sota=theta_sota,
+        left_out=left_out,
+    )
 
 
 def _of_distribution(
@@ -278,7 +287,7 @@ def _of_distribution(
         raise UsageError(no_classifier_message(np.array([low, high]), rho0, theta0))
     surely = float(theta.ppf(1e-12 ** (1 / n_classifiers) * theta.cdf(most)))
     start, end = max(low, least, 0.0), min(high, most, 1.0)
-    weighted = quadrature(theta.pdf, start, end, n_rows, surely)
+    weighted = quadrature(theta.pdf, start, high=end, n_rows=n_rows, surely=surely)
     model = Model(
         n_rows=n_rows,
         classifiers=weighted,

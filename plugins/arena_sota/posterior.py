@@ -85,7 +85,7 @@ def best_posterior(
     True
     """
     values = board_scores(scores)
-    check_numbers(n_rows, None, rho0, None, None)
+    check_numbers(n_rows, None, rho0=rho0, theta0=None, correct0=None)
     if classes < 2:
         raise UsageError("There must be at least two classes.")
     chance = 1 / classes

@@ -88,7 +88,15 @@ def best_of_study(
         if study.clusters is not None:  # the rows are not independent
             estimate = replace(estimate, sota_interval=None)
         source = "predictions" if rho0 is None else "given"
-        return _as_board(study, "accuracy", dependence, estimate, used, source, theta)
+        return _as_board(
+            study,
+            "accuracy",
+            dependence=dependence,
+            estimate=estimate,
+            rho0=used,
+            source=source,
+            theta=theta,
+        )
     ranks = _ranks(study)
     if ranks is None:
         return None
@@ -107,7 +115,15 @@ def best_of_study(
         repetitions=_repetitions(dependence.n_clusters, positive),
     )
     source = "predictions" if rho0 is None else "given"
-    return _as_board(study, "roc_auc", dependence, estimate, float(np.sqrt(used)), source, "fixed")
+    return _as_board(
+        study,
+        "roc_auc",
+        dependence=dependence,
+        estimate=estimate,
+        rho0=float(np.sqrt(used)),
+        source=source,
+        theta="fixed",
+    )
 
 
 def _as_board(

@@ -92,8 +92,8 @@ def test_a_run_that_was_lost_comes_after_the_others_and_twice_at_most(tmp_path: 
     runs = Runs(tmp_path / "runs.sqlite")
     for name in ("crashes", "b", "c"):
         runs.add(
-            "c", team=name, member="1", key=name, payload={"upload": name}, received=WHEN,
-            trials_per_day=9, most_waiting=9,
+            "c", team=name, member="1", key=name, received=WHEN, trials_per_day=9, most_waiting=9,
+            payload={"upload": name, "file": "main.py", "bytes": 9, "sha256": "ab"},
         )  # fmt: skip
     taken = []
     while (program := runs.lease("c")) is not None:

@@ -174,7 +174,7 @@ def _compare(store: Store, since: str | None, head: str | None, layout: Layout) 
     ]
     if head is not None and seen.noted is None:
         problems += missing_hash((), head)
-    return _Found(seen, problems, similar, len(unused), not_compared)
+    return _Found(seen, problems, similar=similar, unused=len(unused), not_compared=not_compared)
 
 
 def _document(store: Store, findings: _Found) -> dict[str, Any]:

@@ -135,7 +135,14 @@ def init(
         manager, settings = PluginManager(), read_settings(settings_file)
         protected = "mechanism" not in settings.public.model_fields_set
         _create(
-            folder, solution, settings, manager, public_share, seed, inputs, protected=protected
+            folder,
+            solution,
+            settings=settings,
+            manager=manager,
+            public_share=public_share,
+            seed=seed,
+            inputs=inputs,
+            protected=protected,
         )
         return
     _check_predictions(predictions)
@@ -178,7 +185,16 @@ def init(
         "programs": {"sandbox": "" if programs is None else options.SANDBOX},
     }
     settings, protected = _settings(document), mechanism is None
-    _create(folder, solution, settings, manager, public_share, seed, inputs, protected=protected)
+    _create(
+        folder,
+        solution,
+        settings=settings,
+        manager=manager,
+        public_share=public_share,
+        seed=seed,
+        inputs=inputs,
+        protected=protected,
+    )
 
 
 def _create(
@@ -311,9 +327,9 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
         *protection_notes(
             board.settings,
             board.solution,
-            competition.manager,
-            now,
-            board.phase,
+            manager=competition.manager,
+            now=now,
+            phase=board.phase,
             has_public_rows=bool((board.solution.usage == Usage.PUBLIC).any())
             or board.pending_labels(private=False) is not None,
         ),

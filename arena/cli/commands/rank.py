@@ -183,17 +183,19 @@ def rank(
         columns=CaseColumns(
             algorithm,
             case,
-            value,
-            task,
-            cluster,
-            repeat,
+            value=value,
+            task=task,
+            cluster=cluster,
+            repeat=repeat,
             algorithm_from=algorithm_from,
             records=records,
             no_header=options.target_names(no_header),
             time=time,
         ),
         format=format,
-        board=BoardSettings(resamples, level, seed, None, workers, ranker=ranker),
+        board=BoardSettings(
+            resamples, level, seed=seed, stratify=None, workers=workers, ranker=ranker
+        ),
     )
     manager = PluginManager()
     with ProgressDisplay() as progress:

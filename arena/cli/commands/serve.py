@@ -123,14 +123,14 @@ def serve(
         raise UsageError(f"arena serve needs the extra serve: {how_to_install('serve')}.")
     logging.getLogger("arena.server").setLevel(logging.INFO)
     if part in {Part.WEB, Part.LINK, Part.CHECKER}:
-        _without_folder(part, name, data, host, port, url)
+        _without_folder(part, name, data=data, host=host, port=port, url=url)
         return
     served, settings = _served_with_settings(directories or [], name)
     first = served[0]
     public_url = (url or settings[0].server.url).rstrip("/")
     if print_units is not None:
         max_bytes = max(map(_largest_upload, settings))
-        _write_units(print_units, served, data, public_url, port, max_bytes=max_bytes)
+        _write_units(print_units, served, data=data, url=public_url, port=port, max_bytes=max_bytes)
         return
     layout = Layout(
         data.absolute() if data else records_folder([competition.folder for competition in served])
@@ -158,7 +158,15 @@ def serve(
     if part is Part.SCORER:
         _run_scorer(first, layout, public_url, checker=bool(checker_user))
         return
-    _run_all(served, layout, host, port, public_url, (web_user, checker_user), same_user=same_user)
+    _run_all(
+        served,
+        layout,
+        host=host,
+        port=port,
+        public_url=public_url,
+        users=(web_user, checker_user),
+        same_user=same_user,
+    )
 
 
 def _largest_upload(settings: Settings) -> int:

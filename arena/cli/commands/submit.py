@@ -194,7 +194,13 @@ def print_state(state: dict[str, Any]) -> None:
     if closed_rounds := state.get("closed_rounds"):
         out.print(f"  {closed_rounds_line(closed_rounds)}", soft_wrap=True, markup=False)
     faults = [
-        Fault("", fault.get("message", ""), fault.get("row"), fault.get("id"), fault.get("column"))
+        Fault(
+            "",
+            fault.get("message", ""),
+            row=fault.get("row"),
+            id=fault.get("id"),
+            column=fault.get("column"),
+        )
         for fault in state["faults"]
     ]
     failed = state["status"] == "trial_failed"

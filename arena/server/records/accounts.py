@@ -1176,10 +1176,10 @@ def _account(row: sqlite3.Row) -> Account:
     return Account(
         row["account"],
         row["name"],
-        row["contact"],
-        bool(row["organiser"]),
-        row["state"],
-        time_of(row["created"]),
+        contact=row["contact"],
+        organiser=bool(row["organiser"]),
+        state=row["state"],
+        created=time_of(row["created"]),
     )
 
 

@@ -145,8 +145,8 @@ def _mail(row: sqlite3.Row) -> Mail:
     return Mail(
         row["key"],
         row["competition"],
-        row["recipient"],
-        row["subject"],
-        row["body"],
-        time_of(row["created"]),
+        recipient=row["recipient"],
+        subject=row["subject"],
+        body=row["body"],
+        created=time_of(row["created"]),
     )

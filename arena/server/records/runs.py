@@ -188,7 +188,8 @@ class Runs(Records):
     >>> import tempfile
     >>> from pathlib import Path
     >>> runs = Runs(Path(tempfile.mkdtemp()) / "runs.sqlite")
-    >>> sent = runs.add("race", team="ants", member="1", key="k", payload={"upload": "u"},
+    >>> payload = {"upload": "u", "file": "main.py", "bytes": 9, "sha256": "ab"}
+    >>> sent = runs.add("race", team="ants", member="1", key="k", payload=payload,
     ...                 received=datetime.now(UTC), trials_per_day=1, most_waiting=3)
     >>> leased = runs.lease("race")
     >>> leased.program == sent.program, leased.state.value, runs.lease("race")

@@ -86,9 +86,13 @@ class Slots(Records):
         if row is None:
             return None
         return Slot(
-            row["account"], row["competition"], row["file"], row["size"], row["upload"],
-            row["sha256"],
-        )  # fmt: skip
+            row["account"],
+            row["competition"],
+            file=row["file"],
+            size=row["size"],
+            upload=row["upload"],
+            sha256=row["sha256"],
+        )
 
     def fill_slot(self, secret: str, upload: str, size: int, sha256: str) -> str | None:
         """Record the upload to a place.

@@ -479,7 +479,14 @@ def _program(call: Call, program: Program) -> Sent:
         answer = call.competition.published.answer(program.request or "")
     place = call.site.runs.place(program)
     state = programs.state_of(program, place)
-    return Sent(programs.as_request(program), answer, place, None, program, state)
+    return Sent(
+        programs.as_request(program),
+        answer,
+        place=place,
+        seconds=None,
+        program=program,
+        state=state,
+    )
 
 
 def _waiting(call: Call, request: Request) -> Sent:

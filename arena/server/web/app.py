@@ -140,7 +140,14 @@ class _Outer:
             person = scope.get("arena.person")
             account = person.account.account if person and person.account else None
             address = request.client.host if request.client else ""
-            log_request(route, request.method, response_start["status"], spent, account, address)
+            log_request(
+                route,
+                request.method,
+                status=response_start["status"],
+                seconds=spent,
+                account=account,
+                address=address,
+            )
 
     def _refusal(self, request: Request) -> Problem | None:
         if {"transfer-encoding", "content-length"} <= set(request.headers):

@@ -86,10 +86,11 @@ def invitation_mail(facts: CompetitionFacts, team: str, recipient: str, url: str
     return Mail(
         f"invitation {hashlib.sha256(url.encode()).hexdigest()}",
         facts.name,
-        recipient,
-        f"Invitation to {_title(facts)}",
-        f"You are invited to the competition {_title(facts)}, as a member of the team {team}.\n\n"
-        f"This link registers you. It works once; do not pass it on:\n{url}\n{_foot(facts)}",
+        recipient=recipient,
+        subject=f"Invitation to {_title(facts)}",
+        body=f"You are invited to the competition {_title(facts)}, as a member of the team "
+        f"{team}.\n\nThis link registers you. It works once; do not pass it on:\n"
+        f"{url}\n{_foot(facts)}",
     )
 
 
@@ -129,7 +130,17 @@ def mail_lost_key(site: Site, contact: str) -> None:
         )
         digest = hashlib.sha256(secret.encode()).hexdigest()
         subject = f"Sign in to {_title(facts)}"
-        site.mails.add([Mail(f"lost key {digest}", mailing[0].name, contact, subject, text)])
+        site.mails.add(
+            [
+                Mail(
+                    f"lost key {digest}",
+                    mailing[0].name,
+                    recipient=contact,
+                    subject=subject,
+                    body=text,
+                )
+            ]
+        )
 
 
 def announcement_mails(
@@ -142,9 +153,9 @@ def announcement_mails(
         yield Mail(
             f"announcement {facts.name} {announcement.announcement} {account}",
             facts.name,
-            recipient,
-            f"Announcement of {_title(facts)}",
-            text,
+            recipient=recipient,
+            subject=f"Announcement of {_title(facts)}",
+            body=text,
         )
 
 
@@ -200,14 +211,22 @@ def _mail_to(
     person = site.accounts.account(account, facts.name)
     recipient = address_of(person.contact)
     if recipient and person.state != "blocked":
-        yield Mail(key, facts.name, recipient, subject, text + _foot(facts))
+        yield Mail(key, facts.name, recipient=recipient, subject=subject, body=text + _foot(facts))
 
 
 def organisers_notice(facts: CompetitionFacts, key: str, text: str) -> list[Mail]:
     """Return the notice to the organisers' chat; an empty list if there is no chat."""
     if not facts.server.webhook_file:
         return []
-    return [Mail(f"chat {facts.name} {key}", facts.name, _CHAT, _title(facts), text)]
+    return [
+        Mail(
+            f"chat {facts.name} {key}",
+            facts.name,
+            recipient=_CHAT,
+            subject=_title(facts),
+            body=text,
+        )
+    ]
 
 
 def _members(site: Site, competition: str) -> Iterator[tuple[str, str]]:
@@ -334,9 +353,10 @@ class Postman:
             yield Mail(
                 f"result {competition.name} {answer.request}",
                 competition.name,
-                recipient,
-                f"Your file has its result: {_title(facts)}",
-                f"A file that you sent to {_title(facts)} has its result:\n{url}\n{_foot(facts)}",
+                recipient=recipient,
+                subject=f"Your file has its result: {_title(facts)}",
+                body=f"A file that you sent to {_title(facts)} has its result:\n{url}\n"
+                f"{_foot(facts)}",
             )
 
     def _write_to_all(
@@ -385,7 +405,13 @@ class Postman:
             return 0
         self._written.add(key)
         return self._site.mails.add(
-            Mail(f"{key} {account}", competition.name, recipient, subject, text + _foot(facts))
+            Mail(
+                f"{key} {account}",
+                competition.name,
+                recipient=recipient,
+                subject=subject,
+                body=text + _foot(facts),
+            )
             for account, recipient in _members(self._site, competition.name)
         )
 

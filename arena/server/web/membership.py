@@ -330,7 +330,9 @@ def _mail_captain(call: Call, account: str) -> None:
     accounts, facts = call.site.accounts, call.competition.facts
     for request in accounts.team_requests(call.competition.name, account=account):
         asked_captain = captain(call, accounts.team(request.team)) or ""
-        call.site.mails.add(request_mails(call.site, facts, account, request.team, asked_captain))
+        call.site.mails.add(
+            request_mails(call.site, facts, asker=account, team=request.team, captain=asked_captain)
+        )
 
 
 def requests_to(call: Call, team: Team) -> list[TeamRequest]:

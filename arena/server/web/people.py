@@ -89,7 +89,9 @@ def signed_in(response: Response, accounts: Accounts, request: Request, account:
     if old:
         accounts.close_session(old)
     secret = accounts.open_session(account)
-    set_cookie(response, request, cookie_name(request), secret, SESSION.total_seconds())
+    set_cookie(
+        response, request, name=cookie_name(request), value=secret, seconds=SESSION.total_seconds()
+    )
     return response
 
 

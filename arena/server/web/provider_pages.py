@@ -102,7 +102,9 @@ def routes(site: Site, show_sign_in: ShowSignIn) -> list[Route]:
             return await show_sign_in(request, problem, then)
         response = RedirectResponse(url, 303)
         sealed = site.seals.seal("flow", asdict(flow), FLOW_SECONDS)
-        set_cookie(response, request, _flow_cookie(request), sealed, FLOW_SECONDS)
+        set_cookie(
+            response, request, name=_flow_cookie(request), value=sealed, seconds=FLOW_SECONDS
+        )
         return response
 
     async def callback(request: Request) -> Response:
@@ -118,7 +120,9 @@ def routes(site: Site, show_sign_in: ShowSignIn) -> list[Route]:
                 identity = await (await provider(settings)).identity(flow, code, site.clock())
             except ProviderError as error:
                 raise _problem(error, settings) from None
-            response = _arrived(site, request, identity, settings, flow.then, link=flow.link)
+            response = _arrived(
+                site, request, identity=identity, settings=settings, then=flow.then, link=flow.link
+            )
         except Problem as problem:
             response = await show_sign_in(request, problem, flow.then)
         drop_cookie(response, request, _flow_cookie(request))
@@ -249,7 +253,9 @@ def _arrived(
         target = then if link else _join_page(site, then)
         response: Response = RedirectResponse(target, 303)
         sealed = site.seals.seal("newcomer", asdict(identity), NEWCOMER_SECONDS)
-        set_cookie(response, request, newcomer_cookie(request), sealed, NEWCOMER_SECONDS)
+        set_cookie(
+            response, request, name=newcomer_cookie(request), value=sealed, seconds=NEWCOMER_SECONDS
+        )
         return response
     if account.state == "blocked":
         raise Problem(403, _("Your account is blocked. Ask the organiser."))

@@ -83,7 +83,9 @@ def calendar(
             )
             entries = int(teams.entries[participant.number])
             entries += bool(final_visits and entries > 1)
-            counts = entry_days(entries, joins, stops, days, allowed, defaults, rng)
+            counts = entry_days(
+                entries, joins, stops=stops, days=days, allowed=allowed, defaults=defaults, rng=rng
+            )
         own = _slots(counts, parts, rng)
         total = settings.limits.total
         for slot in own if total is None else own[: total * participant.kind.accounts]:

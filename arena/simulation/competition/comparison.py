@@ -314,9 +314,9 @@ def compare_mechanisms(
             _difference(
                 measure,
                 (mechanisms[first], mechanisms[other]),
-                values[other, measure.name] - values[first, measure.name],
-                level,
-                len(tested),
+                values=values[other, measure.name] - values[first, measure.name],
+                level=level,
+                comparisons=len(tested),
             )
             for first, other, measure in tested
         ),

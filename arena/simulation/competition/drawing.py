@@ -144,7 +144,7 @@ def open_drawing(
     shape = shape_for(metric, n_classes)
     signal, scale = _signal(solution, n_classes, rng)
     shared = rng.standard_normal(signal.shape)
-    drawing = Drawing(shape, signal, shared, scale, (), reach)
+    drawing = Drawing(shape, signal, shared=shared, scale=scale, parts=(), reach=reach)
     sign = 1 if metric.greater_is_better else -1
     parts = []
     for split in ("private", "public"):
@@ -169,7 +169,7 @@ def open_drawing(
         losses = np.maximum((best - scores) / (best - worst), 0.0)
         order = np.argsort(losses, kind="stable")
         parts.append(_Part(rows, losses[order], _grid()[order]))
-    return Drawing(shape, signal, shared, scale, tuple(parts), reach)
+    return Drawing(shape, signal, shared=shared, scale=scale, parts=tuple(parts), reach=reach)
 
 
 def _grid() -> FloatArray:

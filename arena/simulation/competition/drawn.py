@@ -165,7 +165,15 @@ def play_drawn(
         team_numbers = [int(team) for team in entries.team[part]]
         played += player.send(drawn, [names[team] for team in team_numbers], team_numbers)
         progress.advance(len(team_numbers))
-    return _outcome(state, participants, played, entries.when, days, start, baseline_row)
+    return _outcome(
+        state,
+        participants,
+        played=played,
+        when=entries.when,
+        days=days,
+        start=start,
+        baseline=baseline_row,
+    )
 
 
 def _entries(
@@ -192,9 +200,9 @@ def _entries(
     return _Entries(
         [when for when, _ in visits],
         team,
-        teams.public_gap[team] + more,
-        teams.private_gap[team] + more,
-        seeds,
+        public_gap=teams.public_gap[team] + more,
+        private_gap=teams.private_gap[team] + more,
+        seeds=seeds,
     )
 
 
@@ -216,7 +224,7 @@ class _Player:
         self._releaser = None
         if self._public.any():
             self._releaser = make_releaser(
-                state.settings, solution, self._read, state.manager, state.seed
+                state.settings, solution, read=self._read, manager=state.manager, seed=state.seed
             )
 
     def send(
@@ -244,10 +252,10 @@ class _Player:
                 _Played(
                     self._number,
                     team,
-                    finite,
-                    float(scores["private"][position]),
-                    float(true[position]),
-                    released,
+                    public=finite,
+                    private=float(scores["private"][position]),
+                    true=float(true[position]),
+                    shown=released,
                 )
             )
         return releases

@@ -106,7 +106,9 @@ def data_from_solution(
     training, test = rows or (None, None)
     name = f"the solution of {own_competition.title or 'a competition'}"
     classes = None if training is None else target.classes
-    return CompetitionData(name, pa.table(columns), about, training, test, classes)
+    return CompetitionData(
+        name, pa.table(columns), columns=about, training=training, test=test, classes=classes
+    )
 
 
 def _cells(solution: Solution) -> list[Any]:

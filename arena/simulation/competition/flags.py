@@ -88,4 +88,6 @@ def _near_copies(teams: Sequence[str], participant_of: Mapping[str, Participant]
         team_facts = participant_of[team]
         same_person = any(participant_of.get(other) is team_facts for other in others)
         deserved = team_facts.kind.conduct != "honest" or same_person
-        yield Flag(NEAR_COPY, team, team_facts.kind.competitor.name, deserved, others)
+        yield Flag(
+            NEAR_COPY, team, kind=team_facts.kind.competitor.name, deserved=deserved, others=others
+        )

@@ -99,12 +99,12 @@ class SimulationFolder:
             create_competition(
                 folder,
                 self.root / _SOLUTION,
-                settings,
-                public_share,
-                self.seed,
-                manager,
-                self.actor,
-                clock(),
+                settings=settings,
+                public_share=public_share,
+                seed=self.seed,
+                manager=manager,
+                actor=self.actor,
+                now=clock(),
             ).close()
         stored = read_settings(folder / CONFIG_NAME)
         if stored != settings:
@@ -112,7 +112,7 @@ class SimulationFolder:
                 f"{printable(str(folder / CONFIG_NAME))} differs from the request: "
                 f"{', '.join(_differing(stored, settings))}. Simulate in another folder."
             )
-        return open_state(folder, manager, wait, clock, self.actor)
+        return open_state(folder, manager, wait=wait, clock=clock, actor=self.actor)
 
 
 def _clear(folder: Path) -> None:

@@ -152,7 +152,13 @@ def compare_with_past(
                     comparisons = []
                     for position in range(simulated):
                         comparisons.append(
-                            _one_board(state, like, board.n_teams, seed + position, drawings)
+                            _one_board(
+                                state,
+                                like,
+                                n_teams=board.n_teams,
+                                seed=seed + position,
+                                drawings=drawings,
+                            )
                         )
                         display.advance()
                     real = FinalBoard(
@@ -193,5 +199,5 @@ def _compared(
         if value is None or not drawn_values:
             continue
         low, high = np.quantile(drawn_values, [_TAIL, 1 - _TAIL])
-        comparisons.append(Compared(name, board, value, float(low), float(high)))
+        comparisons.append(Compared(name, board, real=value, low=float(low), high=float(high)))
     return comparisons

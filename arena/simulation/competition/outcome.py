@@ -217,7 +217,9 @@ def outcome_of(
     participant_of = {
         team: participant for participant in participants for team in _accounts(participant)
     }
-    teams = _teams(state, result, public, scores, place, participant_of)
+    teams = _teams(
+        state, result, public=public, scores=scores, place=place, participant_of=participant_of
+    )
     settings = state.settings
     released = {
         record.submission: record.release.score for record in state.store.releases(state.epoch)

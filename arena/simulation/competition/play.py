@@ -121,7 +121,7 @@ def play(
             if not (visit.is_last or playing.failed):
                 next(ahead)
             if not playing.failed:
-                _visit(submitter, visit, playing, board, published)
+                _visit(submitter, visit, playing=playing, board=board, published=published)
             progress.advance()
 
 

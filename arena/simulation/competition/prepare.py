@@ -250,7 +250,12 @@ def _existing(
         sizes, _ = _sizes(request)
         most = sizes.training + sizes.validation
         rows = read_rows(
-            request.data, request.test, target, own_competition.solution, most, request.seed
+            request.data,
+            request.test,
+            target=target,
+            solution=own_competition.solution,
+            most=most,
+            seed=request.seed,
         )
         metric = manager.metrics.resolve(own_competition.settings.metric.specification)
         shape_for(metric, rows[0].n_classes)

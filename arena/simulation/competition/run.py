@@ -190,7 +190,11 @@ def run_competition(
     past = None if simulation.like is None else _drawn_teams(simulation, simulation.like)
     with open_competition(folder, simulation, mechanism, manager) as (state, clock):
         rounds = calendar(
-            participants, state.settings, simulation.request.days, simulation.request.seed, past
+            participants,
+            state.settings,
+            days=simulation.request.days,
+            seed=simulation.request.seed,
+            past=past,
         )
         if any(kind.sends_programs for kind in simulation.kinds):
             write_inputs(state.folder, state.settings.programs, state.solution)
@@ -201,7 +205,14 @@ def run_competition(
                 stored_text = plural(len(submitter.known), "submission")
                 progress.say(f"{stored_text} under {mechanism} found, continuing from there.")
             published = Publication(simulation.request.notebooks, simulation.request.seed)
-            players = _start(simulation, submitter, participants, rounds, folder.cache, published)
+            players = _start(
+                simulation,
+                submitter,
+                participants=participants,
+                rounds=rounds,
+                cache=folder.cache,
+                publication=published,
+            )
             progress.start(f"Submissions under {mechanism} (maximum)", sum(map(len, rounds)))
             play(
                 submitter,
@@ -221,11 +232,11 @@ def run_competition(
         outcome = outcome_of(
             state,
             result,
-            competition.leaderboard(),
-            participants,
-            simulation.request.days,
-            start,
-            simulation.data.truth if simulation.data.holds_out else None,
+            public=competition.leaderboard(),
+            participants=participants,
+            days=simulation.request.days,
+            start=start,
+            held_out=simulation.data.truth if simulation.data.holds_out else None,
         )
         outcome = replace(outcome, notes=(*outcome.notes, *unaccepted))
         return CompetitionRun(state.folder, result, outcome)
@@ -283,18 +294,23 @@ def _run_drawn(
         with open_competition(trial.open_folder(), trial, mechanism, manager) as (state, _):
             settings, days = state.settings, simulation.request.days
             rounds = calendar(
-                participants, settings, days, simulation.request.seed, past, final_visits=False
+                participants,
+                settings,
+                days=days,
+                seed=simulation.request.seed,
+                past=past,
+                final_visits=False,
             )
             outcome = play_drawn(
                 state,
                 participants,
-                rounds,
-                past,
-                simulation.request.seed,
-                days,
-                first_day(settings, days),
-                sample_prediction(state),
-                progress,
+                rounds=rounds,
+                past=past,
+                seed=simulation.request.seed,
+                days=days,
+                start=first_day(settings, days),
+                baseline=sample_prediction(state),
+                progress=progress,
             )
     outcome = replace(outcome, folder=str(root))
     write_file(root / "board.csv", final_board(outcome).encode())

@@ -102,7 +102,9 @@ class Submitter:
         return self.handler.submit(SubmissionRequest(named, read, self.clock.now, state.actor))
 
     def _run(self, file: Path, team: str) -> Submitted:
-        submitted_program = submit_program(self.state, self.handler, file, team, self.state.phase)
+        submitted_program = submit_program(
+            self.state, self.handler, file=file, team=team, phase=self.state.phase
+        )
         if submitted_program.submitted is not None:
             return submitted_program.submitted
         trial = submitted_program.trial
@@ -127,15 +129,17 @@ def open_submitter(state: CompetitionState, clock: SimulatedClock, folder: Path)
         (record.team, record.sha256): Submitted(
             record.submission,
             record.team,
-            record.status,
-            released.get(record.submission),
-            record.faults,
+            status=record.status,
+            released=released.get(record.submission),
+            faults=record.faults,
             known=True,
         )
         for record in state.store.submissions()
     }
     left = {key for key, answer in submitted.items() if answer.status == "accepted"}
-    return Submitter(state, SubmissionHandler(state), clock, folder, submitted, left)
+    return Submitter(
+        state, SubmissionHandler(state), clock=clock, folder=folder, known=submitted, left=left
+    )
 
 
 def submission_table(prediction: npt.NDArray[Any], solution: Solution) -> pa.Table:

@@ -80,4 +80,11 @@ class _Board:
         self.error = max(self.error, abs(self.true_best - self.shown))
 
     def at_the_end_of(self, day: int) -> Day:
-        return Day(day, self.submissions, self.shown, self.true_best, self.of_leader, self.error)
+        return Day(
+            day,
+            self.submissions,
+            shown_best=self.shown,
+            true_best=self.true_best,
+            true_of_leader=self.of_leader,
+            error=self.error,
+        )

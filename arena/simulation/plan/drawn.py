@@ -264,7 +264,9 @@ def _normal(
     """Return the population of a normal prior."""
     spread = shrinkage(scores, errors) * float(np.std(scores, ddof=1))
     error = _error_on_a_row(errors, n_rows)
-    return Population(np.array([scores.mean()]), np.ones(1), spread, error, bounds)
+    return Population(
+        np.array([scores.mean()]), np.ones(1), width=spread, error=error, bounds=bounds
+    )
 
 
 def _with_a_long_tail(normal: Population) -> Population:
@@ -292,7 +294,7 @@ def _estimated(
     deviations, error = own_deviations(errors), _error_on_a_row(errors, n_rows)
     normal = _normal(scores, errors, n_rows, bounds)
     centres, weights, width = nonparametric_components(scores, deviations)
-    other = Population(centres, weights, width, error, bounds)
+    other = Population(centres, weights, width=width, error=error, bounds=bounds)
     return [normal, other, replace(other, width=_ATOM * width)]
 
 
@@ -353,7 +355,9 @@ def draw_competitions(
     (True, True)
     """
     team = population.true_scores(*numbers.population)
-    return [_draw(population, team, within, design, numbers) for design in designs]
+    return [
+        _draw(population, team, within=within, design=design, numbers=numbers) for design in designs
+    ]
 
 
 def _draw(
@@ -438,7 +442,9 @@ def sweep_designs(
         Of the intervals over the populations that the pilot does not exclude.
     """
     designs = list(dict.fromkeys(design for _, designs in swept.values() for design in designs))
-    drawn = _figures_by_design(designs, populations, within, seed, progress or NoProgress())
+    drawn = _figures_by_design(
+        designs, populations, within=within, seed=seed, progress=progress or NoProgress()
+    )
     return tuple(
         _sweep(name, settings, [(design, *drawn[design]) for design in designs], level)
         for name, (settings, designs) in swept.items()
@@ -518,10 +524,12 @@ def _sweep(
             DesignFigures(
                 design,
                 setting,
-                point,
-                {name: min(point[name], float(low.min())) for name, (low, _) in ends.items()},
-                {name: max(point[name], float(high.max())) for name, (_, high) in ends.items()},
-                bool(position != best and np.quantile(lost, tail, axis=1).min() > 0),
+                point=point,
+                low={name: min(point[name], float(low.min())) for name, (low, _) in ends.items()},
+                high={
+                    name: max(point[name], float(high.max())) for name, (_, high) in ends.items()
+                },
+                shown_worse=bool(position != best and np.quantile(lost, tail, axis=1).min() > 0),
             )
         )
     return Sweep(name, tuple(rows))

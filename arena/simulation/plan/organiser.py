@@ -647,7 +647,9 @@ def advise_organiser(
         )
         notes = (*notes, beyond)
     swept = {name: questions.swept(name) for name in SWEEPS}
-    sweeps = sweep_designs(swept, populations, questions.within, level, seed, progress)
+    sweeps = sweep_designs(
+        swept, populations, within=questions.within, level=level, seed=seed, progress=progress
+    )
     base = questions.design
     shared = questions.within * plan.standard_error
     return Advice(

@@ -241,7 +241,9 @@ def plan_competition(
     compared = _rehearsed(request)
     metrics, workers = split_specifications(request.metrics), request.where.workers
     with request.where.open():
-        pilot = read_competition(competition, metrics, request.seed, progress, workers)
+        pilot = read_competition(
+            competition, metrics, seed=request.seed, progress=progress, workers=workers
+        )
         return replace(advise(pilot, request, progress), rehearsal=compared)
 
 
@@ -272,7 +274,12 @@ def plan_files(request: PilotPlanRequest, manager: PluginManager, progress: Prog
     metrics = split_specifications(request.metrics)
     with request.where.open():
         pilot = read_pilot(
-            request.solution, request.submissions, settings, metrics, manager, progress
+            request.solution,
+            request.submissions,
+            settings=settings,
+            metrics=metrics,
+            manager=manager,
+            progress=progress,
         )
         for note in pilot.of_scoring:
             progress.say(note)
@@ -303,7 +310,14 @@ def read_competition(
     manager = competition.manager
     single: Metric = manager.metrics.resolve(name)
     mechanism = recommended_mechanism(single, competition.solution, "private", manager)
-    return _read(ranked, name, mechanism, metrics, manager, np.random.default_rng(seed))
+    return _read(
+        ranked,
+        name,
+        mechanism=mechanism,
+        others=metrics,
+        manager=manager,
+        rng=np.random.default_rng(seed),
+    )
 
 
 def read_pilot(
@@ -316,7 +330,9 @@ def read_pilot(
 ) -> Pilot:
     """Score a pilot's submissions."""
     manager = PluginManager() if manager is None else manager
-    with admitted(solution, submissions, settings, manager, progress) as folder:
+    with admitted(
+        solution, submissions, settings=settings, manager=manager, progress=progress
+    ) as folder:
         ranked = folder.run.study(folder.counting, rejected=folder.rejected, notes=folder.notes)
         run = folder.run
         single: Metric = run.metric
@@ -324,7 +340,9 @@ def read_pilot(
             single = manager.metrics.resolve(settings.metric)
         mechanism = recommended_mechanism(single, run.solution, settings.split, manager)
         rng = analysis_generator(settings.board.seed, 0)
-        return _read(ranked, run.specification, mechanism, metrics, manager, rng)
+        return _read(
+            ranked, run.specification, mechanism=mechanism, others=metrics, manager=manager, rng=rng
+        )
 
 
 def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
@@ -484,7 +502,9 @@ def _read(
     if study is not None:
         degrees, rarest = _degrees_of_freedom(study)
         if others:
-            agreements = _agreements(study, others, manager, int(rng.integers(2**32)), notes)
+            agreements = _agreements(
+                study, others, manager=manager, seed=int(rng.integers(2**32)), notes=notes
+            )
     return Pilot(
         study=study,
         metric=metric,

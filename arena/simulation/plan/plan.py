@@ -298,7 +298,7 @@ def plan_rows(
     critical = deciding.critical_value(n_rows)
     scenarios = ScoreScenarios.of(
         by_prior,
-        draw_flat(best, errors, drawn_degrees, _SCENARIOS, rng),
+        draw_flat(best, errors, degrees=drawn_degrees, draws=_SCENARIOS, rng=rng),
         least_favourable(best, errors, critical),
         deciding,
         fresh,
@@ -309,7 +309,7 @@ def plan_rows(
     progress.start("Planning", len(grid))
     rows = []
     for count in grid:
-        rows.append(_plan_row(count, normal, until, scenarios, power))
+        rows.append(_plan_row(count, normal, until=until, scenarios=scenarios, power=power))
         progress.advance()
     return Plan(
         pilot_rows=n_rows,
@@ -329,10 +329,10 @@ def plan_rows(
             target_plan(
                 target,
                 scenarios,
-                by_prior,
-                least_favourable_for(best, errors, target, critical),
-                grid,
-                rng,
+                by_prior=by_prior,
+                worst=least_favourable_for(best, errors, target, critical),
+                grid=grid,
+                rng=rng,
             )
             for target in targets_for(len(best), prizes, top)
         ),
@@ -372,9 +372,11 @@ def _draw_true_scores(
     like the pilot's, and the shrinkage: with 0, sampling error explains all differences.
     """
     positions = np.arange(min(MOST_SUBMISSIONS, len(pilot.scores)))
-    normal = draw_normal(pilot.scores, pilot.errors, positions, _DRAWN, rng)
+    normal = draw_normal(pilot.scores, pilot.errors, positions=positions, draws=_DRAWN, rng=rng)
     fresh = normal_errors(pilot.errors[positions], rng)
-    nonparametric = draw_nonparametric(pilot.scores, pilot.errors, positions, _DRAWN, rng)
+    nonparametric = draw_nonparametric(
+        pilot.scores, pilot.errors, positions=positions, draws=_DRAWN, rng=rng
+    )
     return normal, nonparametric, fresh, shrinkage(pilot.scores, pilot.errors)
 
 
@@ -461,7 +463,15 @@ def target_plan(
             for needed_rows in spread
         )
         normal = points[1] if len(points) > 1 else None
-        shares.append(TargetShare(rows, normal, points[0], min(least, *points), max(most, *points)))
+        shares.append(
+            TargetShare(
+                rows,
+                normal,
+                nonparametric=points[0],
+                low=min(least, *points),
+                high=max(most, *points),
+            )
+        )
     at_worst = rows_until(worst[:, None], fresh, n_rows, target)
     needed = []
     for share in _SHARES:
@@ -658,7 +668,7 @@ class PairedTestPower:
         critical = special.ndtri(1 - (1 - self.level) / (2 * self.pairs))
         rows = self.n_rows * ((critical + special.ndtri(share)) * self.error / self.gap) ** 2
         point, least, most = (float(np.ceil(rows * factor**2)) for factor in (1.0, *self.bounds))
-        return NeededRows(share, point, None, least, most)
+        return NeededRows(share, point, nonparametric=None, low=least, high=most)
 
 
 def _needed_rows(

@@ -117,7 +117,15 @@ def coverage(
     held: dict[str, list[Any]] = {kind: [] for kind in _RANGES}
     first = None
     for number in range(settings.boards):
-        study = _study(world, metric, folder, len(true), test_rows, number, settings)
+        study = _study(
+            world,
+            metric,
+            folder=folder,
+            competitors=len(true),
+            test_rows=test_rows,
+            number=number,
+            settings=settings,
+        )
         sets = ranker.rank(study)
         study = replace(study, ranks=sets)
         columns = {
@@ -209,5 +217,10 @@ def _single(
     }
     ranks = minimum_ranks(study.scores, greater_is_better=greater)[order]
     return SingleBoard(
-        test_rows, len(order), study.submissions[order], true_ranks[order], ranks, ranges
+        test_rows,
+        len(order),
+        models=study.submissions[order],
+        true_ranks=true_ranks[order],
+        ranks=ranks,
+        ranges=ranges,
     )

@@ -84,7 +84,9 @@ def win_frequency(scores: ModelScores, test_rows: int, competitors: int) -> WinF
     wins = wins_of_sets(scores, test_rows, competitors)
     frequency = float(wins.mean())
     low, high = wilson_interval(frequency, _effective_trials(wins))
-    return WinFrequency(test_rows, competitors, frequency, low, high, len(wins))
+    return WinFrequency(
+        test_rows, competitors, frequency=frequency, low=low, high=high, populations=len(wins)
+    )
 
 
 def frequency_over_sets(by_set: Sequence[WinFrequency]) -> WinFrequency:
@@ -159,9 +161,9 @@ def rank_quantiles(scores: ModelScores, test_rows: int, competitors: int) -> Ran
     return RankQuantiles(
         test_rows,
         competitors,
-        order,
-        minimum_ranks(true, greater_is_better=greater)[order],
-        np.quantile(ranks[order], QUANTILES, axis=1, method="inverted_cdf").T,
+        models=order,
+        true_ranks=minimum_ranks(true, greater_is_better=greater)[order],
+        quantiles=np.quantile(ranks[order], QUANTILES, axis=1, method="inverted_cdf").T,
     )
 
 

@@ -93,8 +93,17 @@ class WinnerStability:
             else nullcontext(str(options.models))
         )
         with held as folder:
-            result = study(Path(folder), rows, counts, 0, options, progress)
-            boards = study(Path(folder), rows[:3:2], counts[-1:], 10, options, progress)
+            result = study(
+                Path(folder), rows, counts=counts, boards=0, options=options, progress=progress
+            )
+            boards = study(
+                Path(folder),
+                rows[:3:2],
+                counts=counts[-1:],
+                boards=10,
+                options=options,
+                progress=progress,
+            )
         frequencies_found = frequencies(result)
         data = None if options.data is None else options.data / "winstab" / "best_winning.csv"
         published = {} if data is None else read_published(data)

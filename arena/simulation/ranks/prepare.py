@@ -95,7 +95,7 @@ def prepare(request: RanksRequest, manager: PluginManager | None = None) -> Prep
     manager.rankers.resolve(_RANKER)
     manager.analyses.resolve(_ANALYSIS)
     search.check(world.rows)
-    return PreparedRanks(request, world, metric, search, manager)
+    return PreparedRanks(request, world, metric=metric, search=search, manager=manager)
 
 
 def _search(request: RanksRequest) -> str:
@@ -163,10 +163,10 @@ def _run_set(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankS
     result = compare_ranks(
         world,
         prepared.metric,
-        prepared.manager.rankers.resolve(_RANKER),
-        prepared.manager.analyses.resolve(_ANALYSIS),
-        model_cache,
-        request,
+        ranker=prepared.manager.rankers.resolve(_RANKER),
+        analysis=prepared.manager.analyses.resolve(_ANALYSIS),
+        folder=model_cache,
+        settings=request,
         workers=request.where.workers or available_workers(),
         progress=progress,
     )

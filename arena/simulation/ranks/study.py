@@ -164,22 +164,37 @@ def compare_ranks(
     scores = score_models(
         world,
         metric,
-        folder,
-        settings.n_models,
-        settings.test_rows,
-        settings.tests,
+        folder=folder,
+        count=settings.n_models,
+        test_rows=settings.test_rows,
+        tests=settings.tests,
         seed=settings.seed,
         workers=workers,
         progress=progress,
     )
-    judging = Boards(settings.boards, settings.resamples, settings.level, settings.seed, workers)
+    judging = Boards(
+        settings.boards,
+        settings.resamples,
+        level=settings.level,
+        seed=settings.seed,
+        workers=workers,
+    )
     judged = []
     if settings.boards:
         progress.start("Analysing single tests", len(settings.sizes))
         for rows, count in settings.sizes:
             true_scores = scores.true[:count]
             judged.append(
-                coverage(world, metric, ranker, analysis, folder, true_scores, rows, judging)
+                coverage(
+                    world,
+                    metric,
+                    ranker=ranker,
+                    analysis=analysis,
+                    folder=folder,
+                    true=true_scores,
+                    test_rows=rows,
+                    settings=judging,
+                )
             )
             progress.advance()
     return RankSimulation(
@@ -243,9 +258,9 @@ def rows_for_probabilities(scores: ModelScores, competitors: int) -> list[RowsNe
             RowsNeeded(
                 competitors,
                 share,
-                float(np.ceil(np.quantile(rows, share, method="inverted_cdf"))),
-                float(ordered[below * sets - 1]) if below >= 1 else 0.0,
-                float(ordered[(above + 1) * sets - 1]) if above + 1 <= tests else None,
+                rows=float(np.ceil(np.quantile(rows, share, method="inverted_cdf"))),
+                low=float(ordered[below * sets - 1]) if below >= 1 else 0.0,
+                high=float(ordered[(above + 1) * sets - 1]) if above + 1 <= tests else None,
             )
         )
     return needed

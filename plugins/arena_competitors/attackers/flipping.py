@@ -79,7 +79,7 @@ class BlockFlip:
             return numeric_blocks(participation, rng, rows)
         n_classes = needs_classes(self.name, participation)
         return _BlockFlipPlayer(
-            participation, self._first(participation, rng), rng, rows, n_classes
+            participation, self._first(participation, rng), rng=rng, rows=rows, n_classes=n_classes
         )
 
     def _first(self, participation: Participation, rng: np.random.Generator) -> IntArray:

@@ -149,12 +149,25 @@ def _on_random_labels(request: AttackRequest, manager: PluginManager) -> AttackS
 
     make_rows = partial(synthetic_rows, metric, rows, total, classes)
     campaign = Campaign(
-        make_rows, request.submissions, request.repeats, _scope(request.scope), request.seed
+        make_rows,
+        request.submissions,
+        repeats=request.repeats,
+        scope=_scope(request.scope),
+        seed=request.seed,
     )
     if request.mechanisms is not None or conceivable_scores(metric) is not None:
         mechanisms = request.mechanisms or _MECHANISMS
-        return _study(request, name, campaign, manager, mechanisms, synthetic=True)
-    study = _study(request, name, campaign, manager, _WITHOUT_BOUNDS, synthetic=True)
+        return _study(
+            request, name, campaign=campaign, manager=manager, mechanisms=mechanisms, synthetic=True
+        )
+    study = _study(
+        request,
+        name,
+        campaign=campaign,
+        manager=manager,
+        mechanisms=_WITHOUT_BOUNDS,
+        synthetic=True,
+    )
     note = (
         f"ladder-free is left out: {name} has no bounded range. Use a bounded metric, or name "
         f"mechanisms with --mechanism."
@@ -181,9 +194,13 @@ def _on_own_solution(request: AttackRequest, directory: Path, wait: float) -> At
         rows = competition_rows(competition.solution, metric)
     scope = _scope(request.scope or settings.public.scope)
     make_rows = partial(_same, rows)
-    campaign = Campaign(make_rows, request.submissions, request.repeats, scope, request.seed)
+    campaign = Campaign(
+        make_rows, request.submissions, repeats=request.repeats, scope=scope, seed=request.seed
+    )
     mechanisms = request.mechanisms or settings.public.mechanism
-    return _study(request, name, campaign, manager, mechanisms, synthetic=False)
+    return _study(
+        request, name, campaign=campaign, manager=manager, mechanisms=mechanisms, synthetic=False
+    )
 
 
 def _same(rows: Rows, _: np.random.Generator) -> Rows:

@@ -82,7 +82,13 @@ class LightGBMSeeds:
         def change(best: Settings | None, _: bool) -> Settings:
             return {**(best or grid.draw(rng)), "seed": draw_seed(rng)}
 
-        return start_team(_GridSearch(grid), Habits(self.name), participation, rng, change)
+        return start_team(
+            _GridSearch(grid),
+            Habits(self.name),
+            participation=participation,
+            rng=rng,
+            change=change,
+        )
 
 
 def _read(grid: str | None) -> Grid:

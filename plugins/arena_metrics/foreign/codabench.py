@@ -325,7 +325,9 @@ class _Score:
         else:
             reference = _unpacked(bundle.place(task, "reference_data"), self.folder)
             sent_name = options["submission"] or bundle.sent_name(task)
-            targets, form = _form_of_files(reference, sent_name, options, self.frames, places)
+            targets, form = _form_of_files(
+                reference, sent_name, options=options, frames=self.frames, places=places
+            )
             if form is None:
                 for frame, path in zip(self.frames.draw(weight), targets, strict=True):
                     write_json(frame, path)

@@ -106,7 +106,7 @@ class ForeignFamily:
         if self.kind.find is not None:
             source = self.kind.find(home / Path(rest).expanduser(), options, text)
         else:
-            source = _source(self.kind, rest, home, folder, text)
+            source = _source(self.kind, rest, home=home, folder=folder, text=text)
         info = inspect_source(source) if self.kind.find is None else _OF_NO_FUNCTION
         kind, other = self.kind, None
         if not info.defines and kind.variant is not None:
@@ -115,8 +115,8 @@ class ForeignFamily:
             kind, source, info = other
         if not info.defines:
             raise UnknownNameError(f"{source.shown} has no function {source.function!r}.")
-        _check_parameters(name, passed_on, info, kind.n_given, defaults)
-        greater, note = _direction(name, options, info, kind, source)
+        _check_parameters(name, passed_on, info=info, n_given=kind.n_given, options=defaults)
+        greater, note = _direction(name, options, info=info, kind=kind, source=source)
         counts = kind is PLAIN and source.function == CASE_STATISTICS
         combine = replace(source, function=COMBINE)
         if counts and not inspect_source(combine).defines:

@@ -132,7 +132,7 @@ def find_module(module: str, function: str, folder: Path, code: str | None = Non
         path = None
     if code is None:
         code = _read(path) if path else ""
-    return Source(function, folder, path, code, module)
+    return Source(function, folder, path=path, text=code, module=module)
 
 
 def _find_spec(module: str, folder: Path) -> importlib.machinery.ModuleSpec | None:

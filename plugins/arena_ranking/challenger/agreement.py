@@ -87,7 +87,7 @@ def kendall_tau(
     defined = tau[np.isfinite(tau)]
     tail = (1 - level) / 2
     ends = np.quantile(defined, [0.5, tail, 1 - tail]) if len(defined) else np.full(3, np.nan)
-    return RankAgreement(tau, float(ends[0]), float(ends[1]), float(ends[2]), level)
+    return RankAgreement(tau, float(ends[0]), low=float(ends[1]), high=float(ends[2]), level=level)
 
 
 def _tau_of_few(full_ranking: npt.NDArray[Any], others: npt.NDArray[Any]) -> list[float]:

@@ -351,7 +351,11 @@ def _tasks(board: Board) -> list[Section]:
     if board.top.tasks is None:
         return []
     return task_sections(
-        board.teams, board.top.tasks, board.study.level, board.first, board.study.words
+        board.teams,
+        board.top.tasks,
+        level=board.study.level,
+        shown=board.first,
+        words=board.study.words,
     )
 
 

@@ -168,4 +168,6 @@ def _corrected(p_values: FloatArray, level: float, test: str) -> SignificanceMap
     pairs = ~np.eye(len(p_values), dtype=bool)
     adjusted = np.ones_like(p_values)
     adjusted[pairs] = correct_p_values(p_values[pairs], "holm")
-    return SignificanceMap(p_values, adjusted, pairs & (adjusted <= 1 - level), level, test)
+    return SignificanceMap(
+        p_values, adjusted, better=pairs & (adjusted <= 1 - level), level=level, test=test
+    )

@@ -41,7 +41,7 @@ def task_sections(
         return []
     consensus = consensus_ranking(task_scores.ranks)
     sections = [
-        _consensus(teams, task_scores, consensus, shown, words),
+        _consensus(teams, task_scores, consensus=consensus, shown=shown, words=words),
         _between(teams, task_scores, level, words),
     ]
     agreements = task_scores.agreements(level)

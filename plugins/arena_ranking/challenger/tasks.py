@@ -84,7 +84,7 @@ def task_scores(
     if len(present) < 2:
         return None
     predictions = study.predictions.subset(positions)
-    drawn = _draw(study, len(positions), len(present), seed, workers)
+    drawn = _draw(study, len(positions), n_tasks=len(present), seed=seed, workers=workers)
     parts = [
         score_under_weights(study.metric, study.truth, predictions, weights, workers=workers)
         for weights in _weights_of_tasks(study.tasks, present, drawn)
