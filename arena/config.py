@@ -467,8 +467,8 @@ class CombinedBoardSection(ConfigSection):
     missing: Literal["unranked", "baseline", "worst"] = Field(
         "unranked",
         description="With phases or series: a team that missed a phase is not ranked (unranked), "
-        "or has in it the predictions of the first baseline (baseline) or those of the team with "
-        "the worst score (worst).",
+        "or in it the predictions of the first baseline count for it (baseline), or the worst "
+        "score of a ranked team (worst).",
     )
 
     @property

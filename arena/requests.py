@@ -123,7 +123,7 @@ class Request:
 
 
 def name_without_request(submission: int) -> str:
-    """Return the request id of a submission that did not come by a request."""
+    """Return the request id of a submission without a request of its own."""
     return f"submission-{submission}"
 
 
@@ -140,13 +140,13 @@ class Answer:
     """See :data:`Kind`."""
     status: str
     """Of a submission: ``accepted``, ``rejected`` (the file has faults), ``refused`` (a limit or
-    the deadline), ``disqualified``, ``withdrawn`` or ``set_aside``. Of anything else: ``done`` or
-    ``refused``.
+    the deadline), ``disqualified``, ``withdrawn`` or ``set_aside``. Of anything else: ``done``,
+    ``refused`` or ``set_aside``.
 
-    ``set_aside``: reading the file ended the checker twice. It counts against no limit, and the
-    organiser sees it."""
+    ``set_aside``: it could not be judged, such as a file that ended the checker twice. It counts
+    against no limit, and the organiser sees it."""
     received: str = ""
-    """ISO 8601, UTC."""
+    """ISO 8601, UTC; empty until the answer is published, as ``judged`` and ``member``."""
     judged: str = ""
     """ISO 8601, UTC."""
     member: str = ""

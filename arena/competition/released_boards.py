@@ -80,14 +80,11 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
         roster = state.roster_at(until)
         bound = metric.for_tasks({phase: _n_public_rows(state, phase) for phase in rows_by_phase})
         fillers = _fillers(state, section, rows_by_phase, roster)
-        rows = _rows(bound, rows_by_phase, fillers, roster)
-        reference = _score_of(settings.competition.reference, rows)
-        if bound.combination.how == "geometric" and reference is not None:
+        reference = settings.competition.reference
+        rows = _rows(bound, rows_by_phase, fillers, roster=roster, reference=reference)
+        has_reference = any(row["team"] == reference and row["score"] is not None for row in rows)
+        if bound.combination.how == "geometric" and has_reference:
             ratio = RELATIVE
-            rows = [
-                {**row, "score": None if row["score"] is None else row["score"] / reference}
-                for row in rows
-            ]
         standings = _ranked(
             rows,
             rows_by_phase,
@@ -137,9 +134,14 @@ def _rows(
     metric: CombinedMetric,
     rows_by_phase: _RowsByPhase,
     fillers: Mapping[str, float],
+    *,
     roster: Roster,
+    reference: str | None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of the teams that have all scores, without ranks, in any order."""
+    """Return the rows of the teams that have all scores, without ranks, in any order.
+
+    Geometric means are divided by that of the team ``reference``, if it has one.
+    """
     teams = sorted(
         team
         for team in {team for of_phase in rows_by_phase.values() for team in of_phase}
@@ -151,6 +153,10 @@ def _rows(
         dtype=np.float64,
     ).reshape(len(rows_by_phase), len(teams))  # fmt: skip
     combined = _combined(metric, scores, ~np.isin(teams, roster.unranked))
+    if metric.combination.how == "geometric" and reference in teams:
+        divisor = combined[teams.index(reference)]
+        combined = combined if np.isnan(divisor) else combined / divisor
+    combined = combined.round(12)  # equal scores by another order of sums are equal
     return [
         {
             "rank": None,
@@ -171,10 +177,6 @@ def _rows(
     ]
 
 
-def _score_of(team: str | None, rows: Sequence[Mapping[str, Any]]) -> float | None:
-    return next((row["score"] for row in rows if row["team"] == team), None)
-
-
 def _combined(
     metric: CombinedMetric, scores: FloatArray, ranked: npt.NDArray[np.bool_]
 ) -> FloatArray:
@@ -187,7 +189,7 @@ def _combined(
     counting = ranked if metric.relative else np.ones_like(ranked)
     combined = np.full(len(ranked), np.nan)
     combined[counting] = metric.combine(scores[:, counting])
-    return np.asarray(combined.round(12))  # equal scores by another order of sums are equal
+    return combined
 
 
 def _ranked(

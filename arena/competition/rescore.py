@@ -203,8 +203,8 @@ def _scored_again(
     before = {record.submission: record.public for record in state.store.scores(state.revision)}
     for board in [state.in_phase(phase) for phase in settings.phase] or [state]:
         if arrival is not None and not arrival.concerns(settings.phase.get(board.phase or "")):
-            kept = before.keys() & board.ledger.sequence().keys()
-            public_scores |= {number: before[number] for number in kept}
+            of_phase = before.keys() & board.ledger.sequence().keys()
+            public_scores |= {number: before[number] for number in of_phase}
             continue
         after_settings = settings.in_phase(board.phase or "")
         split = board.with_split(solution)
@@ -266,7 +266,7 @@ def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[
     if len(np.unique(read.usage)) > 1:
         order = np.array(pc.index_in(stored.ids, value_set=read.ids), dtype=np.intp)
         # By name: where rows were added, the codes of the two are in another order.
-        usages, stored_usages = (np.array(usage_names(s.row_sets)) for s in (read, stored))
+        usages, stored_usages = (np.array(usage_names(part.row_sets)) for part in (read, stored))
         moved = int((usages[read.usage[order]] != stored_usages[stored.usage]).sum())
         if moved:
             notes.append(

@@ -562,6 +562,7 @@ def _recorded_row_counts(claims: Claims, solution: Solution) -> RowCounts:
     for last, payload in _rows_added(claims):
         before, after = payload["n_rows"]
         row_counts = (row_counts or RowCounts((0,), (before,))).grown(last + 1, after)
+        _require(row_counts.are_possible(), claims.folder / "events.jsonl")
     return row_counts or RowCounts((0,), (solution.n_rows,))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.errors import MetricError
 from arena.evaluation.scores import influence_values, is_black_box, resample_block
 from arena.evaluation.served_kinds import Conversion
 from arena.evaluation.wrapped_metric import WrappedMetric
@@ -89,5 +90,7 @@ class _Influenced(_Resampled):
         if present.any():
             block = self._converted(predictions[present])
             influence = influence_values(self.metric, truth, block)
-            values[present] = 0.0 if influence is None else influence
+            if influence is None:
+                raise MetricError(f"{self.metric.name} has no influence values.")
+            values[present] = influence
         return values

@@ -399,6 +399,7 @@ def opposite_losses(
     that cost much more than others can be too rare to be seen.
     """
     values: Any = None
+    truth, block = read_only((truth, block))
     if metric.prediction is PredictionKind.CLASS_PROBABILITIES and truth.ndim == 1:
         values = [
             metric.row_values(_least_likely(prediction), prediction[np.newaxis])[0]
@@ -425,7 +426,7 @@ def _counts_rows(metric: Any, study: Study) -> bool:
     if not (metric.from_mean(probes) == probes).all():
         return False
     _, block = next(iter(study.predictions.blocks(block_size(len(study.truth)))))
-    values = np.asarray(metric.row_values(study.truth, block))
+    values = np.asarray(metric.row_values(*read_only((study.truth, block))))
     return bool(((values == 0) | (values == 1)).all())
 
 

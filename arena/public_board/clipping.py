@@ -26,6 +26,7 @@ from arena.types import (
     Target,
     Usage,
 )
+from arena.utils.read_only import read_only
 
 _USUAL_SHARE = 0.95
 _TIMES_A_ROW, _TIMES_A_SCORE = 4.0, 2.0
@@ -74,7 +75,7 @@ def share_at_bounds(
     """
     if not isinstance(metric, HasRowValues):
         return None
-    values = metric.row_values(truth, predictions)
+    values = metric.row_values(*read_only((truth, predictions)))
     shares: FloatArray = ((values < bounds[0]) | (values >= bounds[1])).mean(axis=1)
     return shares
 
@@ -149,6 +150,7 @@ def _bounds_of(
 ) -> tuple[float, float] | None:
     if constant is None:
         return None
+    truth, constant = read_only((truth, constant))
     with np.errstate(all="ignore"):
         if isinstance(metric, HasRowValues):
             costs = np.sort(metric.row_values(truth, constant[np.newaxis])[0])

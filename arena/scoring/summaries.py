@@ -35,13 +35,13 @@ def without_summaries(matrix: CaseMatrix) -> tuple[CaseMatrix, tuple[str, ...]]:
     >>> kept.cases, notes
     (('x', 'y'), ("'Mean' sums up other cases and does not count as one.",))
     """
-    cases, case_notes = _kept("case", matrix.cases, matrix.values.T, matrix.tasks)
+    cases, case_notes = _counting("case", matrix.cases, matrix.values.T, matrix.tasks)
     matrix = matrix.with_cases(cases)
-    algorithms, notes = _kept("algorithm", matrix.algorithms, matrix.values, None)
+    algorithms, notes = _counting("algorithm", matrix.algorithms, matrix.values, None)
     return matrix.subset(algorithms), (*case_notes, *notes)
 
 
-def _kept(
+def _counting(
     what: str, names: Sequence[str], values: FloatArray, tasks: IntArray | None
 ) -> tuple[list[int], list[str]]:
     """Return the positions of the names that are no summaries, and notes.
@@ -55,17 +55,17 @@ def _kept(
     """
     last_names = names if tasks is None else [name.partition("/")[2] for name in names]
     is_named = np.array([name.strip().casefold() in _NAMES for name in last_names], dtype=np.bool_)
-    kept, notes = np.ones(len(names), dtype=np.bool_), []
+    is_counting, notes = np.ones(len(names), dtype=np.bool_), []
     for position in np.flatnonzero(is_named).tolist():
         others = ~is_named if tasks is None else ~is_named & (tasks == tasks[position])
-        kept[position] = not _sums_up(values[position], values[others])
+        is_counting[position] = not _sums_up(values[position], values[others])
         notes.append(
             f"{show(names[position])} counts as a{'n' * (what[0] == 'a')} {what}: remove it if it "
             "sums up the others."
-            if kept[position]
+            if is_counting[position]
             else f"{show(names[position])} sums up other {what}s and does not count as one."
         )
-    return np.flatnonzero(kept).tolist(), notes
+    return np.flatnonzero(is_counting).tolist(), notes
 
 
 def _sums_up(summary: FloatArray, values: FloatArray) -> bool:

@@ -25,6 +25,8 @@ from arena.utils.strict_json import parse_json
 ROW_COUNTS = "row_counts"
 """The name in ``meta``, where rows were added, of a list of ``[first submission, rows]``."""
 
+_MOST = 2**62
+
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
@@ -51,16 +53,28 @@ class RowCounts:
         if text is None:
             return cls((0,), (n_rows,))
         try:
-            firsts, counts = zip(*parse_json(text), strict=True)
-            ascending = all(a < b for side in (firsts, counts) for a, b in pairwise(side))
+            row_counts = cls(*zip(*parse_json(text), strict=True))
         except (TypeError, ValueError):
-            ascending = False
-        if not ascending or not all(type(n) is int and n >= 0 for n in (*firsts, *counts)):
+            row_counts = cls((), ())
+        if not row_counts.are_possible():
             raise StoreFormatError(
                 f"The value '{ROW_COUNTS}' in meta, which is how many rows the submissions have, "
                 "was changed: restore a backup."
             )
-        return cls(firsts, counts)
+        return row_counts
+
+    def are_possible(self) -> bool:
+        """Return whether arena can have made them: both are ascending whole numbers.
+
+        >>> RowCounts((0, 5), (100, 100)).are_possible(), RowCounts((0,), (0,)).are_possible()
+        (False, False)
+        """
+        least = ((self.firsts, 0), (self.counts, 1))
+        return bool(self.counts) and all(
+            all(type(number) is int and low <= number < _MOST for number in numbers)
+            and all(before < after for before, after in pairwise(numbers))
+            for numbers, low in least
+        )
 
     def grown(self, first: int, n_rows: int) -> RowCounts:
         """Return them with another number of rows from a submission on."""

@@ -17,6 +17,7 @@ from scipy.special import betaincinv
 
 from arena.interfaces import HasRowValues, Study
 from arena.types import FloatArray
+from arena.utils.read_only import read_only
 
 _BLOCK = 64
 _MOST_CENTRES = 200
@@ -74,7 +75,7 @@ def _right_rows(study: Study) -> npt.NDArray[np.uint8] | None:
         return None
     parts = []
     for start, predictions in study.predictions.blocks(_BLOCK):
-        values = metric.row_values(study.truth, predictions)
+        values = metric.row_values(*read_only((study.truth, predictions)))
         scores = study.scores[start : start + len(values)]
         if not np.isin(values, (0, 1)).all() or not np.allclose(values.mean(axis=1), scores):
             return None

@@ -24,6 +24,8 @@ class RightOrWrong:
     greater_is_better: bool
 
     def row_values(self, truth: Any, predictions: Any) -> Any:
+        assert not truth.flags.writeable
+        assert not predictions.flags.writeable
         return predictions
 
     def from_mean(self, mean: Any) -> Any:

@@ -128,7 +128,7 @@ def _named_heights(names: Sequence[str]) -> Specification:
 
 
 def _outline(tau: FloatArray, height: int) -> list[dict[str, float]]:
-    """Return the outline of a violin around the height ``at``, at most 0.8 high."""
+    """Return the outline of a violin around a height, at most 0.8 high."""
     finite = tau[np.isfinite(tau)]
     if not len(finite):
         return []
