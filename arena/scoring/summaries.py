@@ -69,13 +69,21 @@ def _counting(
 
 
 def _sums_up(summary: FloatArray, values: FloatArray) -> bool:
-    """Return whether each of ``(n,)`` values sums up a column of ``(m, n)`` others."""
+    """Return whether each of ``(n,)`` values sums up a column of ``(m, n)`` others.
+
+    >>> ratings = np.array([[3.0, 2.0], [5.0, 4.0]])
+    >>> [_sums_up(np.array(overall), ratings) for overall in ([4.0, 3.0], [5.0, 4.0])]
+    [True, False]
+    """
     if len(values) < 2 or np.isnan(values).all(axis=0).any() or np.isnan(summary).any():
         return False
-    unit = max(_unit(summary), _unit(values))
+    unit = _unit(values)
+    # Whole numbers are often ratings, which are not rounded: an overall rating is near the mean of
+    # the others without being it.
+    error = 0.5 * (_unit(summary) + (unit if unit < 1 else 0.0))
     with np.errstate(invalid="ignore"):  # infinite values
         return any(
-            np.allclose(summary, total, rtol=1e-9, atol=unit) for total in _summaries(values)
+            np.allclose(summary, total, rtol=1e-9, atol=error) for total in _summaries(values)
         )
 
 
