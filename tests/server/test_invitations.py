@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -74,13 +76,27 @@ def test_an_open_link_is_withdrawn_or_sent_again(tmp_path: Path) -> None:
         row["team"]: row["invite"] for row in admin.get(f"{API}/admin/invitations").json()["rows"]
     }
     again = admin.put(f"{API}/admin/invitations", json={"invite": links["Ants"]}).json()
-    assert again["mailed"] == 1
+    assert (again["mailed"], again["rows"][0]["name"]) == (1, "Ada")
     old, new = (web.browser().get(one["url"]) for one in (made["rows"][0], again["rows"][0]))
     assert (old.status_code, new.status_code) == (404, 200)
+    assert 'value="Ada"' in new.text
+    assert 'value="a@b.org"' in new.text
     gone = admin.request("DELETE", f"{API}/admin/invitations", json={"invite": links["Bees"]})
     assert gone.status_code == 200
     assert web.browser().get(made["rows"][1]["url"]).status_code == 404
     assert admin.put(f"{API}/admin/invitations", json={"invite": links["Bees"]}).status_code == 404
+    # A link that was used and a mail that was sent are no record of a person.
+    guest, code = web.browser(), again["rows"][0]["url"].rpartition("/")[2]
+    answer = guest.post(f"/{NAME}/join", data={"code": code, "name": "Ada", "accept": "yes"})
+    assert answer.status_code == 200
+    assert "arena_" in answer.text
+    while mail := web.site.mails.claim():
+        web.site.mails.sent(mail)
+    web.site.accounts.forget_person(web.site.accounts.with_contact("a@b.org")[0].account)
+    with closing(sqlite3.connect(web.site.settings.layout.intake)) as database:
+        dump = "\n".join(database.iterdump())
+    assert "a@b.org" not in dump
+    assert "'Ada'" not in dump
     web.close()
 
 

@@ -11,6 +11,7 @@ accounts       a person: name, contact; whether an organiser, and the state, on 
 sessions       a browser that is signed in
 tokens         a program's key, or the sign-in key of a person: scopes, expiry, last use
 invites        links and codes: to register, to join a team, to sign in once
+invite_names   whom a link invites by name
 teams          a team of one competition; its name is unique after case and spaces are removed
 members        which account is in which team: one team per account and competition
 roles          the state of an account in a competition, and whether it is an organiser there
@@ -71,6 +72,9 @@ CREATE TABLE IF NOT EXISTS invites (
     competition TEXT, team TEXT, account TEXT, contact TEXT NOT NULL, made_by TEXT,
     created REAL NOT NULL, expires REAL, uses INTEGER
 );
+CREATE TABLE IF NOT EXISTS invite_names (
+    invite TEXT PRIMARY KEY REFERENCES invites ON DELETE CASCADE, name TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS teams (
     team TEXT PRIMARY KEY, competition TEXT NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL,
     created REAL NOT NULL, UNIQUE (competition, folded)
@@ -107,6 +111,10 @@ CREATE TABLE IF NOT EXISTS acceptances (
     competition TEXT NOT NULL, account TEXT NOT NULL REFERENCES accounts, version TEXT NOT NULL,
     accepted REAL NOT NULL, PRIMARY KEY (competition, account, version)
 );
+"""
+
+_SELECT_INVITES = """
+SELECT invites.*, coalesce(name, '') AS person FROM invites LEFT JOIN invite_names USING (invite)
 """
 
 
@@ -179,6 +187,8 @@ class Invite:
     ----------
     kind
         ``register`` (a new account), ``team`` (join one team) or ``signin`` (sign an account in).
+    name
+        The person whom it invites; empty if no name was given.
     uses
         How often it can still be used, or ``None`` if as often as one likes.
     """
@@ -188,6 +198,7 @@ class Invite:
     competition: str | None
     team: str | None
     account: str | None
+    name: str
     contact: str
     created: datetime
     expires: datetime | None
@@ -703,6 +714,7 @@ class Accounts(Records):
         competition: str | None = None,
         team: str | None = None,
         account: str | None = None,
+        name: str = "",
         contact: str = "",
         made_by: str | None = None,
         expires: datetime | None = None,
@@ -710,12 +722,12 @@ class Accounts(Records):
         code: str | None = None,
     ) -> str:
         """Create a link or code and return its secret. ``team`` is a team's identifier or name."""
-        secret = code or secrets.token_urlsafe(32)
+        secret, invite = code or secrets.token_urlsafe(32), secrets.token_urlsafe(9)
         with self._change() as database:
             database.execute(
                 "INSERT INTO invites VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    secrets.token_urlsafe(9),
+                    invite,
                     digest_of(secret),
                     kind,
                     competition,
@@ -728,11 +740,13 @@ class Accounts(Records):
                     uses,
                 ),
             )
+            if name:
+                database.execute("INSERT INTO invite_names VALUES (?, ?)", (invite, name))
         return secret
 
     def invitation(self, secret: str) -> Invite | None:
         """Return the invitation of a link or code, unless it is unknown, used or expired."""
-        row = self._row("SELECT * FROM invites WHERE digest = ?", digest_of(_as_made(secret)))
+        row = self._row(f"{_SELECT_INVITES} WHERE digest = ?", digest_of(_as_made(secret)))
         if row is None or row["uses"] == 0:
             return None
         if row["expires"] is not None and row["expires"] <= self._now():
@@ -740,7 +754,7 @@ class Accounts(Records):
         return _invite(row)
 
     def use(self, secret: str) -> Invite:
-        """Use a link or code once.
+        """Use a link or code once. What was used up is forgotten: it can name a person.
 
         Raises
         ------
@@ -758,12 +772,13 @@ class Accounts(Records):
                 "UPDATE invites SET uses = uses - 1 WHERE invite = ? AND uses IS NOT NULL",
                 (invite.invite,),
             )
+            database.execute("DELETE FROM invites WHERE uses = 0")
         return invite
 
     def invites(self, *, team: str | None = None, kind: str | None = None) -> list[Invite]:
         """Return the links and codes that can still be used."""
         rows = self._rows(
-            "SELECT * FROM invites WHERE (uses IS NULL OR uses > 0) "
+            f"{_SELECT_INVITES} WHERE (uses IS NULL OR uses > 0) "
             "AND (expires IS NULL OR expires > ?) AND (?2 IS NULL OR team = ?2) "
             "AND (?3 IS NULL OR kind = ?3) ORDER BY created DESC",
             self._now(),
@@ -1129,6 +1144,7 @@ class Accounts(Records):
                     "register",
                     competition=competition,
                     team=team,
+                    name=name,
                     contact=contact,
                     made_by=made_by,
                     expires=expires,
@@ -1202,6 +1218,7 @@ def _invite(row: sqlite3.Row) -> Invite:
         competition=row["competition"],
         team=row["team"],
         account=row["account"],
+        name=row["person"],
         contact=row["contact"],
         created=time_of(row["created"]),
         expires=_time(row["expires"]),

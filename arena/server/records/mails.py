@@ -135,9 +135,11 @@ class Mails(Records):
         return {row["state"]: row["n"] for row in rows}
 
     def _end(self, mail: Mail, state: str) -> None:
+        # A mail that has ended names no person: accounts can be deleted.
         with self._change() as database:
             database.execute(
-                "UPDATE mails SET state = ?, body = '' WHERE key = ?", (state, mail.key)
+                "UPDATE mails SET state = ?, recipient = '', subject = '', body = '' WHERE key = ?",
+                (state, mail.key),
             )
 
 

@@ -770,20 +770,21 @@ def send_invitation_again(call: Call, invite: str) -> models.Invited:
             "register",
             competition=call.competition.name,
             team=old.team,
+            name=old.name,
             contact=old.contact,
             made_by=call.account.account,
             expires=call.site.clock() + call.token_expiry(),
         )
     url = address(call, f"/invite/{secret}")
-    row = {"team": old.team or "", "name": "", "contact": old.contact, "url": url}
+    row = {"team": old.team or "", "name": old.name, "contact": old.contact, "url": url}
     return models.Invited(rows=[row], mailed=mail_invitations(call, [row]))
 
 
 async def _invitations(call: Call) -> models.Rows:
     return models.Rows(
         rows=[
-            {"invite": invitation.invite, "team": invitation.team, "contact": invitation.contact,
-             "created": invitation.created.isoformat(),
+            {"invite": invitation.invite, "team": invitation.team, "name": invitation.name,
+             "contact": invitation.contact, "created": invitation.created.isoformat(),
              "expires": invitation.expires.isoformat() if invitation.expires else None}
             for invitation in open_invitations(call)
         ]

@@ -982,9 +982,10 @@ class _PlainPages:
                 raise Problem(
                     404, _("This team was merged into another one. Ask for a new link.")
                 ) from None
-        return await _show_join(
-            call, code=secret, invite={"team": team or invite.team, "contact": invite.contact}
-        )
+        invite_fields = {
+            "team": team or invite.team, "name": invite.name, "contact": invite.contact,
+        }  # fmt: skip
+        return await _show_join(call, code=secret, invite=invite_fields)
 
     async def use_invitation(self, request: Request) -> Response:
         secret = request.path_params["secret"]
