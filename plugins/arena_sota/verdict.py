@@ -261,11 +261,12 @@ def of_reuse(reuse: Reuse) -> list[str]:
 def _of_similarity(similar: SimilarityBound | None, level: str) -> list[str]:
     if similar is None:
         return []
+    helps = similar.bound < similar.bound_by_number
     return [
         f"Two submissions are both right or both wrong on {percent(similar.similarity)} of the "
         f"private rows; with independent errors it would be "
         f"{percent(similar.similarity_if_independent)}.",
         f"A bound for any number of rows: no such public score is off by more than "
         f"{similar.bound:.4f} ({level} confidence), against {similar.bound_by_number:.4f} from the "
-        f"number of submissions alone.",
+        f"number of submissions alone{'' if helps else ': their similarity does not help'}.",
     ]
