@@ -84,9 +84,11 @@ def atomic_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
 
 
 def _rename(source: Path, target: Path) -> None:
+    inode = source.stat().st_ino
     try:
         source.replace(target)
     except FileNotFoundError:
-        # A shared folder (NFS) answers so to a rename that it has done and is asked for again.
-        if source.exists() or not target.exists():
+        # A shared folder (NFS) answers so to a rename that it has done and is asked for again. Not
+        # so if the source was removed: then the target is still the file from before.
+        if not target.exists() or target.stat().st_ino != inode:
             raise

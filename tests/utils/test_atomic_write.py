@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,17 @@ import pytest
 from arena.utils.atomic_write import atomic_folder, atomic_write
 
 
-@pytest.mark.parametrize("is_done", [True, False])
+@pytest.mark.parametrize(("is_done", "is_removed"), [(True, False), (False, False), (False, True)])
 def test_a_rename_that_was_done_and_is_not_acknowledged_is_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_done: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_done: bool, is_removed: bool
 ) -> None:
     replace = Path.replace
 
     def replace_twice(source: Path, target: Any) -> Path:
         if is_done:
             replace(source, target)
+        if is_removed:
+            shutil.rmtree(source) if source.is_dir() else source.unlink()
         raise FileNotFoundError(source)
 
     file, folder = tmp_path / "file", tmp_path / "folder"
