@@ -467,6 +467,7 @@ class OrganiserClient(Client):
         team: str = "",
         status: str = "",
         day: str = "",
+        phase: str = "",
         search: str = "",
         order: str = "newest",
     ) -> list[dict[str, Any]]:
@@ -475,7 +476,10 @@ class OrganiserClient(Client):
         ``day`` is a day in UTC, such as 2026-03-01; ``order`` is ``newest``, ``oldest``,
         ``highest``, ``lowest`` or ``team``.
         """
-        query = {"team": team, "status": status, "day": day, "search": search, "order": order}
+        query = {
+            "team": team, "status": status, "day": day, "phase": phase, "search": search,
+            "order": order,
+        }  # fmt: skip
         rows: list[dict[str, Any]] = []
         page = 1
         while True:

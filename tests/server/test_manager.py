@@ -33,6 +33,7 @@ QUERIES: dict[str, list[str]] = {
     "team=Ants": ["first-Ants.csv"],
     "status=rejected": ["bad.csv"],
     "day=2020-01-01": [],
+    "phase=final": [],
     "search=MISSING": ["bad.csv"],
     "search=baseline ants": ["first-Ants.csv"],
     "search=first&order=oldest": ["first-Ants.csv", "first-Bees.csv"],

@@ -38,6 +38,27 @@ def test_a_team_is_renamed_noted_and_loses_a_member(web: WebSite) -> None:
 
 
 @pytest.mark.slow
+def test_an_organiser_deletes_the_account_of_a_member(web: WebSite) -> None:
+    """An account that takes part elsewhere: only an organiser of the whole server."""
+    accounts = web.site.accounts
+    ada, bo = (web.person(name, "Ants", contact=f"{name}@example.org") for name in ("Ada", "Bo"))
+    accounts.enter("other", bo)
+    local = web.person("Local")
+    accounts.enter(NAME, local, organiser="organiser")
+    (team,) = (one for one, _m in accounts.teams(NAME))
+    path = f"/{NAME}/admin/teams/{team.team}/delete"
+    host, server_host = web.browser(local), web.browser(web.person("Org", organiser=True))
+    assert host.post(path, data={"member": ada}).status_code == 422  # not confirmed
+    assert host.post(path, data={"member": bo, "sure": "yes"}).status_code == 403
+    assert host.post(path, data={"member": local, "sure": "yes"}).status_code == 404
+    assert web.browser(ada).post(path, data={"member": bo, "sure": "yes"}).status_code == 404
+    assert host.post(path, data={"member": ada, "sure": "yes"}).status_code == 303
+    assert server_host.post(path, data={"member": bo, "sure": "yes"}).status_code == 303
+    assert accounts.members(team.team) == []
+    assert accounts.with_contact("Ada@example.org") == []
+
+
+@pytest.mark.slow
 def test_activity_and_teams_by_the_client(web: WebSite) -> None:
     token = web.token(web.person("Org", organiser=True), "admin")
     for number, team in enumerate(("Ants", "Bees", "Bees")):

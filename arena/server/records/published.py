@@ -403,6 +403,7 @@ _CONDITIONS = {
     "team": "team = ?",
     "status": "json_extract(document, '$.status') = ?",
     "day": "substr(json_extract(document, '$.received'), 1, 10) = ?",
+    "phase": "json_extract(document, '$.phase') = ?",
     "search": "instr(lower("
     + " || ' ' || ".join(
         f"coalesce({text}, '')"
@@ -436,6 +437,7 @@ class SubmissionQuery:
     status: str = ""
     day: str = ""
     """Received on this UTC day, such as 2026-03-01."""
+    phase: str = ""
     search: str = ""
     """In the team, file, description, number, digest or faults."""
     order: str = "newest"

@@ -1136,7 +1136,8 @@ ENDPOINTS = (
              "Submissions of all teams, a page of 100.", answer=models.SubmissionRows,
              errors=(422,),
              query={"team": "Of one team.", "status": "Of one status.", "day": "Received on it.",
-                    "search": "In team, file, description, number, digest or faults.",
+                    "phase": "For one phase.", "search":
+                    "In team, file, description, number, digest or faults.",
                     "order": f"One of {', '.join(ORDERS)}.", "page": "From 1."}),
     Endpoint("POST", "/admin/submissions/{request}/rerun", "organiser", "admin",
              manager.rerun_submission,

@@ -40,6 +40,7 @@ def read_query(call: Call) -> SubmissionQuery:
         team=parameters.get("team", ""),
         status=parameters.get("status", ""),
         day=parameters.get("day", ""),
+        phase=parameters.get("phase", ""),
         search=parameters.get("search", ""),
         order=parameters.get("order") or "newest",
         page=page_number(call),

@@ -525,7 +525,31 @@ def change_account(call: Call, name: str, contact: str) -> None:
 def delete_account(call: Call) -> None:
     """Delete the own account; 403 after an old sign-in, 409 for an organiser."""
     call.check_fresh()
-    account = call.account.account
+    _delete(call, call.account.account)
+
+
+def delete_member(call: Call, team: Team, member: str) -> None:
+    """Delete the account of a member, as an organiser; 403 if it takes part elsewhere as well.
+
+    An organiser of the whole server deletes it then.
+    """
+    call.check_fresh()
+    accounts = call.site.accounts
+    if member not in {teammate.account for teammate in accounts.members(team.team)}:
+        raise Problem(404, _("This person is not in the team any more."))
+    is_elsewhere = accounts.competitions_of(member) != {call.competition.name}
+    if is_elsewhere and not accounts.account(call.account.account).organiser:
+        raise Problem(
+            403,
+            _(
+                "This person also takes part in another competition: only an organiser of the "
+                "whole server can delete the account."
+            ),
+        )
+    _delete(call, member)
+
+
+def _delete(call: Call, account: str) -> None:
     if call.site.is_organiser(account):
         raise Problem(409, _("An organiser's account cannot be deleted here."))
     call.site.messages.forget(account)

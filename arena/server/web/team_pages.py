@@ -70,6 +70,11 @@ async def _remove(call: Call, team: Team, fields: dict[str, str]) -> None:
     membership.remove_member(call, team, fields.get("member", ""))
 
 
+async def _delete(call: Call, team: Team, fields: dict[str, str]) -> None:
+    check_confirmed(fields)
+    membership.delete_member(call, team, fields.get("member", ""))
+
+
 def _form(act: Act) -> Handler:
     @refusals_on(_show)
     async def handle(call: Call) -> Response:
@@ -88,4 +93,5 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", f"{_TEAM}/note", "organiser", "admin", _form(_note)),
     ("POST", f"{_TEAM}/bracket", "organiser", "admin", _form(_bracket)),
     ("POST", f"{_TEAM}/remove", "organiser", "admin", _form(_remove)),
+    ("POST", f"{_TEAM}/delete", "organiser", "admin", _form(_delete)),
 )
