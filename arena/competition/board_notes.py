@@ -47,14 +47,20 @@ def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]])
 
 def empty_board_sentence(state: CompetitionState) -> str:
     """Return why no score was released yet, and what changes that."""
-    if not public_rows(state.solution).any():
-        return "This phase has no public rows: it shows no scores before its result is published."
     pending = state.pending_labels("public")
     if pending is not None and not pending.n_rows:
         return (
             "No score was released yet: no public row has a label. Add the labels by `arena labels "
             "add` when they arrive."
         )
+    # Without phases no row is read: that takes long.
+    n_public = (
+        int(public_rows(state.solution).sum())
+        if state.with_phases.phase
+        else state.store.solution_outline().n_public
+    )
+    if not n_public:
+        return "No row is public: no score is shown before the result is published."
     return "No score was released yet: send a first file by `arena submit`."
 
 

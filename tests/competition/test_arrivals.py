@@ -156,3 +156,25 @@ def test_the_command_says_what_arrived(tmp_path: Path) -> None:
         {"pending": 15, "n_rows": 5},
         CAUSES[LABELS_ADDED],
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("known", "usage", "sentence"),
+    [
+        (False, "Public", "no public row has a label"),
+        (True, "Private", "No row is public"),
+        (True, "Public", "send a first file"),
+    ],
+)
+def test_an_empty_board_says_why(tmp_path: Path, known: bool, usage: str, sentence: str) -> None:
+    """Labels, rows or files are missing: each needs something else."""
+    column = np.where(np.arange(N_ROWS) % 2 == 0, usage, "Private")
+    cells = np.where(known | (column == "Private"), TRUTH.astype(str), "")
+    path = tmp_path / "solution.csv"
+    write_csv(path, ["id", "y", "Usage"], list(zip(IDS, cells, column, strict=True)))
+    settings = Settings.of(metric="mae", mechanism="full", pending_labels=not known)
+    with Competition.create(
+        tmp_path / "c", path, settings, seed=1, manager=MANAGER, clock=clock
+    ) as competition:
+        assert sentence in competition.empty_board_sentence
