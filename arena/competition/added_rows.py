@@ -7,9 +7,11 @@ the rounds makes the next round.
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from arena.competition.create import write_sample
 from arena.competition.phases import check_rows, phases_in_use
 from arena.competition.rounds import further_rounds, with_further_phases
 from arena.competition.state import CompetitionState
-from arena.config import CONFIG_NAME, Settings, document_as_toml
+from arena.config import CONFIG_NAME, SAMPLE_NAME, Settings, document_as_toml
 from arena.errors import InputError, UsageError
 from arena.intake import SolutionSource
 from arena.interfaces import Metric, modality_of
@@ -56,9 +58,10 @@ class AddedRows:
     @property
     def sentence(self) -> str:
         """How many rows there are, and of which rounds."""
-        rows = ", ".join(f"{usage}: {count:,}" for usage, count in self.rows.items())
-        rounds = f" New rounds: {', '.join(self.phases)}." if self.phases else ""
-        return f"{plural(sum(self.rows.values()), 'row')} added ({rows}).{rounds}"
+        counts = ", ".join(f"{usage}: {count:,}" for usage, count in self.rows.items())
+        rows = f"{plural(sum(self.rows.values()), 'row')} added ({counts})." if counts else ""
+        rounds = f"New rounds: {', '.join(self.phases)}." if self.phases else ""
+        return f"{rows} {rounds}".strip()
 
 
 def read_added_rows(state: CompetitionState, source: SolutionSource) -> AddedRows:
@@ -233,12 +236,16 @@ def _check_rounds(state: CompetitionState, rounds: Mapping[str, PhaseSection]) -
 def store_added_rows(state: CompetitionState, added: AddedRows) -> Settings:
     """Store the rows as the next solution; return the settings of ``competition.toml`` from now on.
 
-    The scores stay: no phase with submissions has a new row. The sections of the new rounds are
-    written to the file afterwards; if that is interrupted, the same rows added again complete it.
+    The scores stay: no phase with submissions has a new row. The sample submission and the sections
+    of the new rounds are written afterwards; if that is interrupted, the same rows added again
+    complete them.
     """
     settings = with_further_phases(state.wanted, added.phases)
     if added.rows:
         _store(state, added)
+    metric: Metric = state.manager.metrics.resolve(settings.metric.specification)
+    n_written = state.stored_solution.n_rows if added.rows else _rows_of_sample(state.folder)
+    write_sample(state.folder, added.solution, metric, n_written=n_written)
     path = state.folder / CONFIG_NAME
     if added.phases:
         text = path.read_text(encoding="utf-8").rstrip("\n")
@@ -246,10 +253,16 @@ def store_added_rows(state: CompetitionState, added: AddedRows) -> Settings:
         keys = {name: section.model_dump(exclude_defaults=True) for name, section in sections}
         further = document_as_toml({"phase": keys})
         atomic_write(path, f"{text}\n\n{further}".encode())
-    metric: Metric = state.manager.metrics.resolve(settings.metric.specification)
-    n_written = added.solution.n_rows - sum(added.rows.values())
-    write_sample(state.folder, added.solution, metric, n_written=n_written)
     return settings
+
+
+def _rows_of_sample(folder: Path) -> int:
+    """Return how many rows the sample submission has, which an interruption left without others."""
+    path = folder / SAMPLE_NAME
+    if not path.exists():
+        return 0
+    with path.open(newline="", encoding="utf-8") as file:
+        return sum(1 for _ in csv.reader(file)) - 1
 
 
 def _store(state: CompetitionState, added: AddedRows) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from arena.intake.parquet_file import check_types, table_of_arrow, too_many_rows
+from arena.intake.parquet_file import check_types, table_of_arrow, too_many_bytes, too_many_rows
 from arena.intake.table import Bounds
 from arena.interfaces.faults import FaultList
 from arena.types import RawTable
@@ -44,13 +44,17 @@ def read_arrow(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
     try:
         with pa.ipc.open_stream(stream) as reader:
             schema = reader.schema
+            if len(schema) > bounds.columns:
+                faults.refuse("too many columns", f"The file has {len(schema):,} columns.")
             check_types(schema, faults)
             for batch in reader:
                 batch.validate(full=True)
                 batches.append(batch)
                 n_rows, n_bytes = n_rows + batch.num_rows, n_bytes + batch.nbytes
-                if n_rows > bounds.rows or n_bytes > bounds.unpacked_bytes:
+                if n_rows > bounds.rows:
                     faults.refuse("too many rows", too_many_rows(f"at least {n_rows:,}"))
+                if n_bytes > bounds.unpacked_bytes:
+                    faults.refuse("file too large", too_many_bytes(f"at least {n_bytes:,}", bounds))
     except (pa.ArrowException, OSError):
         faults.refuse("damaged file", "This is not a readable Arrow file: write and send it again.")
     return table_of_arrow(pa.Table.from_batches(batches, schema=schema), bounds, faults)

@@ -103,11 +103,14 @@ def _check_size(metadata: Any, bounds: Bounds, faults: FaultList) -> None:
         for c in range(n_columns)
     )
     if not 0 <= unpacked <= bounds.unpacked_bytes:
-        faults.refuse(
-            "file too large",
-            f"The file decompresses to {unpacked:,} bytes, but at most {bounds.unpacked_bytes:,} "
-            f"are allowed.",
-        )
+        faults.refuse("file too large", too_many_bytes(f"{unpacked:,}", bounds))
+
+
+def too_many_bytes(size: str, bounds: Bounds) -> str:
+    """Return the sentence about a file that is too large once it is decompressed."""
+    return (
+        f"The file decompresses to {size} bytes, but at most {bounds.unpacked_bytes:,} are allowed."
+    )
 
 
 def too_many_rows(rows: str) -> str:
@@ -147,6 +150,8 @@ def table_of_arrow(table: Any, bounds: Bounds, faults: FaultList) -> RawTable:
     """Return an Arrow table as a raw table: flat columns, dictionaries expanded within bounds."""
     if not table.num_rows:
         faults.refuse("no rows", "The file contains no rows: add one row per id.")
+    if not table.num_columns:
+        faults.refuse("no columns", "The file contains no columns: add those of ids and values.")
     names, columns = [], []
     for i, name in enumerate(table.column_names):
         column = _unfold(table.column(i), bounds.unpacked_bytes)

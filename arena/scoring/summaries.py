@@ -22,8 +22,9 @@ _MOST_DECIMALS = 9
 def without_summaries(matrix: CaseMatrix) -> tuple[CaseMatrix, tuple[str, ...]]:
     """Return the matrix without the cases and algorithms that sum up the others, and notes.
 
-    They have a name such as Average, and values that are the mean, median, sum, standard deviation
-    or mean rank of the others, as far as they are rounded. If only the name says so, a note does.
+    They have a name such as Average, and values that are the mean, median, sum, standard deviation,
+    mean rank or place of the others, as far as they are rounded. If only the name says so, a note
+    does.
 
     Examples
     --------
@@ -95,8 +96,14 @@ def _summaries(values: FloatArray) -> Iterator[FloatArray]:
     for ddof in (0, 1):
         yield np.nanstd(values, axis=0, ddof=ddof)
     ranks = ranks_within_cases(values.T, greater_is_better=True).mean(axis=1)
-    yield ranks
-    yield values.shape[1] + 1 - ranks
+    means = np.nanmean(values, axis=0)
+    places = (
+        ranks_within_cases(scores[:, np.newaxis], greater_is_better=greater)[:, 0]
+        for scores, greater in ((ranks, False), (means, True))
+    )
+    for total in (ranks, *places):
+        yield total
+        yield values.shape[1] + 1 - total
 
 
 def _unit(values: FloatArray) -> float:

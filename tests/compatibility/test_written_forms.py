@@ -280,3 +280,11 @@ def test_summaries_are_named() -> None:
     notes = " ".join(read_cases(data, CaseSettings(), PluginManager()).notes)
     assert "'Avg. rank' counts as a case" in notes
     assert "'mean' counts as an algorithm" in notes
+    data = {
+        "u": {"1": 1.0, "2": 1.0, "3": 0.0, "Rank": 1.0},
+        "v": {"1": 0.0, "2": 1.0, "3": 0.0, "Rank": 2.0},
+        "median": {"1": 0.0, "2": 0.0, "3": 0.0, "Rank": 3.0},
+    }
+    notes = " ".join(read_cases(data, CaseSettings(), PluginManager()).notes)
+    assert "'median' counts as an algorithm" in notes
+    assert "'Rank' sums up other cases" in notes

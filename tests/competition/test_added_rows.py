@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from arena.competition import added_rows
 from arena.competition.added_rows import ROWS_ADDED, with_new_rows
 from arena.competition.competition import Competition
 from arena.competition.verify import verify_bundle
@@ -127,6 +129,30 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     done = run_here("rows", "add", tmp_path / "new.csv", "-C", tmp_path / "c", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "3 rows added (2026-04-01: 3). New rounds: week-2026-04-01." in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["write_sample", "atomic_write"])
+def test_an_interrupted_addition_is_completed_by_the_same_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    create(tmp_path, Clock(BEFORE)).close()
+    for again in (False, True):
+        with (
+            Competition.open(tmp_path / "c", manager=MANAGER, clock=Clock(BEFORE)) as competition,
+            contextlib.ExitStack() as stack,
+        ):
+            if not again:
+                stack.enter_context(pytest.raises(KeyboardInterrupt))
+                monkeypatch.setattr(added_rows, step, interrupt)
+            sentence = competition.add_rows(rows_of(DATES[2])).sentence
+            assert sentence == f"New rounds: {ROUNDS[2]}."
+            assert [row["phase"] for row in competition.phases()] == ROUNDS
+        monkeypatch.undo()
+    assert len((tmp_path / "c" / SAMPLE_NAME).read_text().splitlines()) == 10
 
 
 @pytest.mark.slow

@@ -13,6 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from arena.intake import check_table
+from arena.intake.arrow_file import read_arrow
+from arena.intake.table import Bounds
+from arena.interfaces.faults import FaultList, Refused
 from arena.types import PredictionKind, Solution
 from submission_files import N_ROWS, Send, Solve, kinds, only
 
@@ -174,6 +177,22 @@ def test_arrow_files_are_read(send: Send, new: Any, compression: str | None) -> 
     assert kinds(send(_arrow(lists, new, compression))) == {"wrong type"}
     many = pa.table({"id": pa.nulls(10**6), "y": pa.nulls(10**6)})
     assert kinds(send(_arrow(many, new, compression))) == {"too many rows"}
+    assert kinds(send(_arrow(table.select([]), new, compression))) == {"no columns"}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "kind"),
+    [
+        (Bounds(N_ROWS - 1, 2, 10**4), "too many rows"),
+        (Bounds(N_ROWS, 1, 10**4), "too many columns"),
+        (Bounds(N_ROWS, 2, 100), "file too large"),
+    ],
+)
+def test_a_large_arrow_file_is_refused_for_what_is_large(bounds: Bounds, kind: str) -> None:
+    faults = FaultList()
+    with pytest.raises(Refused):
+        read_arrow(_arrow(pa.table({"id": IDS, "y": HALVES}), pa.ipc.new_stream), bounds, faults)
+    assert {fault.kind for fault in faults.to_tuple()} == {kind}
 
 
 def test_offsets_of_arrow_files_are_validated(send: Send) -> None:
