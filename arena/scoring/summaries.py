@@ -17,6 +17,8 @@ _NAMES = {
 }
 """What tables call a row or a column that sums up the others."""
 _MOST_DECIMALS = 9
+_LARGEST_ERROR = 0.1
+"""By how much a summary may be rounded, relative to the range of the values that it sums up."""
 
 
 def without_summaries(matrix: CaseMatrix) -> tuple[CaseMatrix, tuple[str, ...]]:
@@ -82,6 +84,8 @@ def _sums_up(summary: FloatArray, values: FloatArray) -> bool:
     # Whole numbers are often ratings, which are not rounded: an overall rating is near the mean of
     # the others without being it.
     error = 0.5 * (_unit(summary) + (unit if unit < 1 else 0.0))
+    # Any answers, right (1) or wrong (0), are within half a unit of some summary.
+    error = min(error, _LARGEST_ERROR * float(np.nanmax(values) - np.nanmin(values)))
     with np.errstate(invalid="ignore"):  # infinite values
         return any(
             np.allclose(summary, total, rtol=1e-9, atol=error) for total in _summaries(values)
