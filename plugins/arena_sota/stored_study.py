@@ -69,7 +69,7 @@ def _studies(state: CompetitionState, splits: Sequence[str], *, every: bool) -> 
         records = [record for record in records if record.submission in board]
     ids = [record.submission for record in records]
     if len(ids) < 2:
-        raise UsageError(f"There are {len(ids)} submissions to count; at least two are needed.")
+        raise UsageError(f"At least two submissions that count are needed, not {len(ids)}.")
     studies = [_study(state, records, split) for split in splits]
     defined = np.flatnonzero(np.isfinite([study.scores for study in studies]).all(axis=0))
     return tuple(_of_submissions(study, defined) for study in studies)
