@@ -116,6 +116,7 @@ def test_a_look_knows_what_the_record_does_not_know_yet(folder: Path) -> None:
     assert "configuration" not in kinds
 
 
+@pytest.mark.slow
 def test_readers_share_the_folder_and_exclude_a_writer(folder: Path) -> None:
     path = folder / "c" / "arena.duckdb"
     with Store.open(path, read_only=True) as one, Store.open(path, read_only=True) as other:

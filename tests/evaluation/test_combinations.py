@@ -357,7 +357,7 @@ def test_parts_of_a_bound_metric_have_their_own_rows() -> None:
         np.testing.assert_allclose(own, ((block > 0.5) == data.truth)[:, rows].mean(axis=1))
 
 
-@pytest.mark.parametrize("fewest", [29, 30])
+@pytest.mark.parametrize("fewest", [29, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_task_with_few_rows_withholds_the_intervals_of_scores(fewest: int) -> None:
     """20 rows of .9 hid their errors: nominal 95% intervals held on .92 of 100 boards."""
     rng = np.random.default_rng(0)

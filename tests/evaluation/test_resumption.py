@@ -95,8 +95,8 @@ def interrupted(folder: Path, at: int, function: Any) -> None:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("first", ["here", "cluster"])
-@pytest.mark.parametrize("second", ["here", "cluster"])
+@pytest.mark.parametrize("second", ["cluster", pytest.param("here", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("first", ["here", pytest.param("cluster", marks=pytest.mark.slow)])
 def test_resampled_scores_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str
 ) -> None:

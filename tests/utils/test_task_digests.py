@@ -45,6 +45,7 @@ def test_code_that_a_metric_imports_counts(tmp_path: Path) -> None:
     assert None is not first != of_metric(file)
 
 
+@pytest.mark.slow
 def test_any_file_of_its_folder_counts(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text("import numpy as np\n" + SCORE.format("np.load('w.npy')[0]"))
