@@ -46,7 +46,7 @@ def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]])
 
 
 def empty_board_sentence(state: CompetitionState) -> str:
-    """Return why no score was released yet, and what changes that."""
+    """Return why no score was released yet, and what the organiser can do."""
     pending = state.pending_labels("public")
     if pending is not None and not pending.n_rows:
         return (

@@ -116,7 +116,7 @@ class _PredictionsOverPhases:
     """``(n_rows,)`` the position of the phase of each row."""
     files: Mapping[int, Sequence[int | None]]
     """The submission that stands for all files of a team -> its submission in each phase; None:
-    it has none, and its cells are marked."""
+    the team has no file in the phase, and its cells are marked as absent."""
 
     def predictions(
         self, submissions: Sequence[int], rows: npt.NDArray[np.bool_] | None = None

@@ -579,7 +579,7 @@ class CompetitionView:
 
     @property
     def empty_board_sentence(self) -> str:
-        """Why a public board without a score has none, and what changes that."""
+        """Why an empty public board shows no score yet, and what the organiser can do."""
         return empty_board_sentence(self._board)
 
     def private_leaderboard(self, *, board: str | None = None) -> list[dict[str, Any]]:

@@ -78,8 +78,8 @@ class RowCounts:
 
     def grown(self, first: int, n_rows: int) -> RowCounts:
         """Return them with another number of rows from a submission on."""
-        kept = [pair for pair in zip(self.firsts, self.counts, strict=True) if pair[0] < first]
-        firsts, counts = zip(*kept, (first, n_rows), strict=True)
+        earlier = [pair for pair in zip(self.firsts, self.counts, strict=True) if pair[0] < first]
+        firsts, counts = zip(*earlier, (first, n_rows), strict=True)
         return RowCounts(firsts, counts)
 
     def to_text(self) -> str:

@@ -482,7 +482,7 @@ def ray_engine(
         versions = ray.remote(num_cpus=0)(_by_value(worker_versions))
         check_versions({str(address): ray.get(versions.remote())}, str(address))
         n_workers = workers or int(ray.cluster_resources().get("CPU", 1))
-        wanted, checked = versions_here(), ray.remote(call_checked)
+        expected_versions, checked = versions_here(), ray.remote(call_checked)
 
         def share(objects: tuple[Any, ...]) -> list[Any]:
             return [ray.put(object) for object in objects]
@@ -504,7 +504,7 @@ def ray_engine(
             n_workers,
             Cluster(
                 share,
-                lambda *call: checked.remote(wanted, *call),
+                lambda *call: checked.remote(expected_versions, *call),
                 result,
                 lost=(ray.exceptions.ObjectLostError,),
                 gone=(ray.exceptions.RayError, ConnectionError),

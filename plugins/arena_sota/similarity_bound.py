@@ -3,7 +3,8 @@
 After Mania, Miller, Schmidt, Hardt and Recht (2019), *Model similarity mitigates test set overuse*,
 NeurIPS: a few submissions, the centres, stand for all others. The bound of an error is that of the
 centres, plus that of the differences of the others from their centres, which vary little. The paper
-takes the similarity as known. Here it comes from the private rows, and its error is in the bound.
+assumes that the similarity is known. Here it is estimated from the private rows, and the bound
+includes the error of this estimate.
 """
 
 from __future__ import annotations

@@ -349,6 +349,6 @@ def test_the_process_that_read_good_labels_reads_the_next_file(tmp_path: Path) -
     path.write_text("id,y\n" + "".join(f"{i},{'cat' if i % 2 else 'dog'}\n" for i in range(20)))
     solution: Solution = read_solution(path, kind=PredictionKind.LABEL)
     read_submission(path, solution)
-    kept = {worker.process.pid for worker in workers.idle_workers}
+    process_numbers = {worker.process.pid for worker in workers.idle_workers}
     assert read_submission(path, solution).values is not None
-    assert {worker.process.pid for worker in workers.idle_workers} == kept
+    assert {worker.process.pid for worker in workers.idle_workers} == process_numbers

@@ -182,8 +182,14 @@ def test_the_headroom_does_not_depend_on_the_parts_in_which_rows_are_drawn(
     )
 
     def headroom() -> list[float]:
-        found = study.headroom_of(study_of_five, above, np.random.default_rng(1))
-        return [found.estimate, found.low, found.high, *found.winners.low, *found.selected]
+        above_floor = study.headroom_of(study_of_five, above, np.random.default_rng(1))
+        return [
+            above_floor.estimate,
+            above_floor.low,
+            above_floor.high,
+            *above_floor.winners.low,
+            *above_floor.selected,
+        ]
 
     whole = headroom()
     monkeypatch.setattr(study, "BYTES_OF_DRAWS", 6 * 300 * 37)  # the 400th draw is inside a part

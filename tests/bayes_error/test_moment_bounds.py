@@ -294,8 +294,8 @@ def test_the_t_bound_of_one_or_two_rows_has_one_degree_of_freedom(rows):
     mean = min((values.sum() + z**2 * 2) / (rows + z**2), values.mean())
     variance = np.square(values - values.mean()).sum() * rows / (rows + z**2) ** 2
     variance += z**2 / (rows + z**2) ** 2 * np.square(functions - mean).mean()
-    found = t_bound(functions, ones, np.zeros(rows, dtype=int), 0.9, None)
-    assert found == pytest.approx(mean - z * variance**0.5)
+    bound = t_bound(functions, ones, np.zeros(rows, dtype=int), 0.9, None)
+    assert bound == pytest.approx(mean - z * variance**0.5)
 
 
 @pytest.mark.few(1)
@@ -313,19 +313,21 @@ def test_the_interval_is_the_better_of_the_programme_and_the_t_interval(n, k, co
     fold = folds if codes is None else folds[codes]
     ends = []
     for sign in (1, -1):
-        found = optimum_of(programme, sign, *whole)
+        optimum = optimum_of(programme, sign, *whole)
         functions = []
-        for at in range(5):
+        for fold_number in range(5):
             others = None
             if codes is not None:
-                others = np.searchsorted(np.unique(codes[fold != at]), codes[fold != at])
-            limits = cell_intervals(programme, ones[fold != at], 0.9, others)
-            _, weights, constant = optimum_of(programme, sign, *limits) or found
+                others = np.searchsorted(
+                    np.unique(codes[fold != fold_number]), codes[fold != fold_number]
+                )
+            limits = cell_intervals(programme, ones[fold != fold_number], 0.9, others)
+            _, weights, constant = optimum_of(programme, sign, *limits) or optimum
             functions.append([weights @ programme.functions[:, c] + constant for c in range(k + 1)])
         tail = t_bound(np.array(functions), ones, fold, 0.9, codes)
-        ends.append(sign * max(found[0], tail))
-    given = interval_of_bounds(programme, ones, 0.9, codes, np.random.default_rng(1))
-    assert given == pytest.approx((max(ends[0], 0), min(ends[1], 0.5)))
+        ends.append(sign * max(optimum[0], tail))
+    interval = interval_of_bounds(programme, ones, 0.9, codes, np.random.default_rng(1))
+    assert interval == pytest.approx((max(ends[0], 0), min(ends[1], 0.5)))
 
 
 def test_all_cells_are_met_within_the_same_number_of_standard_errors():

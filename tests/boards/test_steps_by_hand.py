@@ -227,9 +227,9 @@ def test_with_a_metric_of_which_smaller_is_better_the_boards_are_the_same(tmp_pa
 
 
 def test_the_export_is_verified_by_its_last_labels(decided: Decided, tmp_path: Path) -> None:
-    told = partial(verify_bundle, decided.folder, manager=MANAGER, progress=NoProgress())
-    assert told(decided.folder.with_name("labels.csv")) == ()
-    assert told(write_labels(tmp_path / "labels.csv", LABELS))[0].startswith(
+    verify = partial(verify_bundle, decided.folder, manager=MANAGER, progress=NoProgress())
+    assert verify(decided.folder.with_name("labels.csv")) == ()
+    assert verify(write_labels(tmp_path / "labels.csv", LABELS))[0].startswith(
         "This is not the solution of this competition after its last correction"
     )
 
@@ -285,5 +285,5 @@ def test_every_edit_of_the_export_is_named(decided: Decided, tmp_path: Path) -> 
         assert text.count(before) == 1
         (export / name).write_text(text.replace(before, after))
     labels = decided.folder.with_name("labels.csv")
-    told = verify_bundle(export, labels, MANAGER, NoProgress())
-    assert sorted(told) == sorted(sentence for *_, told in EDITS for sentence in told)
+    problems = verify_bundle(export, labels, MANAGER, NoProgress())
+    assert sorted(problems) == sorted(sentence for *_, sentences in EDITS for sentence in sentences)

@@ -158,8 +158,8 @@ def test_what_a_library_makes_of_an_interrupt_is_no_fault_of_arena(
     with pytest.raises(KeyboardInterrupt):
         main_module.note_interrupt(2, None)
     for error in (ValueError("half a result"), PluginError("Plugin 'x' failed: half a result")):
-        code, said = main_module.explained_error(error)
-        assert (code, said) == (130, "Interrupted. Data stored before are intact.")
+        code, sentence = main_module.explained_error(error)
+        assert (code, sentence) == (130, "Interrupted. Data stored before are intact.")
     assert main_module.explained_error(UsageError("There is no such file."))[0] == 2
 
 

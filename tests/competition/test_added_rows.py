@@ -43,11 +43,11 @@ def forecasts(*dates: str, value: float) -> dict[str, list[str]]:
 
 def create(folder: Path, clock: Clock, **keys: Any) -> Competition:
     phase = {"week": {"each": "due", "limits": {"total": 2}}}
-    given = {"metric": "mae", "pending_labels": True, "target": ["y"], "phase": phase, **keys}
+    settings = {"metric": "mae", "pending_labels": True, "target": ["y"], "phase": phase, **keys}
     return Competition.create(
         folder / "c",
         rows_of(*DATES[:2]),
-        Settings.of(**given),
+        Settings.of(**settings),
         seed=1,
         manager=MANAGER,
         clock=clock,
@@ -69,7 +69,7 @@ def test_a_season_grows_by_a_round(tmp_path: Path, place: str | None) -> None:
         assert competition.audit() == ()
         for team, value in (("A", 3.0), ("B", 4.0)):
             answer = competition.submit(forecasts(*DATES[1:], value=value), team)
-            assert [one.phase for one in (answer, *answer.rounds)] == ROUNDS[1:]
+            assert [of_round.phase for of_round in (answer, *answer.rounds)] == ROUNDS[1:]
         assert len((tmp_path / "c" / SAMPLE_NAME).read_text().splitlines()) == 10
     clock.now = AFTER
     with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
@@ -140,12 +140,12 @@ def test_an_interrupted_addition_is_completed_by_the_same_rows(
         raise KeyboardInterrupt
 
     create(tmp_path, Clock(BEFORE)).close()
-    for again in (False, True):
+    for is_repeated in (False, True):
         with (
             Competition.open(tmp_path / "c", manager=MANAGER, clock=Clock(BEFORE)) as competition,
             contextlib.ExitStack() as stack,
         ):
-            if not again:
+            if not is_repeated:
                 stack.enter_context(pytest.raises(KeyboardInterrupt))
                 monkeypatch.setattr(added_rows, step, interrupt)
             sentence = competition.add_rows(rows_of(DATES[2])).sentence

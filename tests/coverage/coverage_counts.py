@@ -128,8 +128,10 @@ class Store:
         lines = []
         for cell, cell_counts in sorted(self.counts.items()):
             counts = {
-                name: [float(f"{value:.8g}") if value % 1 else int(value) for value in astuple(one)]
-                for name, one in sorted(cell_counts.items())
+                name: [
+                    float(f"{value:.8g}") if value % 1 else int(value) for value in astuple(count)
+                ]
+                for name, count in sorted(cell_counts.items())
             }
             entry = {"seconds": round(self.seconds.get(cell, 0.0), 1), "counts": counts}
             lines.append(f"{json.dumps(cell)}: {json.dumps(entry)}")

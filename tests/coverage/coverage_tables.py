@@ -126,11 +126,11 @@ def pages(store: Store) -> dict[str, str]:
             for claim in OWN
             if claim in counts and counts[claim].offered
         ]
-        below = [(cell, claim, one) for cell, claim, one in claims if one.is_low(cell.level)]
+        below = [(cell, claim, count) for cell, claim, count in claims if count.is_low(cell.level)]
         failing = [each for each in below if each[0].requires(each[1])]
         low += failing
         beyond += [each for each in below if each not in failing]
-        boards = sorted(one.boards for _, _, one in claims)
+        boards = sorted(count.boards for _, _, count in claims)
         lines.append(
             f"| [{kind}]({name}.md) | {len(cells)} | {len(claims)} | {boards[0]:,} to "
             f"{boards[-1]:,} | {len(failing)} |"

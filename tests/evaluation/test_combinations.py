@@ -260,19 +260,19 @@ def test_labels_of_probabilities_have_the_score_of_labels() -> None:
 def test_the_score_of_an_absent_part_is_the_same_in_every_resample(names: tuple[str, ...]) -> None:
     """Also where probabilities are converted to labels, which have no mark of their own."""
     data = solution()
-    made = combined_metric(
+    combination = combined_metric(
         {name: METRICS.resolve(name) for name in names}, Combination(), by_task=True, solution=data
     )
-    absent = replace(made, scores_of_absent={"b": 0.25})
+    absent = replace(combination, scores_of_absent={"b": 0.25})
     every_row = np.ones(N, dtype=np.bool_)
-    metric, plain = bind(absent, data, every_row), bind(made, data, every_row)
+    metric, plain = bind(absent, data, every_row), bind(combination, data, every_row)
     block, rows = probabilities(data.truth), data.tasks == 1
     marked = block.copy()
     marked[0, rows] = absent_cell(block.dtype)
     weights = draw_resamples(N, 20, 3, strata=data.tasks).weights
     scores, plain_scores = (
-        score_under_weights(each, data.truth, ArrayPredictions(given), weights)
-        for each, given in ((metric, marked), (plain, block))
+        score_under_weights(each, data.truth, ArrayPredictions(predictions), weights)
+        for each, predictions in ((metric, marked), (plain, block))
     )
     assert scores[1:] == pytest.approx(plain_scores[1:])
     others = [part for part in plain.parts if not part.name.endswith("of b")]

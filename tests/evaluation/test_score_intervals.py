@@ -558,7 +558,7 @@ def test_a_black_box_may_be_a_loss_with_a_longer_tail_than_the_sample(study_of):
     errors = score_errors(as_black_box(study))
     assert isinstance(errors, Widest)
     (_, high), (_, high_of_loss) = (
-        own_intervals(one, 0.95) for one in (errors, score_errors(study))
+        own_intervals(each_errors, 0.95) for each_errors in (errors, score_errors(study))
     )
     assert (high >= 0.9 * high_of_loss).all()
     assert (high > 1.2 * own_intervals(errors.parts[0], 0.95)[1]).all()

@@ -38,8 +38,8 @@ def test_positions_are_those_of_a_hash_table(data):
 
 @pytest.mark.parametrize("hashes", [1, 7, 2_000])
 def test_shuffled_texts_are_found_also_where_hashes_collide(hashes, monkeypatch):
-    own = hashed_ids.hashes_of
-    monkeypatch.setattr(hashed_ids, "hashes_of", lambda rows: own(rows) % np.uint64(hashes))
+    hashes_of = hashed_ids.hashes_of
+    monkeypatch.setattr(hashed_ids, "hashes_of", lambda rows: hashes_of(rows) % np.uint64(hashes))
     expected = pa.array(texts_like(3_000))
     order = np.random.default_rng(0).permutation(3_000)
     ids = expected.take(pa.array(order))

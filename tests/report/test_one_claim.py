@@ -102,16 +102,16 @@ def random_board(seed: int) -> ScoreResult:
         columns: dict[str, Any] = {"id": np.arange(n), "y": np.arange(n) % 2}
         columns |= {"task": np.arange(n) % 3, "group": np.arange(n) // 3}
         columns["weight"] = rng.lognormal(sigma=2, size=n)
-        sent = np.where(values > -0.5, columns["y"], 1 - columns["y"])
+        predictions = np.where(values > -0.5, columns["y"], 1 - columns["y"])
         if kind == "area":
-            sent = values + columns["y"]
-        teams = {f"t{j}": own for j, own in enumerate(sent)}
+            predictions = values + columns["y"]
+        teams = {f"t{j}": prediction for j, prediction in enumerate(predictions)}
         keywords |= {"metric": "roc_auc" if kind == "area" else "accuracy"} | OF_SUBMISSIONS[kind]
         if kind == "brackets":
             keywords["brackets"] = {"even": list(teams)[::2], "some": list(teams)[-2:]}
         roles = {"tasks": "task", "cluster": "group", "weight": "weight"}.items()
         others = {column for role, column in roles if role not in keywords}
-        solution = {name: own for name, own in columns.items() if name not in others}
+        solution = {name: cells for name, cells in columns.items() if name not in others}
         return arena.score(solution, teams, **keywords)
     if kind == "share":
         values = (values > 0).astype(float)

@@ -68,7 +68,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProgramServer]
 def told_after(server: ProgramServer, edit: str | bytes, *, is_whole: bool) -> tuple[bool, str]:
     """Edit the file, start the web process and let a runner try a program.
 
-    Returns whether its team sees the first program, and what the organiser is told.
+    Return whether the team of the first program sees it, and the message to the organiser.
     """
     runs = server.layout.runs
     content = runs.read_bytes()

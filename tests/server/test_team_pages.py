@@ -16,7 +16,7 @@ def test_a_team_is_renamed_noted_and_loses_a_member(web: WebSite) -> None:
     ada, bo = (web.person(name, "Ants", contact=f"{name}@example.org") for name in ("Ada", "Bo"))
     web.person("Cy", "Bees")
     host = web.browser(web.person("Org", organiser=True))
-    (team,) = (one for one, _m in web.site.accounts.teams(NAME) if one.name == "Ants")
+    (team,) = (team for team, _members in web.site.accounts.teams(NAME) if team.name == "Ants")
     matching = host.get(f"/{NAME}/admin/teams?search=bo@").text
     assert ("1 of 2 teams" in matching, "Cy" in matching) == (True, False)
     path = f"/{NAME}/admin/teams/{team.team}"
@@ -45,7 +45,7 @@ def test_an_organiser_deletes_the_account_of_a_member(web: WebSite) -> None:
     accounts.enter("other", bo)
     local = web.person("Local")
     accounts.enter(NAME, local, organiser="organiser")
-    (team,) = (one for one, _m in accounts.teams(NAME))
+    ((team, _members),) = accounts.teams(NAME)
     path = f"/{NAME}/admin/teams/{team.team}/delete"
     host, server_host = web.browser(local), web.browser(web.person("Org", organiser=True))
     assert host.post(path, data={"member": ada}).status_code == 422  # not confirmed

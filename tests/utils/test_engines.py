@@ -75,7 +75,9 @@ def test_workers_that_ended_between_two_runs_are_a_sentence():
 
 def test_a_worker_that_joins_late_is_refused_if_its_versions_differ():
     assert call_checked(versions_here(), power, 2, 3) == 8
-    others = tuple((name, "0.0" if name == "numba" else one) for name, one in versions_here())
+    others = tuple(
+        (name, "0.0" if name == "numba" else version) for name, version in versions_here()
+    )
     for _ in range(2):
         with pytest.raises(
             InputError, match=r"worker on .* has numba .*, but this machine has 0\.0"

@@ -80,7 +80,9 @@ def test_versions_and_the_code_of_classes_count(monkeypatch: pytest.MonkeyPatch)
     for name in ("arena", "toy_metrics"):
         with monkeypatch.context() as patch:
             patch.setattr(
-                task_digests, "code_of", lambda one, name=name: code(one) + "#" * (one == name)
+                task_digests,
+                "code_of",
+                lambda module, name=name: code(module) + "#" * (module == name),
             )
             assert digest_of(metric) != first
 

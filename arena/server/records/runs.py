@@ -84,7 +84,7 @@ class Trial:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Trial:
-        """Return the trial of a document; raise ValueError if it has none, or is not possible."""
+        """Return the trial of a document; raise ValueError if a value is missing or invalid."""
         end, log = (document.get(name) for name in ("end", "log"))
         seconds, peak_mb = (document.get(name) for name in ("seconds", "peak_mb"))
         if not (isinstance(end, str) and isinstance(log, str)):

@@ -169,16 +169,13 @@ def requested_name(call: Call, kind: str, names: Collection[str]) -> str:
 def _check_name(kind: str, name: str, names: Collection[str], *, status: int) -> None:
     if not name or name in names:
         return
-    refusal = {
-        "bracket": _("There is no such bracket."),
-        "phase": _("There is no such phase."),
-        "board": _("There is no such board."),
+    refusal, without_any = {
+        "bracket": (_("There is no such bracket."), _("This competition has no brackets.")),
+        "phase": (_("There is no such phase."), _("This competition has no phases.")),
+        "board": (_("There is no such board."), _("This competition has no combined boards.")),
     }[kind]
-    choices = (
-        _("Choose one of these: {names}.").format(names=", ".join(names))
-        if names
-        else _("This competition has none.")
-    )
+    choose = _("Choose one of these: {names}.").format(names=", ".join(names))
+    choices = choose if names else without_any
     raise Problem(status, f"{refusal} {choices}")
 
 

@@ -45,7 +45,7 @@ _FAULTS = (
     httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError,
     TypeError, AttributeError, KeyError, OverflowError,
 )  # fmt: skip
-"""What a library raises for an answer; the last four for one whose values have other types."""
+"""The errors of reading an answer; the last four arise where a value has an unexpected type."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):

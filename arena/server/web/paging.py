@@ -37,5 +37,5 @@ def search_of(call: Call) -> str:
 
 
 def matches(search: str, *texts: str) -> bool:
-    """Return whether a text that is searched for is in one of these, whatever the case."""
+    """Return whether one of these texts contains the searched text; case is ignored."""
     return any(search.casefold() in text.casefold() for text in texts)

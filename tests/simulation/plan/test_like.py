@@ -75,12 +75,12 @@ def test_a_board_without_entries_has_those_of_typical_boards():
 
 
 def test_a_plan_has_as_many_teams_as_the_board():
-    asked = PlanRequest(brackets="students=30, experts=12")
-    past = Questions.of(asked, n_rows=700, boards=[board(np.linspace(0, 1, 80))])
+    request = PlanRequest(brackets="students=30, experts=12")
+    past = Questions.of(request, n_rows=700, boards=[board(np.linspace(0, 1, 80))])
     assert past.teams == 80
     counts, designs = past.swept("teams")
     assert {30, 12, 80} <= set(counts) == {design.teams for design in designs}
-    assert Questions.of(asked, n_rows=700, boards=[typical_board()]).teams == 50
+    assert Questions.of(request, n_rows=700, boards=[typical_board()]).teams == 50
     few = PlanRequest(teams=(20, 10))
     assert Questions.of(few, n_rows=700, boards=[board(np.linspace(0, 1, 80))]).teams == 20
 

@@ -684,10 +684,10 @@ def test_a_row_of_a_plan_is_written_with_its_intervals():
 def test_the_rows_for_a_power_are_those_of_the_formula(level, pairs):
     z = stats.norm.isf((1 - level) / 2 / pairs)
     for power in (0.5, 0.8):
-        found = PairedTestPower(0.02, 0.3, pairs, 50, level, (0.9, 1.2)).rows_for(power)
+        needed_rows = PairedTestPower(0.02, 0.3, pairs, 50, level, (0.9, 1.2)).rows_for(power)
         rows = 50 * ((z + stats.norm.ppf(power)) * 0.3 / 0.02) ** 2
-        assert (found.probability, found.nonparametric) == (power, None)
-        assert (found.test_rows, found.low, found.high) == tuple(
+        assert (needed_rows.probability, needed_rows.nonparametric) == (power, None)
+        assert (needed_rows.test_rows, needed_rows.low, needed_rows.high) == tuple(
             np.ceil(rows * factor) for factor in (1.0, 0.81, 1.44)
         )
 
@@ -821,7 +821,12 @@ def test_a_target_is_planned_like_the_first_place(whole):
         most = [np.sort([(own <= rows).mean() for own in prior])[39] for prior in spread]
         assert share.high == pytest.approx(max(*most, *points))
     at_worst = np.sort(rows_until(worst[:, None], fresh, 100, target))
-    assert [one.probability for one in plan_of_target.needed] == [0.5, 0.8, 0.9, 0.95]
+    assert [needed_rows.probability for needed_rows in plan_of_target.needed] == [
+        0.5,
+        0.8,
+        0.9,
+        0.95,
+    ]
     for needed_rows in plan_of_target.needed:
         place = int(np.ceil(needed_rows.probability * 430 - 1e-9)) - 1
         assert needed_rows.nonparametric == np.ceil(np.sort(until[0])[place])
@@ -843,10 +848,12 @@ def test_scenarios_are_eighty_draws_of_each_prior_with_the_last_errors():
     prior, flat, fresh = (rng.normal(size=(3, columns)) for columns in (100, 80, 450))
     gaps = np.array([0.0, 0.5, 0.75])
     deciding = DecidingDifferences(np.ones((3, 3)), 2.4, 0.9, 1.0, 1.0)
-    made = ScoreScenarios.of([prior], flat, gaps, deciding, fresh, 100, 0.9)
-    assert made.worst.tolist() == [0.0, -0.5, -0.75]
-    for own, drawn, until in zip(made.draws, (flat, prior[:, :80]), made.until, strict=True):
-        np.testing.assert_array_equal(own, drawn)
+    scenarios = ScoreScenarios.of([prior], flat, gaps, deciding, fresh, 100, 0.9)
+    assert scenarios.worst.tolist() == [0.0, -0.5, -0.75]
+    for draws, drawn, until in zip(
+        scenarios.draws, (flat, prior[:, :80]), scenarios.until, strict=True
+    ):
+        np.testing.assert_array_equal(draws, drawn)
         assert until.shape == (80, 400)
         for s in (0, 7, 79):
             again = rows_until_the_best_leads(drawn[:, [s]], fresh[:, 50:], 100)

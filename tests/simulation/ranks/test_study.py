@@ -219,11 +219,11 @@ def test_the_interval_of_the_rows_needed_holds_over_tests():
     truth, held = {share: np.quantile(until, share) for share in (0.5, 0.8, 0.9)}, []
     for _ in range(200):
         shown = {400: true[:, None] + 0.02 * rng.normal(size=(3, 60))}
-        for one in rows_for_probabilities(ModelScores(true, shown, True), 3):
-            if one.probability in truth:
-                most = np.inf if one.high is None else one.high
-                held.append(one.low <= np.ceil(truth[one.probability]) <= most)
-                assert one.low <= one.rows <= most
+        for needed_rows in rows_for_probabilities(ModelScores(true, shown, True), 3):
+            if needed_rows.probability in truth:
+                most = np.inf if needed_rows.high is None else needed_rows.high
+                held.append(needed_rows.low <= np.ceil(truth[needed_rows.probability]) <= most)
+                assert needed_rows.low <= needed_rows.rows <= most
     assert 0.93 < np.mean(held) < 0.995
 
 
@@ -237,7 +237,10 @@ def test_few_tests_give_no_upper_limit():
 def test_rows_are_not_extrapolated_far():
     shown = {400: np.array([np.full(60, 0.8), np.linspace(0.5, 2.0, 60)])}
     needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
-    rows = {one.probability: as_json(dataclasses.asdict(one))["rows"] for one in needed}
+    rows = {
+        needed_rows.probability: as_json(dataclasses.asdict(needed_rows))["rows"]
+        for needed_rows in needed
+    }
     assert rows[0.5] == pytest.approx(11_548)
     assert rows[0.95] is None
 
