@@ -200,6 +200,7 @@ class CoverageMap:
 
     def _write(self, out: Path) -> None:
         from coverage import CoverageData
+        from coverage.exceptions import DataError
 
         seconds: dict[str, dict[str, float]] = {file: {} for file in self.missing}
         for path in out.glob("seconds-*.json"):
@@ -215,7 +216,10 @@ class CoverageMap:
             if path.name == "coverage.ini":
                 continue
             data = CoverageData(str(path))
-            data.read()
+            try:
+                data.read()
+            except DataError:  # a child was killed while it wrote
+                continue
             for measured in data.measured_files():
                 module = str(Path(measured).relative_to(self.tree))
                 if module not in self.statements:  # a template
