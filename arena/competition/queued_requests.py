@@ -650,7 +650,9 @@ class _Decision:
         except KeyError:
             text = ""
         if self.tells_consequences and "rebuilds" in payload:
-            return f"{text or self.done} {consequences_text(payload, past=True)}"
+            first = text or self.done
+            stop = "" if first.endswith((".", "!", "?")) else "."  # of a reason
+            return f"{first}{stop} {consequences_text(payload, past=True)}"
         return text or self.done
 
 

@@ -28,6 +28,7 @@ def send(competition: Competition, folder: Path, number: int, team: str = "A") -
     return answer.status if not answer.faults else answer.faults[0].kind
 
 
+@pytest.mark.slow
 def test_files_are_received_between_the_start_and_the_deadline(tmp_path: Path) -> None:
     clock = Clock(MONDAY)
     with opened(tmp_path, clock) as competition:

@@ -110,6 +110,7 @@ def test_earlier_predictions_are_read_in_the_order_asked_for(
     store.close()
 
 
+@pytest.mark.slow
 def test_limits_are_counted_by_day_and_in_total(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -141,6 +142,7 @@ def test_rejected_files_use_up_a_place_if_the_settings_say_so(
         assert competition.submit(file_of(tmp_path, 1), "one").status == expected
 
 
+@pytest.mark.slow
 def test_nothing_is_taken_after_the_deadline(tmp_path: Path, solution: Path, clock: Clock) -> None:
     deadline = {"deadline": START + timedelta(hours=1)}
     with made(tmp_path, solution, clock, competition=deadline) as competition:
@@ -188,6 +190,7 @@ def test_the_public_board_shows_the_best_release(
         assert after["submission"] != best
 
 
+@pytest.mark.slow
 def test_choices_are_checked_and_recorded(tmp_path: Path, solution: Path, clock: Clock) -> None:
     final = {"rule": "chosen", "count": 1}
     with made(tmp_path, solution, clock, final=final) as competition:

@@ -32,6 +32,7 @@ def test_a_selection_after_the_deadline_is_marked_as_late(
     assert [one.get("late") for one in chosen] == [None, True]
 
 
+@pytest.mark.slow
 def test_what_is_decided_or_does_not_exist_is_not_decided_again(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -55,6 +56,7 @@ def test_what_is_decided_or_does_not_exist_is_not_decided_again(
         assert len(competition.events()) == before
 
 
+@pytest.mark.slow
 def test_a_team_is_disqualified_and_reinstated_on_record(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

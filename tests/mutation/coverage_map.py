@@ -26,6 +26,7 @@ MARKERS = {"default": "not slow and not campaign", "slow": "slow"}
 
 FOLDERS = ("arena", "plugins")
 _EXAMPLES = ">>>"
+_FILES_AT_ONCE = 50
 
 
 def cache_folder() -> Path:
@@ -83,9 +84,16 @@ class CoverageMap:
         self.missing = [test_file for test_file in _test_files(tree) if not self._read(test_file)]
 
     def observe(self) -> None:
-        """Run the tests of the files that the cache does not have, two at a time."""
-        if not self.missing:
-            return
+        """Run the tests of the files that the cache does not have, two at a time.
+
+        What was observed is kept after every 50 files: an interrupted run loses little.
+        """
+        missing = self.missing
+        for start in range(0, len(missing), _FILES_AT_ONCE):
+            self._observe(missing[start : start + _FILES_AT_ONCE])
+        self.missing = [test_file for test_file in missing if not self._read(test_file)]
+
+    def _observe(self, test_files: list[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder)
             included = ",".join(f"{self.tree}/{one}/*" for one in FOLDERS)
@@ -98,7 +106,7 @@ class CoverageMap:
             subprocess.run(
                 [
                     *(sys.executable, "-m", "pytest", "-p", "observer", "-p", "no:cacheprovider"),
-                    *("-q", "-n", "2", "--tb=line", "-m", MARKERS[self.run], *self.missing),
+                    *("-q", "-n", "2", "--tb=line", "-m", MARKERS[self.run], *test_files),
                 ],
                 cwd=self.tree,
                 env={
@@ -108,8 +116,7 @@ class CoverageMap:
                 },
                 check=False,
             )
-            self._write(out)
-        self.missing = [one for one in self.missing if not self._read(one)]
+            self._write(out, test_files)
 
     def chosen(self, module: str, line: int, most_seconds: float) -> dict[str, float]:
         """Return the tests that run a line, in the order to run them, and how long they take.
@@ -198,11 +205,11 @@ class CoverageMap:
                 self.tests[module][name].update(names[position] for position in positions)
         return True
 
-    def _write(self, out: Path) -> None:
+    def _write(self, out: Path, test_files: list[str]) -> None:
         from coverage import CoverageData
         from coverage.exceptions import DataError
 
-        seconds: dict[str, dict[str, float]] = {file: {} for file in self.missing}
+        seconds: dict[str, dict[str, float]] = {file: {} for file in test_files}
         for path in out.glob("seconds-*.json"):
             for test, value in json.loads(path.read_text(encoding="utf-8")).items():
                 seconds[test.partition("::")[0]][test] = value
@@ -210,7 +217,7 @@ class CoverageMap:
             test: place for own in seconds.values() for place, test in enumerate(sorted(own))
         }
         kept: dict[str, dict[str, dict[str, set[int]]]] = {
-            file: defaultdict(lambda: defaultdict(set)) for file in self.missing
+            file: defaultdict(lambda: defaultdict(set)) for file in test_files
         }
         for path in out.glob("coverage.*"):
             if path.name == "coverage.ini":

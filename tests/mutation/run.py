@@ -77,6 +77,8 @@ OPTIONS = (
     *("-p", "no:cacheprovider", "-m", "not campaign"),
 )
 
+_FIRST_SECONDS = 5.0
+
 EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
 """Changes that no test can notice, and why: a line before and after, or a kind of lines."""
 
@@ -310,9 +312,10 @@ def run_mutant(mutant: Mutant, chosen: dict[str, dict[str, float]]) -> Outcome:
             if is_equivalent(mutant.module, changed):
                 return Outcome(mutant, "equivalent", "\n".join(changed))
             for run, tests in chosen.items():
-                failed = first_failure(tests, is_compiled=is_compiled) if tests else None
-                if failed is not None:
-                    return Outcome(mutant, run, "\n".join(changed), failed)
+                for part in parts_of(tests):
+                    failed = first_failure(part, is_compiled=is_compiled)
+                    if failed is not None:
+                        return Outcome(mutant, run, "\n".join(changed), failed)
             return Outcome(mutant, "lives", "\n".join(changed))
     finally:
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # numba keeps its work by it
@@ -358,6 +361,16 @@ class Chosen:
         """Write what failed."""
         if report.failed:
             self.failed.write_text(report.nodeid, encoding="utf-8")
+
+
+def parts_of(tests: dict[str, float]) -> list[dict[str, float]]:
+    """Split tests: most changes fail in the first seconds, so later files need no import."""
+    parts: list[dict[str, float]] = [{}, {}]
+    total = 0.0
+    for test, seconds in tests.items():
+        parts[total > _FIRST_SECONDS][test] = seconds
+        total += seconds
+    return [part for part in parts if part]
 
 
 def first_failure(tests: dict[str, float], *, is_compiled: bool) -> str | None:
