@@ -17,7 +17,7 @@ from arena.cli.console import console, print_document, say_error
 from arena.cli.folder import Directory, Wait, borrow_served, find_folder, look_at_competition
 from arena.cli.similar import say_similar
 from arena.competition.ledger import Ledger
-from arena.competition.verify import check_hash, missing_hash
+from arena.competition.receipts import check_hash, missing_hash
 from arena.config import DATABASE_NAME
 from arena.errors import UsageError
 from arena.evaluation.similar import Comparison, SimilarSubmissions
