@@ -11,8 +11,9 @@ import numpy as np
 
 from arena.competition.admission import Admission
 from arena.competition.decisions import record_admission
+from arena.competition.final_document import FINAL_RESULT, final_document
 from arena.competition.final_selection import choose_finals
-from arena.competition.finalize import FINAL_RESULT, final_document, outdated
+from arena.competition.outdated_board import outdated
 from arena.competition.state import CompetitionState, public_standings
 from arena.errors import UsageError
 from arena.intake import ReadSubmission, SubmissionFile, named_file

@@ -21,7 +21,7 @@ from typing import Any
 from arena.competition import decisions
 from arena.competition.answers import fitting_answers
 from arena.competition.epochs import with_metrics_of
-from arena.competition.finalize import ended_by_finalizing
+from arena.competition.final_document import ended_by_finalizing
 from arena.competition.phases import Destination, destination_of_file, in_each_phase
 from arena.competition.program_runs import programs, receive, record_run
 from arena.competition.programs import SET_ASIDE as PROGRAM_SET_ASIDE

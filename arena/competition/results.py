@@ -9,14 +9,9 @@ from itertools import chain, pairwise
 from typing import Any
 
 from arena.competition.combined_boards import ABOUT_PHASES, combined_boards
-from arena.competition.finalize import (
-    final_document,
-    for_everybody,
-    marks_of_boards,
-    outdated,
-    phases_of_final_boards,
-    private_standings,
-)
+from arena.competition.counted_submissions import phases_of_final_boards
+from arena.competition.final_document import final_document, for_everybody, private_standings
+from arena.competition.outdated_board import marks_of_boards, outdated
 from arena.competition.phases import deciding_elsewhere
 from arena.competition.rebuild import Rebuilding
 from arena.competition.state import CompetitionState, with_answers

@@ -39,8 +39,8 @@ from arena.competition.combined_boards import (
 )
 from arena.competition.contradictions import contradictions_in
 from arena.competition.create import read_settings_solution
+from arena.competition.final_document import columns_in_brackets
 from arena.competition.finalize import (
-    columns_in_brackets,
     evaluate_finals,
     final_board_settings,
     with_boards_over_phases,

@@ -425,9 +425,9 @@ class CompetitionView:
         """
         if not private:
             return rebuilt_mark(self._state.store, self.phase)
-        from arena.competition import finalize
+        from arena.competition import outdated_board
 
-        return finalize.final_mark(self._board)
+        return outdated_board.final_mark(self._board)
 
     def pending_labels(self, *, private: bool) -> PendingLabels | None:
         """Return how many rows of a board have no label yet; None: all have one.
@@ -564,7 +564,7 @@ class CompetitionView:
     @property
     def is_finalized(self) -> bool:
         """Whether a private board is stored."""
-        from arena.competition.finalize import FINAL_RESULT
+        from arena.competition.final_document import FINAL_RESULT
 
         return self._state.store.meta(self._board.name_of(FINAL_RESULT)) is not None
 
@@ -596,11 +596,11 @@ class CompetitionView:
         UsageError
             If the competition was not finalized.
         """
-        from arena.competition import finalize
+        from arena.competition import final_document
         from arena.competition.verification import verifications, with_verifications
 
         result = self.final_result(board=board)
-        rows = finalize.private_standings(result, self._board.ledger)
+        rows = final_document.private_standings(result, self._board.ledger)
         rows = with_answers(self._board, rows)
         return with_verifications(rows, verifications(self._board))
 
@@ -701,9 +701,9 @@ class CompetitionView:
         UsageError
             If the competition was not finalized, or it has no such board.
         """
-        from arena.competition import combined_boards, finalize
+        from arena.competition import combined_boards, final_document
 
-        document = finalize.final_document(self._board)
+        document = final_document.final_document(self._board)
         if board is None:
             return document
         boards = combined_boards.combined_boards(document)
@@ -735,9 +735,9 @@ class CompetitionView:
         It is after a rescore, a changed setting of ``[final]`` or ``[analysis]``, or a change in
         which submissions count. None without a private board. Nothing is computed.
         """
-        from arena.competition import finalize
+        from arena.competition import outdated_board
 
-        return finalize.outdated(self._board)
+        return outdated_board.outdated(self._board)
 
     # -- the record ----------------------------------------------------------------------------
 

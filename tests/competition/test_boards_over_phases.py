@@ -16,7 +16,7 @@ import pytest
 
 from arena.competition.boards_over_phases import phases_by_board
 from arena.competition.competition import Competition
-from arena.competition.finalize import FINAL_CAUSES
+from arena.competition.outdated_board import FINAL_CAUSES
 from arena.competition.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError

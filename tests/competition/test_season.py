@@ -15,7 +15,7 @@ from rich.console import Console
 
 from arena.cli.board import print_board
 from arena.competition.competition import Competition
-from arena.competition.finalize import FINAL_CAUSES
+from arena.competition.outdated_board import FINAL_CAUSES
 from arena.competition.rebuild import CAUSES, LABELS_ADDED
 from arena.competition.verify import verify_bundle
 from arena.config import Settings

@@ -30,7 +30,7 @@ from arena.competition.added_rows import ROWS_ADDED
 from arena.competition.admission import EXEMPTED
 from arena.competition.answers import ANSWERED
 from arena.competition.competition import Competition
-from arena.competition.finalize import FINAL_CAUSES
+from arena.competition.outdated_board import FINAL_CAUSES
 from arena.competition.rebuild import CAUSES, LABELS_ADDED
 from arena.competition.roster import BRACKET
 from arena.config import CONFIG_NAME, ServerSection, settings_as_toml

@@ -12,7 +12,7 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 
 import arena.server
-from arena.competition.finalize import FINAL_CAUSES
+from arena.competition.outdated_board import FINAL_CAUSES
 from arena.competition.rebuild import CAUSES
 from arena.interfaces import ExplainsScores
 from arena.plugin.manager import PluginManager
