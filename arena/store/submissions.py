@@ -171,7 +171,10 @@ def select_records(
         (f"{column} = ?", name) for column, name in names.items() if name is not None
     ]
     if numbers is not None:
-        chosen.append(("submission IN (SELECT unnest(?::INTEGER[]))", sorted(numbers)))
+        storable = sorted(
+            number for number in numbers if abs(number) < 2**31
+        )  # as the column's type
+        chosen.append(("submission IN (SELECT unnest(?::INTEGER[]))", storable))
     where = f"WHERE {' AND '.join(condition for condition, _ in chosen)}" if chosen else ""
     query = f"SELECT {_COLUMNS} FROM submissions {where} ORDER BY submission"  # noqa: S608
     rows = cursor.execute(query, [record_ids for _, record_ids in chosen])

@@ -110,6 +110,7 @@ REQUESTS = [
     refused(march(9), "ant", "withdraw", "5 is not an accepted submission of", submission=5),
     done(march(9), "ant", "withdraw", "Submission 8 is withdrawn.", submission=8),
     refused(march(9), "ant", "withdraw", "was withdrawn before", submission=8),
+    refused(march(9), "ant", "withdraw", "is not an accepted submission of", submission=2**31),
     refused(march(9), HOST, "disqualify", "no submission 99.", submission=99, reason="a leak"),
     done(march(9), HOST, "disqualify", f"owl is disqualified: a leak. This {AGAIN}", **AS_OWL,
          reason="a leak"),
@@ -122,6 +123,15 @@ REQUESTS = [
     refused(march(9), HOST, "bracket", "no bracket 'young'", **AS_OWL, bracket="young",
             member=True),
     refused(march(9), "ant", "program", "program is missing", program="x", file="x.zip"),
+    *(
+        refused(march(9), sender, kind, "The request is incomplete.", **payload)
+        for sender, kind, payload in (
+            ("ant", "select", {}),
+            ("ant", "select", {"submissions": 6}),
+            (HOST, "pause", {"reason": 1}),
+            ("ant", "withdraw", {"submission": "6"}),
+        )
+    ),
     refused(march(10), HOST, "configure", "A deadline is moved later here", texts={}, changes={
         "competition.deadline": [march(11).isoformat(), march(10).isoformat()]
     }),

@@ -105,6 +105,7 @@ def test_a_competition_may_begin_without_any_label(tmp_path: Path) -> None:
         assert competition.leaderboard()[0]["score"] == pytest.approx(error_on(USAGE == "Public"))
 
 
+@pytest.mark.slow
 def test_what_is_refused(tmp_path: Path) -> None:
     with create(tmp_path) as competition:
         head = competition.head()

@@ -50,6 +50,7 @@ def outcomes(number: int) -> dict[str, list[Any]]:
     return forecasts([number], 0.0)
 
 
+@pytest.mark.slow
 def test_each_date_is_a_phase_that_ends_when_it_begins(tmp_path: Path) -> None:
     clock = Clock(BEFORE)
     with create(tmp_path, clock) as competition:
