@@ -39,13 +39,19 @@ copybutton_selector = ":is(.highlight-bash, .highlight-python, .highlight-toml) 
 html_theme = "pydata_sphinx_theme"
 html_title = f"arena {release}"
 html_static_path = ["_static"]
-html_css_files = ["commands.css"]
+html_css_files = ["arena.css"]
 html_search_scorer = str(Path(__file__).parent / "_static" / "search_scorer.js")
 html_show_sourcelink = False
 _ALONE = ("architecture", "start", "scale", "gallery", "troubleshooting", "changelog")
 # They have no pages below them: a sidebar would be a heading over nothing.
 html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
-html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
+_WITH_HEADINGS = ("*", "coverage/*", "how-to/*", "reference/**", "tutorials/*")
+# An explanation has two screens: it needs the width more than a list of its headings.
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": {pattern: ["page-toc"] for pattern in _WITH_HEADINGS},
+}
 if served_at := os.environ.get("ARENA_DOCS_URL"):  # with a menu of versions: see .ci/docs
     html_theme_options |= {
         "switcher": {"json_url": f"{served_at}/versions.json", "version_match": release},
@@ -78,9 +84,9 @@ def write_command_reference() -> None:
     from arena.cli.discovery import installed
 
     lines = ["# Command line", "", "What `arena COMMAND --help` prints, for every command.", ""]
-    for found in installed():
-        if found.distribution.split()[0] == DISTRIBUTION:
-            lines += _help_of(found.load(), f"arena {found.name}")
+    for command in installed():
+        if command.distribution.split()[0] == DISTRIBUTION:
+            lines += _help_of(command.load(), f"arena {command.name}")
     (GENERATED / "cli.md").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -93,8 +99,8 @@ def write_plugin_reference() -> None:
         lines = [f"# All {kind}", ""]
         for entry in manager.registry(kind):
             item = entry.item
-            said = inspect.getdoc(type(item)) or ""
-            summary = said.partition("\n\n")[0].replace("\n", " ")
+            description = inspect.getdoc(type(item)) or ""
+            summary = description.partition("\n\n")[0].replace("\n", " ")
             lines += [f"`{item.name}` ({entry.plugin})", f": {summary}", ""]
         (GENERATED / f"{kind}.md").write_text("\n".join(lines), encoding="utf-8")
 
@@ -128,7 +134,7 @@ def draw_packages() -> None:
     """Draw the layers of ``arena`` from the contract that import-linter holds."""
     settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
+    layers = next(rule["layers"] for rule in contracts if rule["type"] == "layers")
     rows = [[name.strip() for name in re.split(r"[:|]", layer)] for layer in layers]
     height = 44
     parts = []

@@ -1,13 +1,12 @@
 """Draw the pictures of the README and of the explanations in the documentation.
 
-Run it as ``python examples/documentation_pictures.py examples/images``. The board is that of
-``arena demo``; the other pictures come from the commands in :data:`COMMANDS`.
+Run it as ``python examples/documentation_pictures.py examples/images``. The boards are those of
+twelve models of ``arena demo``; the other pictures come from the commands in :data:`COMMANDS`.
 """
 
 from __future__ import annotations
 
-import os
-import re
+import json
 import shutil
 import subprocess
 import sys
@@ -15,11 +14,22 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.terminal_theme import DEFAULT_TERMINAL_THEME
+import vl_convert
 
-WIDTH = 152
-
+MODELS = (
+    "svm-on-components",
+    "svm-cubic",
+    "1-nearest",
+    "extra-trees",
+    "neural-network",
+    "11-nearest",
+    "logistic",
+    "linear-discriminant",
+    "perceptron",
+    "ridge",
+    "gaussian-bayes",
+    "tree",
+)
 CHARTS = ("rank-intervals", "reading-stability", "score-intervals")
 COMMANDS = {
     "public-board": "attack --mechanism kaggle,ladder-free --rows 1000 --submissions 200",
@@ -27,6 +37,9 @@ COMMANDS = {
     "bayes-error": "bayes-error labels.csv --kind counts --positive dog",
 }
 """The picture and the command that draws it."""
+PADDING = {"left": 30, "right": 10, "top": 5, "bottom": 5}
+SMALL = {"width": 320, "height": {"step": 16}, "padding": PADDING, "title": None}
+"""What makes a chart fit beside a picture of the site."""
 
 
 def main(images: Path) -> None:
@@ -34,7 +47,10 @@ def main(images: Path) -> None:
     images.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        board = run(folder, "demo", "--out", "demo", "--charts", "charts").partition("\nOpen ")[0]
+        run(folder, "demo", "--out", "demo")
+        files = [f"demo/submissions/{model}.csv" for model in MODELS]
+        board = ["score", "demo/solution.csv", *files, "--metric", "accuracy"]
+        run(folder, *board, "--charts", "charts")
         write_labels(folder / "labels.csv")
         plan = "plan demo/solution.csv demo/submissions --metric accuracy --charts ."
         run(folder, *plan.split())
@@ -43,17 +59,12 @@ def main(images: Path) -> None:
         for chart in CHARTS:
             shutil.copyfile(folder / "charts" / f"{chart}.svg", images / f"{chart}.svg")
         shutil.copyfile(folder / "plan.svg", images / "planning.svg")
-    draw_terminal(board, images / "demo.svg")
+        draw_small(folder / "charts" / "rank-intervals.vl.json", images / "board.svg")
 
 
-def run(folder: Path, *arguments: str) -> str:
-    """Run arena, and return what it prints."""
+def run(folder: Path, *arguments: str) -> None:
     program = Path(sys.executable).parent / "arena"
-    wide = {**os.environ, "COLUMNS": str(WIDTH)}
-    done = subprocess.run(  # noqa: S603
-        [program, *arguments], cwd=folder, env=wide, check=True, stdout=subprocess.PIPE, text=True
-    )
-    return done.stdout
+    subprocess.run([program, *arguments], cwd=folder, check=True)  # noqa: S603
 
 
 def write_labels(path: Path) -> None:
@@ -64,14 +75,9 @@ def write_labels(path: Path) -> None:
     path.write_text("\n".join(["dog,cat", *lines]) + "\n", encoding="utf-8")
 
 
-def draw_terminal(printed: str, picture: Path) -> None:
-    with Path("/dev/null").open("w") as nowhere:
-        console = Console(record=True, width=WIDTH, file=nowhere, highlight=False, markup=False)
-        console.print("$ arena demo", style="bold")
-        console.print(printed)
-    drawn = console.export_svg(title="arena demo", theme=DEFAULT_TERMINAL_THEME)
-    # Without the web fonts, which need the network, the viewer's monospace font is used.
-    picture.write_text(re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.DOTALL), encoding="utf-8")
+def draw_small(chart: Path, picture: Path) -> None:
+    specification = json.loads(chart.read_text(encoding="utf-8")) | SMALL
+    picture.write_text(vl_convert.vegalite_to_svg(specification), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -32,19 +32,19 @@ class NearestMeanPlayer:
     def __init__(self, participation: Participation, rng: np.random.Generator) -> None:
         self.rng, self.rows = rng, participation.training.training
         self.test = participation.test
-        self.sent = self.best = np.zeros(participation.n_rows, dtype=np.intp)
+        self.predicted = self.best = np.zeros(participation.n_rows, dtype=np.intp)
         self.best_score = -np.inf
 
     def submit(self) -> Move:
         chosen = self.rng.choice(self.test.shape[1], 4, replace=False)
         means = [self.rows.features[self.rows.target == label].mean(axis=0) for label in (0, 1)]
         distances = [((self.test - mean)[:, chosen] ** 2).sum(axis=1) for mean in means]
-        self.sent = (distances[1] < distances[0]).astype(np.intp)
-        return Move(self.sent)
+        self.predicted = (distances[1] < distances[0]).astype(np.intp)
+        return Move(self.predicted)
 
     def receive(self, feedback: Feedback) -> None:
         if feedback.score > self.best_score:
-            self.best, self.best_score = self.sent, feedback.score
+            self.best, self.best_score = self.predicted, feedback.score
 
     def finish(self) -> Move:
         return Move(self.best)
@@ -86,8 +86,9 @@ for story in simulation.stories:
         )
 
 # %% Paired differences over the seeds, with their significance.
-for one in simulation.comparison.summaries:
-    if one.measure == "leaderboard_error":
-        print(f"{one.mechanism}: mean leaderboard error {one.mean:.4f} over {one.seeds} seeds")
+for summary in simulation.comparison.summaries:
+    if summary.measure == "leaderboard_error":
+        error = f"mean leaderboard error {summary.mean:.4f}"
+        print(f"{summary.mechanism}: {error} over {summary.seeds} seeds")
 for text in simulation.sentences():
     print(text)

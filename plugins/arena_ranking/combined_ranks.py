@@ -2,7 +2,7 @@
 
 Neither is a smooth function of the scores. Near ties a rank in a resample, or the smallest of many
 scores, is not distributed around its true value as the observed one is, and resamples of the whole
-decide wrongly: see ``docs/explanation/combined-scores.md``. So each part first decides its own
+decide wrongly: see ``docs/reference/procedures.md``. So each part first decides its own
 pairs at level ``1 - alpha / C`` (Bonferroni over the C parts), and what follows from these
 decisions for every order of the undecided pairs is claimed. That needs no assumption on ties, and
 holds for parts with the same rows, too.

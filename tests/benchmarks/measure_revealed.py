@@ -1,6 +1,6 @@
 """Measure what one submission reveals through each mechanism, for each metric.
 
-``python tests/benchmarks/measure_revealed.py --out docs/explanation/secrets.md`` writes the table
+``python tests/benchmarks/measure_revealed.py --out docs/reference/studies.md`` writes the table
 between its marks on that page; without ``--out`` it is printed. ``--teams`` prints instead what
 several teams of one person read of one label by the same file.
 """

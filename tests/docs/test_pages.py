@@ -212,7 +212,8 @@ def test_every_file_that_is_linked_exists() -> None:
     for page in NAMES:
         text = (ROOT / page).read_text(encoding="utf-8")
         links = re.findall(
-            r"\]\(([^)#\s]+)", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+            r'(?:\]\(|src=")([^)"#\s]+)',
+            re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE),
         )
         here = (ROOT / page).parent
         missing += [

@@ -27,10 +27,10 @@ class Deciles:
 
     def release(self, state, evaluation, rng):
         best = dict(state.get("best", {}))  # the loss and submission of each team
-        before = best.pop(evaluation.team, None)
-        own = [evaluation.to_loss(evaluation.score), evaluation.submission]
-        improved = before is None or own < before
-        loss, submission = own if improved else before
+        best_before = best.pop(evaluation.team, None)
+        entry = [evaluation.to_loss(evaluation.score), evaluation.submission]
+        improved = best_before is None or entry < best_before
+        loss, submission = entry if improved else best_before
         behind = sum(loss < other for other, _ in best.values())
         tenths = 10 * behind // len(best) if best else 0
         # The score keeps the direction of the metric: the best teams have the most, or the least.
