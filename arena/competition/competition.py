@@ -353,7 +353,7 @@ class Competition(CompetitionView):
 
     @cached_property
     def _cursor(self) -> list[int]:
-        from arena.competition.queued_requests import cursor_of
+        from arena.competition.queued_answers import cursor_of
 
         return [cursor_of(self._state.store)]
 
@@ -436,7 +436,8 @@ class Competition(CompetitionView):
         StoreError
             If nothing could be stored. Any other error concerns these requests; try them alone.
         """
-        from arena.competition.queued_requests import cursor_of, process_requests
+        from arena.competition.queued_answers import cursor_of
+        from arena.competition.queued_requests import process_requests
 
         if [request.seq for request in requests if request.seq <= self.cursor] or not requests:
             raise UsageError(f"Requests up to {self.cursor} were processed before.")

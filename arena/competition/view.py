@@ -309,19 +309,19 @@ class CompetitionView:
 
         There is one; to a file of several rounds one for each of them.
         """
-        from arena.competition.queued_requests import answers_in
+        from arena.competition.queued_answers import answers_in
 
         return answers_in(self._state.store.events())
 
     def last_answer(self) -> Answer | None:
         """Return the answer to the last request of a served competition, or None."""
-        from arena.competition.queued_requests import last_answer
+        from arena.competition.queued_answers import last_answer
 
         return last_answer(self._state.store)
 
     def requests_set_aside(self) -> frozenset[str]:
         """Return the ids of the requests that could not be judged."""
-        from arena.competition.queued_requests import SET_ASIDE, answers_in
+        from arena.competition.queued_answers import SET_ASIDE, answers_in
 
         return frozenset(answers_in(self._state.store.events(SET_ASIDE)))
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from arena.competition.competition import Competition
-from arena.competition.queued_requests import CORRECTED_NAME, answers_in
+from arena.competition.queued_answers import answers_in
+from arena.competition.queued_decisions import CORRECTED_NAME
 from arena.config import Settings
 from arena.plugin.manager import PluginManager
 from arena.requests import Answer, Kind, Request

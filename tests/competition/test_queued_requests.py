@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from arena.competition import finalize, queued_requests, rescore
+from arena.competition import finalize, queued_answers, queued_decisions, rescore
 from arena.competition.competition import Competition
-from arena.competition.queued_requests import answers_in
+from arena.competition.queued_answers import answers_in
 from arena.competition.results import PUBLISHED
 from arena.competition.state import CompetitionState
 from arena.errors import InputError, MetricError, StoreError, UsageError
@@ -214,7 +214,7 @@ def test_a_file_that_ends_its_reader_twice_is_set_aside(
         (*answers,) = process_all(competition, requests)
         assert [answer.status for answer in answers] == ["accepted", "set_aside", "accepted"]
         assert events_of(competition) == [1, 2, 3]
-        (event,) = [one for one in competition.events() if one.kind == queued_requests.SET_ASIDE]
+        (event,) = [one for one in competition.events() if one.kind == queued_answers.SET_ASIDE]
         assert "crashed twice" in event.payload["for_organiser"]
         assert event.payload["sha256"] is not None
 
@@ -236,7 +236,7 @@ def test_an_upload_that_was_changed_after_it_was_received_is_set_aside(
         answers = list(process_all(competition, requests))
         assert [answer.status for answer in answers] == ["accepted", "set_aside", "accepted"]
         assert events_of(competition) == [1, 2, 3]
-        (event,) = [one for one in competition.events() if one.kind == queued_requests.SET_ASIDE]
+        (event,) = [one for one in competition.events() if one.kind == queued_answers.SET_ASIDE]
         assert "changed or damaged after it was received" in event.payload["for_organiser"]
 
 
@@ -328,7 +328,7 @@ def test_answers_that_the_web_process_reads_quote_no_label(
 
     monkeypatch.setattr(rescore, "rescore", fail)
     with made(tmp_path, solution, clock) as competition:
-        (tmp_path / "c" / queued_requests.CORRECTED_NAME).touch()
+        (tmp_path / "c" / queued_decisions.CORRECTED_NAME).touch()
         (*answers,) = process_all(competition, [decision(seq, "rescore") for seq in (1, 2)])
         (nothing,) = process_all(competition, [decision(3, "finalize")])
         assert "no accepted submission" in nothing.message
@@ -377,7 +377,7 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
         (*_, nothing) = process_all(competition, requests)
         assert (nothing.status, "nothing to rescore" in nothing.message) == ("refused", True)
         turned = [row[:-1] + ("1" if row[-1] == "0" else "0") for row in rows]
-        (tmp_path / "c" / queued_requests.CORRECTED_NAME).write_text(
+        (tmp_path / "c" / queued_decisions.CORRECTED_NAME).write_text(
             "\n".join([header, *turned, ""])
         )
         (preview,) = process_all(competition, [decision(4, "rescore")])
