@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.routing import compile_path
 from starlette.testclient import TestClient
 
 from arena.requests import Answer
 from arena.server.records.layout import Layout, WebSettings
 from arena.server.records.published import CompetitionFacts, Publisher, State, TeamFacts
+from arena.server.web.api import route_path
 from arena.server.web.app import create_app
+from arena.server.web.openapi import document
 from arena.server.web.site import Buckets, Site
 from arena.server_section import ServerSection
 
@@ -133,6 +138,20 @@ class FakeScorer:
         self.publish(board=board)
 
 
+def check_is_documented(response: Any) -> None:
+    """Check that the status of an answer of the API is one that its documentation names."""
+    request = response.request
+    for path, pattern in _api_paths().items():
+        operation = document("")["paths"][path].get(request.method.lower())
+        if operation is not None and pattern.match(request.url.path):
+            assert str(response.status_code) in operation["responses"], request.url
+
+
+@cache
+def _api_paths() -> dict[str, re.Pattern[str]]:
+    return {path: compile_path(route_path(path))[0] for path in document("")["paths"]}
+
+
 class WebSite:
     """A site, its application and clients of several roles."""
 
@@ -160,9 +179,14 @@ class WebSite:
         self.site.buckets = Buckets(clock=lambda: 0.0)  # the minute does not end during a test
         self.app = create_app(self.site)
 
+    def _client(self, **options: Any) -> TestClient:
+        client = TestClient(self.app, base_url=URL, follow_redirects=False, **options)
+        client.event_hooks["response"].append(check_is_documented)
+        return client
+
     def browser(self, account: str | None = None) -> TestClient:
         """Return a browser, signed in as an account if one is given."""
-        client = TestClient(self.app, base_url=URL, headers=ORIGIN, follow_redirects=False)
+        client = self._client(headers=ORIGIN)
         client.headers["accept"] = "text/html"
         if account is not None:
             client.cookies.set("__Host-arena", self.site.accounts.open_session(account))
@@ -175,7 +199,7 @@ class WebSite:
 
     def program(self, token: str | None = None) -> TestClient:
         """Return a program, with its token if one is given."""
-        client = TestClient(self.app, base_url=URL, follow_redirects=False)
+        client = self._client()
         if token is not None:
             client.headers["authorization"] = f"Bearer {token}"
         return client

@@ -234,7 +234,7 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
     description = " ".join(received.fields.get("description", "").split())[:200]
     if description:
         payload["description"] = description
-    if phase := received.fields.get("phase", "")[:40]:
+    if phase := received.fields.get("phase", ""):
         payload["phase"] = phase
     new = False
     try:

@@ -77,7 +77,9 @@ def errors_of(endpoint: Endpoint) -> list[int]:
     if endpoint.who != "anyone":
         statuses |= {401, 403}
     if endpoint.body is not None:
-        statuses |= {400, 408, 413}
+        statuses |= {400, 408, 413, 415, 422}
+    if endpoint.query:
+        statuses.add(422)
     return sorted(statuses)
 
 
