@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from kept import check_kept_document
 from program import killed_in_the_end, run_here, start_program, write_csv
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -53,6 +54,7 @@ def test_the_document_is_what_the_schema_says(scored: Any) -> None:
 
 def test_the_board_is_in_order_and_its_scores_are_scikit_learns(scored: Any) -> None:
     competition, document = scored
+    check_kept_document("score", document)
     import pandas as pd
 
     solution = pd.read_csv(competition / "solution.csv").set_index("id")

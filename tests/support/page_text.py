@@ -46,11 +46,21 @@ class _Text(HTMLParser):
 @functools.lru_cache(maxsize=16)
 def text_of(html: str, *, without: str | None = None) -> str:
     """Return what is read on a page, but for an element of a class; every tag must be closed."""
+    return " ".join(" ".join(_parts(html, without)).split())
+
+
+def lines_of(html: str) -> str:
+    """Return the same in lines: each text between two tags."""
+    lines = (" ".join(part.split()) for part in _parts(html))
+    return "".join(f"{line}\n" for line in lines if line)
+
+
+def _parts(html: str, without: str | None = None) -> list[str]:
     reader = _Text(without)
     reader.feed(html)
     reader.close()
     assert not reader.open
-    return " ".join(" ".join(reader.parts).split())
+    return reader.parts
 
 
 def charts_of(html: str) -> list[dict[str, Any]]:

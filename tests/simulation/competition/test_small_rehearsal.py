@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from arena.competition.competition import Competition
+from kept import check_kept, check_kept_document, masked
+from page_text import lines_of
 from program import run_here
 
 PUBLIC, PRIVATE = 18, 42
@@ -26,7 +28,10 @@ def run(folder: Path, *more: object) -> str:
 
 
 def test_two_mechanisms_on_the_same_rows(tmp_path: Path) -> None:
-    document = json.loads(run(tmp_path, "--json"))
+    document = json.loads(run(tmp_path, "--json", "--report", "made.html"))
+    check_kept_document("rehearsal", document)
+    made = (tmp_path / "made.html").read_text(encoding="utf-8")
+    check_kept("rehearsal.txt", masked(lines_of(made)))
     assert (document["teams"], document["days"], document["metric"]) == (3, 1, "accuracy")
     assert [(kind["competitor"], kind["teams"]) for kind in document["kinds"]] == [
         ("boosting", 2), ("copycat", 1),

@@ -1,0 +1,54 @@
+"""Every choice that arena offers, with its default: options, parameters and settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from typing import Any
+
+import typer
+from pydantic import BaseModel
+
+import arena
+from arena.config import Settings
+from kept import check_kept
+
+
+def test_every_choice_is_the_kept_one() -> None:
+    check_kept("choices.txt", "\n".join((*options(), *parameters(), *settings_of(Settings))) + "\n")
+
+
+def options() -> Iterator[str]:
+    for point in sorted(metadata.entry_points(group="arena.commands")):
+        for name, command in commands(typer.main.get_command(point.load()), point.name):
+            for option in command.params:
+                yield line_of(f"arena {name}", ", ".join(option.opts), option.default)
+
+
+def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:
+    if not hasattr(command, "commands"):
+        return [(name, command)]
+    children = sorted(command.commands.items())
+    return [named for part, child in children for named in commands(child, f"{name} {part}")]
+
+
+def parameters() -> Iterator[str]:
+    for name in sorted(arena.__all__):
+        exported = getattr(arena, name)
+        if inspect.isfunction(exported):
+            for parameter in inspect.signature(exported).parameters.values():
+                yield line_of(f"arena.{name}", str(parameter.name), parameter.default)
+
+
+def settings_of(model: type[BaseModel], table: str = "") -> Iterator[str]:
+    for key, field in model.model_fields.items():
+        if inspect.isclass(field.annotation) and issubclass(field.annotation, BaseModel):
+            yield from settings_of(field.annotation, f"[{key}]")
+        else:
+            yield line_of(table, key, field.default)
+
+
+def line_of(place: str, name: str, default: Any) -> str:
+    is_plain = default is None or isinstance(default, str | int | float | tuple)
+    return f"{place} {name} = {default!r}" if is_plain else f"{place} {name}"

@@ -1,0 +1,48 @@
+"""Whole outputs, kept as files beside the tests.
+
+A test of one sentence does not see the others. ``ARENA_KEEP=1 pytest TESTS`` writes the files after
+a change; their difference is then read like that of code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1] / "kept"
+
+
+def check_kept(name: str, text: str) -> None:
+    """Compare a text with the kept one of this name."""
+    path = FOLDER / name
+    if os.environ.get("ARENA_KEEP"):
+        path.write_text(text, encoding="utf-8")
+    kept = path.read_text(encoding="utf-8")
+    assert text.splitlines() == kept.splitlines(), f"ARENA_KEEP=1 pytest writes tests/kept/{name}."
+
+
+def masked(text: str) -> str:
+    """Replace what differs from run to run: times, versions of packages, digests."""
+    text = re.sub(r"20[2-9]\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?(\+00:00|Z)?)?", "TIME", text)
+    text = re.sub(r"\d+(\.\d+){2,}\S*", "VERSION", text)
+    return re.sub(r"\b(?=\w*\d)[0-9a-f]{12,64}\b", "DIGEST", text)
+
+
+def shortened(value: Any) -> Any:
+    """Return what JSON holds with its numbers to five digits, as another machine computes them."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: shortened(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [shortened(item) for item in value]
+    return value
+
+
+def check_kept_document(name: str, document: Any) -> None:
+    """Compare a document with the kept one of this name, its numbers to five digits."""
+    text = json.dumps(shortened(document), indent=1, ensure_ascii=False)
+    check_kept(f"{name}.json", f"{masked(text)}\n")
