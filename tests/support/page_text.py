@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
-VOID = {"meta", "input", "img", "br", "link"}
+VOID = {"meta", "input", "img", "br", "link", "option"}
+"""What is never closed, or need not be."""
 
 
 class _Text(HTMLParser):
@@ -32,6 +33,8 @@ class _Text(HTMLParser):
             self.parts += [values[name] or "" for name in ("aria-label", "alt") if name in values]
 
     def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
         assert self.open, f"</{tag}> closes nothing"
         assert self.open.pop()[0] == tag, f"</{tag}> closes something else"
 

@@ -50,16 +50,18 @@ The score of $n$ customers is the area under the ROC curve.
 
 
 @contextmanager
-def example(root: Path, *, ended: bool) -> Iterator[WebSite]:
-    """Serve the competition of the pictures."""
-    days = -2 if ended else 9
+def example(root: Path, *, ended: bool, now: datetime | None = None) -> Iterator[WebSite]:
+    """Serve the competition of the pictures, at a time; None: as time passes."""
+    days, begin = -2 if ended else 9, now or datetime.now(UTC)
     facts = {
         "title": "Customer churn", "public_rows": 2_400, "rows": 8_000, "mechanism_text":
         "A score is shown if it improves by more than one step.",
-        "deadline": (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="minutes"),
+        "deadline": (begin + timedelta(days=days)).isoformat(timespec="minutes"),
     }  # fmt: skip
     web = WebSite(root, organisers=("Ada Example",), contact="race@example.org", **facts)
     digest = "0" * 64
+    if now is not None:
+        web.offset = now - datetime.now(UTC)
     copies = web.site.settings.layout.shared(NAME)
     copies.mkdir()
     (copies / digest).write_bytes(b"")
@@ -71,7 +73,7 @@ def example(root: Path, *, ended: bool) -> Iterator[WebSite]:
         folder={"pages": pages, "images": [], "files": files},
         chance={"difference": 0.012},
     )
-    _submissions(web)
+    _submissions(web, begin)
     _people(web)
     if ended:
         _result(web)
@@ -93,8 +95,8 @@ def _result(web: WebSite) -> None:
     web.scorer.publish_result(rows, verdicts=[verdict])
 
 
-def _submissions(web: WebSite) -> None:
-    rng, now, answers = np.random.default_rng(39), datetime.now(UTC), []
+def _submissions(web: WebSite, now: datetime) -> None:
+    rng, answers = np.random.default_rng(39), []
     best: dict[str, tuple[float, int]] = {}
     for number in range(1, 36):
         team = TEAMS[number % 7] if number > 4 else "Ants"
@@ -140,7 +142,7 @@ def _submissions(web: WebSite) -> None:
 def _people(web: WebSite) -> None:
     for team in TEAMS:
         web.person(f"Member of {team}", team, contact=f"{team.lower()}@example.org")
-    member = _account(web, "Ants")
+    member = account_of(web, "Ants")
     web.site.announcements.post(
         NAME, "`train.csv` was *replaced*: 14 of its rows stood twice.", "host"
     )
@@ -152,7 +154,7 @@ def _people(web: WebSite) -> None:
     web.site.messages.ask(NAME, member, "Does the test set have the same months?")
 
 
-def _account(web: WebSite, reader: str) -> str:
+def account_of(web: WebSite, reader: str) -> str:
     if reader == "organiser":
         return web.person("Host", organiser=True)
     team = web.site.accounts.team_named(NAME, reader)
@@ -178,7 +180,7 @@ def opened(
     """Open a window of this width, signed in as a reader; as ``guest``: not signed in."""
     context = new_context(browser, viewport={"width": width, "height": 760}, color_scheme=scheme)
     if reader != "guest":
-        web.sign_in(context, _account(web, reader), f"http://127.0.0.1:{port}")
+        web.sign_in(context, account_of(web, reader), f"http://127.0.0.1:{port}")
     yield context.new_page()
     context.close()
 
