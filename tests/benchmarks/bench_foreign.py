@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -261,7 +261,7 @@ def processor_seconds() -> float:
 
 
 def loop_seconds(
-    call: Callable[[int, Any], float], weights: Any, n: int, workers: int
+    call: Callable[[int, Any], float], weights: Any, *, submissions: int, workers: int
 ) -> tuple[float, Any]:
     """Return the processor seconds of a bare call, and ``(m, n)`` scores.
 
@@ -275,7 +275,7 @@ def loop_seconds(
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             call(0, weights[:, 0])
             started = time.process_time()
-            scores = [[call(at, weights[:, b]) for b in range(n)] for at in range(3)]
+            scores = [[call(at, weight) for weight in weights.T] for at in range(submissions)]
             results.put((time.process_time() - started, scores))
 
     processes = [fork.Process(target=loop) for _ in range(workers)]
@@ -284,24 +284,31 @@ def loop_seconds(
     found = [results.get() for _ in processes]
     for process in processes:
         process.join()
-    return fmean(seconds for seconds, _ in found) / (3 * n), np.array(found[0][1])
+    scores = np.array(found[0][1])
+    return fmean(seconds for seconds, _ in found) / scores.size, scores
 
 
-def measure(name: str, resamples: int, workers: int) -> dict[str, Any]:
+def measure(name: str, *, submissions: int, resamples: int, workers: int) -> dict[str, Any]:
     """Return the cost of a call of one metric in milliseconds."""
     rng = np.random.default_rng(0)
     metric, truth, sent, call = CASES[name](rng)
     weights = np.asfortranarray(draw_resamples(ROWS, resamples, seed=0).weights)
-    n = min(200, resamples)
+    by_hand = partial(
+        loop_seconds, call, weights[:, :200], submissions=min(3, submissions), workers=workers
+    )
     with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
-        first, expected = loop_seconds(call, weights, n, workers)
+        first, expected = by_hand()
         before, started = processor_seconds(), time.perf_counter()
         scores = score_under_weights(
-            metric, truth, ArrayPredictions(sent), np.ascontiguousarray(weights), workers=workers
+            metric,
+            truth,
+            ArrayPredictions(sent[:submissions]),
+            np.ascontiguousarray(weights),
+            workers=workers,
         )
         elapsed, used = time.perf_counter() - started, processor_seconds() - before
-        last, _ = loop_seconds(call, weights, n, workers)
-    if not np.allclose(scores[: len(expected), :n], expected, rtol=1e-11, atol=0):
+        last, _ = by_hand()
+    if not np.allclose(scores[: len(expected), :200], expected, rtol=1e-11, atol=0):
         raise SystemExit("The scores differ from those of the loop.")
     return {
         "calls": scores.size,
@@ -311,14 +318,12 @@ def measure(name: str, resamples: int, workers: int) -> dict[str, Any]:
     }
 
 
-def case(name: str, scale: float, workers: int) -> dict[str, Any]:
-    """Measure a metric twice, each time in a new process."""
-    command = [sys.executable, __file__, "--case", name, "--scale", str(scale)]
+def case(name: str, repeats: int, options: Sequence[str]) -> dict[str, Any]:
+    """Measure a metric again and again, each time in a new process."""
+    command = [sys.executable, __file__, "--case", name, *options]
     found = []
-    for _ in range(2):
-        called = subprocess.run(
-            [*command, "--workers", str(workers)], stdout=subprocess.PIPE, text=True, check=True
-        )
+    for _ in range(repeats):
+        called = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         found.append(json.loads(called.stdout.splitlines()[-1]))
     least = {key: min(one[key] for one in found) for key in found[0]}
     return {**least, "ratio": round(least["arena_milliseconds"] / least["loop_milliseconds"], 3)}
@@ -369,25 +374,30 @@ def main() -> None:
     """Run the benchmark and print one JSON object in the last line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of resamples")
+    parser.add_argument(
+        "--submissions", type=int, default=SUBMISSIONS, help=f"at most {SUBMISSIONS}"
+    )
+    parser.add_argument("--repeats", type=int, default=2, help="the least time counts")
     parser.add_argument("--workers", type=int, default=available_workers())
     parser.add_argument("--case", choices=CASES, help="measure only this, once")
     given = parser.parse_args()
     resamples = max(2, round(RESAMPLES * given.scale))
     if given.case:
-        print(json.dumps(measure(given.case, resamples, given.workers)))
+        size = {"submissions": given.submissions, "resamples": resamples}
+        print(json.dumps(measure(given.case, **size, workers=given.workers)))
         return
     cases = {}
     for name in CASES:
-        cases[name] = case(name, given.scale, given.workers)
+        cases[name] = case(name, given.repeats, sys.argv[1:])
         print(f"{name}: {cases[name]}")
     result = {
         "benchmark": "foreign",
-        "submissions": SUBMISSIONS,
+        "submissions": given.submissions,
         "rows": ROWS,
         "resamples": resamples,
         "workers": given.workers,
         "cases": cases,
-        "calls_a_submission": calls_without_intervals(20),
+        "calls_a_submission": calls_without_intervals(min(20, given.submissions)),
         "load": round(os.getloadavg()[0], 1),
     }
     print(json.dumps(result))
