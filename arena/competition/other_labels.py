@@ -28,6 +28,8 @@ def other_labels(truth: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     >>> import numpy as np
     >>> [one.tolist() for one in other_labels(np.array([0, 1, 1, 2]))]
     [[1, 2, 2, 0], [1, 0, 2, 0]]
+    >>> list(other_labels(np.zeros(3)))
+    []
     """
     rows = [tuple(row) for row in truth.reshape(len(truth), -1).tolist()]
     counts = Counter(rows)

@@ -15,9 +15,12 @@ from typing import Any, get_args
 from arena.competition.competition import Competition
 from arena.competition.queued_answers import answers_in
 from arena.competition.queued_decisions import CORRECTED_NAME
-from arena.config import Settings
+from arena.competition.verify import verify_bundle
+from arena.config import CONFIG_NAME, Settings
 from arena.plugin.manager import PluginManager
+from arena.public_board.advice import FULL_WARNING
 from arena.requests import Answer, Kind, Request
+from arena.utils.parallel import NoProgress
 from program import write_csv
 from small_competition import Clock
 
@@ -42,6 +45,7 @@ SETTINGS = Settings.of(
         "method": {"text": "Method"},
         "class": {"of": "team", "choices": ["junior", "senior"], "brackets": True},
     },
+    board={"both": {"columns": ["accuracy", "balanced_accuracy"], "weights": {"accuracy": 2}}},
 )  # fmt: skip
 
 
@@ -218,12 +222,14 @@ def rows_of(board: Iterable[Mapping[str, Any]], n_rows: int) -> list[Any]:
 
 def test_every_request_has_the_answer_worked_out_by_hand(tmp_path: Path) -> None:
     assert {asked.kind for asked in REQUESTS} == {*get_args(Kind)}
-    clock, corrected = Clock(march(1)), solution(CORRECTED)
+    clock, manager, corrected = Clock(march(1)), PluginManager(), solution(CORRECTED)
+    path = tmp_path / "c" / CORRECTED_NAME
     with Competition.create(
-        tmp_path / "c", solution(LABELS), SETTINGS, seed=1, manager=PluginManager(), clock=clock
+        tmp_path / "c", solution(LABELS), SETTINGS, seed=1, manager=manager, clock=clock
     ) as competition:
-        rows = list(zip(*corrected.values(), strict=True))
-        write_csv(tmp_path / "c" / CORRECTED_NAME, list(corrected), rows)
+        assert competition.board_notes() == (FULL_WARNING,)
+        assert "send a first file" in competition.empty_board_sentence
+        write_csv(path, list(corrected), list(zip(*corrected.values(), strict=True)))
         answers = answer_all(competition, clock, tmp_path)
         for asked, answer in zip(REQUESTS, answers, strict=True):
             expected, said = (asked.kind, asked.team, asked.status), said_in(answer)
@@ -233,17 +239,49 @@ def test_every_request_has_the_answer_worked_out_by_hand(tmp_path: Path) -> None
         recorded = zip(answers_in(competition.events()).values(), answers, strict=True)
         for (answer_on_record,), answer in recorded:  # the event of a decision names its team
             assert replace(answer_on_record, team=answer.team) == answer
-        assert rows_of(competition.leaderboard(), 4) == [
-            (None, "base", 10, 4), (1, "owl", 5, 3), (1, "ant", 6, 3),
-        ]  # fmt: skip
-        assert rows_of(competition.private_leaderboard(), 5) == [
-            (1, "owl", 5, 3), (None, "base", 10, 3), (2, "ant", 6, 2),
-        ]  # fmt: skip
-        assert [late["submission"] for late in competition.late_files()] == [15]
-        results = [(row["version"], row["state"]) for row in competition.results()]
-        assert results == [(1, "retracted"), (2, "published")]
-        assert competition.brackets() == {"junior": ("ant", "owl"), "senior": ("owl",)}
-        assert {row["team"]: row["answers"] for row in competition.leaderboard()} == {
-            "ant": JUNIOR, "owl": SENIOR, "base": {},
-        }  # fmt: skip
+        check_boards(competition)
         assert competition.audit() == ()
+        assert competition.has_new_settings()  # the limit of a day, which was changed
+        n_events = len(competition.events())
+        competition.export(tmp_path / "export")
+    with Competition.open(tmp_path / "c", manager=manager, clock=clock) as competition:
+        assert [event.kind for event in competition.events()[n_events:]] == ["configuration"]
+        assert not competition.has_new_settings()
+        with (tmp_path / "c" / CONFIG_NAME).open("a") as file:
+            file.write("[limits]\n")
+        assert competition.has_new_settings()
+        assert "competition.toml" in competition.settings_fault()
+    assert verify_bundle(tmp_path / "export", path, manager, NoProgress()) == ()
+
+
+def check_boards(competition: Competition) -> None:
+    """Compare what follows from all requests with what was worked out by hand."""
+    public, private = competition.leaderboard(), competition.private_leaderboard()
+    assert rows_of(public, 4) == [
+        (None, "base", 10, 4), (1, "owl", 5, 3), (1, "ant", 6, 3),
+    ]  # fmt: skip
+    assert rows_of(private, 5) == [
+        (1, "owl", 5, 3), (None, "base", 10, 3), (2, "ant", 6, 2),
+    ]  # fmt: skip
+    # Balanced accuracy: (2/3 + 1/2) / 2 and (1/3 + 1/2) / 2; accuracy counts twice.
+    combined = competition.private_leaderboard(board="both")
+    assert {row["team"]: round(3 * row["score"], 9) for row in combined} == {
+        "owl": round(6 / 5 + 7 / 12, 9),
+        "base": round(6 / 5 + 7 / 12, 9),
+        "ant": round(4 / 5 + 5 / 12, 9),
+    }
+    brackets = {
+        row["team"]: {name: columns["rank"] for name, columns in row["brackets"].items()}
+        for row in private
+        if row["rank"] is not None
+    }
+    assert brackets == {"owl": {"junior": 1, "senior": 1}, "ant": {"junior": 2}}
+    assert {row["team"]: row["answers"] for row in public} == {
+        "ant": JUNIOR, "owl": SENIOR, "base": {},
+    }  # fmt: skip
+    assert [late["submission"] for late in competition.late_files()] == [15]
+    results = [(row["version"], row["state"]) for row in competition.results()]
+    assert results == [(1, "retracted"), (2, "published")]
+    # The corrected label changes the score of each file; those of baselines are counted as well.
+    counts = [(row.team, row.by_phase, row.of_rebuilds) for row in competition.released_numbers()]
+    assert counts == [("ant", (4,), 4), ("base", (2,), 2), ("owl", (3,), 3)]

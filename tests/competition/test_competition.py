@@ -171,6 +171,7 @@ def test_an_import_knows_no_limit_and_goes_on_where_it_stopped(
         assert len(competition.submissions()) == 5
 
 
+@pytest.mark.slow
 def test_the_public_board_shows_the_best_release(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.phases import current_phase, instance_groups, open_phases
+from arena.competition.phases import (
+    Destination,
+    current_phase,
+    destination_of_file,
+    group_of,
+    instance_groups,
+    open_phases,
+)
 from arena.competition.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
@@ -133,7 +140,6 @@ def test_an_export_of_a_phase_is_verified_and_a_rescore_changes_every_phase(
         assert competition.audit() == ()
 
 
-@pytest.mark.slow
 def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) -> None:
     """Otherwise a second phase would release as much about the same labels as the first."""
     clock = Clock(IN_DEV)
@@ -206,6 +212,61 @@ def test_the_names_of_instances_of_different_rows_do_not_begin_alike() -> None:
     assert not any(
         prefix.startswith(other) for prefix in prefixes for other in prefixes if prefix != other
     )
+
+
+def test_phases_that_share_instances_have_the_limits_of_all_together() -> None:
+    phases = {
+        "a": {"public_rows": "x", "limits": {"total": 2}},
+        "b": {"public_rows": "x", "limits": {"total": 3}},
+        "c": {"public_rows": "y", "limits": {"total": 4}},
+        "d": {"public_rows": "y"},
+        "e": {"private_rows": "z", "limits": {"total": 5}},
+    }
+    settings = settings_with(phases)
+    groups = {group.phases: group.settings.limits.total for group in instance_groups(settings)}
+    assert groups == {("a", "b"): 5, ("c", "d"): None}
+    of_phases = {name: group_of(settings, name).phases for name in phases}
+    pair, other = ("a", "b"), ("c", "d")
+    assert of_phases == {"a": pair, "b": pair, "c": other, "d": other, "e": ("e",)}
+
+
+@pytest.mark.parametrize(
+    ("day", "destination"),
+    [
+        (1, Destination("w2", "week", ("w1", "w2"))),
+        (10, Destination("w2", "week", ("w2",))),
+        (15, Destination("plain")),
+        (20, None),  # rounds of two series
+        (30, Destination("other", "month", ("other",))),
+        (40, Destination("other", "month", ())),
+    ],
+)
+def test_a_file_counts_for_the_open_rounds_of_one_series(
+    day: int, destination: Destination | None
+) -> None:
+    times_of_phases = {
+        "w1": ("week", 0, 5),
+        "w2": ("week", 1, 12),
+        "plain": ("", 14, 16),
+        "w3": ("week", 19, 21),
+        "other": ("month", 20, 32),
+    }
+    phases = {
+        name: {
+            "series": series,
+            "private_rows": name,
+            "start": IN_DEV + timedelta(days=start),
+            "end": IN_DEV + timedelta(days=end),
+        }
+        for name, (series, start, end) in times_of_phases.items()
+    }
+    settings = settings_with(phases)
+    time = IN_DEV + timedelta(days=day)
+    if destination is None:
+        with pytest.raises(UsageError, match="Several phases are open: name one of w3, other"):
+            destination_of_file(settings, None, time)
+    else:
+        assert destination_of_file(settings, None, time) == destination
 
 
 def test_a_file_counts_for_the_phase_that_is_open_or_named(tmp_path: Path) -> None:
@@ -356,7 +417,6 @@ FINALS = {
 THREE_SETS = np.array(["Public", "Private", "final", "Ignored"])[np.arange(N_ROWS) % 4]
 
 
-@pytest.mark.slow
 def test_the_best_teams_qualify_and_their_files_are_carried_over(tmp_path: Path) -> None:
     clock = Clock(IN_DEV)
     rows = np.flatnonzero(THREE_SETS != "Ignored")

@@ -375,7 +375,6 @@ def test_what_is_carried_into_a_phase_is_still_that_of_its_program(
         assert competition.audit() == ()
 
 
-@pytest.mark.slow
 def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox, manager: PluginManager
 ) -> None:
@@ -437,7 +436,6 @@ def _fails(job: Any, box: Any) -> Outcome:
     raise SandboxError("No memory is left on this machine.")
 
 
-@pytest.mark.slow
 def test_another_machine_runs_programs_again(
     tmp_path: Path, make: Make, sandbox: ScriptedSandbox
 ) -> None:
