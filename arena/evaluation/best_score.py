@@ -154,8 +154,9 @@ def corrected_best_score(
     added. The difference is zero for a mean over rows, and makes the estimate of a single
     submission equal to its score.
 
-    The estimate is clipped to the interval of the winner, or to the range of the metric if that is
-    withheld.
+    The estimate is no worse than the worst score of the submissions that won a draw: it estimates a
+    mean of their true scores. Then it is clipped to the interval of the winner, or to the range of
+    the metric if that is withheld.
 
     A draw without a score on the other rows (for example because they contain no positive) is left
     out. A submission without a score on a draw cannot win it.
@@ -289,6 +290,7 @@ def corrected_best_on(
     scores = errors.scores
     sign = 1.0 if greater_is_better else -1.0
     estimate, selected, left_out = _judged_elsewhere(sign * scores, sign, draws)
+    estimate = np.maximum(estimate, (sign * scores)[selected > 0].min(initial=np.inf))
     winner = int(np.argmax(sign * scores))
     if teams is not None:
         selected = np.bincount(teams, weights=selected).astype(np.float64)

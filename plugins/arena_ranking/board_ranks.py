@@ -99,8 +99,8 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     scores = round_significant(every.scores)[same]
     near_copies = _near_copies(evidence, candidates)
     if compares_medians(every.metric):
-        all_pairs, others = True, comparisons + 2 * m
-        evidence = evidence_on_medians(evidence, every, scores)
+        all_pairs, others = True, comparisons
+        evidence = evidence_on_medians(evidence, every, scores, n_candidates=m)
     of_pairs = (1 - study.level) * (1.0 if all_pairs else PAIRS)
     needed = sign_test_units(comparisons, 1 - of_pairs)
     larger = study.metric.greater_is_better

@@ -220,7 +220,7 @@ def floor_standard_errors(
         _floor_rows(
             floored[rows],
             differing[rows],
-            row_errors=scores[rows],
+            row_scores=scores[rows],
             scores=scores,
             n_units=n_units,
             needed=needed,
@@ -232,22 +232,22 @@ def floor_standard_errors(
 def _floor_rows(
     floored: FloatArray,
     differing: npt.NDArray[np.uint8],
-    row_errors: FloatArray,
+    row_scores: FloatArray,
     scores: FloatArray,
     n_units: int | None,
     needed: float,
     without_error: float,
 ) -> None:
-    """Raise a block of rows in place; ``own`` are the scores of its submissions."""
+    """Raise a block of rows in place; ``row_scores`` are those of its submissions."""
     some_equal = differing < (np.inf if n_units is None else n_units)
     few = (differing < FEW_ROWS) & (differing > 0) & some_equal
     floored[few] *= np.sqrt(FEW_ROWS / differing[few])
     floored[(differing < needed) & some_equal] = np.inf
     floored[differing == 0] = 0.0
     sizes = _NOISE * np.abs(scores)
-    floored[floored <= np.maximum(_NOISE * np.abs(row_errors)[:, np.newaxis], sizes)] = 0.0
+    floored[floored <= np.maximum(_NOISE * np.abs(row_scores)[:, np.newaxis], sizes)] = 0.0
     if n_units is not None:
         # Not a constant difference, but one with an unknown standard error, such as that of
         # an F1 score of 0.
         floored[(floored == 0) & (differing < min(n_units, 255)) & (differing > 0)] = np.inf
-        floored[(differing == 0) & (row_errors[:, np.newaxis] != scores)] = without_error
+        floored[(differing == 0) & (row_scores[:, np.newaxis] != scores)] = without_error

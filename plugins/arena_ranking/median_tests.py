@@ -6,8 +6,9 @@ the first kind than of the second. A sign test of each of the three statements n
 on the values. The number t is not known: of the tests at all values the weakest counts, as in the
 intervals of Woodruff (1952). A bootstrap of medians fails where few values lie near the median.
 
-The tests of the first two statements depend on one submission each. With those of the pairs they
-are ``m (m - 1) + 2 m`` for all claims about m submissions.
+The tests of the first two statements depend on one submission each: for all claims about m
+submissions they are ``2 m``, and those of the pairs are ``m (m - 1)``. Near the medians those of
+the pairs decide, so the others share a small part of the error probability (:data:`SINGLES`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from arena.types import FloatArray, IntArray
 from arena_ranking.evidence import PairwiseEvidence
 from arena_ranking.small_samples import PooledShapes, normal_equivalents
 
+SINGLES = 0.2
+"""The part of the error probability for the tests of single submissions."""
 _MOST = 7.0
 """A normal value that decides every pair."""
 
@@ -36,19 +39,29 @@ def compares_medians(metric: Metric) -> bool:
 
 
 def evidence_on_medians(
-    evidence: PairwiseEvidence, study: Study, medians: FloatArray
+    evidence: PairwiseEvidence, study: Study, medians: FloatArray, *, n_candidates: int
 ) -> PairwiseEvidence:
-    """Return the evidence with standard errors of sign tests instead of those of resamples."""
+    """Return the evidence with standard errors of sign tests instead of those of resamples.
+
+    All decisions hold at once if each p-value is compared with the error probability over the
+    ordered pairs of the candidates, of which the study may hold a part.
+    """
     values = np.concatenate([block for _, block in study.predictions.blocks(len(medians))])
     sign = 1.0 if study.metric.greater_is_better else -1.0
     sampling = SamplingUnits.of(len(study.truth), study.clusters)
-    errors = errors_of_median_differences(sign * values, sign * medians, sampling)
+    # alpha / (m (m - 1)) over what each test of a pair, and of a single submission, may use of it
+    factors = 1 / (1 - SINGLES), 2 / (SINGLES * max(n_candidates - 1, 1))
+    errors = errors_of_median_differences(sign * values, sign * medians, sampling, factors=factors)
     shapes = PooledShapes(len(medians), max(sampling.n_units - 1, 1))
     return replace(evidence, standard_errors=errors, shapes=shapes, source="sign tests")
 
 
 def errors_of_median_differences(
-    values: FloatArray, medians: FloatArray, sampling: SamplingUnits
+    values: FloatArray,
+    medians: FloatArray,
+    sampling: SamplingUnits,
+    *,
+    factors: tuple[float, float] = (1.0, 1.0),
 ) -> FloatArray:
     """Return the standard errors with which t statistics have the p-values of the sign tests.
 
@@ -64,6 +77,8 @@ def errors_of_median_differences(
     sampling
         What is drawn independently. With groups of rows, a test statistic is divided by the square
         root of its design effect, and has the degrees of freedom of the groups.
+    factors
+        By which the p-values of tests of pairs, and of single submissions, are multiplied.
 
     Returns
     -------
@@ -78,9 +93,10 @@ def errors_of_median_differences(
     """
     m, most_degrees = len(values), max(sampling.n_units - 1, 1)
     errors = np.full((m, m), np.inf)
-    of_one = [_SingleTests.of(row, sampling) for row in values]
+    of_pair, of_single = factors
+    of_one = [_SingleTests.of(row, sampling, of_single) for row in values]
     for j, k in zip(*np.nonzero(medians[:, np.newaxis] > medians), strict=True):
-        lead = _least_lead(of_one[j], of_one[k], sampling)
+        lead = _least_lead(of_one[j], of_one[k], sampling, of_pair)
         if lead > 0:
             statistic = -stdtrit(most_degrees, ndtr(-lead))
             errors[j, k] = errors[k, j] = (medians[j] - medians[k]) / statistic
@@ -105,7 +121,7 @@ class _SingleTests:
     """Above this t, the number of smaller values decides."""
 
     @classmethod
-    def of(cls, values: FloatArray, sampling: SamplingUnits) -> _SingleTests:
+    def of(cls, values: FloatArray, sampling: SamplingUnits, factor: float) -> _SingleTests:
         n, order = sampling.n, np.argsort(values, kind="stable")
         numbers, ordered = np.arange(n + 1), values[order]
         above = below = _sign_tests(numbers, n - numbers)
@@ -118,6 +134,7 @@ class _SingleTests:
                 )
                 for leads, rows in ((above, order[::-1]), (below, order))
             )
+        above, below = (_with_p_values_times(factor, leads) for leads in (above, below))
         most_above = int(np.flatnonzero(above < _MOST).max())
         most_below = int(np.flatnonzero(below < _MOST).max())
         return cls(
@@ -130,7 +147,9 @@ class _SingleTests:
         )
 
 
-def _least_lead(first: _SingleTests, second: _SingleTests, sampling: SamplingUnits) -> float:
+def _least_lead(
+    first: _SingleTests, second: _SingleTests, sampling: SamplingUnits, factor: float
+) -> float:
     """Return the normal value of the weakest test, over all t, that the first median is larger.
 
     While t grows, the values of the first submission leave those above t, and the values of the
@@ -154,6 +173,7 @@ def _least_lead(first: _SingleTests, second: _SingleTests, sampling: SamplingUni
             joined=joined[places],
             sampling=sampling,
         )
+        leads = _with_p_values_times(factor, leads)
         return float(np.maximum(single[places], leads).min())
 
     bound = min(weakest(single.argmin(axis=0, keepdims=True)), _MOST)
@@ -266,6 +286,11 @@ def _within_groups(
     statistics = leads / np.sqrt(np.maximum(effects, 1.0))
     degrees = np.full(len(leads), min(sampling.n_units - 1, sampling.most_degrees))
     return normal_equivalents(statistics, degrees)
+
+
+def _with_p_values_times(factor: float, leads: FloatArray) -> FloatArray:
+    """Return the normal values of p-values that are so many times as large."""
+    return np.asarray(np.maximum(-ndtri(np.minimum(factor * ndtr(-leads), 1.0)), 0.0))
 
 
 def _sign_tests(positive: IntArray, negative: IntArray) -> FloatArray:

@@ -207,9 +207,9 @@ s4  Private  v     1 | -1  | 1
             PrivateRow(1, "bee", 2, 1, None, None),  # (2 + 2 + 0 + 0) / 4
         ],
         # Resamples draw the two groups u and v. Drawn twice, u makes ant the winner, which has 2 on
-        # the other group; v makes bee the winner, which has 2 on u. So a winner is worth 2.
-        best=2,
-        said=["Corrected for selection, the best score of 1.0 is 2.0."],
+        # the other group; v makes bee the winner, which has 2 on u. Both have less on all rows: 1.
+        best=1,
+        said=["Corrected for selection, the best score stays 1.0."],
     ),
     BoardCase(
         # Rows count by their weights.

@@ -84,19 +84,22 @@ def errors_of(scores, spread=0.1, score_range=UNBOUNDED, degrees=np.inf, limit_u
 
 
 def test_the_estimate_by_hand():
-    # Rows 2, 3 choose a (1.0 to 0.5), which scores 0.5 on rows 0, 1; rows 0, 1 choose b (1.0 to
-    # 0.5), which scores 0.5 on rows 2, 3. Mean: 0.5; observed: 0.75.
-    values = np.array([[1.0, 0, 1, 1], [1, 1, 1, 0]])
+    # Rows 2, 3 choose a (0.75 to 0.5), which scores 0.5 on rows 0, 1; rows 0, 1 choose b (1.0 to
+    # 0.5), which scores 0.5 on rows 2, 3. Mean: 0.5. On all rows both score more, so it is replaced
+    # by the smaller of their scores, 0.625; that c scores 0.25 does not count, since it never won.
+    values = np.array([[1.0, 0, 1, 0.5], [1, 1, 1, 0], [0, 0, 0, 1]])
     best = correct(values, [[0, 1], [0, 1], [1, 0], [1, 0]])
-    assert (best.estimate, best.observed) == (0.5, 0.75)
-    assert best.selected.tolist() == [0.5, 0.5]
+    assert (best.estimate, best.observed) == (0.625, 0.75)
+    assert best.selected.tolist() == [0.5, 0.5, 0]
     assert (best.choices, best.choices_left_out) == (2, 0)
 
 
 def test_choices_count_by_the_rows_that_judge_them():
-    values = np.array([[1.0, 0, 0], [0.5, 0, 0.5]])
-    # Rows 1, 2 choose the second, 0.5 on row 0 (weight 1/3); row 0 the first, 0 on rows 1, 2.
-    assert correct(values, [[0, 2], [1, 0], [1, 0]]).estimate == pytest.approx(0.5 / 3)
+    values = np.array([[1.0, 0, 0], [0.5, 0, 0.5], [0, 0.1, 0]])
+    # Rows 1, 2 choose the second, 0.5 on row 0 (weight 1/6); row 0 the first, 0 on rows 1, 2; row 1
+    # the third, 0 on rows 0, 2; rows 0, 2 the first and the second, 0 on row 1.
+    best = correct(values, [[0, 1, 0, 1], [1, 0, 1, 0], [1, 0, 0, 1]])
+    assert best.estimate == pytest.approx(0.5 / 6)
 
 
 def test_ties_for_the_win_count_by_their_mean():
