@@ -62,6 +62,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    from inspect import isfunction
+
+    from arena.utils.python_calls import naming_arguments
+
+    value = _imported(name)
+    if isfunction(value):
+        value = globals()[name] = naming_arguments(value)
+        value.__module__ = __name__  # where pickle finds it
+    return value
+
+
+def _imported(name: str) -> Any:
     from arena.utils.lazy import lazy_exports
 
     try:

@@ -228,7 +228,7 @@ class MetricSection(ConfigSection):
 
 
 class PublicSection(ConfigSection):
-    """The public leaderboard."""
+    """The public board."""
 
     mechanism: str = Field(
         "full",
@@ -373,7 +373,7 @@ class FinalSection(ConfigSection):
 
 
 class AnalysisSection(ConfigSection):
-    """Statistics of the private leaderboard."""
+    """Statistics of the private board."""
 
     resamples: Annotated[int, Field(ge=2)] = Field(
         DEFAULT_RESAMPLES, description="Number of bootstrap resamples of the rows."

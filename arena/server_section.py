@@ -40,7 +40,7 @@ class ServerSection(ConfigSection):
 
     url: str = Field("", description="The address that participants use, if a proxy is in front.")
     board: Literal["anyone", "members"] = Field(
-        "anyone", description="Who sees the public leaderboard: anyone or members."
+        "anyone", description="Who sees the public board: anyone or members."
     )
     embed: bool = Field(
         False,

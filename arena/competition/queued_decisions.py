@@ -333,13 +333,13 @@ DECISIONS: Mapping[str, Decision] = {
     ),
     "finalize": Decision(
         _finalize,
-        "The private leaderboard is computed. Look at it, then publish it.",
+        "The private board is computed. Look at it, then publish it.",
         of_phase=True,
     ),
     "publish": Decision(
         _publish,
-        "The private leaderboard is published.",
-        "The private leaderboard is published, as result {version}.",
+        "The private board is published.",
+        "The private board is published, as result {version}.",
         of_phase=True,
     ),
     "retract": Decision(

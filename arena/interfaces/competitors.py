@@ -74,7 +74,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The view of the public leaderboard that a team has."""
+    """The view of the public board that a team has."""
 
     rank: int
     """Of the team's best released score; tied teams share the smallest rank."""
@@ -92,7 +92,7 @@ class Feedback:
     previous: float | None
     """The score released to the same team before; None for the team's first submission."""
     standing: Standing | None = None
-    """The public leaderboard after this submission; None where there are no other teams."""
+    """The public board after this submission; None where there are no other teams."""
 
 
 @runtime_checkable

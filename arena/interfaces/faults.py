@@ -66,13 +66,17 @@ def describe(fault: Fault) -> str:
     >>> describe(Fault("empty cell", "The cell is empty.", row=3, id="a", column="target"))
     "row 3, id 'a', column 'target': The cell is empty."
     """
-    places = (
+    place = _place(fault)
+    return f"{place}: {fault.message}" if place else fault.message
+
+
+def _place(fault: Fault) -> str:
+    parts = (
         None if fault.row is None else f"row {fault.row}",
         None if fault.id is None else f"id {show(fault.id)}",
         None if fault.column is None else f"column {show(fault.column)}",
     )
-    where = ", ".join(place for place in places if place)
-    return f"{where}: {fault.message}" if where else fault.message
+    return ", ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +114,24 @@ def group_faults(faults: Iterable[Fault]) -> tuple[FaultGroup, ...]:
 
 
 def fault_lines(faults: Iterable[Fault]) -> list[str]:
-    """Return the faults of a file as text: a line per kind, followed by three examples.
+    """Return the faults of a file as text: a line per kind, with three examples.
 
-    >>> faults = [Fault("NaN", "Write a number.", row=row, cause="looks empty") for row in (2, 3)]
-    >>> fault_lines(faults)
-    ['NaN (2): looks empty', '  row 2: Write a number.', '  row 3: Write a number.']
+    The examples stand in the line if they say the same of several places, else below it.
+
+    >>> fault_lines([Fault("NaN", "Write a number.", row=row) for row in (2, 3)])
+    ['NaN (2), such as row 2; row 3: Write a number.']
+    >>> fault_lines([Fault("NaN", f"Write {number}.", row=number) for number in (2, 3)])
+    ['NaN (2)', '  row 2: Write 2.', '  row 3: Write 3.']
     """
     lines = []
     for group in group_faults(faults):
         head = f"{group.kind} ({group.count:,})" + (f": {group.cause}" if group.cause else "")
         alone = group.count == 1 and group.cause is None
+        places = [_place(fault) for fault in group.examples]
+        messages = {fault.message for fault in group.examples}
+        if group.cause is None and len(messages) == 1 and len(places) > 1 and all(places):
+            lines.append(f"{head}, such as {'; '.join(places)}: {messages.pop()}")
+            continue
         lines += [] if alone else [head]
         lines += [("" if alone else "  ") + describe(fault) for fault in group.examples]
     return lines

@@ -1,1 +1,1 @@
-"""The public leaderboard: the mechanism that releases scores, and its state."""
+"""The public board: the mechanism that releases scores, and its state."""

@@ -40,12 +40,12 @@ _TRUTH: Mapping[TruthKind, str] = {
 }
 _ERROR = (
     "The leaderboard error is the largest difference, over all submissions in their order, between "
-    "the score at the top of the public leaderboard and the true score of the best submission so "
+    "the score at the top of the public board and the true score of the best submission so "
     "far (Blum and Hardt, 2015, Equation 3)."
 )
 
 _FLATTERED = (
-    'In the table of kinds, "flattered by" is how much better the public leaderboard showed the '
+    'In the table of kinds, "flattered by" is how much better the public board showed the '
     "teams than their private score."
 )
 
@@ -108,9 +108,9 @@ def truth_section(outcome: CompetitionOutcome, metric: str) -> Section:
 
 def _about_ranks(outcome: CompetitionOutcome) -> str:
     pairs = {
-        "public_private": "between the public and the private leaderboard",
-        "private_true": "between the private leaderboard and the true ranks",
-        "public_true": "between the public leaderboard and the true ranks",
+        "public_private": "between the public and the private board",
+        "private_true": "between the private board and the true ranks",
+        "public_true": "between the public board and the true ranks",
     }
     if not outcome.knows_truth:
         pairs = {"public_private": pairs["public_private"]}
@@ -159,7 +159,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _flattery(teams: Sequence[TeamOutcome], greater_is_better: bool) -> float | None:
-    """Return by how much the public leaderboard overstated their private scores, on average."""
+    """Return by how much the public board overstated their private scores, on average."""
     both = [team.shown - team.score for team in teams if team.shown is not None]
     return _mean(both) * (1 if greater_is_better else -1) if both else None
 
@@ -253,7 +253,7 @@ def _board(outcome: CompetitionOutcome, number: int) -> Board:
         ]
     return Board(
         f"board-{chr(ord('a') + number % 26)}",
-        f"Private leaderboard under {outcome.mechanism}",
+        f"Private board under {outcome.mechanism}",
         "By each team's final submission.",
         tuple(columns),
     )

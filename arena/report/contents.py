@@ -113,7 +113,7 @@ def public_report(public: PublicBoard, manager: PluginManager, *, sections: bool
         provided = manager.provide_report_sections(_as_result(public))
         added = tuple(section for section in provided if section.public)
     return Report(
-        title=public.title or "Public leaderboard",
+        title=public.title or "Public board",
         facts=public.facts,
         verdicts=(_public_verdict(public),),
         boards=(public_board(public, name="board"),),

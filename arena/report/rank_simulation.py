@@ -82,7 +82,7 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
     return (
         Section(
             "Does the best win?",
-            "A test is one draw of the rows of a private leaderboard. Intervals are over tests, "
+            "A test is one draw of the rows of a private board. Intervals are over tests, "
             "for these trained models"
             + (
                 f"; those of how often the best wins are over {len(result.by_set)} sets of models, "

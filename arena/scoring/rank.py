@@ -296,7 +296,7 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
     if greater is None:
         greater = True
         notes.append(
-            f"{scores.metric}: assuming higher is better; pass --lower-is-better otherwise."
+            f"{scores.metric}: assuming larger is better; pass --lower-is-better otherwise."
         )
     ends = _range(scores, settings, greater, notes)
     by_rank = "-then-" in settings.aggregate

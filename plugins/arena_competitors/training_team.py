@@ -80,7 +80,7 @@ class Habits:
     """Share in [0, 1) of the best public notebook in what the team submits; the organiser's
     baseline counts as one."""
     persistence: float | None = None
-    """Probability in [0, 1] that a team goes on when it has fallen on the public leaderboard, or
+    """Probability in [0, 1] that a team goes on when it has fallen on the public board, or
     when the top is out of reach. One that goes on after a fall tries something new. None: the team
     does not react to the leaderboard."""
 

@@ -63,7 +63,7 @@ class _ErrorRatesMetric(BaseMetric):
 
 @dataclass(frozen=True)
 class EqualErrorRate(_ErrorRatesMetric):
-    """Equal error rate: where misses and false alarms are equally frequent, lower is better.
+    """Equal error rate: where misses and false alarms are equally frequent, smaller is better.
 
     The rates are interpolated between thresholds, as scikit-learn's ROC curve with a root finder
     does; scorers that take the nearest threshold differ by at most half a step.
@@ -90,7 +90,7 @@ class EqualErrorRate(_ErrorRatesMetric):
 
 @dataclass(frozen=True)
 class MinimumDetectionCost(_ErrorRatesMetric):
-    """Normalised minimum detection cost of speaker recognition (NIST SRE), lower is better.
+    """Normalised minimum detection cost of speaker recognition (NIST SRE), smaller is better.
 
     The lowest cost over thresholds, over the cost of the better of accepting all and none.
 

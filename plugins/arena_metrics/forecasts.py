@@ -153,7 +153,7 @@ def _levels(name: str, given: Any) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class WeightedIntervalScore(_SeveralNumbersMetric):
-    """Weighted interval score of forecasts by quantiles (Bracher et al. 2021), lower is better.
+    """Weighted interval score of forecasts by quantiles (Bracher et al. 2021), smaller is better.
 
     A submission has a column for each level, such as ``q0.025``, or the long form of hubverse. The
     score of a row is the mean over the levels of twice the pinball loss: with the median and
@@ -193,7 +193,7 @@ class WeightedIntervalScore(_SeveralNumbersMetric):
 
 @dataclass(frozen=True)
 class SampleCrps(_SeveralNumbersMetric):
-    """Continuous ranked probability score of forecasts by samples, lower is better.
+    """Continuous ranked probability score of forecasts by samples, smaller is better.
 
     E|X - y| - E|X - X'|/2 over the samples (Gneiting and Raftery 2007). A submission has the
     columns ``s1``, ``s2``, …, or the long form of hubverse with the output type ``sample``.
@@ -335,7 +335,7 @@ class _Scaled(Pointwise):
 
 @dataclass(frozen=True)
 class Mase(_Scaled):
-    """Mean absolute scaled error (Hyndman and Koehler 2006), lower is better.
+    """Mean absolute scaled error (Hyndman and Koehler 2006), smaller is better.
 
     The absolute error divided by the column ``scale`` of the solution: the mean absolute error of
     the (seasonal) naive forecast on the training part of the series. A row is a step, or a series
@@ -382,7 +382,7 @@ class Rmsse(_Scaled):
 
 @dataclass(frozen=True)
 class OverallWeightedAverage(MetricOfSums):
-    """Overall weighted average of the M4 competition, lower is better; 1: as good as the benchmark.
+    """Overall weighted average of the M4 competition, smaller is better; the benchmark has 1.
 
     The mean of two ratios to the benchmark: of sMAPE, and of the mean absolute scaled error. The
     solution has the columns ``scale`` and ``benchmark`` (the forecast of Naive 2).

@@ -19,7 +19,7 @@ _LOGARITHMS_PER_ROW_WEIGHT = 4
 
 
 class Pointwise(PointwiseMetric):
-    """A pointwise metric; by default a non-negative error, so lower is better."""
+    """A pointwise metric; by default a non-negative error, so smaller is better."""
 
     name: ClassVar[str]
     greater_is_better: ClassVar[bool] = False

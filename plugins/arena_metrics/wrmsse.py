@@ -96,7 +96,7 @@ class _Level:
 
 @dataclass(frozen=True)
 class Wrmsse(BaseMetric):
-    """Weighted root mean squared scaled error of series and their sums (M5), lower is better.
+    """Weighted root mean squared scaled error of series and their sums (M5), smaller is better.
 
     A row is a series with a target column for each step of its horizon. Of each series, the
     solution has a ``scale``, the mean squared error of the naive forecast on its training part, and

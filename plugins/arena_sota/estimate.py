@@ -281,7 +281,7 @@ def _check_solvable(
     if len(above) < 2:
         raise UsageError(
             f"Only {len(above)} of {len(values)} scores are above {chance:.4g}, the score of "
-            f"guessing; at least two are needed. Check that higher is better, and the number of "
+            f"guessing; at least two are needed. Check that larger is better, and the number of "
             f"classes."
         )
     check_level(level)

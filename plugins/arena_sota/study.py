@@ -230,6 +230,6 @@ def refuse_without_model(metric: str) -> UsageError:
     """Return the error for a metric that no model of the best score fits."""
     return UsageError(
         f"This estimate is available for accuracies and for the area under the ROC curve of two "
-        f"classes, not for {metric}. The private leaderboard of 'arena finalize' corrects the best "
+        f"classes, not for {metric}. The private board of 'arena finalize' corrects the best "
         f"score of any metric."
     )

@@ -387,8 +387,8 @@ def test_a_strangers_estimator_is_a_kind_like_ours():
     assert "Half of the doubtful labels are wrong." in said
     assert specification(answer.found)["layer"]
     for kind, options, problem in (
-        ("doubt", {}, "doubt needs --label"),
-        ("doubt", {"label": "mark", "prior": 0.5}, "does not use --prior"),
+        ("doubt", {}, "doubt needs label="),
+        ("doubt", {"label": "mark", "prior": 0.5}, "does not use prior="),
         ("doupt", {}, "no kind of labels 'doupt'. Did you mean 'doubt'"),
     ):
         with pytest.raises(ArenaError, match=problem):

@@ -152,20 +152,20 @@ REQUESTS = [
     submit(march(11, 1), "ant", "++++ +++++", 1.0),  # late: it is not ranked
     submit(march(12, 1), "ant", "++++ +++++", "The competition ended at 2026-03-11 00:00 UTC."),
     refused(march(12, 1), HOST, "publish", "no private board yet: finalize first"),
-    done(march(12, 1), HOST, "finalize", "The private leaderboard is computed."),
+    done(march(12, 1), HOST, "finalize", "The private board is computed."),
     refused(march(12, 1), HOST, "verification", "not an accepted submission that counts",
             submission=8, state="verified", note=""),
     done(march(12, 1), HOST, "verification", "Submission 12 is verified.", submission=12,
          state="verified", note=""),
-    done(march(12, 1), HOST, "publish", "leaderboard is published, as result 1."),
+    done(march(12, 1), HOST, "publish", "board is published, as result 1."),
     done(march(12, 2), HOST, "retract", "Result 1 is retracted: p4 is 1", reason="p4 is 1"),
     refused(march(12, 2), HOST, "rescore", "is not that of the current preview", preview="0"),
     # Of the files of owl, 5 and 12 have the same public score then, and the earlier one counts.
     done(march(12, 2), HOST, "rescore", "1 of 9 rows. Of 2 teams, 0 would change their rank on the "
          "private board, and 1 its score. This releases the scores of 3 teams again"),
     done(march(12, 2), HOST, "rescore", "All submissions are rescored.", preview=PREVIEWED),
-    done(march(12, 2), HOST, "finalize", "The private leaderboard is computed."),
-    done(march(12, 2), HOST, "publish", "leaderboard is published, as result 2."),
+    done(march(12, 2), HOST, "finalize", "The private board is computed."),
+    done(march(12, 2), HOST, "publish", "board is published, as result 2."),
 ]  # fmt: skip
 
 

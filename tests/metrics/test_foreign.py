@@ -212,7 +212,7 @@ def test_a_plain_function_gets_arrays(metrics: Any, monkeypatch: pytest.MonkeyPa
     metric = metrics.resolve("plain:mae")
     assert metric.prediction is PredictionKind.VALUE
     assert not metric.greater_is_better
-    assert "lower is better, as its greater_is_better says" in metric.notes[0]
+    assert "smaller is better, as its greater_is_better says" in metric.notes[0]
     assert metric.score(TRUTH, SENT) == pytest.approx(mae(), rel=1e-12)
     assert metric.score(TRUTH, SENT, COUNTS) == pytest.approx(mae(DRAWN), rel=1e-12)
     halves = metric.score(TRUTH, SENT, COUNTS / 2)

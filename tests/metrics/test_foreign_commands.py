@@ -63,7 +63,7 @@ def test_a_folder_is_scored_by_a_kaggle_metric(work: Path) -> None:
     )  # fmt: skip
     assert called.returncode == 0, called.stderr
     document = json.loads(called.stdout)  # nothing that the metric printed stands in it
-    assert f"kaggle:{METRIC}: assuming higher is better" in called.stderr
+    assert f"kaggle:{METRIC}: assuming larger is better" in called.stderr
     scores = {row["team"]: (row["score"], row["public_score"]) for row in document["standings"]}
     assert scores == {
         f"team{team}": (
@@ -85,7 +85,7 @@ def test_the_other_direction_turns_the_board_around(work: Path) -> None:
     call = partial(run_here, *arguments, "--resamples", 2, "--json")
     up = call(cwd=work)
     down = call("--lower-is-better", cwd=work)
-    assert ": lower is better, as requested" in down.stderr
+    assert ": smaller is better, as requested" in down.stderr
     teams = [
         [row["team"] for row in json.loads(called.stdout)["standings"]] for called in (up, down)
     ]
@@ -149,7 +149,7 @@ def test_a_competition_runs_by_a_kaggle_metric(work: Path) -> None:
         "--metric", f"kaggle:{METRIC}(beta=2)", "--seed", 1, cwd=work,
     )  # fmt: skip
     assert called.returncode == 0, called.stderr
-    assert "assuming higher is better" in called.stdout
+    assert "assuming larger is better" in called.stdout
     config = (work / "c" / "competition.toml").read_text()
     assert f'name = "kaggle:{work / METRIC}(beta=2)"' in config
     sample = (work / "c" / "sample_submission.csv").read_text().splitlines()

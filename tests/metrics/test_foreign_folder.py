@@ -73,7 +73,7 @@ def test_a_folder_may_be_moved_with_its_metric(work: Path, asked: str, settled: 
 
 def test_the_direction_that_is_taken_is_said_wherever_one_looks(work: Path) -> None:
     made(work, "kaggle:c/metric.py")
-    option, taken = "--lower-is-better", "kaggle:metric.py: assuming higher is better; pass"
+    option, taken = "--lower-is-better", "kaggle:metric.py: assuming larger is better; pass"
     toml = (work / "c" / "competition.toml").read_text()
     assert f"[metric]\n# {taken} {option} otherwise" in toml
     assert run_here("import", work, cwd=work / "c").returncode == 0

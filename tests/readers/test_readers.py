@@ -134,7 +134,7 @@ def test_samples_of_lm_eval_have_the_scores_that_it_reports() -> None:
     assert set(scores_of(result)) == {"ruled/small", "ruled/large"}
     assert result.metric == "mean acc"
     assert result.greater_is_better
-    assert not any("assuming higher" in note for note in result.notes)
+    assert not any("assuming larger" in note for note in result.notes)
     other = ranked(DATA / "lm-eval", columns=CaseColumns(value="acc_norm"))
     assert other.metric == "mean acc_norm"
 

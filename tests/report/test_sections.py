@@ -106,9 +106,9 @@ def test_what_a_simulation_knows_is_said() -> None:
     # bee is truly best; ant won, and is truly worse by 0.75 - 0.70.
     assert "The truly best team did not win" in text
     assert (outcome.best_won, outcome.loss) == (False, pytest.approx(0.05))
-    assert "0.25 between the public and the private leaderboard" in text
-    assert "1.00 between the public leaderboard and the true ranks" in text
-    assert "private leaderboard and the true ranks" not in text
+    assert "0.25 between the public and the private board" in text
+    assert "1.00 between the public board and the true ranks" in text
+    assert "private board and the true ranks" not in text
     # Two of the three rank intervals, 1 to 2, hold the true ranks 2, 1 and 3.
     assert outcome.rank_intervals == {"level": 0.95, "teams": 3, "held": 2}
     assert outcome.best_score_held is True

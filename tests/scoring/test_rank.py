@@ -331,7 +331,7 @@ def test_the_document_names_algorithms() -> None:
 def test_the_direction_is_assumed_with_a_note() -> None:
     result = rank({"case": [1, 2], "a": [3.0, 4.0], "b": [1.0, 2.0]})
     assert result.standings[0]["team"] == "a"
-    assert any("assuming higher is better; pass --lower-is-better" in note for note in result.notes)
+    assert any("assuming larger is better; pass --lower-is-better" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Show the public leaderboard, or the private one."""
+"""Show the public board, or the private one."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def leaderboard(
     directory: Directory = None,
     wait: Wait = 0.0,
 ) -> None:
-    """Show the public leaderboard (released scores only), or the private one."""
+    """Show the public board (released scores only), or the private one."""
     refusals = {
         "--csv and --json exclude each other.": as_csv and as_json,
         "--html is for the public board; arena report writes the private one.": html and private,

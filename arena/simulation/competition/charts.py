@@ -216,7 +216,7 @@ def errors_by_day_chart(comparison: MechanismComparison, metric: str) -> Chart:
         "Leaderboard error so far, mean over "
         f"{len(comparison.stories) - len(comparison.degenerate):,} seeds",
         "By day, one line per mechanism: the largest difference so far between the score at the "
-        "top of the public leaderboard and the best true score, mean over the seeds. Bands: the "
+        "top of the public board and the best true score, mean over the seeds. Bands: the "
         f"interval of the mean, {level_text(comparison.level)}.",
         layered([band, line], height=_HEIGHT, rows=values),
     )

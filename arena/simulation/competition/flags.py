@@ -42,7 +42,7 @@ def flags_of(
     Parameters
     ----------
     standings
-        Of the private leaderboard, to find the team of a submission.
+        Of the private board, to find the team of a submission.
     known
         The participant behind every team.
     similar

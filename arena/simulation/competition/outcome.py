@@ -36,13 +36,13 @@ class TeamOutcome:
     submissions: int
     """Number of accepted submissions."""
     public_rank: int | None
-    """On the public leaderboard at the end."""
+    """On the public board at the end."""
     shown: float | None
     """The released score on that leaderboard."""
     public_score: float | None
     """Of the final submission, at full precision; not released."""
     rank: int
-    """On the private leaderboard."""
+    """On the private board."""
     rank_low: int | None
     rank_high: int | None
     """The ends of its rank interval; None: none was computed."""
@@ -65,7 +65,7 @@ class CompetitionOutcome:
     turned_away: int
     """Refused by a limit or the deadline, or rejected for their faults."""
     teams: tuple[TeamOutcome, ...]
-    """In the order of the private leaderboard."""
+    """In the order of the private board."""
     days: tuple[Day, ...]
     leaderboard_error: float | None
     """Blum and Hardt (2015), Equation 3; None: nothing was released."""
@@ -87,12 +87,12 @@ class CompetitionOutcome:
 
     @property
     def winner(self) -> TeamOutcome:
-        """The first on the private leaderboard; of several, the truly best."""
+        """The first on the private board; of several, the truly best."""
         return min(self.teams, key=lambda team: (team.rank, team.true_rank))
 
     @property
     def shared_by(self) -> int:
-        """How many teams share the first place of the private leaderboard."""
+        """How many teams share the first place of the private board."""
         return sum(team.rank == self.winner.rank for team in self.teams)
 
     @property
@@ -102,7 +102,7 @@ class CompetitionOutcome:
 
     @property
     def best(self) -> TeamOutcome:
-        """The truly best team; of several, the first on the private leaderboard."""
+        """The truly best team; of several, the first on the private board."""
         return min(self.teams, key=lambda team: (team.true_rank, team.rank))
 
     @property
@@ -257,7 +257,7 @@ def outcome_of(
 
 
 def degenerate_reason(state: CompetitionState, teams: Sequence[TeamOutcome]) -> str | None:
-    """Return why the private leaderboard has no meaning, as a sentence; None: it has one."""
+    """Return why the private board has no meaning, as a sentence; None: it has one."""
     solution = state.solution
     if len(solution.targets) != 1:
         return None
@@ -317,7 +317,7 @@ def _or_none(value: Any) -> float | None:
 
 
 def agreement_of(teams: Sequence[TeamOutcome], truth: TruthKind) -> dict[str, float | None]:
-    """Return how far the rankings agree, over the teams on the public leaderboard.
+    """Return how far the rankings agree, over the teams on the public board.
 
     None for the true ranks if the truth is not known: private ranks would agree with themselves.
     """

@@ -51,7 +51,7 @@ def about_winner(outcome: CompetitionOutcome) -> str:
 
 
 def about_time(outcome: CompetitionOutcome) -> str:
-    """Say how far the top of the public leaderboard was from the truth."""
+    """Say how far the top of the public board was from the truth."""
     if outcome.leaderboard_error is None or not outcome.days:
         return "Nothing was released."
     last = outcome.days[-1]
@@ -63,7 +63,7 @@ def about_time(outcome: CompetitionOutcome) -> str:
     best = "true score" if knows_truth else "private score"
     day = next(day.day for day in outcome.days if day.error >= outcome.leaderboard_error)
     return (
-        f"At the end the top of the public leaderboard showed {top} for a submission whose "
+        f"At the end the top of the public board showed {top} for a submission whose "
         f"{worth}. The leaderboard error, the largest difference between the top score shown and "
         f"the best {best} submitted so far, was {error}, on day {day}."
     )

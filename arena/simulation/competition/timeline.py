@@ -1,4 +1,4 @@
-"""The public leaderboard day by day, compared with the truth."""
+"""The public board day by day, compared with the truth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The public leaderboard at the end of a day."""
+    """The public board at the end of a day."""
 
     day: int
     """From 1."""

@@ -427,7 +427,7 @@ class Advice:
             f"days. From {plan.submissions:,} pilot submissions the probability that the truly "
             f"best team wins is {win_probability(now)}; the winner's true score is on average "
             f"{_with_interval(now, 'loss')} worse than the best one's.{needed} The top of the "
-            f"public leaderboard would overstate its true score by "
+            f"public board would overstate its true score by "
             f"{_with_interval(now, 'overstatement')}."
         )
 

@@ -153,7 +153,7 @@ def largest_error(errors: FloatArray, level: float) -> float:
 def board_critical_value(critical: float, error: float, degrees: float, n_units: float) -> float:
     """Return by how many standard errors a board's scores must differ to decide their order.
 
-    The decisions are those of the rank intervals of a private leaderboard in a single step:
+    The decisions are those of the rank intervals of a private board in a single step:
     Student's t at the tail probability of the bootstrap's critical value; below fifty units
     Bonferroni's value instead; and no decision with so few units that no sign test could make one.
     They lack the stepdown, which makes intervals narrower, and the correction

@@ -89,7 +89,7 @@ def coverage(
     test_rows: int,
     settings: Boards,
 ) -> tuple[tuple[Coverage, ...], SingleBoard]:
-    """Analyse the first tests as private leaderboards, and compare with the true ranks.
+    """Analyse the first tests as private boards, and compare with the true ranks.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Competitors that attack the public leaderboard."""
+"""Competitors that attack the public board."""

@@ -23,7 +23,7 @@ def random_values(n_rows: int, rng: np.random.Generator) -> npt.NDArray[np.float
 class RandomSearch:
     """Submit random candidates, and keep the one with the best released score.
 
-    Models an honest team that tries many settings and selects on the public leaderboard. It learns
+    Models an honest team that tries many settings and selects on the public board. It learns
     only which candidate was lucky. The bias is that of the best of k, about s sqrt(2 log k) for
     scores of standard error s. Needs classes or numbers; holds 16 bytes per row and column.
     """

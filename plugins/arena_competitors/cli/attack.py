@@ -1,4 +1,4 @@
-"""Attack a public leaderboard and measure its bias."""
+"""Attack a public board and measure its bias."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def attack(
     resume: options.Resume = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run attackers against mechanisms, and measure the bias of the public leaderboard.
+    """Run attackers against mechanisms, and measure the bias of the public board.
 
     The bias is the best released score minus the score of the same submission on hidden rows. By
     default the labels are random, so any score beyond chance is bias. Attackers see only what a

@@ -40,7 +40,10 @@ def submission_error(
         with contextlib.suppress(Exception):
             text = _safe(str(error)) or text
         return ScoringError(f"{metric} refuses a submission: {text}", "refused by the metric", text)
-    message = f"{metric} failed with {type(error).__name__} at {_place(error, path)}."
+    message = (
+        f"{metric} failed with {type(error).__name__} at {_place(error, path)}; "
+        "--verbose shows the traceback."
+    )
     scoring_error = ScoringError(message, "metric failed", _FAILED)
     scoring_error.add_note("".join(traceback.format_exception(error)))
     return scoring_error

@@ -258,17 +258,17 @@ def _check_parameters(
 def _direction(
     name: str, options: Mapping[str, Any], info: StaticInfo, kind: Kind, source: Source
 ) -> tuple[bool, str]:
-    """Return whether higher is better, and a sentence that says where this comes from."""
+    """Return whether larger is better, and a sentence that says where this comes from."""
     lower = options["lower_is_better"]
     if lower is not None:
-        return not lower, f"{name}: {'lower' if lower else 'higher'} is better, as requested."
+        return not lower, f"{name}: {'smaller' if lower else 'larger'} is better, as requested."
     greater, origin = info.greater_is_better, "its greater_is_better"
     if greater is None and kind.direction is not None:
         greater, origin = kind.direction(source, options)
     if greater is None:
         why = f" ({origin})" if origin and kind.direction is not None else ""
-        return True, f"{name}: assuming higher is better{why}; pass --lower-is-better otherwise."
-    better = "higher" if greater else "lower"
+        return True, f"{name}: assuming larger is better{why}; pass --lower-is-better otherwise."
+    better = "larger" if greater else "smaller"
     return greater, f"{name}: {better} is better, as {origin} says."
 
 

@@ -53,7 +53,7 @@ class Kind:
     replaces: bool = False
     """Whether the stand-ins also replace modules that are installed."""
     direction: Callable[[Source, Mapping[str, Any]], tuple[bool | None, str]] | None = None
-    """Finds out from the files beside the code and the options whether higher is better, and says
+    """Finds out from the files beside the code and the options whether larger is better, and says
     where; None if unknown."""
     find: Callable[[Path, Mapping[str, Any], str | None], Source] | None = None
     """Finds the code of a kind that is not a Python file with a function; its last argument is the

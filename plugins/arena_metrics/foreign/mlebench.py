@@ -40,7 +40,7 @@ def _prepare(
 
 
 def _direction(source: Source, _: Mapping[str, Any]) -> tuple[bool | None, str]:
-    """Return whether higher is better, as mle-bench infers it from the first and last score."""
+    """Return whether larger is better, as mle-bench infers it from the first and last score."""
     path = None if source.path is None else source.path.parent / _LEADERBOARD
     if path is None or not path.is_file():
         return None, ""

@@ -42,7 +42,7 @@ def test_a_plan_of_tasks_and_metrics_is_that_of_their_board(pilot):
 
 
 def test_what_cannot_be_combined_is_refused(pilot):
-    with pytest.raises(UsageError, match="need --combine"):
+    with pytest.raises(UsageError, match="need combine="):
         arena.plan(*pilot, "roc_auc,accuracy")
     with pytest.raises(UsageError, match="depends on all teams"):
         arena.plan(*pilot, "roc_auc,accuracy", combine="mean_rank")
