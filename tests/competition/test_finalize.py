@@ -144,6 +144,7 @@ def test_an_export_verifies_with_rebuilt_tables_and_ids_with_unusual_line_separa
     assert found == ()
 
 
+@pytest.mark.slow
 def test_baselines_stand_unranked_on_the_private_board_and_are_verified(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:
@@ -182,6 +183,7 @@ def test_baselines_stand_unranked_on_the_private_board_and_are_verified(
     assert "baseline of the unranked team dull differs." in told
 
 
+@pytest.mark.slow
 def test_of_more_chosen_than_are_allowed_by_now_the_best_on_public_count(
     tmp_path: Path, solution: Path, clock: Clock
 ) -> None:

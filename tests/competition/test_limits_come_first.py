@@ -118,7 +118,7 @@ def bad_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("ended", ["total", "per_day", "deadline"])
 def test_after_the_end_every_file_has_the_same_answer_and_none_is_scored(
     tmp_path: Path, plugin: Plugin, clock: Clock, ended: str

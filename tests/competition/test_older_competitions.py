@@ -35,7 +35,7 @@ def later() -> datetime:
     return datetime(2026, 12, 1, tzinfo=UTC)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", SOURCES)
 def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism: str) -> None:
     with tarfile.open(FOLDER / f"{mechanism}.tar.xz") as archive:

@@ -153,7 +153,7 @@ def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str
         assert causes == [cause]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [disqualified, merged, rescored])
 def test_a_published_result_is_marked_at_once_and_until_the_next_one(
     tmp_path: Path, change: Callable[[Competition, Path], None]

@@ -75,6 +75,7 @@ def test_a_renamed_team_continues_under_its_new_name(
     assert {key: event.payload[key] for key in ("team", "to")} == {"team": "old", "to": "new"}
 
 
+@pytest.mark.slow
 def test_a_merged_team_is_counted_together(
     competition: Competition, tmp_path: Path, clock: Clock
 ) -> None:

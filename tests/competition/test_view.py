@@ -77,6 +77,7 @@ def test_read_permission_is_enough_to_look(no_writing: Path, arguments: tuple[st
     assert called.returncode == 0, called.stderr
 
 
+@pytest.mark.slow
 def test_what_writes_says_what_it_needs(no_writing: Path) -> None:
     file = file_of(no_writing, 9, 0.7)
     called = run_here("submit", file, "--team", "late", cwd=no_writing / "c")

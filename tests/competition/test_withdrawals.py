@@ -22,6 +22,7 @@ def released(competition: Competition) -> dict[int, tuple[float, int]]:
     return {row["submission"]: (row["released"], row["source"]) for row in rows}
 
 
+@pytest.mark.slow
 def test_withdrawing_shows_nothing_new_also_after_a_rebuild_for_another_cause(
     tmp_path: Path,
 ) -> None:

@@ -189,6 +189,70 @@ def test_after_an_error_of_duckdb_the_log_is_kept(
     require_sound(path, 4)
 
 
+SAVED_SIZE = 16
+"""Bytes of a block of :func:`small_file`, which no DuckDB reads."""
+
+
+@pytest.fixture
+def small_file(tmp_path: Path) -> tuple[Path, module.SavedBlocks]:
+    """A file of headers and five blocks, two of which are saved beside it."""
+    path = tmp_path / "x.duckdb"
+    content = bytes(np.random.default_rng(1).integers(256, size=BLOCKS_AT + 5 * SAVED_SIZE))
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        saved = module.SavedBlocks.of(file.fileno(), SAVED_SIZE, [3, 1])
+    starts = [BLOCKS_AT + SAVED_SIZE * number for number in (3, 1)]
+    assert saved.blocks == tuple(content[start : start + SAVED_SIZE] for start in starts)
+    module.save_blocks(rollback_path(path), saved)
+    return path, saved
+
+
+@pytest.mark.parametrize("is_read_only", [False, True])
+@pytest.mark.parametrize(
+    ("changed", "is_put_back"),
+    [
+        ([BLOCKS_AT + SAVED_SIZE], True),
+        ([BLOCKS_AT + 4 * SAVED_SIZE - 1], True),
+        ([BLOCKS_AT + SAVED_SIZE, BLOCKS_AT - 1], False),  # a new header: the checkpoint has ended
+        ([BLOCKS_AT + 2 * SAVED_SIZE], False),  # of another block
+        ([], False),
+    ],
+)
+def test_saved_blocks_are_put_back_if_they_changed_under_the_same_header(
+    small_file: tuple[Path, module.SavedBlocks],
+    changed: list[int],
+    is_put_back: bool,
+    is_read_only: bool,
+) -> None:
+    path, saved = small_file
+    assert module.SavedBlocks.parsed(rollback_path(path).read_bytes()) == saved
+    before = path.read_bytes()
+    content = bytearray(before)
+    for place in changed:
+        content[place] ^= 1
+    path.write_bytes(content)
+    module.undo_interrupted_checkpoint(path, read_only=is_read_only)
+    assert path.read_bytes() == (before if is_put_back else content)
+    assert rollback_path(path).exists() == (is_read_only and not is_put_back)
+
+
+def test_no_damaged_copy_of_blocks_is_put_back(
+    small_file: tuple[Path, module.SavedBlocks],
+) -> None:
+    path, _ = small_file
+    content = rollback_path(path).read_bytes()
+    damaged = [content[:length] for length in (0, 10, 19, 20, len(content) - 1)]
+    damaged += [content[:place] + b"?" + content[place + 1 :] for place in (0, 17, 30, 500)]
+    assert [module.SavedBlocks.parsed(one) for one in damaged] == [None] * len(damaged)
+    rollback_path(path).write_bytes(damaged[-1])
+    path.unlink()
+    module.undo_interrupted_checkpoint(path, read_only=True)
+    assert rollback_path(path).exists()
+    module.undo_interrupted_checkpoint(path)
+    assert not rollback_path(path).exists()
+    module.undo_interrupted_checkpoint(path)
+
+
 @pytest.mark.slow
 def test_a_second_store_in_a_process_does_not_drop_the_lock(store: Store, database: Path) -> None:
     connect = f"import duckdb; duckdb.connect({str(database)!r})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
@@ -19,7 +20,7 @@ import pytest
 
 from arena.errors import ObjectError, StoreError
 from arena.store import Incoming, Store, object_places
-from arena.store.object_places import FolderPlace, RemotePlace, object_name
+from arena.store.object_places import READ_TOGETHER, FolderPlace, RemotePlace, object_name
 from arena.store.prediction_objects import object_of
 from arena.store.repair import repair
 from arena.types import PredictionKind, Solution, Target
@@ -475,6 +476,56 @@ def test_a_bucket_keeps_them_and_its_faults_are_sentences(
             "The predictions of submission 5 are missing",
         }
         assert "s3://bucket/race/" in store.audit()[0]
+
+
+@pytest.mark.parametrize("kind", [FolderPlace, RemotePlace])
+def test_every_place_keeps_lists_and_removes_objects(tmp_path: Path, kind: Any) -> None:
+    root = tmp_path / "disk" / "objects" if kind is FolderPlace else f"memory://{tmp_path.name}"
+    contents = [b"", b"one", b"two" * 1000]
+    empty, one, two = names = [object_name(content) for content in contents]
+    place, other = kind(root, "a" * 8), kind(root, "b" * 8)
+    assert list(place.names()) == []
+    place.prepare()
+    other.put({one: b"one"})
+    place.put(dict(zip(names, contents, strict=True)))
+    place.put({one: b"one"})
+    assert sorted(place.names()) == sorted(names)
+    absent = object_name(b"absent")
+    wanted = [two, absent, one, two, empty] * (READ_TOGETHER // 2)
+    assert list(place.get(wanted, size=2**20)) == [
+        {two: b"two" * 1000, one: b"one", empty: b""}.get(name) for name in wanted
+    ]
+    place.remove([one])
+    assert (sorted(place.names()), list(other.names())) == (sorted([empty, two]), [one])
+    assert place.path(one).endswith(f"{'a' * 8}/{one}.parquet")
+    place.remove([])
+
+
+def test_a_folder_is_the_owners_and_nothing_is_written_where_its_mark_is_missing(
+    tmp_path: Path,
+) -> None:
+    place, content = FolderPlace(tmp_path / "disk" / "objects", "a"), b"one"
+    name = object_name(content)
+    with pytest.raises(StoreError, match="cannot be written: there is no .* Is its disk mounted"):
+        place.put({name: content})
+    assert not place.root.parent.exists()
+    place.prepare()
+    place.put({name: content})
+    path = Path(place.path(name))
+    modes = {stat.S_IMODE(folder.stat().st_mode) for folder in (*path.parents[:3], path)}
+    assert modes == {0o700, 0o600}
+    path.write_bytes(b"damaged")
+    (path.parent / ".part-x").touch()
+    (path.parent / "notes.parquet").touch()
+    place.put({name: content})
+    assert (path.read_bytes(), list(place.names())) == (content, [name])
+    place.remove([name])
+    assert [file.name for file in path.parent.iterdir()] == ["notes.parquet"]
+    path.mkdir()
+    ((error,),) = (place.get([name], 1),)
+    assert isinstance(error, IsADirectoryError)
+    with pytest.raises(StoreError, match="cannot be removed: is a directory|not permitted"):
+        place.remove([name])
 
 
 def test_a_place_can_be_sent_to_a_worker(tmp_path: Path) -> None:
