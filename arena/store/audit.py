@@ -353,7 +353,7 @@ def _row_name(table: str, values: Mapping[str, Any]) -> str:
     if table == "releases":
         of = f" (submission {values['submission']})" if "submission" in values else ""
         return f"Release {values['release']}{of}"
-    return f"The scores of submission {values['submission']} in revision {values['revision']}"
+    return f"Revision {values['revision']} of the scores of submission {values['submission']}"
 
 
 def _change(

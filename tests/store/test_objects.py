@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ import pytest
 
 from arena.errors import ObjectError, StoreError
 from arena.store import Incoming, Store, object_places
+from arena.store.keepers import CellForm
 from arena.store.object_places import READ_TOGETHER, FolderPlace, RemotePlace, object_name
-from arena.store.prediction_objects import object_of
+from arena.store.prediction_objects import ObjectReader, object_of
 from arena.store.repair import repair
 from arena.types import PredictionKind, Solution, Target
 from arena.utils.locations import check_location
@@ -259,6 +261,7 @@ def test_an_edit_is_named(path: Path) -> None:
         assert store.audit() == ()
 
 
+@pytest.mark.slow
 def test_an_object_of_another_form_is_refused(path: Path) -> None:
     with filled(path, n=1) as store:
         content = object_of(np.zeros((N_ROWS, 2)))
@@ -499,6 +502,43 @@ def test_every_place_keeps_lists_and_removes_objects(tmp_path: Path, kind: Any) 
     assert (sorted(place.names()), list(other.names())) == (sorted([empty, two]), [one])
     assert place.path(one).endswith(f"{'a' * 8}/{one}.parquet")
     place.remove([])
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_columns"),
+    [(PredictionKind.TEXT, 2), (PredictionKind.VALUE, 3), (PredictionKind.LABEL, 1)],
+)
+def test_an_object_is_read_as_it_was_written_or_named(
+    tmp_path: Path, kind: PredictionKind, n_columns: int
+) -> None:
+    place = FolderPlace(tmp_path / "objects", "a")
+    values = {number: values_of(number, kind, n_columns) for number in (1, 2)}
+    contents = {number: object_of(array) for number, array in values.items()}
+    names = {number: object_name(content) for number, content in contents.items()}
+    place.prepare()
+    place.put({names[number]: content for number, content in contents.items()})
+    reader = ObjectReader(place, names, CellForm(N_ROWS, n_columns, kind))
+    for rows in (None, np.array([4, 2, 9])):
+        block = reader.read(np.array([2, 1, 2]), rows)
+        expected = [
+            values[number] if rows is None else values[number][rows] for number in (2, 1, 2)
+        ]
+        assert (block.dtype == object) == (kind is PredictionKind.TEXT)
+        np.testing.assert_array_equal(block, expected)
+    path = Path(place.path(names[1]))
+    faults: dict[str, Callable[[], object]] = {
+        "were changed or truncated": lambda: path.write_bytes(contents[1][:-1]),
+        "are missing: there is no": path.unlink,
+        "cannot be read from .*: is a directory": path.mkdir,
+    }
+    for said, damage in faults.items():
+        damage()
+        with pytest.raises(ObjectError, match=said):
+            reader.read(np.array([1]), None)
+    with pytest.raises(ObjectError, match="submission 3 are missing: the database names no object"):
+        reader.read(np.array([3]), None)
+    with pytest.raises(ObjectError, match=f"not a table of {N_ROWS} rows and {n_columns + 1} col"):
+        ObjectReader(place, names, CellForm(N_ROWS, n_columns + 1, kind)).read(np.array([2]), None)
 
 
 def test_a_folder_is_the_owners_and_nothing_is_written_where_its_mark_is_missing(
