@@ -190,11 +190,6 @@ class MetricSection(ConfigSection):
         (),
         description="Other metrics whose private scores the final leaderboard also shows.",
     )
-    publish_secondary: bool = Field(
-        False,
-        description="Whether the published final board shows them as well, and the score of each "
-        "target: true or false. The public board never does.",
-    )
     decimals: Annotated[int, Field(ge=0, le=12)] | None = Field(
         None,
         description="Digits after the point of scores on boards and in reports. Default: as many "
@@ -253,9 +248,6 @@ class PublicSection(ConfigSection):
         0,
         description="Public rows whose labels one submission may reveal; with more, arena serve "
         "--check does not call the board ready.",
-    )
-    epoch: Count = Field(
-        1, description="To change the mechanism after scores were released, increase this by 1."
     )
 
     @model_validator(mode="after")
@@ -369,6 +361,11 @@ class FinalSection(ConfigSection):
         description="Tied teams share a rank (shared), or the earlier submission is ahead "
         "(earliest), or on the final board the better score by the first secondary metric "
         "(secondary).",
+    )
+    columns: tuple[str, ...] = Field(
+        (),
+        description="Metrics of [metric] secondary, and targets, whose scores the published final "
+        "board shows. The public board never does.",
     )
 
 
@@ -735,8 +732,6 @@ class Settings(ConfigSection):
             except ValidationError as error:
                 said = " ".join(_problem(problem) for problem in error.errors())
                 raise ValueError(f"[phase.{name}]: {said.rstrip('.')}") from error
-            if "epoch" in phase.public:
-                raise ValueError(f"[phase.{name}]: the epoch is that of the whole competition")
             for key in ("sandbox", "trials_per_day"):
                 if key in phase.programs:
                     raise ValueError(f"[phase.{name}]: {key} is that of the whole competition")
@@ -885,6 +880,7 @@ _LISTS = {
     "required",
     "no_header",
     "show",
+    "columns",
 }
 
 
@@ -943,6 +939,13 @@ _WANTED = {
 }
 """Type of a pydantic error, or its first word -> the expected value, for the message."""
 _MAX_SHOWN_CHARACTERS = 60
+_EARLIER_KEYS = {
+    ("metric", "publish_secondary"): "Name the columns that the published final board shows in "
+    'columns of [final], such as columns = ["f1"]; arena upgrade does that in an older file.',
+    ("public", "epoch"): "Remove it, as arena upgrade does in an older file: another mechanism "
+    "applies with the next command that writes.",
+}
+"""Section and key that an earlier version read -> what to do."""
 
 
 def _problem(problem: Mapping[str, Any]) -> str:
@@ -953,6 +956,8 @@ def _problem(problem: Mapping[str, Any]) -> str:
     if problem["type"] == "missing":
         return f"{where} is missing."
     if problem["type"] == "extra_forbidden":
+        if replacement := _EARLIER_KEYS.get((section, key)):
+            return f"{where} is a key of earlier versions. {replacement}"
         known_keys = _known_keys([*map(str, problem["loc"][:-1])])
         guess = nearest(place[-1], known_keys)
         return f"{where} is unknown. " + (

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic_core import to_json
 
 from arena.competition.added_rows import ROWS_ADDED
 from arena.competition.combined_boards import (
     phase_files,
 )
+from arena.competition.earlier_settings import use_current_keys
 from arena.competition.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.rebuild import REBUILT
 from arena.competition.roster import ROSTER_EVENTS, Roster
@@ -47,6 +49,8 @@ class Claims:
     folder: Path
 
     settings: Settings
+    recorded_settings: bytes
+    """The settings as they were recorded, perhaps by an earlier arena."""
     result: Mapping[str, Any]
     finals: Mapping[str, list[int]]
     events: tuple[Event, ...]
@@ -111,6 +115,11 @@ def read_claims(folder: Path) -> Claims:
         raise not_an_export(links[0], "is a link, and an export contains none")
     document = read_part(folder / "settings.json", parse_json)
     try:
+        recorded_settings = to_json(document)
+        use_current_keys(document)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise no_content(folder / "settings.json") from error
+    try:
         settings = Settings.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
@@ -124,7 +133,15 @@ def read_claims(folder: Path) -> Claims:
     require(phase_files(result).keys() <= settings.phase.keys(), folder / "result.json")
     events = read_part(folder / "events.jsonl", _events)
     key = read_part(folder / "key.txt", lambda text: text.strip().encode("ascii"))
-    return Claims(folder, settings, result=result, finals=finals, events=events, key=key)
+    return Claims(
+        folder,
+        settings,
+        recorded_settings=recorded_settings,
+        result=result,
+        finals=finals,
+        events=events,
+        key=key,
+    )
 
 
 # -- the formats of the documents, as far as they are compared ------------------------------------

@@ -67,9 +67,7 @@ def contradictions_in(claims: Claims) -> Iterator[str]:
         yield "result.json is not the board that events.jsonl records as the final one."
     elif finalized[-1].get("finals") != claims.finals:
         yield "The submissions in finals.json differ from those that events.jsonl records."
-    # Not the keys that the arena which recorded them did not have.
-    recorded = claims.settings.model_dump_json(exclude_unset=True)
-    settings = keyed_digest(claims.key, recorded.encode())
+    settings = keyed_digest(claims.key, claims.recorded_settings)
     if settings != last_recorded(claims, "meta", "settings"):
         yield "The settings in settings.json differ from those that events.jsonl records."
     private_rows = read_part(folder / "private.csv", table_rows)

@@ -206,7 +206,8 @@ def _of_the_board(value: Any) -> Any:
     """
     if not isinstance(value, dict) or "private_rows" not in value:
         return value
-    return value.get("final"), value.get("metric", {}).get("secondary")
+    final = {key: kept for key, kept in value.get("final", {}).items() if key != "columns"}
+    return final, value.get("metric", {}).get("secondary")
 
 
 def _changed_settings(state: CompetitionState, changes: Sequence[Sequence[Any]]) -> list[str]:
@@ -222,5 +223,6 @@ def _changed_settings(state: CompetitionState, changes: Sequence[Sequence[Any]])
             (names := key.split(".", 1))[0] in _SECTIONS_OF_THE_BOARD
             or key in {"metric.secondary", *phases}
         )
+        and key != "final.columns"  # they show what was computed
         and _of_the_board(now[names[0]].get(names[1])) != _of_the_board(value)
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from arena.competition import decisions
 from arena.competition.answers import fitting_answers
-from arena.competition.epochs import with_metrics_of
+from arena.competition.adopted_settings import with_metrics_of
 from arena.competition.phases import in_each_phase
 from arena.competition.program_runs import programs, receive
 from arena.competition.results import consequences_text

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from arena.competition.adopted_settings import with_metrics_of
 from arena.competition.arrivals import Arrival, read_labels, with_arrived_labels
 from arena.competition.create import read_settings_solution
-from arena.competition.epochs import with_metrics_of
 from arena.competition.final_selection import Candidate, board_ranks, choose_finals
 from arena.competition.ledger import Ledger
 from arena.competition.phases import check_metrics

@@ -368,9 +368,12 @@ def _combined_for_everybody(
 
 def published_scores(state: CompetitionState) -> tuple[str, ...]:
     """Return the columns of secondary metrics and of targets that a published result shows."""
-    metric = state.settings.metric
-    if not metric.publish_secondary:
+    chosen = state.settings.final.columns
+    if not chosen:
         return ()
     single = metric_of_each_target(state.metric)
-    targets = (target_column(single, target.name) for target in state.solution.targets)
-    return (*metric.secondary, *targets)
+    names_of_columns = {metric: metric for metric in state.settings.metric.secondary}
+    names_of_columns |= {
+        target.name: target_column(single, target.name) for target in state.solution.targets
+    }
+    return tuple(names_of_columns[name] for name in chosen if name in names_of_columns)

@@ -76,6 +76,18 @@ def _repeated_metrics(settings: Settings) -> Iterator[str]:
                 yield f"{place}: {metric} is listed twice, or ranks already: name it once."
 
 
+def _columns_of_the_final_board(settings: Settings) -> Iterator[str]:
+    phases = (settings, *map(settings.in_phase, settings.phase))
+    known = {*settings.data.target}.union(*(phase.metric.secondary for phase in phases))
+    for phase in phases:
+        for column in phase.final.columns:
+            if column not in known:
+                yield (
+                    f"[final] columns: {column} is neither in [metric] secondary nor in [data] "
+                    f"target: name it there, or leave it out."
+                )
+
+
 def _phases_in_order(settings: Settings) -> Iterator[str]:
     for name, phase in settings.phase.items():
         if phase.each is not None and phase.series:
@@ -95,5 +107,6 @@ _CHECKS: tuple[Callable[[Settings], Iterator[str]], ...] = (
     _blank_baselines,
     _choices_of_two_questions,
     _repeated_metrics,
+    _columns_of_the_final_board,
     _phases_in_order,
 )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.competition.adopted_settings import adopt_settings, current_epoch, view_settings
 from arena.competition.answers import ANSWER_EVENTS, ANSWERED, Answers
-from arena.competition.epochs import adopt_settings, current_epoch, view_settings
 from arena.competition.final_selection import public_board
 from arena.competition.ledger import Ledger
 from arena.competition.phases import (
@@ -171,7 +171,7 @@ class CompetitionState:
     @property
     def epoch(self) -> int:
         """The epoch of the releases that the public board shows; a decision can start a new one."""
-        return current_epoch(self.store, self.settings)
+        return current_epoch(self.store)
 
     @property
     def ledger(self) -> Ledger:

@@ -318,10 +318,6 @@ class SubmissionHandler:
         self.teams: Teams = ledger.teams()
         self.epoch = ledger.epoch
         """The epoch of the releases; in another one, another handler is needed."""
-        self.mechanism_epoch = int(
-            state.store.meta("mechanism_epoch") or state.settings.public.epoch
-        )
-        """The epoch with which the mechanism began; those of a rebuilt board follow."""
         self._chosen_brackets: dict[str, dict[str, str]] = {}
         """Team -> its answers that choose brackets for good, in the files that were handled."""
         self._by_phase: dict[str, _PhaseHandler] = {}
@@ -522,7 +518,7 @@ class SubmissionHandler:
 
     def _first_answer(self, record: SubmissionRecord) -> Submitted:
         store = self.state.store
-        recorded = store.first_release(record.submission, self.mechanism_epoch)
+        recorded = store.first_release(record.submission)
         answer = self._answer(record, None if recorded is None else recorded.release)
         return replace(answer, receipt=store.receipt(record.submission), known=True)
 

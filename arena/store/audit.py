@@ -54,8 +54,8 @@ _SOLUTION_PARTS = {
 }
 _ORPHANS = {
     "rows of a solution that is not in the record": """
-        SELECT solution FROM solution_rows UNION ALL SELECT solution FROM truth
-        UNION ALL SELECT solution FROM solution_extra UNION ALL SELECT solution FROM solution_tasks
+        SELECT solution FROM solution_rows UNION ALL SELECT solution FROM labels
+        UNION ALL SELECT solution FROM solution_extra
         UNION ALL SELECT solution FROM solution_soft_labels
         EXCEPT SELECT solution FROM solutions
     """,
@@ -67,13 +67,13 @@ _ORPHANS_OF_TEXTS = {
         WITH used AS (
             SELECT max(value) - min(value) + 1 AS n FROM predictions GROUP BY submission
             UNION ALL
-            SELECT max(value) - min(value) + 1 FROM truth GROUP BY solution, target
+            SELECT max(value) - min(value) + 1 FROM labels GROUP BY solution, target
         )
         SELECT 1 WHERE (SELECT count(*) FROM texts) <> (SELECT coalesce(sum(n), 0) FROM used)
     """,
     "codes of texts that are not whole numbers": """
         SELECT 1 WHERE EXISTS (FROM predictions WHERE value <> trunc(value))
-            OR EXISTS (FROM truth WHERE value <> trunc(value))
+            OR EXISTS (FROM labels WHERE value <> trunc(value))
     """,
 }
 """The same, where texts are predicted: each reads every cell."""

@@ -29,9 +29,9 @@ from arena.utils.memory import remember_holder
 if TYPE_CHECKING:
     from arena.store.prediction_objects import PredictionObjects
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """The version of the tables in store.sql."""
-FINGERPRINT = "9b07bd32921777c2412f2098067609886799e3886390ccae6d91264604a40ddc"
+FINGERPRINT = "b8da305fa36c72d27f8ab13ee5961b2af9f270a249d4535a75b88f9a049761c7"
 """Of the tables in store.sql, as the tested version of DuckDB describes them."""
 _MOST_DIFFERENCES = 3
 PLACE = "predictions"

@@ -218,14 +218,11 @@ def select_shown(
 
 
 def select_first_release(
-    cursor: duckdb.DuckDBPyConnection, submission: int, since: int
+    cursor: duckdb.DuckDBPyConnection, submission: int
 ) -> ReleaseRecord | None:
-    """Return the first release of a submission since an epoch, if there is one."""
-    query = (
-        f"SELECT {_COLUMNS} FROM releases "  # noqa: S608
-        "WHERE submission = ? AND epoch >= ? ORDER BY epoch LIMIT 1"
-    )
-    rows = cursor.execute(query, [submission, since]).fetchall()
+    """Return the first release of a submission, if there is one."""
+    query = f"SELECT {_COLUMNS} FROM releases WHERE submission = ? ORDER BY epoch LIMIT 1"  # noqa: S608
+    rows = cursor.execute(query, [submission]).fetchall()
     return _record(rows[0]) if rows else None
 
 

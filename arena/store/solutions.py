@@ -53,14 +53,15 @@ def solution_digests(solution: Solution, key: bytes) -> dict[str, str]:
     return {name: keyed_digest(key, part) for name, part in parts.items()}
 
 
-_TABLES = {
-    "solution_rows": "position, id, usage, coalesce(cluster, -1) AS cluster",
-    "truth": "target, position, value",
-    "solution_extra": "name, position, value",
-    "solution_tasks": "position, task",
-    "solution_soft_labels": "class, position, value",
+_PARTS = {
+    "solution_rows": ("position, id, usage, coalesce(cluster, -1) AS cluster", "solution_rows"),
+    "truth": ("target, position, value", "labels"),
+    "solution_extra": ("name, position, value", "solution_extra"),
+    "solution_tasks": ("position, task", "(FROM solution_rows WHERE task IS NOT NULL)"),
+    "solution_soft_labels": ("class, position, value", "solution_soft_labels"),
 }
-"""The tables of a solution's rows, with their columns in the order in which they are read."""
+"""The parts of a solution's rows by their names in digests: their columns, in the order in which
+they are read, and their table. Two names are of tables of earlier versions: digests stay valid."""
 
 
 def tables_digest(cursor: duckdb.DuckDBPyConnection, number: int, key: bytes) -> str:
@@ -69,15 +70,15 @@ def tables_digest(cursor: duckdb.DuckDBPyConnection, number: int, key: bytes) ->
     It also detects changed positions and codes that give the same solution when read.
     """
     digest = hmac.new(key, digestmod="sha256")
-    for table, columns in _TABLES.items():
-        if _is_empty(cursor, table, number):
-            digest.update(f"{table} 0\n".encode())
+    for part, (columns, table) in _PARTS.items():
+        if _is_empty(cursor, part, number):
+            digest.update(f"{part} 0\n".encode())
             continue
         order = ", ".join(name for name in ("target", "name", "class") if name in columns)
         order = f"{order}, position" if order else "position"
         query = f"SELECT {columns} FROM {table} WHERE solution = ? ORDER BY {order}"  # noqa: S608
         read: Any = cursor.sql(query, params=[number]).to_arrow_table()
-        digest.update(f"{table} {len(read)}\n".encode())
+        digest.update(f"{part} {len(read)}\n".encode())
         for column in read.columns:
             if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
                 digest.update(as_numpy(column).tobytes())
@@ -88,8 +89,9 @@ def tables_digest(cursor: duckdb.DuckDBPyConnection, number: int, key: bytes) ->
     return digest.hexdigest()
 
 
-def _is_empty(cursor: duckdb.DuckDBPyConnection, table: str, number: int) -> bool:
-    """Return whether a table has no row of a solution, in a third of the time of reading it."""
+def _is_empty(cursor: duckdb.DuckDBPyConnection, part: str, number: int) -> bool:
+    """Return whether no row of a solution has a part, in a third of the time of reading it."""
+    _, table = _PARTS[part]
     query = f"SELECT 1 FROM {table} WHERE solution = ? LIMIT 1"  # noqa: S608
     return not cursor.execute(query, [number]).fetchall()
 
@@ -210,14 +212,17 @@ def insert_solution(
             "cluster": pa.nulls(len(positions), pa.int64())
             if clusters is None
             else as_arrow(clusters),
+            "task": pa.nulls(len(positions), pa.string())
+            if solution.tasks is None
+            else pa.array(solution.task_names, pa.string()).take(as_arrow(solution.tasks)),
         }
     )
     _append(cursor, "solution_rows", number, rows)
-    _insert_truth(cursor, number, solution, positions)
+    _insert_labels(cursor, number, solution, positions)
     _insert_beside(cursor, number, solution, positions)
 
 
-def _insert_truth(
+def _insert_labels(
     cursor: duckdb.DuckDBPyConnection,
     number: int,
     solution: Solution,
@@ -229,7 +234,7 @@ def _insert_truth(
         is_text = solution.kind is PredictionKind.TEXT
         values = insert_texts(cursor, truth[:, target]) if is_text else truth[:, target]
         columns = {"target": numbers, "position": positions, "value": values.astype(np.float64)}
-        _append(cursor, "truth", number, _table(columns))
+        _append(cursor, "labels", number, _table(columns))
 
 
 def _insert_beside(
@@ -238,17 +243,13 @@ def _insert_beside(
     solution: Solution,
     positions: npt.NDArray[np.int32],
 ) -> None:
-    """Append the optional parts of a solution: extra columns, tasks, soft labels."""
+    """Append the optional parts of a solution: extra columns and soft labels."""
     for name, values in solution.extra.items():
         names = pa.array([name]).take(pa.nulls(len(positions), pa.int32()).fill_null(0))
         table = pa.table(
             {"name": names, "position": as_arrow(positions), "value": as_arrow(values)}
         )
         _append(cursor, "solution_extra", number, table)
-    if solution.tasks is not None:
-        names = pa.array(solution.task_names, pa.string()).take(as_arrow(solution.tasks))
-        table = pa.table({"position": as_arrow(positions), "task": names})
-        _append(cursor, "solution_tasks", number, table)
     if solution.soft_labels is not None:
         for code, values in enumerate(solution.soft_labels.reshape(len(positions), -1).T):
             codes = np.full(len(positions), code, dtype=np.int32)
@@ -336,7 +337,7 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _select_truth(
     cursor: duckdb.DuckDBPyConnection, number: int, kind: PredictionKind, n_targets: int
 ) -> npt.NDArray[Any]:
-    query = "SELECT value FROM truth WHERE solution = ? ORDER BY target, position"
+    query = "SELECT value FROM labels WHERE solution = ? ORDER BY target, position"
     read: Any = cursor.sql(query, params=[number]).to_arrow_table()
     values = as_numpy(read["value"]).reshape(n_targets, -1)
     if kind is PredictionKind.TEXT:
@@ -364,7 +365,7 @@ def _select_tasks(
     """Return task codes and task names in order of first occurrence; without tasks None and ()."""
     if _is_empty(cursor, "solution_tasks", number):
         return None, ()
-    query = "SELECT task FROM solution_tasks WHERE solution = ? ORDER BY position"
+    query = "SELECT task FROM solution_rows WHERE solution = ? ORDER BY position"
     read: Any = cursor.sql(query, params=[number]).to_arrow_table()
     coded = read["task"].combine_chunks().dictionary_encode()
     return coded.indices.to_numpy().astype(np.intp), tuple(coded.dictionary.to_pylist())

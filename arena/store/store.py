@@ -477,16 +477,10 @@ class Store:
         with self.database.reading() as cursor:
             return select_shown(cursor, epoch, revision, phase)
 
-    def has_releases(self, epoch: int) -> bool:
-        """Return whether anything was released in an epoch."""
+    def first_release(self, submission: int) -> ReleaseRecord | None:
+        """Return the first release of a submission, or None."""
         with self.database.reading() as cursor:
-            query = "SELECT 1 FROM instances WHERE epoch = ? LIMIT 1"
-            return bool(cursor.execute(query, [epoch]).fetchall())
-
-    def first_release(self, submission: int, since: int) -> ReleaseRecord | None:
-        """Return the first release of a submission since an epoch, or None."""
-        with self.database.reading() as cursor:
-            return select_first_release(cursor, submission, since)
+            return select_first_release(cursor, submission)
 
     def standings(
         self,

@@ -27,10 +27,11 @@ CREATE TABLE solution_rows (
     position INTEGER NOT NULL,
     id VARCHAR NOT NULL,
     usage UTINYINT NOT NULL,
-    cluster BIGINT
+    cluster BIGINT,
+    task VARCHAR                   -- where a competition has several
 );
 
-CREATE TABLE truth (
+CREATE TABLE labels (
     solution INTEGER NOT NULL,
     target INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -43,13 +44,6 @@ CREATE TABLE solution_extra (
     name VARCHAR NOT NULL,
     position INTEGER NOT NULL,
     value DOUBLE NOT NULL
-);
-
--- The task of each row, where a competition has several.
-CREATE TABLE solution_tasks (
-    solution INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    task VARCHAR NOT NULL
 );
 
 -- The probability of each class of each row, as annotators see it; of two classes perhaps the

@@ -115,6 +115,21 @@ def _add_phases(cursor: duckdb.DuckDBPyConnection) -> None:
         _copy_to_current(cursor, table)
 
 
+def _name_labels(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Call the table of labels by its name, and put the task of each row into that of rows."""
+    cursor.execute("ALTER TABLE truth RENAME TO older")
+    cursor.execute(_table_statement("labels"))
+    cursor.execute("INSERT INTO labels SELECT * FROM older ORDER BY solution, target, position")
+    cursor.execute("DROP TABLE older")
+    cursor.execute("ALTER TABLE solution_rows RENAME TO older")
+    cursor.execute(_table_statement("solution_rows"))
+    cursor.execute("""
+        INSERT INTO solution_rows SELECT older.*, task
+        FROM older LEFT JOIN solution_tasks USING (solution, position) ORDER BY solution, position
+    """)
+    cursor.execute("DROP TABLE older; DROP TABLE solution_tasks")
+
+
 def _add_result(cursor: duckdb.DuckDBPyConnection) -> None:
     """Add the private board that is public, if there is one, as the first version."""
     rows = cursor.execute("""
@@ -134,6 +149,7 @@ _STEPS: Mapping[int, Callable[[duckdb.DuckDBPyConnection], None]] = {
     6: _drop_positions,
     7: _add_sources,
     8: _add_phases,
+    9: _name_labels,
 }
 """A version -> the function that upgrades its tables to the next one, inside a transaction.
 
@@ -153,11 +169,23 @@ class UpgradeReport:
     """The version of its tables now."""
 
 
-def upgrade(path: Path, *, actor: str = "host", time: datetime | None = None) -> UpgradeReport:
+def upgrade(
+    path: Path,
+    *,
+    actor: str = "host",
+    time: datetime | None = None,
+    change: Callable[[Transaction, Mapping[str, str]], None] | None = None,
+) -> UpgradeReport:
     """Upgrade a database in one recorded transaction; one of the current version is not changed.
 
     Stored data is not changed, and its digests are recorded. An older arena cannot open the
     database afterwards.
+
+    Parameters
+    ----------
+    change
+        Takes the transaction and the values that are stored by name, and replaces those whose
+        meaning the store does not know, on record.
 
     Raises
     ------
@@ -195,9 +223,12 @@ def upgrade(path: Path, *, actor: str = "host", time: datetime | None = None) ->
                     if version in _STEPS:
                         _STEPS[version](cursor)
                 _replace_derived_tables(cursor)
-                change = "UPDATE meta SET value = ? WHERE name = 'schema_version'"
-                cursor.execute(change, [str(SCHEMA_VERSION)])
+                query = "UPDATE meta SET value = ? WHERE name = 'schema_version'"
+                cursor.execute(query, [str(SCHEMA_VERSION)])
                 transaction = Transaction(database, cursor)
+                if change is not None:
+                    query = "SELECT name, value FROM meta"
+                    change(transaction, dict(cursor.execute(query).fetchall()))
                 transaction.bind_everything()
                 payload = {"before": before, "after": SCHEMA_VERSION}
                 transaction.append_event("upgrade", actor, payload, time)

@@ -146,7 +146,7 @@ def test_every_change_of_a_table_is_refused_when_it_is_opened(there: Path, share
 @pytest.mark.parametrize(
     "statements",
     [
-        ["ALTER TABLE truth RENAME TO other", "CREATE VIEW truth AS FROM other"],
+        ["ALTER TABLE labels RENAME TO other", "CREATE VIEW labels AS FROM other"],
         again("meta", "* REPLACE ([name] AS name)"),
         again("releases", "* REPLACE (NULL::DATE AS improved)"),
     ],
@@ -167,7 +167,7 @@ def test_every_command_on_changed_tables_ends_with_a_message(
 
 VALUES = {
     "a seed that is no number": "UPDATE meta SET value = 'x' WHERE name = 'seed'",
-    "no labels": "DELETE FROM truth",
+    "no labels": "DELETE FROM labels",
     "a payload that is no object": "UPDATE events SET payload = '[]' WHERE kind = 'submission'",
     "a release without its submission": "UPDATE releases SET submission = submission + 100",
     "faults that are no JSON": "UPDATE submissions SET faults = '{'",

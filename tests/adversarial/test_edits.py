@@ -54,7 +54,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         competition.select("one", [1])
         competition.disqualify(4, "two accounts")
     clock.now += timedelta(days=1)
-    change(here / "c", "epoch = 1", "epoch = 2")
     change(here / "c", 'scope = "team"', 'scope = "rank"')
     with Competition.open(here / "c", clock=clock) as competition:
         competition.submit(file_of(here, 7), "three")
@@ -129,10 +128,10 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "revision": ("INSERT INTO meta VALUES ('revision', '2')", "'revision' in meta is not in"),
     # the solution
     "labels": (
-        "UPDATE truth SET value = 1 - value WHERE position < 5",
+        "UPDATE labels SET value = 1 - value WHERE position < 5",
         "groups or tasks of solution 1",
     ),
-    "half a label": ("UPDATE truth SET value = value + 0.4 WHERE position = 3", "codes"),
+    "half a label": ("UPDATE labels SET value = value + 0.4 WHERE position = 3", "codes"),
     "usage": ("UPDATE solution_rows SET usage = 1 - usage WHERE position < 30", "usage of rows"),
     "ids": (
         "UPDATE solution_rows SET id = 'x' WHERE position = 3",
@@ -143,15 +142,15 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "labels, ids, groups or tasks of solution 1",
     ),
     "position": ("UPDATE solution_rows SET position = 99 WHERE position = 59", "positions, codes"),
-    "position of a label": ("UPDATE truth SET position = 99 WHERE position = 59", "positions"),
+    "position of a label": ("UPDATE labels SET position = 99 WHERE position = 59", "positions"),
     "cluster": ("UPDATE solution_rows SET cluster = 1 WHERE position = 0", "groups of rows"),
     "cluster of no group": (
         "UPDATE solution_rows SET cluster = -1 WHERE position = 59",
         "groups of rows",
     ),
     "row removed": ("DELETE FROM solution_rows WHERE position = 59", "olution 1"),
-    "label removed": ("DELETE FROM truth WHERE position = 59", "olution 1"),
-    "row added": ("INSERT INTO solution_rows VALUES (1, 60, 'new', 1, NULL)", "olution 1"),
+    "label removed": ("DELETE FROM labels WHERE position = 59", "olution 1"),
+    "row added": ("INSERT INTO solution_rows VALUES (1, 60, 'new', 1, NULL, NULL)", "olution 1"),
     "has clusters": ("UPDATE solutions SET has_clusters = true", "olution 1"),
     "sha256 of the solution": ("UPDATE solutions SET sha256 = 'x'", "file, columns"),
     "fingerprint": ("UPDATE solutions SET fingerprint = 'x'", "file, columns"),
@@ -169,9 +168,9 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     ),
     "no solution": ("DELETE FROM solutions", "Solution 1 is missing"),
     "extra column": ("INSERT INTO solution_extra VALUES (1, 'w', 0, 1.0)", "olution 1"),
-    "task": ("INSERT INTO solution_tasks VALUES (1, 0, 'a')", "olution 1"),
+    "task": ("UPDATE solution_rows SET task = 'a' WHERE position = 0", "olution 1"),
     "soft label": ("INSERT INTO solution_soft_labels VALUES (1, 0, 0, 0.5)", "olution 1"),
-    "rows of no solution": ("INSERT INTO truth VALUES (7, 0, 0, 1.0)", "rows of a solution"),
+    "rows of no solution": ("INSERT INTO labels VALUES (7, 0, 0, 1.0)", "rows of a solution"),
     "text": ("INSERT INTO texts VALUES (0, 'a')", "texts that belong to no submission"),
     # submissions
     "team": (
@@ -375,7 +374,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "hash": ("UPDATE events SET hash = 'x' WHERE sequence = 3", "event 3 .* was changed"),
     **{
         f"no {kind}": (f"DELETE FROM events WHERE kind = '{kind}'", "is missing|record is broken")  # noqa: S608
-        for kind in ("created", "selection", "disqualification", "configuration", "epoch")
+        for kind in ("created", "selection", "disqualification", "configuration", "board rebuilt")
     },
     "last event": ("DELETE FROM events WHERE kind = 'finalized'", "acknowledged|is missing"),
     "event added": (
@@ -447,7 +446,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "table dropped": (["DROP TABLE places", "SELECT 1"], "table places of the database is missing"),
     "table more": (["CREATE TABLE x (a INTEGER)", "SELECT 1"], "table x .* is not of arena"),
     "view in its place": (
-        ["ALTER TABLE truth RENAME TO x", "CREATE VIEW truth AS FROM x"],
+        ["ALTER TABLE labels RENAME TO x", "CREATE VIEW labels AS FROM x"],
         "view truth of the database is not of arena",
     ),
     "column more": (["ALTER TABLE texts ADD COLUMN x INTEGER", "SELECT 1"], "column texts.x"),
@@ -456,7 +455,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "column predictions.submission of the database is missing",
     ),
     "type of a column": (
-        ["ALTER TABLE truth ALTER value TYPE VARCHAR", "SELECT 1"],
+        ["ALTER TABLE labels ALTER value TYPE VARCHAR", "SELECT 1"],
         "column truth.value of the database was changed",
     ),
     "a value that is missing": (
@@ -557,8 +556,8 @@ def test_every_column_is_edited(finished: Path) -> None:
         columns = connection.execute(
             "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
         ).fetchall()
-    whole = {"texts", "solution_extra", "solution_tasks", "solution_soft_labels"}
-    keys = {("truth", "solution"), ("truth", "target"), ("solution_rows", "solution"),
+    whole = {"texts", "solution_extra", "solution_soft_labels"}
+    keys = {("labels", "solution"), ("labels", "target"), ("solution_rows", "solution"),
             ("solutions", "solution"), ("meta", "name"), ("predictions", "submission"),
             ("releases", "release"), ("team_counts", "phase"), ("team_counts", "team"),
             ("standings", "phase"), ("standings", "team"),
@@ -882,7 +881,7 @@ def test_an_edit_before_an_upgrade_is_named_by_verify(there: Path, name: str) ->
 
 @pytest.mark.slow
 def test_another_truth_is_told_first(there: Path) -> None:
-    assert problems_after(there, ["UPDATE truth SET value = 1 - value WHERE position < 20"])
+    assert problems_after(there, ["UPDATE labels SET value = 1 - value WHERE position < 20"])
     lines = (there / "solution.csv").read_text().splitlines()
     flipped = [f"{line[:-1]}{1 - int(line[-1])}" for line in lines[1:21]]
     (there / "other.csv").write_text("\n".join([lines[0], *flipped, *lines[21:]]) + "\n")

@@ -67,7 +67,7 @@ def test_scores_that_open_are_those_of_a_board_that_was_always_open(
                 assert (set(released) == {None}) == (shown == "hidden")
         configure(folder, public={"mechanism": "ladder-free"})
         with CompetitionView.open(folder / "c", manager=MANAGER) as view:
-            follows = [note for note in view.notes if "opens hidden scores" in note]
+            follows = [note for note in view.notes if "whether scores are hidden" in note]
             assert bool(follows) == (shown == "hidden")
         with reopen(folder, Clock(BEFORE)) as competition:
             boards.append(competition.leaderboard())

@@ -2,7 +2,7 @@
 
 Each has a team that was renamed, a disqualification, a corrected solution and a final result. The
 name of their folder has the version of their tables: in 7 a release did not say whose score it is,
-in 8 a submission had no phase.
+in 8 a submission had no phase, and in 9 settings had the keys ``publish_secondary`` and ``epoch``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from pathlib import Path
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import DATABASE_NAME
-from arena.errors import StoreFormatError
-from arena.store.upgrade import upgrade
+from arena.competition.earlier_settings import upgrade_competition
+from arena.competition.verify import verify_bundle
+from arena.config import CONFIG_NAME
+from arena.errors import InputError, StoreFormatError
+from arena.utils.parallel import NoProgress
 from labelled_competition import MANAGER
 
 FOLDER = Path(__file__).parent / "competitions-7"
 FOLDER_8 = FOLDER.with_name("competitions-8")
+FOLDER_9 = FOLDER.with_name("competitions-9")
 SOURCES = {
     "kaggle": {},
     "ladder-free": {3: 2, 5: 2, 6: 4},
@@ -35,14 +38,22 @@ def later() -> datetime:
     return datetime(2026, 12, 1, tzinfo=UTC)
 
 
+def unpacked(archive_file: Path, folder: Path, version: int) -> Path:
+    """Unpack a competition into a folder, and upgrade it from its version."""
+    with tarfile.open(archive_file) as archive:
+        archive.extractall(folder, filter="data")
+    with pytest.raises((InputError, StoreFormatError), match="arena upgrade"):
+        Competition.open(folder, manager=MANAGER, clock=later)
+    done = upgrade_competition(folder, actor="host", time=later())
+    assert f"upgraded from version {version} to" in done[0]
+    assert "[public] epoch was removed" in done[1]
+    return folder
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", SOURCES)
 def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism: str) -> None:
-    with tarfile.open(FOLDER / f"{mechanism}.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    with pytest.raises(StoreFormatError, match="arena upgrade"):
-        Competition.open(tmp_path, manager=MANAGER, clock=later)
-    assert upgrade(tmp_path / DATABASE_NAME, time=later()).before == 7
+    unpacked(FOLDER / f"{mechanism}.tar.xz", tmp_path, 7)
     with Competition.open(tmp_path, manager=MANAGER, clock=later) as competition:
         assert competition.audit() == ()
         assert competition.mark(private=True) is None
@@ -66,9 +77,7 @@ def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism:
 
 @pytest.mark.slow
 def test_a_result_that_was_public_becomes_the_first_version(tmp_path: Path) -> None:
-    with tarfile.open(FOLDER / "published.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    upgrade(tmp_path / DATABASE_NAME, time=later())
+    unpacked(FOLDER / "published.tar.xz", tmp_path, 7)
     with Competition.open(tmp_path, manager=MANAGER, clock=later) as competition:
         board = competition.published_private_leaderboard(1)
         assert board is not None
@@ -86,9 +95,7 @@ def test_a_result_that_was_public_becomes_the_first_version(tmp_path: Path) -> N
 def test_a_competition_of_version_8_keeps_its_board_its_late_files_and_its_results(
     tmp_path: Path,
 ) -> None:
-    with tarfile.open(FOLDER_8 / "ladder-free.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    assert upgrade(tmp_path / DATABASE_NAME, time=later()).before == 8
+    unpacked(FOLDER_8 / "ladder-free.tar.xz", tmp_path, 8)
     with Competition.open(tmp_path, manager=MANAGER, clock=later) as competition:
         assert competition.audit() == ()
         assert [(row["team"], row["score"]) for row in competition.leaderboard()] == [
@@ -108,7 +115,28 @@ def test_a_competition_of_version_8_keeps_its_board_its_late_files_and_its_resul
         assert competition.audit() == ()
 
 
+@pytest.mark.slow
+def test_keys_of_version_9_become_columns_and_its_export_is_verified(tmp_path: Path) -> None:
+    folder = unpacked(FOLDER_9 / "kaggle.tar.xz", tmp_path, 9)
+    text = (folder / CONFIG_NAME).read_text(encoding="utf-8")
+    assert 'columns = ["mse", "x", "y_1"]' in text
+    assert not {"epoch", "publish_secondary", "raise", "increase"} & set(text.split())
+    with Competition.open(folder, manager=MANAGER, clock=later) as competition:
+        assert competition.audit() == ()
+        assert competition.published_scores == ("mse", "mae of x", "mae of y_1")
+        row = competition.published_private_leaderboard(1)["leaderboard"][0]
+        assert row["mae of x"] == pytest.approx(0.349671, abs=1e-6)
+        assert [row["score"] for row in competition.leaderboard()] == [0.35, 0.55, 0.75]
+        assert competition.outdated() is None
+        competition.export(tmp_path / "again")
+    for export in (folder / "export", tmp_path / "again"):
+        assert verify_bundle(export, folder / "solution.csv", MANAGER, NoProgress()) == ()
+    (said,) = upgrade_competition(folder, actor="host")
+    assert "nothing was changed" in said
+
+
 def test_every_kept_competition_has_its_case() -> None:
+    assert {path.name for path in FOLDER_9.iterdir()} == {"kaggle.tar.xz"}
     assert {path.name for path in FOLDER_8.iterdir()} == {"ladder-free.tar.xz"}
     kept = {path.name.removesuffix(".tar.xz") for path in FOLDER.iterdir()}
     assert kept == {*SOURCES, "published"}

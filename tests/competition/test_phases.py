@@ -303,7 +303,7 @@ REFUSED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
     ({"dev": {"stat": "2026"}}, {}, "[phase.dev] stat is unknown. Did you mean 'start'?"),
     ({"dev": {"end": "soon"}}, {}, '[phase.dev] end is "soon", but must be a date and time'),
     ({"dev": {"limits": {"per_dya": 3}}}, {}, "[phase.dev]: [limits] per_dya is unknown"),
-    ({"dev": {"public": {"epoch": 2}}}, {}, "[phase.dev]: the epoch is that of the whole"),
+    ({"dev": {"public": {"epoch": 2}}}, {}, "[phase.dev]: [public] epoch is a key of earlier"),
     ({"Dev 1": {}}, {}, "[phase.Dev 1]: a name has small letters, digits and hyphens"),
     ({"dev": {"start": "2026-03-02", "end": "2026-03-01"}}, {}, "start must be before end"),
     (

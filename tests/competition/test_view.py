@@ -86,8 +86,8 @@ def test_what_writes_says_what_it_needs(no_writing: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_look_writes_or_opens_an_epoch(folder: Path) -> None:
-    configure(folder, public={"mechanism": "ladder-free", "epoch": 2}, analysis={"resamples": 30})
+def test_no_look_writes_or_releases_again(folder: Path) -> None:
+    configure(folder, public={"mechanism": "ladder-free"}, analysis={"resamples": 30})
     before = contents(folder)
     with CompetitionView.open(folder / "c") as competition:
         board = competition.leaderboard()
@@ -95,14 +95,14 @@ def test_no_look_writes_or_opens_an_epoch(folder: Path) -> None:
         called = run_here(*arguments, cwd=folder / "c")
         assert called.returncode == 0, called.stderr
         # The audit reads the database and not competition.toml, which is no part of the record.
-        said = "asks for epoch 2 of the public board. It begins with the next"
+        said = "changes what the public board shows"
         assert (said in called.stderr) == (arguments != ("audit",))
     assert contents(folder) == before
     with Store.open(folder / "c" / "arena.duckdb", read_only=True) as store:
         assert store.releases(2) == ()
     with reopen(folder) as competition:
         (note, *_) = competition.notes
-        assert note.startswith("Epoch 2 of the public board began: 4 submissions")
+        assert note.startswith("The public board was released again: 4 submissions")
         assert len(board) == len(competition.leaderboard())
 
 

@@ -187,7 +187,7 @@ FACTS: dict[str, Fact] = {
     ),
     "the limits change": Fact("configuration", configured(limits={"total": 9}), BEFORE),
     "the mechanism changes": Fact(
-        "epoch", configured(public={"mechanism": "full", "epoch": 2}), BEFORE
+        "configuration", configured(public={"mechanism": "full"}), BEFORE, CAUSES["configuration"]
     ),
     "the baseline is another": Fact(
         "configuration", configured(competition={"baseline": "Cats"}), BEFORE,

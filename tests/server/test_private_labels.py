@@ -315,7 +315,10 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "published secondary": (
         "roc_auc",
         "ladder-free",
-        {"metric": {"secondary": ["average_precision"], "publish_secondary": True}},
+        {
+            "metric": {"secondary": ["average_precision"]},
+            "final": {"columns": ["average_precision"]},
+        },
     ),
     "weights": ("rmse", ROUNDED, {"data": {"weight": "w"}, "columns": {"w": WEIGHTS}}),
     "groups": ("accuracy", "ladder-free", {"data": {"cluster": "g"}, "columns": {"g": GROUPS}}),

@@ -160,7 +160,7 @@ def test_what_is_no_code_of_a_text_is_damage() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", ["'nan'", "'inf'", "-1e300", "1e15", "0.5"])
-@pytest.mark.parametrize("table", ["predictions", "truth"])
+@pytest.mark.parametrize("table", ["predictions", "labels"])
 def test_codes_that_no_text_has_are_a_damaged_file(tmp_path: Path, table: str, code: str) -> None:
     path = tmp_path / "x.duckdb"
     with Store.open(path) as store:

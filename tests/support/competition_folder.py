@@ -61,8 +61,19 @@ def change(folder: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def name_tables_as_before(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give the tables of labels and tasks the form that they had up to version 9."""
+    connection.execute("""
+        ALTER TABLE labels RENAME TO truth;
+        CREATE TABLE solution_tasks AS
+            SELECT solution, position, task FROM solution_rows WHERE task IS NOT NULL;
+        ALTER TABLE solution_rows DROP COLUMN task;
+    """)
+
+
 def add_positions(connection: duckdb.DuckDBPyConnection) -> None:
     """Give the predictions the column that they had up to version 6, and take away later ones."""
+    name_tables_as_before(connection)
     connection.execute("DROP INDEX submissions_key")
     later = {"submissions": "late, phase", "releases": "source", "solutions": "row_sets"}
     for table, columns in later.items():
@@ -88,6 +99,8 @@ def as_older_version(path: Path, *, with_digests: bool = False) -> None:
     """
     newer = path.with_name("newer.duckdb")
     path.rename(newer)
+    with duckdb.connect(str(newer)) as connection:
+        name_tables_as_before(connection)
     with duckdb.connect(str(path)) as connection:
         connection.execute(OLDER_TABLES.read_text())
         columns: dict[str, list[str]] = {}

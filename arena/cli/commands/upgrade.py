@@ -8,8 +8,7 @@ import typer
 
 from arena.cli.console import console
 from arena.cli.folder import Directory, find_folder
-from arena.config import DATABASE_NAME
-from arena.store.upgrade import upgrade as upgrade_database
+from arena.competition.earlier_settings import upgrade_competition
 from arena.utils.progress import stage
 from arena.utils.text import printable
 
@@ -18,12 +17,13 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def upgrade(directory: Directory = None) -> None:
-    """Upgrade the tables of a database that an older version of arena wrote.
+    """Upgrade the database and competition.toml of an older version of arena.
 
     Stored data are not changed, and the upgrade is recorded. Older versions cannot open the
     database afterwards: keep a copy if you need them.
     """
-    path = find_folder(directory) / DATABASE_NAME
-    with stage("Upgrading the database"):
-        report = upgrade_database(path, actor=f"organiser {getpass.getuser()}")
-    console().print(printable(report.sentence), soft_wrap=True)
+    folder, actor = find_folder(directory), f"organiser {getpass.getuser()}"
+    with stage("Upgrading the competition"):
+        sentences = upgrade_competition(folder, actor=actor)
+    for sentence in sentences:
+        console().print(printable(sentence), soft_wrap=True)

@@ -1,8 +1,8 @@
-"""Epochs of the public board: a change of its mechanism starts a new one, on record.
+"""Applies what changed in ``competition.toml``, and records it.
 
-The scores shown before stay on record. The new epoch begins with a release of every accepted
-submission that is not disqualified, by the new mechanism and in the order of arrival: with an empty
-board, every team would have to submit its files again. The board shows the current epoch.
+The public board follows: where the mechanism changed, it releases every submission that counts once
+more, in the order of arrival. With an empty board, every team would have to submit its files again.
+The scores shown before stay on record.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arena.competition.ledger import Ledger
 from arena.competition.phases import (
@@ -20,28 +20,20 @@ from arena.competition.phases import (
     instance_groups,
     public_sections,
 )
-from arena.competition.rebuild import (
-    BoardFacts,
-    board_facts,
-    rebuilding,
-    release_board,
-    sources_of,
-)
+from arena.competition.rebuild import board_facts, rebuilding
 from arena.competition.secondary import check_further_metrics
 from arena.competition.settings_agreement import check_agreement
 from arena.competition.teams import Teams
-from arena.config import CONFIG_NAME, MetricSection, PublicSection, Settings
+from arena.config import CONFIG_NAME, MetricSection, Settings
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
+from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
 from arena.public_board.mechanism import review_mechanism
 from arena.store import Store, Transaction
 from arena.types import Solution, SolutionOutline
 from arena.utils.strict_json import parse_json
-
-if TYPE_CHECKING:
-    from arena.public_board.instances import InstanceRelease
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +50,16 @@ class _Proposal:
 
     @property
     def changes_releases(self) -> bool:
-        """Whether the baselines are others, or hidden scores are released from now on."""
+        """Whether the mechanism or baselines are others, or hidden scores are released now."""
         before, after = self.before, self.after
         sections = public_sections(before)
-        opened = any(
-            name in sections and sections[name].scores == "hidden" != public.scores
+        changed = any(
+            (sections[name].scores == "hidden" != public.scores)
+            or (sections[name].mechanism, sections[name].scope) != (public.mechanism, public.scope)
             for name, public in public_sections(after).items()
+            if name in sections
         )
-        return opened or before.competition.baselines != after.competition.baselines
-
-    @property
-    def opens_epoch(self) -> bool:
-        return self.after.public.epoch != self.before.public.epoch
+        return changed or before.competition.baselines != after.competition.baselines
 
 
 def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _Proposal:
@@ -84,9 +74,7 @@ def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _P
             f"merged. Submit the baseline under a new name, and set that name."
         )
     check_changed_phases(store, stored, new_settings, manager)
-    settings, notes, changes = _adopt(
-        stored, new_settings, store.has_releases(current_epoch(store, stored))
-    )
+    settings, notes, changes = _adopt(stored, new_settings)
     check_further_metrics(store, manager, settings, stored)
     later = with_metrics_of(new_settings, settings)  # which applies after a rescore
     if later != settings:
@@ -123,7 +111,7 @@ def view_settings(
 ) -> tuple[Settings, list[str], tuple[list[Any], ...]]:
     """Return the settings for read-only access: nothing is recorded.
 
-    A new epoch in ``competition.toml`` does not begin.
+    A board whose mechanism or baseline changed, or whose hidden scores are to be shown, stays.
 
     Returns
     -------
@@ -136,25 +124,20 @@ def view_settings(
     """
     proposal = _propose(store, manager, new_settings)
     settings, notes = proposal.after, [*proposal.notes]
-    if proposal.opens_epoch:
+    if proposal.changes_releases:
         notes.append(
-            f"{CONFIG_NAME} asks for epoch {settings.public.epoch} of the public board. It begins "
-            f"with the next command that writes, such as arena submit or arena finalize. "
-            f"Read-only commands do not start it."
+            f"{CONFIG_NAME} changes what the public board shows: its mechanism, its baselines or "
+            f"whether scores are hidden. The board follows with the next command that writes, such "
+            f"as arena submit or arena finalize."
         )
-        settings = settings.model_copy(update={"public": proposal.before.public})
-    elif proposal.changes_releases:
-        notes.append(
-            f"{CONFIG_NAME} opens hidden scores or names other baselines. The board follows with "
-            f"the next command that writes, such as arena submit or arena finalize."
-        )
+        settings = _with_public_sections_of(proposal.before, settings)
     return settings, [*notes, *proposal.remarks], proposal.changes
 
 
 def adopt_settings(
     store: Store, manager: PluginManager, new_settings: Settings, actor: str, now: datetime
 ) -> tuple[Settings, list[str]]:
-    """Apply and record the wanted settings; start a new epoch if they ask for one.
+    """Apply and record the wanted settings; the public board follows.
 
     Returns
     -------
@@ -170,28 +153,23 @@ def adopt_settings(
     if any(key == "public.mechanism" for key, *_ in proposal.changes):
         notes += [FULL_WARNING] if settings.public.mechanism == "full" else []
     if proposal.changes:
-        releases = None
-        if proposal.opens_epoch:
-            releases = release_board(_facts(store, manager, proposal))
-            notes.append(
-                f"Epoch {settings.public.epoch} of the public board began: {len(releases):,} "
-                f"submissions were released again by {settings.public.mechanism}. The "
-                f"scores shown before stay on record."
-            )
+        rebuilt = None
+        if proposal.changes_releases:
+            revision = int(store.meta("revision") or 1)
+            ledger = Ledger(store, revision, current_epoch(store))
+            rebuilt = rebuilding(board_facts(ledger, manager, settings, store.solution()))
         with store.transaction() as transaction:
             if settings.store != proposal.before.store:
                 _move_predictions(transaction, settings.store.predictions)
             transaction.put_meta("settings", settings.model_dump_json())
             payload = {"changes": list(proposal.changes)}
             transaction.append_event("configuration", actor, payload, time=now)
-            if releases is not None:
-                _store_epoch(
-                    transaction, store, proposal=proposal, releases=releases, actor=actor, now=now
+            if rebuilt is not None:
+                rebuilt.store(transaction, cause="configuration", actor=actor, now=now)
+                notes.append(
+                    f"The public board was released again: {plural(len(rebuilt.new), 'submission')}"
+                    f" that count. The scores shown before stay on record."
                 )
-            elif proposal.changes_releases:
-                again = rebuilding(_facts(store, manager, proposal))
-                if again is not None:
-                    again.store(transaction, cause="configuration", actor=actor, now=now)
     return settings, [*notes, *proposal.remarks]
 
 
@@ -205,22 +183,17 @@ def _move_predictions(transaction: Transaction, place: str | None) -> None:
 
 
 def _adopt(
-    current: Settings, new_settings: Settings, has_releases: bool
+    current: Settings, new_settings: Settings
 ) -> tuple[Settings, list[str], list[list[Any]]]:
     """Return the settings that apply from now on, notes for the organiser, and what changed.
 
-    Limits, rules and titles change at once. A new metric applies after a rescore, since it changes
-    scores that were shown. The columns of the data were fixed when the solution was read.
+    Limits, rules, titles and the mechanism change at once. A new metric applies after a rescore,
+    since it changes scores that were shown. The columns of the data were fixed when the solution
+    was read.
 
     Returns
     -------
     The settings, the notes, and ``[key, before, after]`` of everything that changed.
-
-    Raises
-    ------
-    InputError
-        If the mechanism or scope changes after scores were released, without a new epoch; or if
-        the epoch is neither this one nor the next.
     """
     notes = []
     adopted = with_metrics_of(current, new_settings, but=_APPLIED_AT_ONCE)
@@ -236,14 +209,11 @@ def _adopt(
             )
     if new_settings.data != current.data:
         notes.append(f"[data] of {CONFIG_NAME} changed; the solution is still read as before.")
-    sections = public_sections(current)
-    for name, public in public_sections(new_settings).items():
-        _check_epoch(sections.get(name, public), public, has_releases)
     adopted = adopted.model_copy(update={"data": current.data})
     return adopted, notes, current.changes_to(adopted)
 
 
-_APPLIED_AT_ONCE = ("secondary", "publish_secondary", "decimals", "unit")
+_APPLIED_AT_ONCE = ("secondary", "decimals", "unit")
 """Keys of ``[metric]`` that change no score that was shown, and apply at once."""
 
 
@@ -269,22 +239,15 @@ def with_metrics_of(source: Settings, settings: Settings, *, but: Collection[str
     return settings.model_copy(update={"metric": metric, "phase": phases})
 
 
-def _check_epoch(current: PublicSection, new_section: PublicSection, has_releases: bool) -> None:
-    following = current.epoch + 1
-    if new_section.epoch not in (current.epoch, following):
-        raise InputError(
-            f"{CONFIG_NAME}: [public] epoch is {new_section.epoch}, and the current epoch is "
-            f"{current.epoch}: keep it, or set {following} to start a new one."
-        )
-    same = (new_section.mechanism, new_section.scope) == (current.mechanism, current.scope)
-    if same or not has_releases or new_section.epoch == following:
-        return
-    raise InputError(
-        f"Scores were released by the mechanism {current.mechanism}, an instance for each "
-        f"{current.scope}. To change that to {new_section.mechanism} for each {new_section.scope}, "
-        f"start a new epoch: set epoch = {following} under [public] of {CONFIG_NAME}. Every "
-        f"accepted submission is then released again, and the scores shown before stay on record."
-    )
+def _with_public_sections_of(source: Settings, settings: Settings) -> Settings:
+    """Return settings with the section ``[public]`` of others, and that of each of their phases."""
+    phases = {
+        name: phase.model_copy(update={"public": source.phase[name].public})
+        if name in source.phase
+        else phase
+        for name, phase in settings.phase.items()
+    }
+    return settings.model_copy(update={"public": source.public, "phase": phases})
 
 
 def _baseline_score(store: Store, group: InstanceGroup, manager: PluginManager) -> float | None:
@@ -302,39 +265,6 @@ def _baseline_score(store: Store, group: InstanceGroup, manager: PluginManager) 
     return best((score for score in scores if score is not None), default=None)
 
 
-def current_epoch(store: Store, settings: Settings) -> int:
-    """Return the epoch of the releases that the public board shows."""
-    return int(store.meta("epoch") or settings.public.epoch)
-
-
-def _facts(store: Store, manager: PluginManager, proposal: _Proposal) -> BoardFacts:
-    revision = int(store.meta("revision") or 1)
-    ledger = Ledger(store, revision, current_epoch(store, proposal.before))
-    return board_facts(ledger, manager, proposal.after, store.solution())
-
-
-def _store_epoch(
-    transaction: Transaction,
-    store: Store,
-    proposal: _Proposal,
-    releases: Mapping[int, InstanceRelease],
-    actor: str,
-    now: datetime,
-) -> None:
-    before, after = proposal.before, proposal.after
-    epoch = current_epoch(store, before) + 1
-    transaction.add_releases(
-        epoch,
-        [(number, release.instance, release.release) for number, release in releases.items()],
-        time=now,
-    )
-    transaction.put_meta("epoch", str(epoch))
-    transaction.put_meta("mechanism_epoch", str(epoch))
-    payload: dict[str, Any] = {
-        "epoch": after.public.epoch,
-        "mechanism": [before.public.mechanism, after.public.mechanism],
-        "scope": [before.public.scope, after.public.scope],
-        "released": [[number, release.release.score] for number, release in releases.items()],
-        "sources": sources_of(releases),
-    }
-    transaction.append_event("epoch", actor, payload, time=now)
+def current_epoch(store: Store) -> int:
+    """Return the epoch of the releases that the public board shows; a rebuild starts the next."""
+    return int(store.meta("epoch") or 1)

@@ -1,4 +1,4 @@
-"""The public mechanism of a competition: from its settings, through restarts, to a new epoch."""
+"""The public mechanism of a competition: from its settings, through restarts, to another one."""
 
 from __future__ import annotations
 
@@ -243,63 +243,44 @@ def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> No
     assert [team for team, rank, _ in board if rank is None] == ["base"]
 
 
-# -- epochs ------------------------------------------------------------------------------------
+# -- another mechanism -------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_a_change_of_mechanism_wants_a_new_epoch_by_name(tmp_path: Path) -> None:
-    create(tmp_path).close()
-    configure(tmp_path, public={"mechanism": "kaggle"})
-    with reopen(tmp_path) as competition:  # nothing was released yet
-        competition.submit(file_of(tmp_path, 1, 0.7), "a")
-    for public in ({"mechanism": "full"}, {"mechanism": "kaggle", "scope": "rank"}):
-        configure(tmp_path, public=public)
-        with pytest.raises(InputError, match="set epoch = 2 under \\[public\\]"):
-            reopen(tmp_path)
-    for epoch in (3, 10):
-        configure(tmp_path, public={"mechanism": "full", "epoch": epoch})
-        with pytest.raises(InputError, match="the current epoch is 1: keep it, or set 2"):
-            reopen(tmp_path)
-
-
-@pytest.mark.slow
-def test_a_new_epoch_releases_again_and_is_recorded(tmp_path: Path) -> None:
+def test_another_mechanism_releases_again_and_is_recorded(tmp_path: Path) -> None:
     files = history(tmp_path, 6)
     with create(tmp_path) as competition:
         first = [competition.submit(file, team) for file, team in files]
         competition.disqualify(2, "shared an account")
-    configure(tmp_path, public={"mechanism": "ladder(eta=0.1)", "epoch": 2})
+    configure(tmp_path, public={"mechanism": "ladder(eta=0.1)"})
     with reopen(tmp_path) as competition:
-        assert "5 submissions were released again by ladder(eta=0.1)" in competition.notes[0]
-        (event,) = (event for event in competition.events() if event.kind == "epoch")
-        assert event.payload["mechanism"] == ["full", "ladder(eta=0.1)"]
-        assert [one for one, _ in event.payload["released"]] == [1, 3, 4, 5, 6]
+        assert "released again: 5 submissions" in competition.notes[0]
+        (event,) = (event for event in competition.events() if event.kind == "board rebuilt")
         shown = dict(event.payload["released"])
-        # The same file again is answered as the board has it now.
+        assert [*shown] == [1, 2, 3, 4, 5, 6]
+        assert shown.pop(2) is None
+        # The same file again is answered as it was first.
         again = competition.submit(files[5][0], files[5][1])
-        assert (again.submission, again.released) == (6, shown[6])
+        assert (again.submission, again.released) == (6, first[5].released)
         board = competition.leaderboard()
         assert {row["score"] for row in board} <= set(shown.values())
-        fresh = competition.submit(file_of(tmp_path, 99, 0.5), files[5][1])
-        assert fresh.released == shown[6]
+        new_file = competition.submit(file_of(tmp_path, 99, 0.5), files[5][1])
+        assert new_file.released == shown[6]
         assert competition.verify_events() is None
     with reopen(tmp_path) as competition:
-        assert not any("began" in note for note in competition.notes)
+        assert not any("released again" in note for note in competition.notes)
     assert [score for *_, score in releases(tmp_path, 1)] == [one.released for one in first]
-    assert [one for one, *_ in releases(tmp_path, 2)] == [1, 3, 4, 5, 6, 7]
-    configure(tmp_path, public={"mechanism": "ladder(eta=0.1)", "epoch": 1})
-    with pytest.raises(InputError, match="the current epoch is 2"):
-        reopen(tmp_path)
+    assert [number for number, *_ in releases(tmp_path, 2)] == [1, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.slow
-def test_a_new_epoch_is_what_would_have_been_from_the_start(tmp_path: Path) -> None:
+def test_another_mechanism_is_what_would_have_been_from_the_start(tmp_path: Path) -> None:
     files = history(tmp_path, 4)
     ladder = {"mechanism": "ladder-free(z=0.5)", "scope": "rank"}
     with create(tmp_path / "late") as competition:
         for file, team in files:
             competition.submit(file, team)
-    configure(tmp_path / "late", public={**ladder, "epoch": 2})
+    configure(tmp_path / "late", public=ladder)
     reopen(tmp_path / "late").close()
     with create(tmp_path / "early", public=ladder) as competition:
         for file, team in files:
