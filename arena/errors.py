@@ -26,6 +26,9 @@ private score.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 __all__ = [
     "ArenaError",
     "DamagedLogError",
@@ -42,6 +45,7 @@ __all__ = [
     "StoreFormatError",
     "UnknownNameError",
     "UsageError",
+    "says_that_nothing_changed",
 ]
 
 
@@ -59,6 +63,15 @@ class UsageError(ArenaError):
 
 class InputError(ArenaError):
     """A file or value from the organiser is invalid."""
+
+
+@contextlib.contextmanager
+def says_that_nothing_changed() -> Iterator[None]:
+    """Add to the message of an InputError that nothing was changed; also a decorator."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{error} Nothing was changed.") from error
 
 
 class MetricError(ArenaError):

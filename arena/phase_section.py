@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, product
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -16,8 +16,8 @@ from arena.utils.times import in_utc
 
 PUBLIC, PRIVATE, IGNORED = "public", "private", "ignored"
 """The values of the usage column that a competition without phases has, in lower case."""
-MOST_ROW_SETS = 250
-"""Of values of the usage column that phases name: the usage of a row is stored in a byte."""
+MOST_ROW_SETS = 1_000
+"""Of values of the usage column that phases name. With more, settings are slow to check."""
 _NUMBER = re.compile(r"\s*[-+]?[\d_.]+(e[-+]?\d+)?\s*", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _ADMISSIONS = r"^(all|submitted|listed|top [1-9]\d*)$"
@@ -173,31 +173,30 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
     if (n_sets := len(row_sets(phases.values()))) > MOST_ROW_SETS:
         raise ValueError(
             f"the phases name rows by {n_sets:,} values of the usage column, and a competition has "
-            f"at most {MOST_ROW_SETS}: let phases share rows, or put rounds into one"
+            f"at most {MOST_ROW_SETS:,}: let phases share rows, or put rounds into one"
         )
     _check_order(phases)
-    for deciding, private in phases.items():
-        for showing, public in phases.items():
-            if both := sorted(private.private_usages & public.public_usages):
-                raise ValueError(
-                    f"rows marked as {both[0]} decide the phase {deciding}, and would be public in "
-                    f"the phase {showing}: give one of them other rows"
-                )
-    for (first, phase), (second, other) in combinations(phases.items(), 2):
-        shared = phase.public_usages & other.public_usages
-        if shared and phase.public_usages != other.public_usages:
+    public = {name: phase.public_usages for name, phase in phases.items()}
+    private = {name: phase.private_usages for name, phase in phases.items()}
+    for deciding, showing in product(phases, repeat=2):
+        if both := private[deciding] & public[showing]:
+            raise ValueError(
+                f"rows marked as {min(both)} decide the phase {deciding}, and would be public in "
+                f"the phase {showing}: give one of them other rows"
+            )
+    for first, second in combinations(phases, 2):
+        if public[first] & public[second] and public[first] != public[second]:
             raise ValueError(
                 f"the phases {first} and {second} share some of their public rows: let them share "
                 f"all of them, or none"
             )
-        rows, others = (
-            section.public_usages | section.private_usages for section in (phase, other)
-        )
-        common = sorted(rows & others)
-        if common and phase.series == other.series != "":
+        phase, other = phases[first], phases[second]
+        if not phase.series or phase.series != other.series:
+            continue
+        if common := (public[first] | private[first]) & (public[second] | private[second]):
             raise ValueError(
                 f"the rounds {first} and {second} of the series {phase.series} share rows marked "
-                f"as {common[0]}: give each round rows of its own"
+                f"as {min(common)}: give each round rows of its own"
             )
 
 

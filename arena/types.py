@@ -45,6 +45,7 @@ __all__ = [
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
+UsageArray: TypeAlias = npt.NDArray[np.uint8 | np.uint16]
 WeightArray: TypeAlias = npt.NDArray[np.uint8]
 RowNumber: TypeAlias = Callable[[int], int]
 """Position of a row in the table -> its line number in an editor."""
@@ -116,6 +117,16 @@ class Usage(IntEnum):
     PUBLIC = 0
     PRIVATE = 1
     IGNORED = 2
+
+
+def usage_array(codes: npt.ArrayLike) -> UsageArray:
+    """Return codes of usages in the form of their digests: in a byte each, if all of them fit.
+
+    >>> usage_array([0, 255]).dtype, usage_array([0, 256]).dtype
+    (dtype('uint8'), dtype('uint16'))
+    """
+    values = np.asarray(codes)
+    return values.astype(np.uint8 if values.max(initial=0) < 2**8 else np.uint16)
 
 
 def usage_names(row_sets: Sequence[str]) -> list[str]:
@@ -288,7 +299,7 @@ class Solution:
 
     Ignored and pending rows are 0, or an empty text. A row without a value of one of several
     targets has one that occurs among the others of its usage."""
-    usage: npt.NDArray[np.uint8]
+    usage: UsageArray
     """``(n,)`` of :class:`Usage`, or from 3 on of :attr:`row_sets`."""
     sha256: str
     clusters: IntArray | None = None

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.competition.arrivals import check_usage
 from arena.competition.create import write_sample
 from arena.competition.phases import check_rows, phases_in_use
 from arena.competition.rounds import further_rounds, with_further_phases
 from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, SAMPLE_NAME, Settings, document_as_toml
-from arena.errors import InputError, UsageError
+from arena.errors import InputError, UsageError, says_that_nothing_changed
 from arena.intake import SolutionSource
 from arena.interfaces import Metric, modality_of
 from arena.interfaces.faults import plural, show
@@ -35,6 +36,7 @@ from arena.types import (
     IntArray,
     Solution,
     Usage,
+    usage_array,
     usage_names,
 )
 from arena.utils.atomic_write import atomic_write
@@ -61,9 +63,10 @@ class AddedRows:
         counts = ", ".join(f"{usage}: {count:,}" for usage, count in self.rows.items())
         rows = f"{plural(sum(self.rows.values()), 'row')} added ({counts})." if counts else ""
         rounds = f"New rounds: {', '.join(self.phases)}." if self.phases else ""
-        return f"{rows} {rounds}".strip()
+        return f"{rows} {rounds}".strip() or "The sample submission has every row now."
 
 
+@says_that_nothing_changed()
 def read_added_rows(state: CompetitionState, source: SolutionSource) -> AddedRows:
     """Read a file with further rows, in which those of the solution may be repeated.
 
@@ -89,8 +92,8 @@ def read_added_rows(state: CompetitionState, source: SolutionSource) -> AddedRow
     solution = with_new_rows(stored, read_truth(source, metric, columns))
     names = usage_names(row_sets)
     rows = Counter(names[code] for code in solution.usage[stored.n_rows :])
-    if not rows and not rounds:
-        raise InputError("Every row of the file is in the solution. Nothing was changed.")
+    if not rows and not rounds and _rows_of_sample(state.folder) >= stored.n_rows:
+        raise InputError("Every row of the file is in the solution.")
     _check_rounds(state, rounds)
     _check_phases_of(state, rows)
     check_rows(solution, with_further_phases(settings, rounds))
@@ -108,24 +111,16 @@ def with_new_rows(stored: Solution, read: Solution) -> Solution:
     if (read.kind, read.columns, read.targets) != (stored.kind, stored.columns, stored.targets):
         raise InputError(
             "The targets or labels of the file are not those of the solution: name the columns as "
-            "there, and the labels in [data] classes. Nothing was changed."
+            "there, and the labels in [data] classes."
         )
     if lacking := sorted(_columns_beside(read) ^ _columns_beside(stored)):
         raise InputError(
-            f"Only one of the file and the solution has the column {show(lacking[0])}. Nothing was "
-            f"changed."
+            f"Only one of the file and the solution has the column {show(lacking[0])}."
         )
     positions = pc.index_in(read.ids, value_set=stored.ids)
     is_new = pc.is_null(positions).to_numpy(zero_copy_only=False)
     repeated = pc.drop_null(positions).to_numpy(zero_copy_only=False).astype(np.intp)
-    other_usage = read.usage[~is_new] != stored.usage[repeated]
-    if other_usage.any():
-        row_id = stored.ids[int(repeated[other_usage][0])].as_py()
-        raise InputError(
-            f"The file has another usage for {plural(int(other_usage.sum()), 'row')} of the "
-            f"solution, such as id {show(row_id)}: the usage of a row does not change. Nothing was "
-            f"changed."
-        )
+    check_usage(read.usage[~is_new], stored, repeated)
 
     def joined(before: Any, after: Any) -> Any:
         return None if before is None else np.concatenate([before, after[is_new]])
@@ -138,7 +133,7 @@ def with_new_rows(stored: Solution, read: Solution) -> Solution:
         stored,
         ids=pa.concat_arrays([stored.ids, read.ids.filter(pa.array(is_new))]),
         truth=joined(stored.truth, read.truth),
-        usage=joined(stored.usage, read.usage),
+        usage=usage_array(joined(stored.usage, read.usage)),
         sha256=read.sha256,
         clusters=joined(stored.clusters, _groups_as_stored(stored, read, repeated, is_new)),
         extra={
@@ -183,7 +178,7 @@ def _groups_as_stored(
     if len(repeated) < stored.n_rows:
         raise InputError(
             "The rows of this competition are in groups, and only a file that has every row of the "
-            "solution as well tells which of them new rows belong to. Nothing was changed."
+            "solution as well tells which of them new rows belong to."
         )
     groups = read.clusters[~is_new]
     codes = np.full(int(read.clusters.max()) + 1, -1, dtype=np.intp)
@@ -205,8 +200,8 @@ def _check_phases_of(state: CompetitionState, usages: Mapping[str, int]) -> None
     settings, used = state.with_phases, phases_in_use(state.store)
     if not settings.phase and used and usages.keys() - {IGNORED}:
         raise InputError(
-            "The competition has submissions, which lack new rows: rows can be added to a phase "
-            "without submissions only. Nothing was changed."
+            "The competition has submissions, which lack the new rows: files that were scored on "
+            "other rows cannot be compared. Rows can be added to phases without submissions only."
         )
     for name, phase in settings.phase.items():
         if not (phase.public_usages | phase.private_usages) & usages.keys():
@@ -214,8 +209,10 @@ def _check_phases_of(state: CompetitionState, usages: Mapping[str, int]) -> None
         carried_from = (phase.after or "") if phase.carry else name
         for sent_in in sorted({name, carried_from} & used):
             raise InputError(
-                f"The phase {sent_in} has submissions, which lack the new rows: rows can be added "
-                f"to a phase without submissions only. Nothing was changed."
+                f"The phase {sent_in} has submissions, which lack the new rows: files that were "
+                f"scored on other rows cannot be compared. Give the rows a phase of their own, "
+                f"such as a round of a new date; a board over both phases says by missing what an "
+                f"older file counts."
             )
 
 
@@ -229,7 +226,7 @@ def _check_rounds(state: CompetitionState, rounds: Mapping[str, PhaseSection]) -
             if is_earlier and section.series == earlier.series:
                 raise InputError(
                     f"The round {name} would be before {other}, which was finalized: a later round "
-                    f"cannot change what was decided. Nothing was changed."
+                    f"cannot change what was decided."
                 )
 
 

@@ -14,12 +14,20 @@ import numpy as np
 
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, UsageError
-from arena.intake import SolutionSource
+from arena.intake import SolutionSource, column_names
 from arena.interfaces import Metric
 from arena.interfaces.faults import plural, show
 from arena.phase_section import PhaseSection
 from arena.scoring.submissions import read_truth
-from arena.types import ROW_PENDING, USAGE_COLUMN, Solution, Usage, usage_names
+from arena.types import (
+    ROW_PENDING,
+    USAGE_COLUMN,
+    IntArray,
+    Solution,
+    Usage,
+    UsageArray,
+    usage_names,
+)
 from arena.utils.lazy import pc
 
 
@@ -66,16 +74,42 @@ def read_labels(
             f"labels arrive later where {CONFIG_NAME} had pending_labels = true in [data] when the "
             f"competition was created."
         )
+    columns, usage = settings.columns, settings.data.usage
+    has_usage = usage in column_names(source, columns)
     columns = replace(
-        settings.columns,
+        columns,
         targets=settings.data.target or tuple(target.name for target in stored.targets),
-        usage=USAGE_COLUMN,
+        usage=usage if has_usage else USAGE_COLUMN,
         cluster=None,
         time=None,
         tasks=None,
         weight=None,
     )
     return read_truth(source, metric, columns)
+
+
+def check_usage(usage: UsageArray, stored: Solution, rows: IntArray) -> None:
+    """Refuse a file that has another usage for rows of a solution.
+
+    Parameters
+    ----------
+    usage
+        ``(k,)``, of the file.
+    rows
+        ``(k,)``: their positions in the solution.
+
+    Raises
+    ------
+    InputError
+        If the usage of a row differs.
+    """
+    differs = usage != stored.usage[rows]
+    if differs.any():
+        row_id = stored.ids[int(rows[differs][0])].as_py()
+        raise InputError(
+            f"The file has another usage for {plural(int(differs.sum()), 'row')} of the solution, "
+            f"such as id {show(row_id)}: the usage of a row does not change."
+        )
 
 
 def with_arrived_labels(stored: Solution, read: Solution) -> Arrival:
@@ -86,23 +120,25 @@ def with_arrived_labels(stored: Solution, read: Solution) -> Arrival:
     Raises
     ------
     InputError
-        If an id is unknown, a label differs from one that the solution has, or none is new.
+        If an id is unknown, a label or a usage differs from that of the solution, or no label is
+        new.
     """
     if (read.kind, read.columns, read.targets) != (stored.kind, stored.columns, stored.targets):
         raise InputError(
-            "The targets of the file are not those of the solution: name the columns as there. "
-            "Nothing was changed."
+            "The targets of the file are not those of the solution: name the columns as there."
         )
     positions = pc.index_in(read.ids, value_set=stored.ids)
     if positions.null_count:
         unknown = read.ids.filter(pc.is_null(positions))
         raise InputError(
             f"{plural(len(unknown), 'id')} of the file, such as {show(unknown[0].as_py())}, "
-            f"{'is' if len(unknown) == 1 else 'are'} not in the solution. Nothing was changed."
+            f"{'is' if len(unknown) == 1 else 'are'} not in the solution."
         )
     rows = positions.to_numpy(zero_copy_only=False).astype(np.intp)
     has_label = ~read.pending & (read.usage != np.uint8(Usage.IGNORED))
     counts = stored.usage[rows] != np.uint8(Usage.IGNORED)
+    if read.names_usage:
+        check_usage(read.usage[counts], stored, rows[counts])
     differs = read.truth != stored.truth[rows]
     differs = differs.reshape(len(rows), -1).any(axis=1)
     corrected = has_label & counts & differs & ~stored.pending[rows]
@@ -110,13 +146,12 @@ def with_arrived_labels(stored: Solution, read: Solution) -> Arrival:
         first = read.ids[int(corrected.argmax())].as_py()
         raise InputError(
             f"The file has another label for {plural(int(corrected.sum()), 'row')} that "
-            f"already has one, such as id {show(first)}. To correct labels, use arena rescore. "
-            f"Nothing was changed."
+            f"already has one, such as id {show(first)}. To correct labels, use arena rescore."
         )
     chosen = has_label & stored.pending[rows]
     new = rows[chosen]
     if not len(new):
-        raise InputError("The file has no label for a row that lacks one. Nothing was changed.")
+        raise InputError("The file has no label for a row that lacks one.")
     truth, pending = stored.truth.copy(), stored.pending
     truth[new] = read.truth[chosen]
     pending[new] = False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
 from arena.competition.phases import (
@@ -40,7 +41,7 @@ from arena.public_board.mechanism import find_mechanism, review_mechanism
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.submissions import read_truth
 from arena.store import Store
-from arena.types import DEFAULT_RANKER, Solution, Usage
+from arena.types import DEFAULT_RANKER, Solution, Usage, UsageArray
 from arena.utils.atomic_write import atomic_write
 from arena.utils.tabular import write_csv
 from arena.utils.text import printable
@@ -119,10 +120,8 @@ def create_competition(
     check_rows(solution, settings)
     check_metrics(settings, solution, manager)
     settings = _reviewed(settings, solution, manager, protected=protected)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
-    # Before the database: if it fails, nothing else was written.
-    _prepare_place(settings.store.predictions, folder)
-    with contextlib.ExitStack() as opened:
+    with _removed_on_error(folder), contextlib.ExitStack() as opened:
+        _prepare_place(settings.store.predictions, folder)
         store = opened.enter_context(Store.open(folder / DATABASE_NAME))
         _store_solution(
             store, solution, settings=settings, manager=manager, seed=seed, actor=actor, now=now
@@ -134,6 +133,25 @@ def create_competition(
         atomic_write(folder / CONFIG_NAME, text.encode())
         opened.pop_all()
     return store
+
+
+@contextlib.contextmanager
+def _removed_on_error(folder: Path) -> Iterator[None]:
+    """Make a folder for its owner only; after an error, remove it again, or what is new in it."""
+    existed = folder.exists()
+    before = {*folder.iterdir()} if existed else set()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the labels
+    try:
+        yield
+    except BaseException:
+        for path in {*folder.iterdir()} - before:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        if not existed:
+            folder.rmdir()
+        raise
 
 
 def _store_solution(
@@ -243,7 +261,7 @@ def _check_metric(solution: Solution, settings: Settings, manager: PluginManager
         bind(metric, solution, solution.labelled().usage != np.uint8(Usage.IGNORED))
 
 
-def draw_public_rows(solution: Solution, share: float, seed: int) -> npt.NDArray[np.uint8]:
+def draw_public_rows(solution: Solution, share: float, seed: int) -> UsageArray:
     """Return a usage for each row that makes a share of the rows not ignored public.
 
     Rows are drawn within classes if one label is predicted, and as whole clusters if there are

@@ -16,6 +16,7 @@ from arena.competition.answers import ANSWERED
 from arena.competition.final_selection import check_choice
 from arena.competition.ledger import WITHDRAWAL
 from arena.competition.phases import phase_of_file, public_sections
+from arena.competition.programs import programs_in
 from arena.competition.rebuild import board_facts, rebuilding
 from arena.competition.roster import BRACKET
 from arena.competition.state import CompetitionState
@@ -271,9 +272,13 @@ def merge_teams(state: CompetitionState, team: str, into: str) -> None:
 
 
 def _require_team(state: CompetitionState, name: str) -> str:
-    """Return the current name of a team; refuse a name that no submission has."""
-    team = state.ledger.teams().current(name)
-    if not state.ledger.records(team):
+    """Return the current name of a team; refuse a name that no submission or program has."""
+    teams = state.ledger.teams()
+    team = teams.current(name)
+    programs = programs_in(state.store).values()
+    if not state.ledger.records(team) and team not in {
+        teams.current(program.team) for program in programs
+    }:
         raise UsageError(f"No submission of a team {name!r} is stored.")
     return team
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.competition.programs import SET_ASIDE, programs_in
+from arena.competition.programs import programs_in
 from arena.config import CONFIG_NAME, PublicSection, Settings
 from arena.errors import InputError, UnknownNameError, UsageError
 from arena.evaluation.solution_metric import scoring_metric
@@ -24,7 +24,6 @@ from arena.interfaces import Metric, source_of
 from arena.phase_section import PhaseSection
 from arena.plugin.manager import PluginManager
 from arena.store import Store
-from arena.store.events import PROGRAM_RECEIVED
 from arena.types import IntArray, PredictionKind, Solution, Usage, usage_names
 from arena.utils.lazy import pa
 
@@ -116,7 +115,7 @@ def _with_usages(solution: Solution, usages: frozenset[str]) -> npt.NDArray[np.b
     """Return the mask ``(n_rows,)`` of the rows whose usage has one of these names."""
     names = usage_names(solution.row_sets)
     codes = [code for code, name in enumerate(names) if name in usages]
-    return np.isin(solution.usage, np.array(codes, dtype=np.uint8))
+    return np.isin(solution.usage, codes)
 
 
 def with_rows(solution: Solution, rows: npt.NDArray[np.bool_] | IntArray) -> Solution:
@@ -224,7 +223,7 @@ def check_changed_phases(
 
 def phases_in_use(store: Store) -> set[str]:
     """Return the phases with a submission of any status, or a program that waits for its run."""
-    programs = programs_in(store.each_event(PROGRAM_RECEIVED, SET_ASIDE)).values()
+    programs = programs_in(store).values()
     return {*store.phases(), *(program.phase for program in programs)}
 
 

@@ -168,7 +168,7 @@ def kept_program(state: CompetitionState, program: ProgramRecord) -> Path:
 
 def programs(state: CompetitionState) -> dict[str, ProgramRecord]:
     """Return every program that was received, by its id; without those set aside."""
-    return programs_in(state.store.each_event(PROGRAM_RECEIVED, SET_ASIDE))
+    return programs_in(state.store)
 
 
 def waiting(state: CompetitionState) -> list[ProgramRecord]:

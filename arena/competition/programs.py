@@ -22,7 +22,7 @@ from typing import Any, Self
 from arena.config import Settings
 from arena.interfaces.faults import describe
 from arena.programs.figures import two_digits
-from arena.store import Event
+from arena.store import Event, Store
 from arena.store.events import PROGRAM_RECEIVED
 from arena.types import Fault
 
@@ -144,10 +144,10 @@ def concealed(
     return (failure_of(replace(run, end=INVALID), settings),), detail
 
 
-def programs_in(events: Iterable[Event]) -> dict[str, ProgramRecord]:
-    """Return the programs that these events receive and do not set aside, by their ids."""
+def programs_in(store: Store) -> dict[str, ProgramRecord]:
+    """Return every program that was received, by its id; without those set aside."""
     records: dict[str, ProgramRecord] = {}
-    for event in events:
+    for event in store.each_event(PROGRAM_RECEIVED, SET_ASIDE):
         if event.kind == PROGRAM_RECEIVED:
             record = ProgramRecord.of(event)
             records[record.program] = record

@@ -20,7 +20,7 @@ from arena.competition.results import Consequences, unmarked_versions
 from arena.competition.secondary import secondary_metrics
 from arena.competition.state import METRIC_CODE, CompetitionState
 from arena.config import Settings
-from arena.errors import InputError, MetricError, UsageError
+from arena.errors import InputError, MetricError, UsageError, says_that_nothing_changed
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
 from arena.evaluation.scores import full_scores
@@ -154,6 +154,7 @@ def rescore(
     return _scored_again(state, settings, corrected, workers)
 
 
+@says_that_nothing_changed()
 def score_with_labels(
     state: CompetitionState, source: SolutionSource, progress: Progress, workers: int = 0
 ) -> Rescored:
@@ -175,9 +176,7 @@ def score_with_labels(
     try:
         rescored = _scored_again(state, settings, arrival.solution, workers, arrival=arrival)
     except MetricError as error:
-        raise InputError(
-            f"{error} Add these labels together with the next ones. Nothing was changed."
-        ) from error
+        raise InputError(f"{error} Add these labels together with the next ones.") from error
     return rescored
 
 

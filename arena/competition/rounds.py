@@ -129,6 +129,6 @@ def _dates(cells: Sequence[str], column: str) -> list[date]:
     if len(dates) > MOST_ROW_SETS:
         raise InputError(
             f"The column {show(column)} has {len(dates):,} dates, and a competition has at most "
-            f"{MOST_ROW_SETS} rounds: put rows of several days into one."
+            f"{MOST_ROW_SETS:,} rounds: put rows of several days into one."
         )
     return sorted(dates)

@@ -300,7 +300,7 @@ class CompetitionState:
 
         stored, phases = self.stored_solution, self.with_phases.phase
         rounds = [name for name, phase in phases.items() if phase.series == series]
-        round_of_row = np.zeros(stored.n_rows, dtype=np.uint8)
+        round_of_row = np.zeros(stored.n_rows, dtype=np.uint16)
         for number, name in enumerate(rounds, start=1):
             usage = all_rows_in(stored, [phases[name]]).usage
             round_of_row[usage != np.uint8(Usage.IGNORED)] = number

@@ -63,7 +63,7 @@ from arena.scoring.result import ScoreResult, unranked_rows
 from arena.store import Store
 from arena.store.digests import keyed_digest, predictions_digest
 from arena.store.solutions import solution_digests
-from arena.types import IntArray, Solution, SubmissionRecord, Usage, usage_names
+from arena.types import IntArray, Solution, SubmissionRecord, Usage, usage_array, usage_names
 from arena.utils.parallel import Progress
 from arena.utils.text import printable
 
@@ -236,7 +236,7 @@ def _with_usage(claims: Claims, solution: Solution, problems: list[str]) -> Solu
     codes = {name: code for code, name in enumerate(usage_names(row_sets))}
     path, rows = usage_rows(claims)
     require(all(usage in codes for _, usage in rows), path)
-    usage = np.array([codes[usage] for _, usage in rows], dtype=np.uint8)
+    usage = usage_array([codes[usage] for _, usage in rows])
     _, digests = recorded_solution(claims)
     if digests and keyed_digest(claims.key, usage.tobytes()) != digests.get("usage"):
         problems.append(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from arena.intake.reader import check_table, prepare_reader, read_submission
     from arena.intake.row_sets import rows_of_cells
-    from arena.intake.solution import read_solution, unique_cells
+    from arena.intake.solution import column_names, read_solution, unique_cells
     from arena.intake.submission import ReadSubmission, parse_submission
     from arena.intake.whole_file import file_of_cell, read_whole_solution, read_whole_submission
 
@@ -36,6 +36,7 @@ __all__ = [
     "SubmissionForm",
     "case_scores_of",
     "check_table",
+    "column_names",
     "file_of_cell",
     "find_submissions",
     "named_file",

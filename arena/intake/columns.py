@@ -17,7 +17,7 @@ from arena.intake.content import MAX_BYTES
 from arena.intake.table import Bounds
 from arena.interfaces import TABLE, Modality
 from arena.interfaces.faults import FaultList, show, show_all
-from arena.types import KNOWN_TARGET, IntArray, PredictionKind, Solution, Target
+from arena.types import KNOWN_TARGET, IntArray, PredictionKind, Solution, Target, UsageArray
 
 PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 _CUTOFF = 0.6
@@ -66,7 +66,7 @@ class SubmissionForm:
     optional: npt.NDArray[np.bool_] | None = None
     """``(n, n_columns)`` which cells may be empty, because there is nothing to compare them with;
     None: none. It tells where the solution lacks values."""
-    row_sets: npt.NDArray[np.uint8] | None = None
+    row_sets: UsageArray | None = None
     """``(n,)`` the set of each row: a file has all rows of a set, or none of them, which are NaN.
     None: it has every row."""
 

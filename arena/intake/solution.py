@@ -45,6 +45,8 @@ from arena.types import (
     SolutionColumns,
     Target,
     Usage,
+    UsageArray,
+    usage_array,
     usage_names,
 )
 from arena.utils.lazy import pc
@@ -134,6 +136,20 @@ def read_solution(
     )
     _stop(path, faults)
     return Solution(id_column=roles.id, kind=kind, sha256=sha256, guessed_usage=guessed, **parts)
+
+
+def column_names(path: SolutionSource, columns: SolutionColumns) -> tuple[str, ...]:
+    """Return the names of the columns of a solution.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    faults = FaultList()
+    table, _, _ = _read(path, columns, TABLE, faults)
+    _stop(path, faults)
+    return tuple(table.names)
 
 
 def unique_cells(path: SolutionSource, name: str, columns: SolutionColumns) -> list[str]:
@@ -508,15 +524,15 @@ def _check_ids(ids: Any, place: Place, faults: FaultList) -> None:
 
 def _read_usage(
     column: Any | None, row_sets: Sequence[str], ids: Any, place: Place, faults: FaultList
-) -> npt.NDArray[np.uint8]:
+) -> UsageArray:
     if column is None:
         return np.full(len(ids), Usage.PRIVATE, dtype=np.uint8)
     text = to_text(column)
     usages = pa.array(usage_names(row_sets))
     encoded = text.dictionary_encode()
-    codes = pc.fill_null(pc.index_in(_usage_words(encoded.dictionary), value_set=usages), 255)
-    usage_of_text = codes.to_numpy().astype(np.uint8)
-    usage: npt.NDArray[np.uint8] = usage_of_text[encoded.indices.to_numpy()]
+    codes = pc.index_in(_usage_words(encoded.dictionary), value_set=usages)
+    usage_of_text = pc.fill_null(codes, len(usages)).to_numpy()
+    usage = usage_array(usage_of_text[encoded.indices.to_numpy()])
 
     def fault(position: int) -> Fault:
         expected = "Public, Private or Ignored"
@@ -525,7 +541,7 @@ def _read_usage(
         message = f"{show(text[position].as_py())} is not {expected}."
         return place.fault("unknown usage", message, position, None)
 
-    unknown = np.flatnonzero(usage == 255)
+    unknown = np.flatnonzero(usage == len(usages))
     faults.add_each("unknown usage", unknown.tolist(), fault)
     if (usage == Usage.IGNORED).all():
         faults.add("no ranked row", "All rows are Ignored: mark rows as Public or Private.")
@@ -556,7 +572,7 @@ def _read_groups(
 
 def _read_weights(
     cells: Mapping[str, Any],
-    usage: npt.NDArray[np.uint8],
+    usage: UsageArray,
     decimal_comma: bool,
     place: Place,
     faults: FaultList,

@@ -24,7 +24,7 @@ from arena.intake.cells import (
 )
 from arena.intake.equal_texts import composed
 from arena.interfaces.faults import FaultList, show, show_all
-from arena.types import FloatArray, IntArray, PredictionKind, Target, Usage
+from arena.types import FloatArray, IntArray, PredictionKind, Target, Usage, UsageArray
 from arena.utils.lazy import pc
 
 _ROWS_OF = {Usage.PUBLIC: "public rows", Usage.PRIVATE: "private rows"}
@@ -118,9 +118,7 @@ def read_targets(
     return ReadTargets(targets, tuple(target.name for target in targets), truth, has_values)
 
 
-def filled(
-    read: ReadTargets, usage: npt.NDArray[np.uint8], place: Place, faults: FaultList
-) -> ReadTargets:
+def filled(read: ReadTargets, usage: UsageArray, place: Place, faults: FaultList) -> ReadTargets:
     """Return targets with a placeholder for each value that is missing.
 
     It is the lower median of the target in the rows of the same usage: a value that occurs there.

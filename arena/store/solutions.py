@@ -30,6 +30,7 @@ from arena.types import (
     SolutionOutline,
     Target,
     Usage,
+    usage_array,
 )
 from arena.utils.strict_json import parse_json
 
@@ -79,7 +80,10 @@ def tables_digest(cursor: duckdb.DuckDBPyConnection, number: int, key: bytes) ->
         query = f"SELECT {columns} FROM {table} WHERE solution = ? ORDER BY {order}"  # noqa: S608
         read: Any = cursor.sql(query, params=[number]).to_arrow_table()
         digest.update(f"{part} {len(read)}\n".encode())
-        for column in read.columns:
+        for name, column in zip(read.column_names, read.columns, strict=True):
+            if name == "usage":
+                digest.update(usage_array(as_numpy(column)).tobytes())
+                continue
             if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
                 digest.update(as_numpy(column).tobytes())
                 continue
@@ -294,7 +298,7 @@ def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution 
         kind=PredictionKind(kind),
         ids=pa.concat_arrays(_texts(rows["id"]).chunks),
         truth=_select_truth(cursor, number, PredictionKind(kind), len(named)),
-        usage=as_numpy(rows["usage"]).astype(np.uint8),
+        usage=usage_array(as_numpy(rows["usage"])),
         sha256=sha256,
         clusters=clusters,
         extra=_select_extra(cursor, number),

@@ -26,7 +26,7 @@ CREATE TABLE solution_rows (
     solution INTEGER NOT NULL,
     position INTEGER NOT NULL,
     id VARCHAR NOT NULL,
-    usage UTINYINT NOT NULL,
+    usage USMALLINT NOT NULL,
     cluster BIGINT,
     task VARCHAR                   -- where a competition has several
 );

@@ -584,7 +584,7 @@ OTHERWISE = {
     "TIMESTAMP": ("{} + INTERVAL 1 MICROSECOND", "'infinity'::TIMESTAMP", "NULL"),
 }
 """The type of a column -> what stands in one of its cells after an edit."""
-OTHERWISE |= {"BIGINT": OTHERWISE["INTEGER"], "UTINYINT": ("7", "NULL")}
+OTHERWISE |= {"BIGINT": OTHERWISE["INTEGER"], "USMALLINT": ("7", "NULL")}
 
 
 TURNED_TABLES = (

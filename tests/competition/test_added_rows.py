@@ -132,10 +132,25 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", ["write_sample", "atomic_write"])
+@pytest.mark.parametrize(
+    ("step", "due", "completed", "rounds"),
+    [
+        ("write_sample", DATES[2], f"New rounds: {ROUNDS[2]}.", ROUNDS),
+        ("atomic_write", DATES[2], f"New rounds: {ROUNDS[2]}.", ROUNDS),
+        ("write_sample", DATES[1], "The sample submission has every row now.", ROUNDS[:2]),
+    ],
+)
 def test_an_interrupted_addition_is_completed_by_the_same_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    step: str,
+    due: str,
+    completed: str,
+    rounds: Sequence[str],
 ) -> None:
+    rows = {**rows_of(due), "id": ["x", "y", "z"]}
+
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
@@ -148,9 +163,8 @@ def test_an_interrupted_addition_is_completed_by_the_same_rows(
             if not is_repeated:
                 stack.enter_context(pytest.raises(KeyboardInterrupt))
                 monkeypatch.setattr(added_rows, step, interrupt)
-            sentence = competition.add_rows(rows_of(DATES[2])).sentence
-            assert sentence == f"New rounds: {ROUNDS[2]}."
-            assert [row["phase"] for row in competition.phases()] == ROUNDS
+            assert competition.add_rows(rows).sentence == completed
+            assert [row["phase"] for row in competition.phases()] == rounds
         monkeypatch.undo()
     assert len((tmp_path / "c" / SAMPLE_NAME).read_text().splitlines()) == 10
 

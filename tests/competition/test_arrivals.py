@@ -113,9 +113,12 @@ def test_what_is_refused(tmp_path: Path) -> None:
             "another label for 2 rows": labels([0, 1, 30], shift=1.0),
             "no label for a row that lacks one": labels([0, 1]),
             "1 id of the file, such as 'x', is not in the solution": {"id": ["x"], "y": ["1"]},
+            "another usage for 1 row of the solution, such as id 'r30'": {
+                **labels([30]), "Usage": ["Private"],
+            },
             "more than once|already occurs": {"id": ["r30", "r30"], "y": ["1", "2"]},
-        }.items():
-            with pytest.raises(InputError, match=message):
+        }.items():  # fmt: skip
+            with pytest.raises(InputError, match=rf"({message}).*Nothing was changed\.$"):
                 competition.add_labels(given)
         everything = {**labels(range(N_ROWS)), "Usage": list(USAGE)}
         with pytest.raises(InputError, match="add those that arrived by arena labels add"):

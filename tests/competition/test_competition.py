@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.competition import create
 from arena.competition.competition import Competition
 from arena.competition.release_log import PublicRowReader
 from arena.config import Settings
@@ -221,6 +222,26 @@ def test_a_folder_holds_one_competition(tmp_path: Path, solution: Path, clock: C
     made(tmp_path, solution, clock).close()
     with pytest.raises(InputError, match="already contains a competition"):
         made(tmp_path, solution, clock)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_failed_init_leaves_the_folder_as_it_was(
+    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, exists: bool
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(create, "write_sample", fail)
+    if exists:
+        (tmp_path / "c").mkdir()
+        (tmp_path / "c" / "rules.md").write_text("Be fair.")
+    with pytest.raises(OSError, match="the disk is full"):
+        made(tmp_path, solution, clock)
+    assert [path.name for path in tmp_path.glob("c/*")] == ["rules.md"] * exists
+    assert (tmp_path / "c").exists() == exists
+    monkeypatch.undo()
+    made(tmp_path, solution, clock).close()
 
 
 def test_what_an_interrupted_init_left_is_said(

@@ -257,7 +257,7 @@ def test_a_bucket_that_does_not_exist_is_a_sentence(
     with pytest.raises(Exception, match="s3://no-such-bucket/x/? cannot be written: ") as caught:
         made(tmp_path, solution, Clock(), store={"predictions": "s3://no-such-bucket/x"})
     assert type(caught.value).__name__ == "StoreError"
-    assert not (tmp_path / "c" / "arena.duckdb").exists()
+    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.slow

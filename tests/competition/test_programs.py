@@ -179,6 +179,8 @@ def test_teams_may_send_the_same_file(
     with make() as competition:
         state, handler = competition._state, competition._open_handler()
         ants = program_runs.receive(state, path, team="ants", received=clock())
+        competition.disqualify_team("ants", "two accounts")
+        competition.reinstate(team="ants", reason="a mistake")
         clock.now += timedelta(hours=1)
         bees = competition.submit_program(path, "bees").submitted
         assert [program.team for program in competition.waiting_programs()] == ["ants"]

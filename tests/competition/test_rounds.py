@@ -167,9 +167,9 @@ def test_contradictions_are_refused_by_name(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "c").exists()
 
 
-def test_more_sets_of_rows_than_a_byte_numbers_are_refused() -> None:
-    phase = {f"p{number}": {"private_rows": f"rows {number}"} for number in range(251)}
-    with pytest.raises(UsageError, match="251 values of the usage column, and a competition has"):
+def test_too_many_sets_of_rows_are_refused() -> None:
+    phase = {f"p{number}": {"private_rows": f"rows {number}"} for number in range(1_001)}
+    with pytest.raises(UsageError, match="1,001 values of the usage column, and a competition has"):
         settings(phase=phase)
 
 
