@@ -11,8 +11,8 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from arena.competition import decisions
-from arena.competition.answers import fitting_answers
 from arena.competition.adopted_settings import with_metrics_of
+from arena.competition.answers import fitting_answers
 from arena.competition.phases import in_each_phase
 from arena.competition.program_runs import programs, receive
 from arena.competition.results import consequences_text
