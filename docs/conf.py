@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import tomllib
 from contextlib import redirect_stdout
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from arena.charts.theme import DARK
 from arena.utils.distribution import DISTRIBUTION
@@ -40,6 +41,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"arena {release}"
 html_static_path = ["_static"]
 html_css_files = ["arena.css"]
+html_js_files = ["filter.js"]
 html_search_scorer = str(Path(__file__).parent / "_static" / "search_scorer.js")
 html_show_sourcelink = False
 _ALONE = ("architecture", "start", "scale", "gallery", "troubleshooting", "changelog")
@@ -106,28 +108,21 @@ def write_plugin_reference() -> None:
 
 
 def write_settings() -> None:
-    """Write competition.toml as ``arena init`` does without options for its settings."""
-    from arena.config import Settings, settings_as_toml
+    """Write the table of all keys of competition.toml from the settings themselves."""
+    from arena.config import Settings
 
-    chosen = {
-        "metric": {"name": "accuracy"},
-        "public": {"mechanism": "ladder-free"},
-        "limits": {"per_day": 5},
-    }
-    written = settings_as_toml(Settings.model_validate(chosen))
-    (GENERATED / "competition.toml").write_text(written, encoding="utf-8")
-    # The section of the server is written only if one of its keys is not at its default.
-    server = {"url": "https://race.example.org"}
-    with_server = settings_as_toml(Settings.model_validate({**chosen, "server": server}))
-    programs = settings_as_toml(
-        Settings.model_validate({**chosen, "programs": {"sandbox": "bwrap"}})
-    )
-    (GENERATED / "programs.toml").write_text(
-        programs[programs.index("# Programs as submissions") :], encoding="utf-8"
-    )
-    (GENERATED / "server.toml").write_text(
-        with_server[with_server.index("# The web server") :], encoding="utf-8"
-    )
+    lines = ["| section | key | default | meaning |", "|---|---|---|---|"]
+    for name, section_field in Settings.model_fields.items():
+        kind: Any = section_field.annotation
+        of_names = get_args(kind)  # dict[NAME, SECTION]
+        place, section = (f"{name}.NAME", of_names[1]) if of_names else (name, kind)
+        for key, field in section.model_fields.items():
+            default = field.get_default(call_default_factory=True)
+            needed = "needed" if field.is_required() else ""
+            cell = needed if needed or default is None else f"`{json.dumps(default)}`"
+            meaning = str(field.description).replace("|", "\\|")
+            lines.append(f"| `[{place}]` | `{key}` | {cell} | {meaning} |")
+    (GENERATED / "settings.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def draw_packages() -> None:

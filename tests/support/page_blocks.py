@@ -6,6 +6,7 @@ An ``output`` block holds what the last command of the block above it prints for
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -45,10 +46,14 @@ def write_outputs(page: Path, demo: Path) -> None:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         environment = {**os.environ, "COLUMNS": WIDTH, "PATH": path}
         text, printed = page.read_text(encoding="utf-8"), ""
-        parts = re.split(r"(^```(?:bash|output)\n.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
+        names: dict[str, object] = {}
+        parts = re.split(r"(^```(?:bash|output|python)\n.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
         for number, part in enumerate(parts):
             if part.startswith("```output"):
                 parts[number] = f"```output\n{shortened(printed)}```"
+            elif part.startswith("```python"):
+                with contextlib.chdir(name):
+                    exec("\n".join(part.splitlines()[1:-1]), names)  # noqa: S102
             elif part.startswith("```bash"):
                 for command in part.splitlines()[1:-1]:
                     done = subprocess.run(
