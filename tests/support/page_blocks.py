@@ -47,7 +47,8 @@ def write_outputs(page: Path, demo: Path) -> None:
         environment = {**os.environ, "COLUMNS": WIDTH, "PATH": path}
         text, printed = page.read_text(encoding="utf-8"), ""
         names: dict[str, object] = {}
-        parts = re.split(r"(^```(?:bash|output|python)\n.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
+        block = r"(^```(?:bash|output|python)\n.*?^```)"
+        parts = re.split(block, text, flags=re.DOTALL | re.MULTILINE)
         for number, part in enumerate(parts):
             if part.startswith("```output"):
                 parts[number] = f"```output\n{shortened(printed)}```"
