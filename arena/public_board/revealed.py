@@ -217,7 +217,7 @@ class _Oracle:
                 released = self._released(labels, prediction, (k, draw, number))
                 outcomes.append((released, number))
         half = draws // 2 * len(assignments)
-        return _learned(outcomes[:half], outcomes[half:], assignments)
+        return learned(outcomes[:half], outcomes[half:], assignments)
 
     def _score(self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> float:
         """Return the score, by a metric's fast resampling where it has one."""
@@ -269,7 +269,7 @@ class _Oracle:
         return self._mechanism.release(state, evaluation.at_most(bound), rng)
 
 
-def _learned(
+def learned(
     known_scores: Sequence[tuple[float | None, int]],
     tested: Sequence[tuple[float | None, int]],
     assignments: npt.NDArray[Any],

@@ -111,6 +111,15 @@ def test_the_same_instances_come_out_of_the_record() -> None:
         assert [one.release.score for one in rest] == [one.release.score for one in placed[cut:]]
 
 
+def test_a_baseline_with_the_name_of_a_rank_holds_none() -> None:
+    log, outside = MemoryLog(), ["rank 1"]
+    losses = [("a", 0.5), ("b", 0.3), ("rank 1", 0.1), ("a", 0.2), ("c", 0.4), ("b", 0.45)]
+    play(PerRank(greater_is_better=False, outside=outside), Ladder(eta=0.05), losses, log)
+    holders = [(holder.team, holder.submission) for holder in log.holders(outside)]
+    assert holders == [("a", 4), ("b", 2), ("c", 5)]
+    assert [(logged.team, logged.number) for logged in log.since(1, "a")] == [("a", 4)]
+
+
 # -- the clip ----------------------------------------------------------------------------------
 
 

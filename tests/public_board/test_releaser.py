@@ -100,6 +100,49 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
     assert sum(one.release.improved for one in in_one_process) > 3
 
 
+@pytest.mark.parametrize(
+    ("metric", "clusters", "error"),
+    [
+        # The squared errors are 0, 1, 4, 9: their standard deviation is sqrt(49 / 3), and the
+        # slope of the root at their mean of 7/2 is 1 / (2 sqrt(7/2)).
+        (PointwiseRmse(), None, np.sqrt(49 / 3 / 4) / (2 * np.sqrt(7 / 2))),
+        # Of two groups with the means 1/2 and 13/2: 3 sqrt(2) and two groups.
+        (PointwiseRmse(), np.array([0, 0, 1, 1]), 3 / (2 * np.sqrt(7 / 2))),
+    ],
+)
+def test_the_standard_error_that_a_mechanism_is_told_is_that_of_the_score(
+    metric: Any, clusters: Any, error: float
+) -> None:
+    told: list[float] = []
+
+    class Asks:
+        name = "asks"
+
+        def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
+            told.append(evaluation.standard_error())
+            return Release(evaluation.score, improved=True)
+
+    releaser = Releaser(
+        mechanism=Asks(),
+        plugin="mechanisms",
+        metric=metric,
+        truth=np.zeros(4),
+        read=read_nothing,
+        seed=1,
+        instances=PerTeam(),
+        clusters=clusters,
+    )
+    released = releaser.release(ScoredSubmission(1, "a", np.array([[0.0, 1, 2, 3]])), MemoryLog())
+    assert released is not None
+    assert released.release.score == pytest.approx(np.sqrt(7 / 2))
+    assert told == [pytest.approx(error)]
+    assert releaser.release(ScoredSubmission(2, "a", np.full((1, 4), np.nan)), MemoryLog()) is None
+
+
+def read_nothing(submissions: Sequence[int]) -> npt.NDArray[Any]:
+    raise AssertionError(submissions)
+
+
 def test_chance_is_new_for_each_submission_and_after_each_change_of_its_score() -> None:
     class Draws:
         name = "draws"

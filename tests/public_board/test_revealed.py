@@ -15,7 +15,7 @@ from arena.interfaces import HasRowValues, Metric, Scope
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import default_mechanism, revealed_by_one, too_much_revealed
 from arena.public_board.clipping import conceivable_scores
-from arena.public_board.revealed import is_measurable, rows_revealed
+from arena.public_board.revealed import is_measurable, learned, rows_revealed
 from arena.types import PredictionKind, Solution, Target
 from program import write_csv
 
@@ -89,6 +89,58 @@ def test_known_leaks_are_found(name: str, mechanism: str, rows: float) -> None:
         assert f"({mechanism}, {name}), and 0 are accepted" in said
         accepting = Settings.of(metric=name, mechanism=mechanism, accepted_rows=10)
         assert too_much_revealed(accepting, solution, MANAGER) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "mechanism", "n_classes", "rows"),
+    [
+        ("log_loss", "kaggle", 2, 1.0),
+        ("accuracy", "full", 2, 0.0),
+        ("mse", "kaggle", 0, 1.0),
+        ("log_loss", "kaggle", 3, 1.0),
+    ],
+)
+def test_one_row_is_revealed_or_not(name: str, mechanism: str, n_classes: int, rows: float) -> None:
+    truth = np.random.default_rng(0).exponential(size=60)
+    if n_classes:
+        truth = np.arange(60) % n_classes
+    metric, oracle = MANAGER.metrics.resolve(name), MANAGER.mechanisms.resolve(mechanism)
+    revealed = rows_revealed(metric, oracle, truth, n_classes, targets=1)
+    assert revealed.shown_rows == rows
+
+
+PAIR = np.array([[0], [1]])
+"""Two assignments of a label to one row."""
+
+
+@pytest.mark.parametrize(
+    ("known_scores", "tested", "rows", "chance"),
+    [
+        # The three nearest known scores agree: 3 counts, and .05 shared by both assignments.
+        (
+            [(0.1, 0), (0.2, 0), (0.3, 0), (0.35, 1), (0.9, 1), (0.95, 1)],
+            [(0.22, 0), (0.8, 1)],
+            1.0,
+            3.025 / 3.05,
+        ),
+        # No score is a score that says something.
+        ([(None, 0), (0.5, 1)], [(None, 0), (0.5, 1)], 1.0, 1.025 / 1.05),
+        # Equal scores decide nothing if both labels give them.
+        ([(0.5, 0), (0.5, 1)], [(0.5, 0), (0.5, 1)], 0.0, 1 / 2),
+        # One of two claims is wrong, which is more than 5%.
+        ([(0.1, 0), (0.9, 1)], [(0.1, 0), (0.9, 0)], 0.0, 1 / 2),
+    ],
+)
+def test_what_scores_say_is_learned_from_the_nearest_known_ones(
+    known_scores: list[tuple[float | None, int]],
+    tested: list[tuple[float | None, int]],
+    rows: float,
+    chance: float,
+) -> None:
+    """``chance``: what the assignment that is right was given, so that the rest is bits."""
+    revealed = learned(known_scores, tested, PAIR)
+    assert revealed.rows == rows
+    assert revealed.bits == pytest.approx(max(0.0, 1 + np.log2(chance)))
 
 
 def test_a_mechanism_that_shows_nothing_reveals_nothing() -> None:
