@@ -939,13 +939,20 @@ _WANTED = {
 }
 """Type of a pydantic error, or its first word -> the expected value, for the message."""
 _MAX_SHOWN_CHARACTERS = 60
-_EARLIER_KEYS = {
-    ("metric", "publish_secondary"): "Name the columns that the published final board shows in "
-    'columns of [final], such as columns = ["f1"]; arena upgrade does that in an older file.',
-    ("public", "epoch"): "Remove it, as arena upgrade does in an older file: another mechanism "
-    "applies with the next command that writes.",
+_NO_KEYS = {
+    "metric.publish_secondary": "is a key of earlier versions. Name the columns that the published "
+    'final board shows in columns of [final], such as columns = ["f1"]; arena upgrade does that in '
+    "an older file.",
+    "public.epoch": "is a key of earlier versions. Remove it, as arena upgrade does in an older "
+    "file: another mechanism applies with the next command that writes.",
+    "public.columns": "is unknown: exact scores by another metric would reveal what the mechanism "
+    "hides. The published final board shows the columns that [final] names.",
+    "task": "is unknown. Tasks are phases that are open at once: [phase.NAME] with rows and a "
+    "metric of its own. Tasks whose files have other columns need a competition each.",
+    "phase.solution": "is unknown. The solution has the rows of all phases: name those of each in "
+    "public_rows and private_rows. Tasks whose files have other columns need a competition each.",
 }
-"""Section and key that an earlier version read -> what to do."""
+"""A key that people expect, with its section -> why there is none, and what to do."""
 
 
 def _problem(problem: Mapping[str, Any]) -> str:
@@ -956,8 +963,8 @@ def _problem(problem: Mapping[str, Any]) -> str:
     if problem["type"] == "missing":
         return f"{where} is missing."
     if problem["type"] == "extra_forbidden":
-        if replacement := _EARLIER_KEYS.get((section, key)):
-            return f"{where} is a key of earlier versions. {replacement}"
+        if reason := _NO_KEYS.get(f"{place[0]}.{key}".rstrip(".")):
+            return f"{where} {reason}"
         known_keys = _known_keys([*map(str, problem["loc"][:-1])])
         guess = nearest(place[-1], known_keys)
         return f"{where} is unknown. " + (

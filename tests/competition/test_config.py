@@ -108,6 +108,11 @@ def test_a_deadline_without_an_offset_is_utc() -> None:
     [
         ('[metric]\nname="x"\n[limits]\nper_dya=3', "[limits] per_dya is unknown. Did you mean"),
         ('[metric]\nname="x"\n[limit]\nper_day=3', "[limit] is unknown. Did you mean 'limits'"),
+        ('[metric]\nname="x"\npublish_secondary=true', "publish_secondary is a key of earlier"),
+        ('[metric]\nname="x"\n[public]\nepoch=2', "[public] epoch is a key of earlier versions."),
+        ('[metric]\nname="x"\n[public]\ncolumns=["f1"]', "columns that [final] names"),
+        ('[metric]\nname="x"\n[task.a]\nsolution="x"', "[task] is unknown. Tasks are phases"),
+        ('[metric]\nname="x"\n[phase.a]\nsolution="x"', "solution has the rows of all phases"),
         ("[metric]\n", "[metric] name is missing"),
         ("[limits]\nper_day=3", "[metric] is missing"),
         ('[metric]\nname="x"\n[limits]\nper_day=0', "per_day is 0, but must be 1 or more."),

@@ -35,6 +35,7 @@ REFUSED: Sequence[tuple[Mapping[str, Any], str]] = [
     ({"competition": {"baseline": " "}}, "[competition] baseline has an empty name"),
     ({"metric": {"name": "f1", "secondary": ["f1"]}}, "[metric] secondary: f1 is listed twice"),
     ({"board": {"x": {"columns": ["f1", "f1"]}}}, "[board.x] columns: f1 is listed twice"),
+    ({"final": {"columns": ["f1"]}}, "[final] columns: f1 is neither in [metric] secondary nor in"),
     ({"phase": {"week": {"each": "due", "series": "x"}}}, "a series named week: omit series"),
     (
         {"phase": {"dev": {"end": "2026-03-02"}, "final": {"end": "2026-03-01", **AFTER}}},
