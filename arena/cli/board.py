@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena.competition.combined_boards import verdicts_of_combined
+from arena.competition.record.combined_boards import verdicts_of_combined
 from arena.interfaces.faults import fault_lines, plural
 from arena.report.boards import Row, not_ranked, ranked_board
 from arena.report.terminal import print_columns

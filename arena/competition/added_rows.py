@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from arena.competition.arrivals import check_usage
 from arena.competition.create import write_sample
-from arena.competition.phases import check_rows, phases_in_use
-from arena.competition.rounds import further_rounds, with_further_phases
+from arena.competition.record.phases import check_rows, phases_in_use
+from arena.competition.record.rounds import further_rounds, with_further_phases
 from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, SAMPLE_NAME, Settings, document_as_toml
 from arena.errors import InputError, UsageError, says_that_nothing_changed

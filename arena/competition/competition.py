@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from arena.competition import decisions
-from arena.competition.phases import destination_of_check
+from arena.competition.record.phases import destination_of_check
 from arena.competition.state import read_state
 from arena.competition.submit import (
     SubmissionHandler,
@@ -45,10 +45,10 @@ from arena.utils.strict_json import parse_json
 # ranking loads scipy, which would take a third of the time of a submission.
 if TYPE_CHECKING:
     from arena.competition.added_rows import AddedRows
-    from arena.competition.local_runs import SubmittedProgram
-    from arena.competition.programs import ProgramRecord
+    from arena.competition.programs.local_runs import SubmittedProgram
+    from arena.competition.programs.reruns import Rerun
     from arena.competition.qualification import Qualification
-    from arena.competition.reruns import Rerun
+    from arena.competition.record.programs import ProgramRecord
     from arena.competition.rescore import RankChange, Rescored
     from arena.requests import Answer, Request
     from arena.scoring.result import ScoreResult
@@ -238,7 +238,7 @@ class Competition(CompetitionView):
         SandboxError
             If this machine could not run it. Nothing is counted then.
         """
-        from arena.competition.local_runs import submit_program
+        from arena.competition.programs.local_runs import submit_program
 
         phase = self._state.phase if phase is None else phase
         return submit_program(
@@ -253,7 +253,7 @@ class Competition(CompetitionView):
         SandboxError
             If this machine could not run it; the program is set aside, and nothing is counted.
         """
-        from arena.competition.local_runs import run_waiting
+        from arena.competition.programs.local_runs import run_waiting
 
         return run_waiting(self._state, self._open_handler(), program)
 
@@ -270,7 +270,7 @@ class Competition(CompetitionView):
         SandboxError
             If this machine could not run it.
         """
-        from arena.competition.reruns import rerun
+        from arena.competition.programs.reruns import rerun
 
         return rerun(self._state, submission)
 
@@ -284,7 +284,7 @@ class Competition(CompetitionView):
         UsageError
             If the folder exists, or there is no accepted submission of a number.
         """
-        from arena.competition.reruns import write_reruns
+        from arena.competition.programs.reruns import write_reruns
 
         return write_reruns(self._state, submissions, Path(folder))
 
@@ -296,13 +296,13 @@ class Competition(CompetitionView):
         UsageError, InputError
             If the folder is not one of this competition, or a run has no result.
         """
-        from arena.competition.reruns import read_reruns
+        from arena.competition.programs.reruns import read_reruns
 
         return read_reruns(self._state, Path(folder))
 
     def finalists(self) -> list[int]:
         """Return the final submissions of every phase; a UsageError before finalize."""
-        from arena.competition.reruns import finalists
+        from arena.competition.programs.reruns import finalists
 
         return finalists(self._state)
 
@@ -353,7 +353,7 @@ class Competition(CompetitionView):
 
     @cached_property
     def _cursor(self) -> list[int]:
-        from arena.competition.queued_answers import cursor_of
+        from arena.competition.queue.answers import cursor_of
 
         return [cursor_of(self._state.store)]
 
@@ -436,8 +436,8 @@ class Competition(CompetitionView):
         StoreError
             If nothing could be stored. Any other error concerns these requests; try them alone.
         """
-        from arena.competition.queued_answers import cursor_of
-        from arena.competition.queued_requests import process_requests
+        from arena.competition.queue.answers import cursor_of
+        from arena.competition.queue.processing import process_requests
 
         if [request.seq for request in requests if request.seq <= self.cursor] or not requests:
             raise UsageError(f"Requests up to {self.cursor} were processed before.")
@@ -480,7 +480,7 @@ class Competition(CompetitionView):
 
         ``reason`` is for the organiser only.
         """
-        from arena.competition.queued_requests import set_aside
+        from arena.competition.queue.processing import set_aside
 
         answer = set_aside(self._state, request, reason)
         self._cursor[0] = request.seq
@@ -674,7 +674,7 @@ class Competition(CompetitionView):
             If files are still received, nothing was finalized, the private board is out of date, or
             this one is published.
         """
-        from arena.competition.results import publish, require_end
+        from arena.competition.boards.results import publish, require_end
 
         require_end(self._board)
         return publish(self._board, self.leaderboard(live=True))
@@ -687,7 +687,7 @@ class Competition(CompetitionView):
         UsageError
             If no result is published, or no reason is given.
         """
-        from arena.competition.results import retract
+        from arena.competition.boards.results import retract
 
         return retract(self._board, reason)
 
@@ -732,7 +732,7 @@ class Competition(CompetitionView):
         MetricError
             If the metric is not defined on the private rows.
         """
-        from arena.competition.finalize import finalize
+        from arena.competition.boards.finalize import finalize
 
         with shown(progress) as display, resumable(self._unfinished, display) as tasks:
             result = finalize(self._board, display, workers=workers, intervals=intervals)
@@ -744,7 +744,8 @@ class Competition(CompetitionView):
     def export(self, folder: str | Path) -> list[Path]:
         """Write the files with which another person can verify the private board.
 
-        The same competition gives the same bytes; :mod:`arena.competition.export` lists the files.
+        The same competition gives the same bytes; :mod:`arena.competition.exports.export` lists
+        the files.
 
         Raises
         ------
@@ -753,7 +754,7 @@ class Competition(CompetitionView):
         InputError
             If the folder is not empty, or the private board is out of date: see :meth:`outdated`.
         """
-        from arena.competition.export import Bundle, write_bundle
+        from arena.competition.exports.export import Bundle, write_bundle
 
         result = self.final_result()
         if old := self.outdated():

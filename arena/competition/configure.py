@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.changeable_settings import LONGEST_TEXT, Kind, changeable, ends_the_competition
-from arena.competition.adopted_settings import view_settings
+from arena.competition.record.adopted_settings import view_settings
 from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_of_document
 from arena.errors import ArenaError, InputError, UsageError

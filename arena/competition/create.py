@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
-from arena.competition.phases import (
+from arena.competition.record.phases import (
     check_metrics,
     check_rows,
     each_phase,
     instance_groups,
     solution_in,
 )
-from arena.competition.rounds import with_rounds
-from arena.competition.samples import sample_values
-from arena.competition.secondary import all_further_metrics
-from arena.competition.settings_agreement import check_agreement
+from arena.competition.record.rounds import with_rounds
+from arena.competition.record.samples import sample_values
+from arena.competition.record.secondary import all_further_metrics
+from arena.competition.record.settings_agreement import check_agreement
 from arena.competition.state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UnknownNameError, UsageError

@@ -11,16 +11,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from arena.competition.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
-from arena.competition.answers import ANSWERED
-from arena.competition.final_selection import check_choice
-from arena.competition.ledger import WITHDRAWAL
-from arena.competition.phases import phase_of_file, public_sections
-from arena.competition.programs import programs_in
-from arena.competition.rebuild import board_facts, rebuilding
-from arena.competition.roster import BRACKET
+from arena.competition.record.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
+from arena.competition.record.answers import ANSWERED
+from arena.competition.record.final_selection import check_choice
+from arena.competition.record.ledger import WITHDRAWAL
+from arena.competition.record.phases import phase_of_file, public_sections
+from arena.competition.record.programs import programs_in
+from arena.competition.record.rebuild import board_facts, rebuilding
+from arena.competition.record.roster import BRACKET
+from arena.competition.record.teams import MERGED, RENAMED
 from arena.competition.state import CompetitionState
-from arena.competition.teams import MERGED, RENAMED
 from arena.config import CONFIG_NAME
 from arena.errors import UsageError
 from arena.intake.folder import team_fault
@@ -28,7 +28,7 @@ from arena.store import Event
 from arena.utils.times import in_utc
 
 if TYPE_CHECKING:
-    from arena.competition.results import Consequences
+    from arena.competition.boards.results import Consequences
 
 _AFTER_ALL = 2**62
 """The sequence of an event that is not stored: after all others."""
@@ -49,7 +49,10 @@ def _record_decision(state: CompetitionState, kind: str, payload: Mapping[str, A
 
 def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, Any]) -> Consequences:
     """Return what a decision would release again and mark. Nothing is stored."""
-    from arena.competition.results import Consequences, newly_marked  # a submission needs neither
+    from arena.competition.boards.results import (  # a submission needs neither
+        Consequences,
+        newly_marked,
+    )
 
     state = state.of_all_phases
     event = Event(

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from arena.competition.admission import Admission
-from arena.competition.phases import all_rows_in, group_of, open_phases
-from arena.competition.rebuild import rebuilt_mark
+from arena.competition.record.admission import Admission
+from arena.competition.record.phases import all_rows_in, group_of, open_phases
+from arena.competition.record.rebuild import rebuilt_mark
 from arena.competition.state import CompetitionState, board_metric
 from arena.types import Usage
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from arena.competition.admission import Admission
+from arena.competition.boards.final_document import FINAL_RESULT, final_document
+from arena.competition.boards.outdated_board import outdated
 from arena.competition.decisions import record_admission
-from arena.competition.final_document import FINAL_RESULT, final_document
-from arena.competition.final_selection import choose_finals
-from arena.competition.outdated_board import outdated
+from arena.competition.record.admission import Admission
+from arena.competition.record.final_selection import choose_finals
 from arena.competition.state import CompetitionState, public_standings
 from arena.errors import UsageError
 from arena.intake import ReadSubmission, SubmissionFile, named_file

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from arena.competition.final_selection import Candidate, public_board
-from arena.competition.phases import group_of
+from arena.competition.record.final_selection import Candidate, public_board
+from arena.competition.record.phases import group_of
 from arena.competition.state import CompetitionState
 from arena.config import PublicSection, Settings
 from arena.interfaces import Scope

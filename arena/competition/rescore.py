@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from arena.competition.adopted_settings import with_metrics_of
 from arena.competition.arrivals import Arrival, read_labels, with_arrived_labels
+from arena.competition.boards.results import Consequences, unmarked_versions
 from arena.competition.create import read_settings_solution
-from arena.competition.final_selection import Candidate, board_ranks, choose_finals
-from arena.competition.ledger import Ledger
-from arena.competition.phases import check_metrics
-from arena.competition.rebuild import LABELS_ADDED, board_facts, rebuilding
-from arena.competition.results import Consequences, unmarked_versions
-from arena.competition.secondary import secondary_metrics
+from arena.competition.record.adopted_settings import with_metrics_of
+from arena.competition.record.final_selection import Candidate, board_ranks, choose_finals
+from arena.competition.record.ledger import Ledger
+from arena.competition.record.phases import check_metrics
+from arena.competition.record.rebuild import LABELS_ADDED, board_facts, rebuilding
+from arena.competition.record.secondary import secondary_metrics
 from arena.competition.state import METRIC_CODE, CompetitionState
 from arena.config import Settings
 from arena.errors import InputError, MetricError, UsageError, says_that_nothing_changed

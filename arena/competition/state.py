@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.competition.adopted_settings import adopt_settings, current_epoch, view_settings
-from arena.competition.answers import ANSWER_EVENTS, ANSWERED, Answers
-from arena.competition.final_selection import public_board
-from arena.competition.ledger import Ledger
-from arena.competition.phases import (
+from arena.competition.record.adopted_settings import adopt_settings, current_epoch, view_settings
+from arena.competition.record.answers import ANSWER_EVENTS, ANSWERED, Answers
+from arena.competition.record.final_selection import public_board
+from arena.competition.record.ledger import Ledger
+from arena.competition.record.phases import (
     all_rows_in,
     current_phase,
     known_phase,
@@ -24,9 +24,9 @@ from arena.competition.phases import (
     with_all_rows,
     with_rows,
 )
-from arena.competition.programs import RERUN, figures_in
-from arena.competition.quota import count_interrupted
-from arena.competition.roster import ROSTER_EVENTS, Roster
+from arena.competition.record.programs import RERUN, figures_in
+from arena.competition.record.quota import count_interrupted
+from arena.competition.record.roster import ROSTER_EVENTS, Roster
 from arena.config import SAMPLE_NAME, Settings
 from arena.errors import ArenaError
 from arena.evaluation.solution_metric import scoring_metric
@@ -364,7 +364,7 @@ class CompetitionState:
 
     def _cells_of_other_rows(self) -> list[Any]:
         """Return valid cells for the rows that a file leaves out: no score depends on them."""
-        from arena.competition.samples import sample_values
+        from arena.competition.record.samples import sample_values
 
         if self.solution.kind is PredictionKind.LABEL:
             return [0] * len(self.solution.columns)

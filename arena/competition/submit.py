@@ -19,22 +19,22 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from arena.competition.admission import Admission
-from arena.competition.answers import ANSWERED
 from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
 from arena.competition.judging_plugins import record_plugins
-from arena.competition.phases import (
+from arena.competition.record.admission import Admission
+from arena.competition.record.answers import ANSWERED
+from arena.competition.record.phases import (
     Destination,
     InstanceGroup,
     destination_of_file,
     group_of,
 )
-from arena.competition.programs import ProgramRecord, ProgramRun, concealed
-from arena.competition.quota import Quota
+from arena.competition.record.programs import ProgramRecord, ProgramRun, concealed
+from arena.competition.record.quota import Quota
+from arena.competition.record.team_names import ConfusableNames
+from arena.competition.record.teams import Teams
 from arena.competition.release_log import PublicRowReader, StoredLog
 from arena.competition.state import CompetitionState
-from arena.competition.team_names import ConfusableNames
-from arena.competition.teams import Teams
 from arena.errors import StoreError
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.public_board.releaser import Releaser, ScoredSubmission, make_releaser

@@ -8,9 +8,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from arena.competition.admission import Admission
-from arena.competition.board_notes import board_notes, empty_board_sentence
-from arena.competition.rebuild import rebuilt_mark
+from arena.competition.boards.board_notes import board_notes, empty_board_sentence
+from arena.competition.record.admission import Admission
+from arena.competition.record.rebuild import rebuilt_mark
 from arena.competition.state import (
     CompetitionState,
     board_metric,
@@ -33,9 +33,9 @@ from arena.utils.pending_labels import PendingLabels
 from arena.utils.progress import shown
 
 if TYPE_CHECKING:
-    from arena.competition.programs import ProgramRecord
-    from arena.competition.released_boards import ReleasedBoard
-    from arena.competition.released_numbers import ReleasedNumbers
+    from arena.competition.boards.released_boards import ReleasedBoard
+    from arena.competition.boards.released_numbers import ReleasedNumbers
+    from arena.competition.record.programs import ProgramRecord
     from arena.competition.replay import Replay
     from arena.evaluation.similar import SimilarSubmissions
     from arena.interfaces import Scope
@@ -195,7 +195,7 @@ class CompetitionView:
 
         Phases that share their public rows are counted together. For the organiser only.
         """
-        from arena.competition.released_numbers import released_numbers
+        from arena.competition.boards.released_numbers import released_numbers
 
         return released_numbers(self._state)
 
@@ -309,25 +309,25 @@ class CompetitionView:
 
         There is one; to a file of several rounds one for each of them.
         """
-        from arena.competition.queued_answers import answers_in
+        from arena.competition.queue.answers import answers_in
 
         return answers_in(self._state.store.events())
 
     def last_answer(self) -> Answer | None:
         """Return the answer to the last request of a served competition, or None."""
-        from arena.competition.queued_answers import last_answer
+        from arena.competition.queue.answers import last_answer
 
         return last_answer(self._state.store)
 
     def requests_set_aside(self) -> frozenset[str]:
         """Return the ids of the requests that could not be judged."""
-        from arena.competition.queued_answers import SET_ASIDE, answers_in
+        from arena.competition.queue.answers import SET_ASIDE, answers_in
 
         return frozenset(answers_in(self._state.store.events(SET_ASIDE)))
 
     def waiting_programs(self) -> list[ProgramRecord]:
         """Return the programs whose run on the hidden inputs is not on record, in their order."""
-        from arena.competition.program_runs import waiting
+        from arena.competition.programs.program_runs import waiting
 
         return waiting(self._state)
 
@@ -338,7 +338,7 @@ class CompetitionView:
         ``replaced`` or ``retracted``), ``retracted`` (time and reason) and ``mark``, since when
         it is out of date and why.
         """
-        from arena.competition.results import published_results
+        from arena.competition.boards.results import published_results
 
         return [result.about() for result in published_results(self._board)]
 
@@ -351,7 +351,7 @@ class CompetitionView:
         released for the submission, and ``public_rank`` is the team's rank on the public board. A
         retracted one has no rows.
         """
-        from arena.competition import results
+        from arena.competition.boards import results
 
         published = results.published_results(self._board)
         chosen_results = [result for result in published if version in (None, result.version)][-1:]
@@ -366,7 +366,7 @@ class CompetitionView:
 
         None if nothing is finalized, or it is out of date or published already.
         """
-        from arena.competition import results
+        from arena.competition.boards import results
 
         return results.next_result(self._board, self.leaderboard())
 
@@ -394,7 +394,7 @@ class CompetitionView:
         Empty unless a result is published, and ``[server] private_scores`` is ``own``. The rank is
         that among the final submissions of the teams: 1 + the number of those that are better.
         """
-        from arena.competition import finalize
+        from arena.competition.boards import finalize
 
         results = self.results()
         published = bool(results) and results[-1]["state"] == "published"
@@ -413,7 +413,7 @@ class CompetitionView:
 
     def released_again(self) -> frozenset[int]:
         """Return the submissions whose score was released again by a rebuild of the board."""
-        from arena.competition.rebuild import REBUILT
+        from arena.competition.record.rebuild import REBUILT
 
         rebuilt = self._state.store.events(REBUILT)
         return frozenset(number for event in rebuilt for number, _ in event.payload["released"])
@@ -425,7 +425,7 @@ class CompetitionView:
         """
         if not private:
             return rebuilt_mark(self._state.store, self.phase)
-        from arena.competition import outdated_board
+        from arena.competition.boards import outdated_board
 
         return outdated_board.final_mark(self._board)
 
@@ -439,7 +439,7 @@ class CompetitionView:
     @property
     def published_scores(self) -> tuple[str, ...]:
         """The columns of secondary metrics and of targets that the published final board shows."""
-        from arena.competition.results import published_scores
+        from arena.competition.boards.results import published_scores
 
         return published_scores(self._board)
 
@@ -466,7 +466,7 @@ class CompetitionView:
             If the decision would be refused.
         """
         from arena.competition import decisions
-        from arena.competition.results import consequences_text
+        from arena.competition.boards.results import consequences_text
 
         consequences = decisions.consequences_of_disqualifying(
             self._state, submission, team, reason=reason, undo=undo
@@ -516,7 +516,7 @@ class CompetitionView:
         UsageError
             If the settings name no board of this name over phases.
         """
-        from arena.competition.released_boards import released_board
+        from arena.competition.boards.released_boards import released_board
 
         return released_board(self._state, name, live=live)
 
@@ -564,7 +564,7 @@ class CompetitionView:
     @property
     def is_finalized(self) -> bool:
         """Whether a private board is stored."""
-        from arena.competition.final_document import FINAL_RESULT
+        from arena.competition.boards.final_document import FINAL_RESULT
 
         return self._state.store.meta(self._board.name_of(FINAL_RESULT)) is not None
 
@@ -596,7 +596,7 @@ class CompetitionView:
         UsageError
             If the competition was not finalized.
         """
-        from arena.competition import final_document
+        from arena.competition.boards import final_document
         from arena.competition.verification import verifications, with_verifications
 
         result = self.final_result(board=board)
@@ -612,7 +612,7 @@ class CompetitionView:
         UsageError
             If the competition was not finalized.
         """
-        from arena.competition.combined_boards import combined_boards
+        from arena.competition.record.combined_boards import combined_boards
 
         combined = {
             name: self.private_leaderboard(board=name)
@@ -676,7 +676,7 @@ class CompetitionView:
         MetricError
             If the metric is not defined on the private rows.
         """
-        from arena.competition import finalize
+        from arena.competition.boards import finalize
 
         with shown(progress) as display:
             return finalize.evaluate(self._board, display, workers=workers)
@@ -686,7 +686,7 @@ class CompetitionView:
 
         Nothing is computed but the scores and their resamples.
         """
-        from arena.competition import finalize
+        from arena.competition.boards import finalize
 
         with shown(progress) as display:
             return finalize.study(self._board, display, workers=workers)
@@ -701,7 +701,8 @@ class CompetitionView:
         UsageError
             If the competition was not finalized, or it has no such board.
         """
-        from arena.competition import combined_boards, final_document
+        from arena.competition.boards import final_document
+        from arena.competition.record import combined_boards
 
         document = final_document.final_document(self._board)
         if board is None:
@@ -725,7 +726,7 @@ class CompetitionView:
         UsageError
             If the competition was not finalized.
         """
-        from arena.competition import finalize
+        from arena.competition.boards import finalize
 
         return finalize.as_finalized(self._board)
 
@@ -735,7 +736,7 @@ class CompetitionView:
         It is after a rescore, a changed setting of ``[final]`` or ``[analysis]``, or a change in
         which submissions count. None without a private board. Nothing is computed.
         """
-        from arena.competition import outdated_board
+        from arena.competition.boards import outdated_board
 
         return outdated_board.outdated(self._board)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from arena.competition.rebuild import CAUSES, REBUILT
+from arena.competition.record.rebuild import CAUSES, REBUILT
 from arena.competition.server_settings import SERVED
 from arena.interfaces.faults import plural
 from arena.store import Event

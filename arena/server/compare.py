@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from arena.competition.teams import TEAM_CHANGES, Teams
+from arena.competition.record.teams import TEAM_CHANGES, Teams
 from arena.config import DATABASE_NAME
 from arena.errors import ArenaError, StoreBusyError
 from arena.intake.folder import team_name

@@ -64,7 +64,7 @@ def run_web(start: WebStart) -> None:
 def run_runner(folder: Path, url: str, sandbox: str) -> None:
     """Run the programs of a competition on this machine until SIGTERM."""
     from arena.client import ServerError
-    from arena.competition.runners import LOCAL, add_runner
+    from arena.competition.programs.runners import LOCAL, add_runner
     from arena.config import CONFIG_NAME, read_settings
     from arena.plugin.manager import PluginManager
     from arena.runner import Runner, RunnerKey

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from arena.competition.final_document import final_document
-from arena.competition.finalize import analysis_seed
+from arena.competition.boards.final_document import final_document
+from arena.competition.boards.finalize import analysis_seed
 from arena.competition.state import CompetitionState
 from arena.competition.view import open_state
 from arena.errors import UsageError

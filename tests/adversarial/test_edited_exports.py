@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.claims import read_claims
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.claims import read_claims
+from arena.competition.exports.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import ArenaError, InputError
 from arena.plugin.manager import PluginManager

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.receipts import missing_hash, receipt_problems
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.receipts import missing_hash, receipt_problems
+from arena.competition.exports.verify import verify_bundle
 from arena.errors import ArenaError, StoreFormatError
 from arena.plugin.manager import PluginManager
 from arena.store import Store

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.rebuild import CAUSES
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.rebuild import CAUSES
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from arena.competition.competition import Competition
-from arena.competition.queued_answers import answers_in
-from arena.competition.queued_decisions import CORRECTED_NAME
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.queue.answers import answers_in
+from arena.competition.queue.decisions import CORRECTED_NAME
 from arena.config import CONFIG_NAME, Settings
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.rebuild import CAUSES
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.rebuild import CAUSES
 from arena.config import SAMPLE_NAME, Settings
 from arena.errors import InputError, UsageError
 from arena.plugin.manager import PluginManager

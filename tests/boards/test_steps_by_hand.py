@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.rebuild import CAUSES
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.rebuild import CAUSES
 from arena.competition.rescore import RankChange
-from arena.competition.verify import verify_bundle
 from arena.config import Settings
 from arena.plugin.manager import PluginManager
 from arena.utils.parallel import NoProgress

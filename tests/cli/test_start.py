@@ -28,13 +28,14 @@ heavy += ["arena.charts", "arena.report.contents", "http.client", "ssl"]
 heavy += ["arena_mechanisms.noisy"]
 if sys.argv[1] == "leaderboard":  # reads no file of predictions
     heavy += ["pyarrow", "arena.intake.reader", "joblib"]
-    heavy += ["arena.competition.submit", "arena.competition.finalize", "arena.scoring.board"]
+    heavy += ["arena.competition.submit", "arena.competition.boards.finalize"]
+    heavy += ["arena.scoring.board"]
     heavy += ["arena.public_board.releaser", "arena.store.audit", "arena.evaluation.similar"]
     heavy += ["arena.evaluation.scores", "arena.evaluation.row_weights", "arena.utils.processes"]
     heavy += [f"arena.interfaces.{one}" for one in ("analyses", "competitors", "floors", "papers")]
 if sys.argv[1] == "submit":  # prints lines only
     heavy += ["rich", "pyarrow.compute", "pyarrow.parquet", "arena.store.audit"]
-    heavy += ["arena.competition.create", "arena.competition.queued_requests"]
+    heavy += ["arena.competition.create", "arena.competition.queue.processing"]
     heavy += ["arena.intake.solution", "arena.intake.mask_files", "arena.scoring.settings"]
     heavy += ["arena.evaluation.black_box", "multiprocessing"]
 if sys.argv[1] == "validate":

@@ -15,7 +15,7 @@ import pytest
 from arena.competition import added_rows
 from arena.competition.added_rows import ROWS_ADDED, with_new_rows
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.config import DATABASE_NAME, SAMPLE_NAME, Settings
 from arena.errors import InputError
 from arena.intake import read_solution

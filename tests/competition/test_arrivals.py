@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.rebuild import CAUSES, LABELS_ADDED
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
 from arena.config import Settings
 from arena.errors import InputError, UsageError
 from arena.utils.parallel import NoProgress

@@ -99,7 +99,7 @@ def test_a_bounded_board_says_so_and_how_many_rows_are_at_the_bound(
         (note,) = opened.board_notes()
         assert "20.0% of the public rows of the leading submission, 1 of far, are at" in note
         with monkeypatch.context() as patch:
-            patch.setattr("arena.competition.board_notes.may_be_reversed", fail)
+            patch.setattr("arena.competition.boards.board_notes.may_be_reversed", fail)
             failed, still_there = opened.board_notes()
         assert "this check of the board failed (RuntimeError)" in failed
         assert still_there == note

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.boards_over_phases import phases_by_board
+from arena.competition.boards.boards_over_phases import phases_by_board
+from arena.competition.boards.outdated_board import FINAL_CAUSES
 from arena.competition.competition import Competition
-from arena.competition.outdated_board import FINAL_CAUSES
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.utils.parallel import NoProgress

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from arena.competition.finalize import final_board_settings
-from arena.competition.roster import BRACKET, Roster
-from arena.competition.teams import MERGED, RENAMED
-from arena.competition.verify import verify_bundle
+from arena.competition.boards.finalize import final_board_settings
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.roster import BRACKET, Roster
+from arena.competition.record.teams import MERGED, RENAMED
 from arena.config import Settings
 from arena.errors import UsageError
 from arena.scoring.board import BoardRun

@@ -11,7 +11,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.competition.view import CompetitionView
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.errors import InputError, UsageError
 from arena.scoring.score import score
 from arena.utils.parallel import NoProgress

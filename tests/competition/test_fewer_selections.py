@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.competition.final_selection import Candidate, choose_finals
+from arena.competition.record.final_selection import Candidate, choose_finals
 
 SOME = [
     Candidate(1, "a", 0.5),

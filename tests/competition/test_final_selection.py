@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.competition.final_selection import (
+from arena.competition.record.final_selection import (
     Candidate,
     board_ranks,
     check_choice,
     choose_finals,
     public_board,
 )
-from arena.competition.roster import Roster
+from arena.competition.record.roster import Roster
 from arena.config import FinalRule
 from arena.errors import UsageError
 from thinned import examples

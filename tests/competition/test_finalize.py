@@ -15,7 +15,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import InputError, UsageError
 from arena.hookspecs import hookimpl

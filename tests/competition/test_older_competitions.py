@@ -16,7 +16,7 @@ import pytest
 
 from arena.competition.competition import Competition
 from arena.competition.earlier_settings import upgrade_competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.config import CONFIG_NAME
 from arena.errors import InputError, StoreFormatError
 from arena.utils.parallel import NoProgress

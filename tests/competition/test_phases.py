@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.phases import (
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.phases import (
     Destination,
     current_phase,
     destination_of_file,
@@ -19,7 +20,6 @@ from arena.competition.phases import (
     instance_groups,
     open_phases,
 )
-from arena.competition.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.report.for_participants import facts_for_participants

@@ -16,7 +16,7 @@ import pytest
 
 from arena.competition.competition import Competition
 from arena.competition.create import sample_note
-from arena.competition.samples import sample_values
+from arena.competition.record.samples import sample_values
 from arena.config import SAMPLE_NAME
 from arena.intake import reader
 from arena.intake.columns import SubmissionForm

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from arena.competition import program_runs
 from arena.competition.competition import Competition
-from arena.competition.program_runs import RECEIVED_FOLDER
-from arena.competition.runners import add_runner
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.programs import program_runs
+from arena.competition.programs.program_runs import RECEIVED_FOLDER
+from arena.competition.programs.runners import add_runner
 from arena.config import Settings
 from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl

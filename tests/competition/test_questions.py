@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from arena.competition.answers import ANSWERED, Answers
-from arena.competition.roster import Roster
-from arena.competition.teams import MERGED, RENAMED
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.answers import ANSWERED, Answers
+from arena.competition.record.roster import Roster
+from arena.competition.record.teams import MERGED, RENAMED
 from arena.errors import UsageError
 from arena.requests import Request
 from arena.store import Event

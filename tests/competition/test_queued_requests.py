@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
-from arena.competition import finalize, queued_answers, queued_decisions, rescore
+from arena.competition import rescore
+from arena.competition.boards import finalize
+from arena.competition.boards.results import PUBLISHED
 from arena.competition.competition import Competition
-from arena.competition.queued_answers import answers_in
-from arena.competition.results import PUBLISHED
+from arena.competition.queue import answers as queued_answers
+from arena.competition.queue import decisions as queued_decisions
+from arena.competition.queue.answers import answers_in
 from arena.competition.state import CompetitionState
 from arena.errors import InputError, MetricError, StoreError, UsageError
 from arena.intake import ReadSubmission

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.quota import Quota
+from arena.competition.record.quota import Quota
 from arena.config import Settings, settings_as_toml
 from competition_model import Rules
 from few_rows import manager_of_few, settings_of, write_files

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.rebuild import CAUSES, LABELS_ADDED, REBUILT
+from arena.competition.record.rebuild import CAUSES, LABELS_ADDED, REBUILT
 from arena.interfaces import Scope
 from labelled_competition import (
     IDS,

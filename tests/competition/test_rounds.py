@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, read_settings
 from arena.errors import InputError, UsageError
 from arena.utils.parallel import NoProgress

@@ -14,10 +14,10 @@ import pytest
 from rich.console import Console
 
 from arena.cli.board import print_board
+from arena.competition.boards.outdated_board import FINAL_CAUSES
 from arena.competition.competition import Competition
-from arena.competition.outdated_board import FINAL_CAUSES
-from arena.competition.rebuild import CAUSES, LABELS_ADDED
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
 from arena.config import Settings
 from arena.errors import UsageError
 from arena.store import Event

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.settings_agreement import check_agreement
+from arena.competition.record.settings_agreement import check_agreement
 from arena.config import CONFIG_NAME, settings_as_toml
 from arena.errors import InputError, PluginError
 from labelled_competition import MANAGER, create, settings_of

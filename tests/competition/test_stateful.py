@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from arena.competition.competition import Competition
-from arena.competition.rebuild import REBUILT
+from arena.competition.record.rebuild import REBUILT
 from arena.config import settings_as_toml
 from arena.errors import UsageError
 from competition_model import CompetitionModel, Hits, Rules

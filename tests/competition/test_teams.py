@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from arena.competition.claims import read_claims
 from arena.competition.competition import Competition
-from arena.competition.receipts import receipt_problems
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.claims import read_claims
+from arena.competition.exports.receipts import receipt_problems
+from arena.competition.exports.verify import verify_bundle
 from arena.config import DATABASE_NAME
 from arena.errors import InputError, UsageError
 from arena.plugin.manager import PluginManager

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.rebuild import REBUILT
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.rebuild import REBUILT
 from arena.errors import UsageError
 from arena.utils.parallel import NoProgress
 from labelled_competition import MANAGER, create, file_right_on, reopen, send, standings

@@ -12,7 +12,7 @@ import pytest
 
 import arena_mechanisms
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import PluginError, UsageError
 from arena.hookspecs import hookimpl

@@ -15,7 +15,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from arena import BoardSettings, ScoreSettings, SolutionColumns, score
-from arena.competition.samples import sample_values
+from arena.competition.record.samples import sample_values
 from arena.errors import InputError, MetricError
 from arena.scoring.submissions import read_truth
 from arena.types import CompetitionInfo, RowContext

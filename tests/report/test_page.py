@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from arena import Competition, PluginManager, score
-from arena.competition import kept_board
+from arena.competition.boards import kept_board
 from arena.competition.view import CompetitionView
 from arena.hookspecs import hookimpl
 from arena.report import Report, board_report, page, public_report

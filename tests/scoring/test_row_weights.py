@@ -12,8 +12,8 @@ import sklearn.metrics as skm
 
 from arena import BoardSettings, ScoreSettings, score
 from arena.competition.competition import Competition
+from arena.competition.exports.verify import verify_bundle
 from arena.competition.rescore import align_solution
-from arena.competition.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import InputError, UsageError
 from arena.evaluation.binding import bind

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import InputError, MetricError
 from arena.evaluation.multi_target import mean_over_targets

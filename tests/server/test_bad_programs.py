@@ -18,7 +18,7 @@ import typer
 from arena.cli.commands import programs as programs_command
 from arena.cli.commands import submit as submit_command
 from arena.client import Client, ServerError
-from arena.competition.runners import add_runner
+from arena.competition.programs.runners import add_runner
 from arena.programs.unpack import unpack_here
 from arena.runner import Runner, RunnerKey
 from hostile_archives import HOSTILE, LIMITS

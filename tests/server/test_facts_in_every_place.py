@@ -25,14 +25,14 @@ import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from arena.competition import results
 from arena.competition.added_rows import ROWS_ADDED
-from arena.competition.admission import EXEMPTED
-from arena.competition.answers import ANSWERED
+from arena.competition.boards import results
+from arena.competition.boards.outdated_board import FINAL_CAUSES
 from arena.competition.competition import Competition
-from arena.competition.outdated_board import FINAL_CAUSES
-from arena.competition.rebuild import CAUSES, LABELS_ADDED
-from arena.competition.roster import BRACKET
+from arena.competition.record.admission import EXEMPTED
+from arena.competition.record.answers import ANSWERED
+from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
+from arena.competition.record.roster import BRACKET
 from arena.config import CONFIG_NAME, ServerSection, settings_as_toml
 from arena.server.records.layout import Layout, WebSettings
 from arena.server.scorer.scorer import Scorer

@@ -12,8 +12,8 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 
 import arena.server
-from arena.competition.outdated_board import FINAL_CAUSES
-from arena.competition.rebuild import CAUSES
+from arena.competition.boards.outdated_board import FINAL_CAUSES
+from arena.competition.record.rebuild import CAUSES
 from arena.interfaces import ExplainsScores
 from arena.plugin.manager import PluginManager
 from arena.server.web import language

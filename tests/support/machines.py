@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from arena.competition.runners import add_runner
+from arena.competition.programs.runners import add_runner
 
 _RELAY = """\
 import os, socket, sys, threading

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from arena.competition.competition import Competition
-from arena.competition.runners import add_runner
+from arena.competition.programs.runners import add_runner
 from arena.config import Settings
 from arena.server.records.layout import Layout, WebSettings
 from arena.server.scorer.scorer import Scorer

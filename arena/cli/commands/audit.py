@@ -16,8 +16,8 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_error
 from arena.cli.folder import Directory, Wait, borrow_served, find_folder, look_at_competition
 from arena.cli.similar import say_similar
-from arena.competition.ledger import Ledger
-from arena.competition.receipts import check_hash, missing_hash
+from arena.competition.exports.receipts import check_hash, missing_hash
+from arena.competition.record.ledger import Ledger
 from arena.config import DATABASE_NAME
 from arena.errors import UsageError
 from arena.evaluation.similar import Comparison, SimilarSubmissions
@@ -34,7 +34,7 @@ from arena.utils.progress import stage
 from arena.utils.text import shorten
 
 if TYPE_CHECKING:
-    from arena.competition.released_numbers import ReleasedNumbers
+    from arena.competition.boards.released_numbers import ReleasedNumbers
 
 app = typer.Typer(add_completion=False)
 

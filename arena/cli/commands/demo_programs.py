@@ -13,7 +13,7 @@ import numpy as np
 
 from arena.cli import options
 from arena.competition.competition import Competition
-from arena.competition.local_runs import SubmittedProgram
+from arena.competition.programs.local_runs import SubmittedProgram
 from arena.config import Settings
 from arena.utils.atomic_write import atomic_write
 

@@ -19,7 +19,7 @@ from arena.utils.text import printable, printable_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from arena.competition.reruns import Rerun
+    from arena.competition.programs.reruns import Rerun
     from arena.interfaces import Outcome
 
 app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
@@ -190,7 +190,7 @@ def add_runner(
     Copy it to that machine, to which arena runner takes it by --token-file. A server knows a new
     runner within seconds; delete the file to dismiss one.
     """
-    from arena.competition.runners import add_runner as add
+    from arena.competition.programs.runners import add_runner as add
 
     console().print(str(add(find_folder(directory), name)), soft_wrap=True)
 

@@ -29,7 +29,7 @@ from arena.utils.text import printable
 if TYPE_CHECKING:
     from arena.client import Client
     from arena.competition.competition import Competition
-    from arena.competition.local_runs import SubmittedProgram
+    from arena.competition.programs.local_runs import SubmittedProgram
     from arena.competition.submit import Submitted
 
 app = typer.Typer(add_completion=False)

@@ -9,7 +9,7 @@ import typer
 from arena.cli.completion import complete_team
 from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.competition.team_names import ConfusableNames
+from arena.competition.record.team_names import ConfusableNames
 from arena.intake.folder import team_name
 from arena.interfaces.faults import plural
 from arena.utils.text import printable

@@ -9,9 +9,9 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import console, say_error
-from arena.competition.claims import read_claims
-from arena.competition.receipts import receipt_problems
-from arena.competition.verify import verify_bundle
+from arena.competition.exports.claims import read_claims
+from arena.competition.exports.receipts import receipt_problems
+from arena.competition.exports.verify import verify_bundle
 from arena.plugin.manager import PluginManager
 from arena.utils.progress import ProgressDisplay
 

@@ -457,7 +457,7 @@ class Published:
         The public board: a list of rows as of ``arena leaderboard --json``, best first.
     ``released NAME``
         A public board over phases: the fields of
-        :class:`arena.competition.released_boards.ReleasedBoard`.
+        :class:`arena.competition.boards.released_boards.ReleasedBoard`.
     ``results``
         What there is to say about every published version of the private board, the last one last.
     ``result VERSION``

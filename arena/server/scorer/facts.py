@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from arena.competition.runners import digest_of_inputs, token_digests
+from arena.competition.programs.runners import digest_of_inputs, token_digests
 from arena.competition.view import CompetitionView
 from arena.config import SAMPLE_NAME
 from arena.interfaces import ExplainsScores, Mechanism, Metric, source_of

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from arena.competition.competition import Competition
-from arena.competition.runners import token_digests
+from arena.competition.programs.runners import token_digests
 from arena.config import CONFIG_NAME
 from arena.errors import StoreError
 from arena.requests import Answer, Request, name_without_request

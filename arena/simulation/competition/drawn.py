@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.competition.final_selection import Candidate, choose_finals, public_board
+from arena.competition.record.final_selection import Candidate, choose_finals, public_board
 from arena.competition.state import CompetitionState
 from arena.errors import UsageError
 from arena.evaluation.binding import bind

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.competition.decisions import select
-from arena.competition.local_runs import submit_program
+from arena.competition.programs.local_runs import submit_program
 from arena.competition.state import CompetitionState
 from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submitted
 from arena.errors import InputError, SandboxError

@@ -1,0 +1,1 @@
+"""The export of a finalized competition, and its verification by another person."""

@@ -1,0 +1,1 @@
+"""The programs of participants: received, run here or by a runner, and run again."""

@@ -1,0 +1,1 @@
+"""The queued requests of a served competition: decisions, answers, and their processing."""
