@@ -58,6 +58,7 @@ FAST: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "log_loss": ("log_loss", ()),
     "matthews_corrcoef": ("mcc", ()),
     "mean_absolute_error": ("mae", ()),
+    "mean_absolute_percentage_error": ("mape", ()),
     "mean_pinball_loss": ("quantile_loss", ("alpha",)),
     "mean_squared_error": ("mse", ()),
     "r2_score": ("r2", ()),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from arena.interfaces import HasResample, HasRowValues, Metric, MetricFamily, tr
 from arena.types import PredictionKind
 from arena_metrics.sklearn_family import FAST, ScikitLearn, ScikitLearnMetric
 
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 2, 50), RNG.integers(0, 2, 50)
 VALUES = RNG.normal(size=50), RNG.normal(size=50)
@@ -165,6 +169,20 @@ def test_a_fast_form_has_the_number_of_the_function(function: str) -> None:
     for column, score in zip(weights.T, scores, strict=True):
         drawn = np.repeat(np.arange(len(truth)), column)
         assert score == pytest.approx(of_library(truth[drawn], sent[drawn]), rel=1e-9)
+
+
+def test_the_documentation_has_a_table_of_all_fast_forms() -> None:
+    family, scorers = ScikitLearn(), defaultdict[str, list[str]](list)
+    for scorer in skm.get_scorer_names():
+        with contextlib.suppress(UnknownNameError):
+            scorers[family.make(scorer, {}).name].append(f"`{scorer}`")
+    page = (ROOT / "docs" / "how-to" / "other-platforms-metrics.md").read_text("utf-8")
+    table = [
+        f"| `{function}` | {', '.join(scorers[name])} | "
+        f"{', '.join(f'`{parameter}`' for parameter in parameters)} | `{name}` |"
+        for function, (name, parameters) in FAST.items()
+    ]
+    assert "\n".join(["|---|---|---|---|", *table, ""]) in page
 
 
 def test_the_negative_of_a_loss_is_ranked_and_resampled_as_the_loss() -> None:
