@@ -42,6 +42,31 @@ def boards(result: Any) -> Any:
     return bracket_finding
 
 
+def test_ranks_within_brackets_are_those_worked_out_by_hand() -> None:
+    n_right = {"t0": 9, "t1": 8, "t2": 6, "t3": 8}
+    table = {"id": range(10), "y": [0, 1] * 5}
+    files = {
+        team: [label if row < right else 1 - label for row, label in enumerate(table["y"])]
+        for team, right in n_right.items()
+    }
+    finding = boards(
+        score(table, files, metric="accuracy", brackets=BRACKETS, resamples=20, workers=1)
+    )
+    ranks = {
+        name: [(row["rank"], row["team"], row["score"]) for row in rows]
+        for name, rows in finding.document.items()
+    }
+    assert ranks == {
+        "students": [(1, "t1", 0.8), (1, "t3", 0.8)],
+        "staff": [(1, "t0", 0.9), (2, "t1", 0.8), (3, "t2", 0.6)],
+    }
+    for name in ("students", "none"):
+        assert f"Not on the board, of {name}: 'absent'." in finding.verdict
+    assert [table.title for table in finding.tables] == [
+        f"{name}: ranks among its own, with all 3 brackets at once at 95%" for name in ranks
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("combine", [None, "mean", "mean_rank"])
 def test_a_bracket_is_the_board_of_its_teams_at_a_level_of_its_own(combine: str | None) -> None:

@@ -264,6 +264,31 @@ def test_missing_values_are_faults_or_the_worst_or_a_number() -> None:
         rank(table, greater_is_better=True, missing=-2, value_range=(0, 1))
 
 
+def test_what_is_compared_in_pairs_says_how_many_cases_are_shared() -> None:
+    nan = float("nan")
+    table = {
+        "case": [*"vwxyz"],
+        "a": [1.0, 2.0, 3.0, 4.0, 5.0],
+        "b": [2.0, nan, 4.0, 5.0, 6.0],
+        "c": [nan, 3.0, 4.0, 5.0, nan],
+        "d": [nan, nan, nan, 5.0, 6.0],
+    }
+    result = rank(table, greater_is_better=True, missing="pairwise")
+    (rejected,) = result.rejected
+    assert (rejected.file, rejected.faults[0].kind) == ("d", "few values")
+    assert "It has values for 40% of the cases, and 50% are needed" in rejected.faults[0].message
+    assert {row["team"]: row["coverage"] for row in result.standings} == {
+        "a": 1.0, "b": 0.8, "c": 0.6,
+    }  # fmt: skip
+    (coverage,) = [finding for finding in result.findings if finding.analysis == "coverage"]
+    assert coverage.document == {
+        "algorithms": ["a", "b", "c"], "share": [1.0, 0.8, 0.6], "fewest_shared": 2,
+    }  # fmt: skip
+    assert "at least 2 of 5" in coverage.verdict
+    # On the cases that both have b - a is 1, c - a is 1 and c - b is 0; the mean is over all three.
+    assert scores_of(result) == pytest.approx({"a": -2 / 3, "b": 1 / 3, "c": 1 / 3})
+
+
 def test_each_task_has_its_own_cases_and_a_consensus() -> None:
     values = losses(2)
     tasks = np.repeat(["lung", "liver", "brain"], N // 3)

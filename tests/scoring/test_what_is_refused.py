@@ -1,0 +1,100 @@
+"""What ``score``, ``rank`` and the settings of both refuse before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arena
+from arena.errors import ArenaError
+from arena.evaluation.combinations import Combination
+from arena.intake import CaseColumns
+from arena.plugin.manager import PluginManager
+from arena.scoring.rank import CaseSettings
+from arena.scoring.settings import BoardSettings
+
+BARE = PluginManager(entry_points=False)
+LABELS, NUMBERS = ["a", "b", "a", "b"], [1.0, 2.5, 3.0, 4.0]
+
+
+def score(y: list[Any], **keywords: Any) -> object:
+    solution = {"id": [*"wxyz"], "y": y, "group": [1, 1, 2, 2], **keywords.pop("columns", {})}
+    sent = {"ant": {"id": [*"wxyz"], "y": keywords.pop("sent", y)}}
+    few = {"resamples": 4, "workers": 1, "target": "y", **keywords}
+    return arena.score(solution, sent, **few)
+
+
+def rank(**columns: Any) -> object:
+    return arena.rank(columns, manager=BARE, resamples=4, greater_is_better=True)
+
+
+MEAN = Combination("mean", {})
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    (partial(CaseSettings, aggregate="mode"), "The aggregate must be one of mean, median"),
+    (partial(CaseSettings, aggregate="pass@0"), "or pass@5|, pass@5, not 'pass@0'"),
+    (partial(CaseSettings, ties="max"), "Ties take one of average, min, not 'max'"),
+    (partial(CaseSettings, missing="none"), "a finite number, not 'none'"),
+    (partial(CaseSettings, missing=np.inf), "The number for a missing value must be finite"),
+    (partial(CaseSettings, missing="pairwise", aggregate="median"), "by means over all cases only"),
+    (partial(CaseSettings, missing="pairwise", combination=MEAN), "by means over all cases only"),
+    (partial(CaseSettings, missing="baseline"), "Name the algorithm with --baseline"),
+    (partial(CaseSettings, baseline="ant"), "Name the algorithm with --baseline"),
+    (partial(CaseSettings, baseline="ant", combination=MEAN), "Name the algorithm with --baseline"),
+    (partial(CaseSettings, opposite=("lung",)), r"\(lung\) have no mean: rank them"),
+    (partial(CaseSettings, value_range=(1.0, 1.0)), "two numbers, the smaller one first"),
+    (
+        partial(CaseSettings, columns=CaseColumns(algorithm_from="path")),
+        "--algorithm-from takes name or folder, not 'path'",
+    ),
+    (partial(CaseSettings, board=BoardSettings(stratify=True)), "resamples cannot be stratified"),
+    (partial(rank, case=[], ant=[]), "The file contains no rows"),
+    (
+        partial(arena.rank, {"algorithm": ["a"], "case": [1], "value": [1.0]}, combine="mean"),
+        "one task only, and there is nothing to combine",
+    ),
+    (partial(score, LABELS, metric="accuracy", weights={"accuracy": 2}), "name one, such as mean"),
+    (partial(score, NUMBERS, metric="mae", stratify=True), "for a single label target"),
+    (
+        partial(score, LABELS, metric="accuracy", stratify=True, cluster="group"),
+        "by class, or drawn by cluster or time, not both",
+    ),
+    (
+        partial(score, LABELS, metric="accuracy", columns={"Usage": ["Public"] * 4}),
+        "no rows to rank on",
+    ),
+    (
+        partial(score, ["0", "1", "1", "1"], metric="roc_auc", sent=NUMBERS,
+                columns={"Usage": ["Public", "Private", "Private", "Private"]}),
+        "roc_auc needs every class, but only 1 of 2 occur in the 3 ranked rows",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "said"), REFUSED, ids=[said for _, said in REFUSED])
+def test_what_cannot_be_ranked_is_refused_in_a_sentence(
+    call: Callable[[], object], said: str
+) -> None:
+    with pytest.raises(ArenaError, match=said):
+        call()
+
+
+ACCEPTED: list[dict[str, Any]] = [
+    {"aggregate": "pass@12"},
+    {"missing": 0.0},
+    {"missing": "pairwise"},
+    {"missing": "baseline", "baseline": "ant"},
+    {"baseline": "ant", "combination": Combination("geometric", {})},
+    {"opposite": ("lung",), "aggregate": "rank-then-mean"},
+    {"opposite": ("lung",), "combination": Combination("mean_rank", {})},
+    {"value_range": (0.0, 1.0)},
+    {"columns": CaseColumns(algorithm_from="folder")},
+]
+
+
+@pytest.mark.parametrize("settings", ACCEPTED)
+def test_settings_beside_what_is_refused_are_accepted(settings: dict[str, Any]) -> None:
+    assert CaseSettings(**settings).ties == "average"
