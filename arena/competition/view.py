@@ -99,7 +99,7 @@ class CompetitionView:
 
     Nothing is written, so read permission is enough. Any number of processes can read at once
     while none has it open as a :class:`~arena.competition.competition.Competition`. Changes in
-    ``competition.toml`` apply to the view, but are not recorded, and no epoch is started.
+    ``competition.toml`` apply to the view, but are not recorded, and no score is released.
 
     Examples
     --------

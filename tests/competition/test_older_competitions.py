@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.earlier_settings import upgrade_competition
 from arena.competition.exports.verify import verify_bundle
-from arena.config import CONFIG_NAME
+from arena.competition.record.earlier_settings import upgrade_competition, use_current_keys
+from arena.competition.record.settings_agreement import check_agreement
+from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, StoreFormatError
 from arena.utils.parallel import NoProgress
 from labelled_competition import MANAGER
@@ -133,6 +134,42 @@ def test_keys_of_version_9_become_columns_and_its_export_is_verified(tmp_path: P
         assert verify_bundle(export, folder / "solution.csv", MANAGER, NoProgress()) == ()
     (said,) = upgrade_competition(folder, actor="host")
     assert "nothing was changed" in said
+
+
+def test_phases_publish_the_columns_that_they_published() -> None:
+    settings = {
+        "data": {"target": ["x", "y"]},
+        "metric": {"name": "mae", "secondary": ["mse"], "publish_secondary": True},
+        "public": {"mechanism": "full", "epoch": 2},
+        "phase": {
+            "as-all": {"private_rows": "as-all", "metric": {"decimals": 2}},
+            "hidden": {"private_rows": "hidden", "metric": {"publish_secondary": False}},
+            "other": {
+                "private_rows": "other",
+                "metric": {"name": "rmse", "secondary": ["r2"], "publish_secondary": True},
+            },
+            "by-name": {"private_rows": "by-name", "metric": "r2"},
+        },
+    }
+    assert len(use_current_keys(settings)) == 5
+    assert settings == {
+        "data": {"target": ["x", "y"]},
+        "metric": {"name": "mae", "secondary": ["mse"]},
+        "final": {"columns": ["mse", "x", "y"]},
+        "public": {"mechanism": "full"},
+        "phase": {
+            "as-all": {"private_rows": "as-all", "metric": {"decimals": 2}},
+            "hidden": {"private_rows": "hidden", "metric": {}, "final": {"columns": []}},
+            "other": {
+                "private_rows": "other",
+                "metric": {"name": "rmse", "secondary": ["r2"]},
+                "final": {"columns": ["r2", "x", "y"]},
+            },
+            "by-name": {"private_rows": "by-name", "metric": "r2", "final": {"columns": []}},
+        },
+    }
+    assert use_current_keys(settings) == []
+    check_agreement(Settings.model_validate(settings))
 
 
 def test_every_kept_competition_has_its_case() -> None:

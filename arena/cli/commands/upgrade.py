@@ -8,7 +8,7 @@ import typer
 
 from arena.cli.console import console
 from arena.cli.folder import Directory, find_folder
-from arena.competition.earlier_settings import upgrade_competition
+from arena.competition.record.earlier_settings import upgrade_competition
 from arena.utils.progress import stage
 from arena.utils.text import printable
 

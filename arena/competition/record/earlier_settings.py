@@ -99,6 +99,7 @@ def use_current_keys(settings: MutableMapping[str, Any]) -> list[str]:
     for name, phase in settings.get("phase", {}).items():
         section = phase.get("metric", {})
         keys = {"name": section} if isinstance(section, str) else dict(section)
+        # A metric of another name takes over no key of [metric].
         of_phase = keys if "name" in keys else {**of_all, **keys}
         if _PUBLISH in keys:
             section.pop(_PUBLISH)
