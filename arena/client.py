@@ -1,7 +1,10 @@
 """A participant's programs: submit to a served competition and read its answers.
 
-Only the standard library is needed, so that any installation of arena can submit.
+Only the standard library is needed, so that any installation of arena can submit. Answers are the
+dictionaries of :mod:`arena.responses`; the tests hold that the server sends these keys.
 """
+
+# mypy: disable-error-code="no-any-return"
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from arena.errors import ArenaError, UsageError
 from arena.utils.file_digest import file_sha256
+
+if TYPE_CHECKING:
+    from arena import responses
 
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 REPEAT = {408, 429, 502, 503, 504}
@@ -91,16 +97,17 @@ class Client:
         self._authorization = {"Authorization": f"Bearer {token.strip()}"}
         self._timeout, self._attempts = timeout, attempts
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> responses.Info:
         """Return the competition: title, metric, deadline, limits, columns, phase."""
         return self._json("GET", "")
 
-    def phases(self) -> list[dict[str, Any]]:
+    def phases(self) -> list[responses.Phase]:
         """Return the phases, with their dates, rows, limits and states."""
-        phases: list[dict[str, Any]] = self._json("GET", "/phases")["phases"]
-        return phases
+        return self._json("GET", "/phases")["phases"]
 
-    def board(self, *, bracket: str = "", phase: str = "", board: str = "") -> list[dict[str, Any]]:
+    def board(
+        self, *, bracket: str = "", phase: str = "", board: str = ""
+    ) -> list[responses.BoardRow]:
         """Return all rows of the public board, best first.
 
         ``bracket``: its teams only. ``phase``: by default the current one. ``board``: one over
@@ -108,7 +115,7 @@ class Client:
         """
         names = {"bracket": bracket, "phase": phase, "board": board}
         query = {"limit": 500} | {kind: name for kind, name in names.items() if name}
-        rows: list[dict[str, Any]] = []
+        rows: list[responses.BoardRow] = []
         after: int | None = 0
         while after is not None:
             page = self._json("GET", f"/board?{urlencode({**query, 'after': after})}")
@@ -123,7 +130,7 @@ class Client:
         code: str = "",
         rules: str = "",
         answers: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> responses.TeamState:
         """Enter the competition and return the team.
 
         ``team``: the name of a new team. ``code``: the invitation of a team, or the registration
@@ -139,11 +146,11 @@ class Client:
         body = {"team": team, "code": code, "rules": rules, "answers": dict(answers or {})}
         return self._once("POST", "/join", body)
 
-    def team(self) -> dict[str, Any]:
+    def team(self) -> responses.TeamState:
         """Return the own team: its name and members."""
         return self._json("GET", "/team")
 
-    def rename_team(self, name: str) -> dict[str, Any]:
+    def rename_team(self, name: str) -> responses.TeamState:
         """Rename the own team and return it; boards follow once the scorer has recorded it."""
         return self._once("PATCH", "/team", {"name": name})
 
@@ -155,7 +162,7 @@ class Client:
         key: str | None = None,
         phase: str | None = None,
         answers: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> responses.RequestState:
         """Submit a file and return the request, which may still wait: see :meth:`wait`.
 
         ``key`` is the idempotency key; by default it is the file's digest, so that the same file
@@ -188,15 +195,15 @@ class Client:
             headers={"Idempotency-Key": key or "-".join(filter(None, ["file", digest, phase]))},
         )
 
-    def validate(self, file: str | Path) -> dict[str, Any]:
+    def validate(self, file: str | Path) -> responses.Checked:
         """Check a file on the server without counting it; return ``status`` and ``faults``."""
         return self._json("POST", "/validate", file=Path(file))
 
-    def request(self, request: str) -> dict[str, Any]:
+    def request(self, request: str) -> responses.RequestState:
         """Return a request: its answer, or its place in the queue."""
         return self._json("GET", f"/requests/{quote(request)}")
 
-    def wait(self, request: str, seconds: float = 600.0) -> dict[str, Any]:
+    def wait(self, request: str, seconds: float = 600.0) -> responses.RequestState:
         """Return a request as soon as it is judged, or as it is after ``seconds``."""
         end, pause = time.monotonic() + seconds, 0.2
         while True:
@@ -206,10 +213,9 @@ class Client:
             time.sleep(min(pause, max(end - time.monotonic(), 0.0)))
             pause = min(pause * 1.5, 10.0)
 
-    def files(self) -> list[dict[str, Any]]:
+    def files(self) -> list[responses.FileState]:
         """Return the files that are offered: ``name``, ``bytes`` and ``sha256``."""
-        files: list[dict[str, Any]] = self._json("GET", "/files")["files"]
-        return files
+        return self._json("GET", "/files")["files"]
 
     def download(self, folder: str | Path, names: Sequence[str] | None = None) -> list[Path]:
         """Download files into a folder and return their paths; by default all that are offered.
@@ -243,7 +249,7 @@ class Client:
                 raise UsageError(f"{path} cannot be written: {error.strerror}.") from None
         return paths
 
-    def _download(self, name: str, path: Path, offered: Mapping[str, Any]) -> None:
+    def _download(self, name: str, path: Path, offered: responses.FileState) -> None:
         partial = path.with_name(f"{path.name}.{offered['sha256'][:8]}.part")
         with partial.open("ab") as file:
             while file.tell() < offered["bytes"]:
@@ -254,56 +260,53 @@ class Client:
             raise ServerError(f"{name} arrived damaged, or was replaced meanwhile. Try again.")
         partial.replace(path)
 
-    def submissions(self) -> dict[str, Any]:
+    def submissions(self) -> responses.SubmissionsPage:
         """Return the team's requests, newest first, and how many submissions are left."""
         return self._json("GET", "/submissions")
 
-    def withdraw(self, submission: int) -> dict[str, Any]:
+    def withdraw(self, submission: int) -> responses.RequestState:
         """Withdraw a submission by its number: it leaves every board, but counts in the limits.
 
         This cannot be undone.
         """
         return self._json("POST", "/withdrawals", body={"submission": submission})
 
-    def results(self) -> list[dict[str, Any]]:
+    def results(self) -> list[responses.ResultState]:
         """Return all published versions of the private board, with their states and marks."""
-        return self._rows("/results")
+        return self._json("GET", "/results")["rows"]
 
-    def result(self, version: int) -> dict[str, Any]:
+    def result(self, version: int) -> responses.Result:
         """Return a published version of the private board; a retracted one has no rows."""
         return self._json("GET", f"/results/{version}")
 
-    def announcements(self) -> list[dict[str, Any]]:
+    def announcements(self) -> list[responses.AnnouncementState]:
         """Return the announcements of the organisers, newest first."""
-        rows: list[dict[str, Any]] = self._json("GET", "/announcements")["announcements"]
-        return rows
+        return self._json("GET", "/announcements")["announcements"]
 
-    def ask(self, text: str) -> dict[str, Any]:
+    def ask(self, text: str) -> responses.MessageState:
         """Ask the organisers; answers are in :meth:`messages`."""
         return self._once("POST", "/messages", {"text": text})
 
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[responses.MessageState]:
         """Return the own messages and those of the organisers, newest first."""
-        rows: list[dict[str, Any]] = self._json("GET", "/messages")["messages"]
-        return rows
+        return self._json("GET", "/messages")["messages"]
 
-    def answers(self) -> list[dict[str, Any]]:
+    def answers(self) -> list[responses.MessageState]:
         """Return the questions that the organisers answered for everybody, newest first."""
-        rows: list[dict[str, Any]] = self._json("GET", "/answers")["messages"]
-        return rows
+        return self._json("GET", "/answers")["messages"]
 
-    def team_requests(self) -> dict[str, Any]:
+    def team_requests(self) -> responses.TeamRequests:
         """Return the own request to a team (``sent``), and those to the own team (``received``)."""
         return self._json("GET", "/team/requests")
 
-    def ask_team(self, team: str) -> dict[str, Any]:
+    def ask_team(self, team: str) -> responses.TeamRequests:
         """Ask a team to take you in, or, as the captain of a team, to merge yours with it.
 
         Its captain answers in the browser. An earlier request ends.
         """
         return self._once("POST", "/team/requests", {"team": team})
 
-    def end_team_request(self) -> dict[str, Any]:
+    def end_team_request(self) -> responses.TeamRequests:
         """End the own request to a team."""
         return self._json("DELETE", "/team/requests")
 
@@ -311,13 +314,9 @@ class Client:
         """Choose whether an e-mail says that a file that one sent has its result."""
         self._once("PUT", "/result-mail", {"wanted": wanted})
 
-    def select(self, submissions: Sequence[int]) -> dict[str, Any]:
+    def select(self, submissions: Sequence[int]) -> responses.RequestState:
         """Choose the team's final submissions by their numbers."""
         return self._json("PUT", "/selection", body={"submissions": list(submissions)})
-
-    def _rows(self, path: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._json("GET", path)["rows"]
-        return rows
 
     def _json(
         self,
@@ -327,7 +326,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
         file: Path | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Any:
         kind = "application/octet-stream" if file else "application/json"
         sent_headers = {**self._authorization, "Content-Type": kind, **(headers or {})}
         content = None if body is None else json.dumps(body).encode()
@@ -335,7 +334,7 @@ class Client:
             lambda: self._send(method, path, content=content, file=file, headers=sent_headers)
         )
 
-    def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> dict[str, Any]:
+    def _once(self, method: str, path: str, body: Mapping[str, Any] | str) -> Any:
         if isinstance(body, str):
             content, kind = body, "text/plain; charset=utf-8"
         else:
@@ -377,7 +376,7 @@ class Client:
         content: bytes | None,
         file: Path | None,
         headers: dict[str, str],
-    ) -> dict[str, Any]:
+    ) -> Any:
         connection = self._connection()
         try:
             if file is not None:
@@ -393,8 +392,7 @@ class Client:
         if response.status == HTTPStatus.NO_CONTENT:
             return {}
         if response.status in {200, 201, 202}:
-            answer: dict[str, Any] = json.loads(text)
-            return answer
+            return json.loads(text)
         # A redirection is not followed: it could send the token to another machine.
         raise refusal(response, text)
 
@@ -445,21 +443,21 @@ class OrganiserClient(Client):
     [{'request': '5f0c...', 'team': 'Ants', ...}]
     """
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> responses.Health:
         """Return the phase, the queue, the scorer and the disk."""
         return self._json("GET", "/admin/health")
 
-    def queue(self) -> list[dict[str, Any]]:
+    def queue(self) -> list[responses.QueueRow]:
         """Return the waiting requests, in the order in which they will be judged."""
-        return self._rows("/admin/queue")
+        return self._json("GET", "/admin/queue")["rows"]
 
-    def teams(self) -> list[dict[str, Any]]:
+    def teams(self) -> list[responses.TeamRow]:
         """Return the teams and their members."""
-        return self._rows("/admin/teams")
+        return self._json("GET", "/admin/teams")["rows"]
 
-    def events(self) -> list[dict[str, Any]]:
+    def events(self) -> list[responses.AnswerRow]:
         """Return the last actions of organisers and their results, newest first."""
-        return self._rows("/admin/events")
+        return self._json("GET", "/admin/events")["rows"]
 
     def all_submissions(
         self,
@@ -470,7 +468,7 @@ class OrganiserClient(Client):
         phase: str = "",
         search: str = "",
         order: str = "newest",
-    ) -> list[dict[str, Any]]:
+    ) -> list[responses.AnswerRow]:
         """Return the submissions of all teams that match; an empty text is no condition.
 
         ``day`` is a day in UTC, such as 2026-03-01; ``order`` is ``newest``, ``oldest``,
@@ -480,7 +478,7 @@ class OrganiserClient(Client):
             "team": team, "status": status, "day": day, "phase": phase, "search": search,
             "order": order,
         }  # fmt: skip
-        rows: list[dict[str, Any]] = []
+        rows: list[responses.AnswerRow] = []
         page = 1
         while True:
             answer = self._json("GET", f"/admin/submissions?{urlencode({**query, 'page': page})}")
@@ -489,33 +487,35 @@ class OrganiserClient(Client):
                 return rows
             page += 1
 
-    def judge_again(self, request: str) -> dict[str, Any]:
+    def judge_again(self, request: str) -> responses.RequestState:
         """Judge again a file that was rejected or set aside; return the new request."""
         return self._once("POST", f"/admin/submissions/{quote(request)}/rerun", {})
 
     def disqualify(
         self, reason: str, *, submission: int | None = None, team: str | None = None
-    ) -> dict[str, Any]:
+    ) -> responses.RequestState:
         """Disqualify a submission or a team; the reason is recorded and shown to the team."""
         whom = {"submission": submission, "team": team}
         return self._once("POST", "/admin/disqualify", {"reason": reason, **_given(whom)})
 
     def undo(
         self, reason: str, *, submission: int | None = None, team: str | None = None
-    ) -> dict[str, Any]:
+    ) -> responses.RequestState:
         """Undo a disqualification."""
         whom = {"submission": submission, "team": team}
         return self._once("POST", "/admin/undo", {"reason": reason, **_given(whom)})
 
-    def merge(self, team: str, into: str) -> dict[str, Any]:
+    def merge(self, team: str, into: str) -> responses.RequestState:
         """Merge a team into another one. This cannot be undone."""
         return self._once("POST", "/admin/merge", {"team": team, "into": into})
 
-    def merges(self) -> list[dict[str, Any]]:
+    def merges(self) -> list[responses.MergeRow]:
         """Return the merges that organisers or captains asked for, newest first."""
-        return self._rows("/admin/merges")
+        return self._json("GET", "/admin/merges")["rows"]
 
-    def assign_bracket(self, team: str, bracket: str, *, member: bool = True) -> dict[str, Any]:
+    def assign_bracket(
+        self, team: str, bracket: str, *, member: bool = True
+    ) -> responses.RequestState:
         """Put a team into a bracket, or take it out, which is put on record."""
         body = {"team": team, "bracket": bracket, "member": member}
         return self._once("POST", "/admin/brackets", body)
@@ -528,7 +528,7 @@ class OrganiserClient(Client):
         """Block an account."""
         self._once("POST", "/admin/block", {"account": account})
 
-    def announce(self, text: str, *, mail: bool = False) -> dict[str, Any]:
+    def announce(self, text: str, *, mail: bool = False) -> responses.AnnouncementPosted:
         """Post an announcement in Markdown; with ``mail`` also by e-mail to all members."""
         return self._once("POST", "/admin/announcements", {"text": text, "mail": mail})
 
@@ -536,20 +536,20 @@ class OrganiserClient(Client):
         """Withdraw an announcement by its number."""
         self._once("DELETE", "/admin/announcements", {"announcement": announcement})
 
-    def all_messages(self) -> list[dict[str, Any]]:
+    def all_messages(self) -> list[responses.MessageRow]:
         """Return the messages between participants and organisers, newest first."""
-        return self._rows("/admin/messages")
+        return self._json("GET", "/admin/messages")["rows"]
 
-    def answer(self, message: int, text: str, *, published: str = "") -> dict[str, Any]:
+    def answer(self, message: int, text: str, *, published: str = "") -> responses.MessageList:
         """Answer a message in Markdown; everybody sees it with ``published`` as the question."""
         body = {"answers": message, "text": text, "published": published}
         return self._once("POST", "/admin/messages", body)
 
-    def write(self, team: str, text: str) -> dict[str, Any]:
+    def write(self, team: str, text: str) -> responses.MessageList:
         """Send a message in Markdown to each member of a team."""
         return self._once("POST", "/admin/messages", {"team": team, "text": text})
 
-    def invite(self, people: str) -> list[dict[str, Any]]:
+    def invite(self, people: str) -> list[responses.InvitationLink]:
         """Invite people by a list with a line for each: team, name, e-mail; return their links.
 
         Raises
@@ -557,71 +557,72 @@ class OrganiserClient(Client):
         RefusedRequestError
             If lines have faults, which the message names; then no invitation is created.
         """
-        rows: list[dict[str, Any]] = self._once("POST", "/admin/teams", people)["rows"]
-        return rows
+        return self._once("POST", "/admin/teams", people)["rows"]
 
-    def invitations(self) -> list[dict[str, Any]]:
+    def invitations(self) -> list[responses.InvitationRow]:
         """Return the invitations that were not used yet, without the secrets of their links."""
-        return self._rows("/admin/invitations")
+        return self._json("GET", "/admin/invitations")["rows"]
 
-    def invite_again(self, invite: str) -> dict[str, Any]:
+    def invite_again(self, invite: str) -> responses.InvitationLink:
         """Replace an unused invitation by a new one, which is mailed if there is an address."""
-        row: dict[str, Any] = self._once("PUT", "/admin/invitations", {"invite": invite})["rows"][0]
-        return row
+        return self._once("PUT", "/admin/invitations", {"invite": invite})["rows"][0]
 
     def withdraw_invitation(self, invite: str) -> None:
         """Withdraw an unused invitation."""
         self._once("DELETE", "/admin/invitations", {"invite": invite})
 
-    def rescore(self, preview: str = "") -> dict[str, Any]:
+    def rescore(self, preview: str = "") -> responses.RequestState:
         """Preview a rescore, or apply one by the code in the answer to its preview."""
         return self._once("POST", "/admin/rescore", {"preview": preview})
 
-    def pause(self, reason: str) -> dict[str, Any]:
+    def pause(self, reason: str) -> responses.RequestState:
         """Refuse files until :meth:`resume`; the reason is public."""
         return self._once("POST", "/admin/pause", {"reason": reason})
 
-    def resume(self) -> dict[str, Any]:
+    def resume(self) -> responses.RequestState:
         """Receive files again."""
         return self._once("POST", "/admin/resume", {})
 
     def exempt(
         self, team: str, reason: str, *, until: str | None = None, extra: int | None = None
-    ) -> dict[str, Any]:
+    ) -> responses.RequestState:
         """Let a team submit until a later time (ISO 8601), or more often; this is public."""
         more = _given({"until": until, "extra": extra})
         return self._once("POST", "/admin/exempt", {"team": team, "reason": reason, **more})
 
-    def finalize(self, phase: str = "") -> dict[str, Any]:
+    def finalize(self, phase: str = "") -> responses.RequestState:
         """Compute the private board, if neither board nor queue changes meanwhile.
 
         ``phase`` is empty without phases, or for the current one.
         """
         return self._once("POST", "/admin/finalize", self._final_step(phase))
 
-    def next_result(self) -> dict[str, Any]:
+    def next_result(self) -> responses.NextResult:
         """Return the private board as it would be published; after the deadline only."""
         return self._json("GET", "/admin/result")
 
-    def publish(self, phase: str = "") -> dict[str, Any]:
-        """Publish the private board; ``phase`` as in :meth:`finalize`."""
+    def publish(self, phase: str = "") -> responses.PublishRequest:
+        """Publish the private board; ``phase`` as in :meth:`finalize`.
+
+        ``warnings`` of the answer say what to know before, such as winners that are not verified.
+        """
         return self._once("POST", "/admin/publish", self._final_step(phase))
 
     def _final_step(self, phase: str) -> dict[str, Any]:
         return {"seen": self.health()["seen"], "phase": phase}
 
-    def activity(self) -> list[dict[str, Any]]:
+    def activity(self) -> list[responses.ActivityRow]:
         """Return uploads, accepted ones and teams of the last 14 days with uploads."""
-        return self._rows("/admin/activity")
+        return self._json("GET", "/admin/activity")["rows"]
 
     def edit_team(
         self, team: str, *, name: str | None = None, note: str | None = None
-    ) -> dict[str, Any]:
+    ) -> responses.Message:
         """Rename a team, by its ``id`` of :meth:`teams`, or write a note that organisers see."""
         body = _given({"name": name, "note": note})
         return self._once("PATCH", f"/admin/teams/{quote(team)}", body)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> responses.SettingsState:
         """Return the ``settings`` and ``texts`` that can be changed here."""
         return self._json("GET", "/admin/settings")
 
@@ -630,12 +631,11 @@ class OrganiserClient(Client):
     ) -> list[str]:
         """Return what :meth:`change_settings` would change, in lines."""
         body = {"settings": settings, "texts": texts or {}}
-        changes: list[str] = self._once("POST", "/admin/settings/preview", body)["changes"]
-        return changes
+        return self._once("POST", "/admin/settings/preview", body)["changes"]
 
     def change_settings(
         self, settings: Mapping[str, Any], texts: Mapping[str, str] | None = None
-    ) -> dict[str, Any]:
+    ) -> responses.RequestState:
         """Change settings, such as ``{"limits.per_day": 5}``, and texts, such as ``{"rules": …}``.
 
         ``competition.toml`` is written, and its comments stay.
@@ -643,12 +643,14 @@ class OrganiserClient(Client):
         body = {"settings": settings, "texts": texts or {}}
         return self._once("PATCH", "/admin/settings", body)
 
-    def verify_winner(self, submission: int, state: str, *, note: str = "") -> dict[str, Any]:
+    def verify_winner(
+        self, submission: int, state: str, *, note: str = ""
+    ) -> responses.RequestState:
         """Record what the verification of a submission found: verified, failed or open."""
         body = {"submission": submission, "state": state, "note": note}
         return self._once("POST", "/admin/verifications", body)
 
-    def retract(self, reason: str, phase: str = "") -> dict[str, Any]:
+    def retract(self, reason: str, phase: str = "") -> responses.RequestState:
         """Retract the published result; the reason is shown instead of its rows.
 
         ``phase`` as in :meth:`finalize`.

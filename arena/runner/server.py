@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from arena.client import Client, refusal
 from arena.errors import InputError, SandboxError
+from arena.responses import Lease
 from arena.store.signatures import signature_of
 from arena.utils.file_digest import file_sha256
 
@@ -59,7 +60,7 @@ class RunnerKey:
 class RunnerClient(Client):
     """A served competition, as one of its runners."""
 
-    def lease(self, offer: Mapping[str, Any]) -> dict[str, Any] | None:
+    def lease(self, offer: Mapping[str, Any]) -> Lease | None:
         """Ask for work and wait a few seconds for it; None: there is none."""
         return self._json("POST", "/runs/lease", body=offer) or None
 

@@ -13,9 +13,17 @@ import pytest
 from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.server.records.layout import Layout
+from checked_responses import checked_responses
 from program import write_csv
 from served import N_ROWS
 from web_site import WebSite
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _checked_responses() -> Iterator[None]:
+    """Let every answer of the API in this process have the type that its endpoint declares."""
+    with checked_responses():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from arena import responses
 from arena.requests import Answer
-from arena.server.web import api, models
+from arena.server.web import api
 from arena.server.web.api import ENDPOINTS, Endpoint
 from arena.server.web.body import receive
 from arena.server.web.pages import PAGES
@@ -525,13 +526,13 @@ def test_pages_are_not_stored_and_cannot_be_framed(web: WebSite) -> None:
 
 def test_a_page_of_the_board_is_made_once(web: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    model = models.BoardPage
+    model = responses.BoardPage
 
-    def page(**values: Any) -> models.BoardPage:
+    def page(**values: Any) -> responses.BoardPage:
         made.append(values["after"])
         return model(**values)
 
-    monkeypatch.setattr(models, "BoardPage", page)
+    monkeypatch.setattr(responses, "BoardPage", page)
     monkeypatch.setattr(api, "share", lambda _call: None)
     for after in (0, 0, 1, 1, 0):
         assert web.program().get(f"{API}/board?after={after}").json()["after"] == after

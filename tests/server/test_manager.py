@@ -144,9 +144,10 @@ def test_the_result_is_seen_before_it_is_published(web: WebSite) -> None:
     host, member = web.browser(organiser), web.browser(web.person("Ada", "Ants"))
     assert host.get(f"/{NAME}/admin/result").status_code == 404
     row = {"rank": 1, "team": "Ants", "submission": 1, "score": 0.7, "rank_low": 1,
-           "rank_high": 3, "tier": 1, "possible_winner": True, "brier": 0.2}  # fmt: skip
+           "rank_high": 3, "tier": 1, "possible_winner": True, "brier": 0.2,
+           **dict.fromkeys(("score_low", "score_high", "rank_median", "win_rate"))}  # fmt: skip
     document = {"leaderboard": [row], "verdicts": ["Two may be first."], "version": 2,
-                "failed": [], "unverified": [],
+                "failed": [], "unverified": [], "warnings": [], "state": "published",
                 "best_score_corrected": {"estimate": 0.65, "low": 0.6, "high": 0.7}}  # fmt: skip
     about = {"retracted": None, "replaced": None, "mark": None, "published": ""}
     web.scorer.publisher.publish(documents={"next result": {**document, **about}})

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import arena
 from arena import OrganiserClient
 from arena.client import Client, ServerError
 from arena.server.web.api import ENDPOINTS
@@ -50,6 +55,54 @@ def test_every_operation_has_a_method(client: type[Client]) -> None:
     }
     assert offered - methods == set(LEFT_OUT[client])
     assert methods <= offered
+
+
+@pytest.mark.parametrize("client", LEFT_OUT)
+def test_every_answer_has_a_type(client: type[Client]) -> None:
+    methods = inspect.getmembers(client, inspect.isfunction)
+    answers = {
+        name: inspect.signature(method).return_annotation
+        for name, method in methods
+        if not name.startswith("_")
+    }
+    assert {name for name, answer in answers.items() if "Any" in answer} == set()
+
+
+SCRIPT = """
+from arena.client import Client, OrganiserClient
+
+
+def best(client: Client) -> float | None:
+    row = client.board()[0]
+    row["scroe"]  # type: ignore[typeddict-item]
+    return row["score"]
+
+
+def fails(client: Client) -> list[str]:
+    request = client.submit("submission.csv")
+    request["place"] + 1  # type: ignore[operator]
+    return [fault["message"] for fault in request["faults"]]
+
+
+def members(host: OrganiserClient) -> dict[str, str]:
+    host.publish()["warning"]  # type: ignore[typeddict-item]
+    return {member["account"]: team["team"] for team in host.teams() for member in team["members"]}
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_the_keys_of_answers(tmp_path: Path) -> None:
+    """On a machine that has the client and what it imports, and nothing else."""
+    package = Path(arena.__file__).parent
+    for name in ("client.py", "responses.py", "errors.py", "utils/file_digest.py"):
+        (tmp_path / "arena" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(package / name, tmp_path / "arena" / name)
+    for folder in ("arena", "arena/utils"):
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "script.py").write_text(SCRIPT)
+    arguments = [sys.executable, "-m", "mypy", "--strict", "--python-version=3.11", "script.py"]
+    found = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 @pytest.fixture

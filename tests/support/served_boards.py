@@ -20,6 +20,7 @@ from arena.server.scorer.scorer import Scorer
 from arena.server.web.app import create_app
 from arena.server.web.site import Site
 from board_routes import BoardCase
+from checked_responses import checked_responses
 from serving import tokens_of
 from web_site import listening
 
@@ -113,6 +114,7 @@ def served_here(
     name = folder.name
     layout.create()
     with (
+        checked_responses(),
         Competition.open(folder, clock=clock) as competition,
         Scorer(competition, name, layout, ServerSection(), clock=clock) as scorer,
         contextlib.closing(Site(WebSettings(layout, (name,), ""), clock=clock)) as site,

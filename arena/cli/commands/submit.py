@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from arena.competition.competition import Competition
     from arena.competition.programs.local_runs import SubmittedProgram
     from arena.competition.submit import Submitted
+    from arena.responses import RequestState
 
 app = typer.Typer(add_completion=False)
 
@@ -161,7 +162,7 @@ def _answers(texts: Iterable[str]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in texts)
 
 
-def _print_sent(client: Client, state: dict[str, Any], wait: float, *, as_json: bool) -> None:
+def _print_sent(client: Client, state: RequestState, wait: float, *, as_json: bool) -> None:
     if state["status"] == "waiting":
         state = client.wait(state["request"], wait)
     if as_json:
@@ -173,7 +174,7 @@ def _print_sent(client: Client, state: dict[str, Any], wait: float, *, as_json: 
         raise typer.Exit(1)
 
 
-def print_state(state: dict[str, Any]) -> None:
+def print_state(state: RequestState) -> None:
     """Print what became of a request to a server."""
     out, score = console(), state["score"]
     if state["status"] == "waiting":
@@ -203,8 +204,8 @@ def print_state(state: dict[str, Any]) -> None:
         )
         for fault in state["faults"]
     ]
-    failed = state["status"] == "trial_failed"
-    log = str(state["trial"]["log"]).splitlines() if failed else ()
+    trial = state.get("trial") if state["status"] == "trial_failed" else None
+    log = () if trial is None else trial["log"].splitlines()
     for text in [state["message"], *map(describe, faults), *log]:
         if text:
             out.print(f"  {printable(str(text))}", soft_wrap=True, markup=False)

@@ -16,7 +16,12 @@ from arena.competition.record.phases import deciding_elsewhere
 from arena.competition.record.rebuild import Rebuilding
 from arena.competition.record.teams import RENAMED, Teams
 from arena.competition.state import CompetitionState, with_answers
-from arena.competition.verification import not_verified, verifications, with_verifications
+from arena.competition.verification import (
+    not_verified,
+    verifications,
+    warnings_of,
+    with_verifications,
+)
 from arena.config import CONFIG_NAME
 from arena.errors import UsageError
 from arena.evaluation.multi_target import metric_of_each_target, target_column
@@ -285,8 +290,8 @@ def next_result(
 ) -> dict[str, Any] | None:
     """Return what :func:`publish` would publish, for the organiser; None: it would refuse.
 
-    ``unverified`` and ``failed`` name the teams of :func:`not_verified`. ``board`` is the public
-    board.
+    ``unverified`` and ``failed`` name the teams of :func:`not_verified`; ``warnings`` says it in
+    sentences. ``board`` is the public board.
     """
     try:
         version, document, digest = _publishable(state)
@@ -303,7 +308,8 @@ def next_result(
     )
     public_result = for_participants(state, result, board)
     boards = [public_result, *public_result.get("boards", {}).values()]
-    return {**public_result, **not_verified(board["leaderboard"] for board in boards)}
+    rows = [board["leaderboard"] for board in boards]
+    return {**public_result, **not_verified(rows), "warnings": list(warnings_of(rows))}
 
 
 def for_participants(

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from arena.requests import Answer
+from arena.responses import ActivityRow, FaultRow
 from arena.server.records.sqlite import close, connect, damage, identity, transaction
 from arena.server_section import ServerSection
 from arena.utils.strict_json import parse_json
@@ -548,9 +549,9 @@ class Published:
         """Return the rows of the public board, best first."""
         return self._content("board") or []
 
-    def check(self, check: str) -> list[dict[str, Any]] | None:
+    def check(self, check: str) -> list[FaultRow] | None:
         """Return the faults of a checked file, or None while it waits to be checked."""
-        content: list[dict[str, Any]] | None = self._content(f"check {check}")
+        content: list[FaultRow] | None = self._content(f"check {check}")
         return content
 
     def answer(self, request: str) -> Answer | None:
@@ -599,7 +600,7 @@ class Published:
         answers = (Answer.of(parse_json(row["document"])) for row in rows)
         return {answer.phase: answer for answer in answers if answer.kind == "submit"}
 
-    def activity(self, days: int) -> list[dict[str, Any]]:
+    def activity(self, days: int) -> list[ActivityRow]:
         """Return the uploads, accepted ones and teams of the last days with uploads, in UTC."""
         rows = self._rows(
             "SELECT substr(json_extract(document, '$.received'), 1, 10) AS day,"
@@ -610,7 +611,7 @@ class Published:
             " GROUP BY day ORDER BY day DESC LIMIT ?",
             days,
         )
-        return [dict(row) for row in rows]
+        return [cast(ActivityRow, dict(row)) for row in rows]
 
     def last_entries(self, teams: Sequence[str]) -> dict[str, str]:
         """Return when the last accepted submission of each of these teams was received."""

@@ -14,13 +14,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from arena.server.records.accounts import Account, Invite, Team, TeamRequest
+from arena import responses
+from arena.server.records.accounts import Account, Invite, Member, Team, TeamRequest
 from arena.server.records.published import ORDERS
 from arena.server.web import (
     actions,
@@ -34,7 +35,15 @@ from arena.server.web import (
 )
 from arena.server.web.body import announces_more, receive, whole_number
 from arena.server.web.call import Call
-from arena.server.web.documents import fault_line, info, request_state, shown, token_state
+from arena.server.web.documents import (
+    answer_row,
+    fault_line,
+    info,
+    json_bytes,
+    request_state,
+    shown,
+    token_state,
+)
 from arena.server.web.events import stream, wake
 from arena.server.web.invitations import Invitation, read_invitations
 from arena.server.web.language import _
@@ -65,7 +74,7 @@ class Endpoint:
     who, scope
         As for :func:`~arena.server.web.call.check_who`.
     handler
-        Called with the call and, if the body is a model, with the body; returns a model, or a
+        Called with the call and, if the body is a model, with the body; returns a document, or a
         response.
     summary
         One sentence for the documentation.
@@ -74,7 +83,7 @@ class Endpoint:
     body
         The model of the request's body; ``bytes`` for a file.
     answer
-        The model of the answer, or its media type.
+        The type of the answer of :mod:`arena.responses`, or its media type.
     errors
         Further statuses of refusals: not those that follow from ``who``, the body or the query.
     query
@@ -89,7 +98,7 @@ class Endpoint:
     summary: str
     status: int = 200
     body: type[BaseModel] | type[bytes] | None = None
-    answer: type[BaseModel] | str = models.Message
+    answer: Any = responses.Message
     errors: tuple[int, ...] = ()
     query: Mapping[str, str] = field(default_factory=dict)
 
@@ -110,7 +119,7 @@ def _number(call: Call, name: str, default: int | None, most: int = 2**53) -> in
     return int(text)
 
 
-async def _info(call: Call) -> models.Info:
+async def _info(call: Call) -> responses.Info:
     return info(call)
 
 
@@ -129,11 +138,13 @@ def asked_board(call: Call) -> str:
     return actions.requested_name(call, "board", call.competition.facts.boards)
 
 
-async def _phases(call: Call) -> models.Phases:
-    return models.Phases(phases=list(call.competition.facts.phases))
+async def _phases(call: Call) -> responses.Phases:
+    return responses.Phases(
+        phases=cast("list[responses.Phase]", list(call.competition.facts.phases))
+    )
 
 
-async def _board(call: Call) -> Response | models.BoardPage:
+async def _board(call: Call) -> Response | responses.BoardPage:
     after, limit = _number(call, "after", 0) or 0, _number(call, "limit", 100, MOST_ROWS) or 100
     bracket, phase, board = asked_bracket(call), asked_phase(call), asked_board(call)
     share(call)
@@ -149,7 +160,7 @@ async def _board(call: Call) -> Response | models.BoardPage:
     part = (board, phase, bracket, after, limit)
     body = call.competition.kept(etag, part)
     if body is None:
-        page = models.BoardPage(
+        page = responses.BoardPage(
             rows=rows[after : after + limit],
             late=call.competition.late() if not (after or bracket or phase or board) else [],
             total=len(rows),
@@ -157,7 +168,7 @@ async def _board(call: Call) -> Response | models.BoardPage:
             next=after + limit if after + limit < len(rows) else None,
             etag=etag,
         )
-        body = call.competition.keep(etag, part, page.model_dump_json().encode())
+        body = call.competition.keep(etag, part, json_bytes(page))
     return Response(body, media_type="application/json", headers=headers)
 
 
@@ -222,12 +233,12 @@ async def _events(call: Call) -> Response:
     )
 
 
-async def _join(call: Call, body: models.Join) -> models.TeamState:
+async def _join(call: Call, body: models.Join) -> responses.TeamState:
     membership.join(call, team=body.team, code=body.code, rules=body.rules, answers=body.answers)
     return _team_state(call)
 
 
-async def _submit(call: Call) -> models.RequestState:
+async def _submit(call: Call) -> responses.RequestState:
     call.limit("upload", call.account.account, call.competition.limits.uploads_per_minute)
     actions.check_may_submit(call)
     actions.check_receives(call, call.site.clock())
@@ -239,7 +250,7 @@ async def _submit(call: Call) -> models.RequestState:
     return request_state(actions.sent_request(call, request.request))
 
 
-async def validate_file(call: Call) -> models.Checked | None:
+async def validate_file(call: Call) -> responses.Checked | None:
     """Check a file without counting it; ``None`` if the check takes longer than a minute."""
     if call.competition.facts.programs is not None:
         # Its faults would tell the ids of the hidden rows.
@@ -256,7 +267,7 @@ async def validate_file(call: Call) -> models.Checked | None:
         while time.monotonic() < end:
             faults = published.check(check)
             if faults is not None:
-                return models.Checked(status="rejected" if faults else "ok", faults=faults)
+                return responses.Checked(status="rejected" if faults else "ok", faults=faults)
             await asyncio.sleep(0.1)
         return None
     finally:
@@ -264,7 +275,7 @@ async def validate_file(call: Call) -> models.Checked | None:
         await run_in_threadpool(call.site.uploads.drop, upload)
 
 
-async def _validate(call: Call) -> models.Checked:
+async def _validate(call: Call) -> responses.Checked:
     checked = await validate_file(call)
     if checked is None:
         raise Problem(
@@ -276,7 +287,7 @@ async def _validate(call: Call) -> models.Checked:
     return checked
 
 
-async def _submissions(call: Call) -> models.SubmissionsPage:
+async def _submissions(call: Call) -> responses.SubmissionsPage:
     before = _number(call, "before", None)
     limit = _number(call, "limit", 100, MOST_ROWS) or 100
     team = call.team
@@ -284,7 +295,7 @@ async def _submissions(call: Call) -> models.SubmissionsPage:
     answered = [sending.answer.seq for sending in sendings if sending.answer is not None]
     left = actions.left(call, team)
     facts = call.competition.published.team(actions.record_name(call, team))
-    return models.SubmissionsPage(
+    return responses.SubmissionsPage(
         requests=[request_state(sending) for sending in sendings],
         next=min(answered) if len(answered) >= limit else None,
         left_today=left.today,
@@ -299,25 +310,12 @@ async def submissions_csv(call: Call) -> Response:
     """Return the team's submissions as CSV."""
     rows = [
         {
-            "submission": state.submission,
-            "received": state.received,
-            "status": state.status,
-            "score": state.score,
-            "score_of": state.source,
-            "private": state.private,
-            "private_rank": state.private_rank,
-            "before_rebuild": state.before_rebuild,
-            "late": state.late,
-            "phase": state.phase,
-            "file": state.file,
-            "selected": state.selected,
-            "faults": "; ".join(map(fault_line, state.faults)),
-            "receipt": state.receipt,
-            "sha256": state.sha256,
-            "request": state.request,
+            **state,
+            "score_of": state["source"],
+            "faults": "; ".join(map(fault_line, state["faults"])),
         }
         for state in map(request_state, actions.sent(call, call.team, limit=10_000))
-        if state.kind == "submit"
+        if state["kind"] == "submit"
     ]
     columns = ("submission", "received", "status", "score", "score_of", "private", "private_rank",
                "before_rebuild", "late", "phase", "file", "selected", "faults", "receipt", "sha256",
@@ -325,58 +323,59 @@ async def submissions_csv(call: Call) -> Response:
     return _csv(table_csv(rows, columns), "submissions")
 
 
-async def _request(call: Call) -> models.RequestState:
+async def _request(call: Call) -> responses.RequestState:
     call.account  # noqa: B018 - 401 without an account
     return request_state(actions.sent_request(call, call.request.path_params["request"]))
 
 
-async def _select(call: Call, body: models.Selection) -> models.RequestState:
+async def _select(call: Call, body: models.Selection) -> responses.RequestState:
     request = actions.select(call, body.submissions)
     return request_state(actions.sent_request(call, request.request))
 
 
-async def _withdraw(call: Call, body: models.Withdrawal) -> models.RequestState:
+async def _withdraw(call: Call, body: models.Withdrawal) -> responses.RequestState:
     request = actions.withdraw_submission(call, body.submission)
     return request_state(actions.sent_request(call, request.request))
 
 
-def _team_state(call: Call) -> models.TeamState:
+def _person(member: Member) -> responses.Person:
+    return responses.Person(
+        account=member.account,
+        name=member.name,
+        contact=member.contact,
+        joined=member.joined.isoformat(),
+    )
+
+
+def _team_state(call: Call) -> responses.TeamState:
     team = call.team
-    return models.TeamState(
+    return responses.TeamState(
         name=team.name,
-        members=[
-            models.Person(
-                account=member.account,
-                name=member.name,
-                contact=member.contact,
-                joined=member.joined.isoformat(),
-            )
-            for member in call.site.accounts.members(team.team)
-        ],
+        members=[_person(member) for member in call.site.accounts.members(team.team)],
         size=call.competition.limits.team_size,
         new_name=call.renaming.get(team.team),
     )
 
 
-async def _team(call: Call) -> models.TeamState:
+async def _team(call: Call) -> responses.TeamState:
     return _team_state(call)
 
 
-async def _rename(call: Call, body: models.TeamChange) -> models.TeamState:
+async def _rename(call: Call, body: models.TeamChange) -> responses.TeamState:
     membership.rename(call, body.name)
     return _team_state(call)
 
 
-async def _leave_team(call: Call, body: models.OldMember) -> models.Message:
+async def _leave_team(call: Call, body: models.OldMember) -> responses.Message:
     membership.leave(call, body.account or call.account.account)
-    return models.Message(message="The member left the team.")
+    return responses.Message(message="The member left the team.")
 
 
-def _request_state(call: Call, request: TeamRequest) -> models.TeamRequestState:
+def _request_state(call: Call, request: TeamRequest) -> responses.TeamRequestState:
     accounts = call.site.accounts
     own_team = None if request.own_team is None else accounts.team(request.own_team).name
     return shown(
-        models.TeamRequestState,
+        responses.TeamRequestState,
         request,
         team=accounts.team(request.team).name,
         own_team=own_team,
@@ -384,41 +383,41 @@ def _request_state(call: Call, request: TeamRequest) -> models.TeamRequestState:
     )
 
 
-def team_requests(call: Call) -> models.TeamRequests:
+def team_requests(call: Call) -> responses.TeamRequests:
     """Return the own open request to a team, and those to the own team."""
     own_request, team = membership.own_request(call), call.own_team
     received = [] if team is None else membership.requests_to(call, team)
-    return models.TeamRequests(
+    return responses.TeamRequests(
         sent=None if own_request is None else _request_state(call, own_request),
         received=[_request_state(call, request) for request in received],
     )
 
 
-async def _team_requests(call: Call) -> models.TeamRequests:
+async def _team_requests(call: Call) -> responses.TeamRequests:
     return team_requests(call)
 
 
-async def _ask_team(call: Call, body: models.AskedTeam) -> models.TeamRequests:
+async def _ask_team(call: Call, body: models.AskedTeam) -> responses.TeamRequests:
     membership.ask_team(call, body.team)
     return team_requests(call)
 
 
-async def _answer_team(call: Call, body: models.TeamAnswer) -> models.TeamRequests:
+async def _answer_team(call: Call, body: models.TeamAnswer) -> responses.TeamRequests:
     membership.answer_request(call, body.account, accept=body.accept)
     return team_requests(call)
 
 
-async def _end_team_request(call: Call) -> models.TeamRequests:
+async def _end_team_request(call: Call) -> responses.TeamRequests:
     membership.end_request(call)
     return team_requests(call)
 
 
-async def _change_account(call: Call, body: models.AccountNames) -> models.Message:
+async def _change_account(call: Call, body: models.AccountNames) -> responses.Message:
     membership.change_account(call, body.name, body.contact)
-    return models.Message(message="The account was changed.")
+    return responses.Message(message="The account was changed.")
 
 
-def invite_member(call: Call) -> models.InviteMade:
+def invite_member(call: Call) -> responses.InviteMade:
     """Create a link that lets one person join the own team."""
     call.limit("invite", call.account.account, 10)
     team, expires = call.team, call.site.clock() + timedelta(days=14)
@@ -429,7 +428,7 @@ def invite_member(call: Call) -> models.InviteMade:
         made_by=call.account.account,
         expires=expires,
     )
-    return models.InviteMade(url=address(call, f"/invite/{secret}"), expires=expires.isoformat())
+    return responses.InviteMade(url=address(call, f"/invite/{secret}"), expires=expires.isoformat())
 
 
 def address(call: Call, path: str) -> str:
@@ -438,20 +437,17 @@ def address(call: Call, path: str) -> str:
     return (url or str(call.request.base_url).rstrip("/")) + path
 
 
-async def _invite(call: Call) -> models.InviteMade:
+async def _invite(call: Call) -> responses.InviteMade:
     return invite_member(call)
 
 
-async def _tokens(call: Call) -> models.TokenList:
-    return models.TokenList(
-        tokens=[
-            models.TokenState(**token_state(token))
-            for token in call.site.accounts.tokens(call.account.account)
-        ]
+async def _tokens(call: Call) -> responses.TokenList:
+    return responses.TokenList(
+        tokens=[token_state(token) for token in call.site.accounts.tokens(call.account.account)]
     )
 
 
-def new_token(call: Call, name: str, scope: str, days: int | None) -> models.TokenMade:
+def new_token(call: Call, name: str, scope: str, days: int | None) -> responses.TokenMade:
     """Create a token for the account; 403 for a scope that the request does not have itself."""
     call.limit("token", call.account.account, 10)
     if scope not in call.person.scopes:
@@ -462,17 +458,17 @@ def new_token(call: Call, name: str, scope: str, days: int | None) -> models.Tok
     secret, token = call.site.accounts.make_token(
         call.account.account, name, scope, call.site.clock() + lasts
     )
-    return models.TokenMade(secret=secret, **token_state(token))
+    return responses.TokenMade(secret=secret, **token_state(token))
 
 
-async def _new_token(call: Call, body: models.NewToken) -> models.TokenMade:
+async def _new_token(call: Call, body: models.NewToken) -> responses.TokenMade:
     return new_token(call, body.name, body.scope, body.days)
 
 
-async def _revoke(call: Call, body: models.OldToken) -> models.Message:
+async def _revoke(call: Call, body: models.OldToken) -> responses.Message:
     if not call.site.accounts.revoke(call.account.account, body.token):
         raise Problem(404, "You have no such token. GET /tokens lists them.")
-    return models.Message(message="The token was revoked.")
+    return responses.Message(message="The token was revoked.")
 
 
 async def _private(call: Call) -> Response:
@@ -486,9 +482,9 @@ async def _private(call: Call) -> Response:
     return Response(document.body, media_type="application/json")
 
 
-async def _results(call: Call) -> models.Rows:
+async def _results(call: Call) -> responses.Rows[responses.ResultState]:
     document = call.competition.published.document("results")
-    return models.Rows(rows=[] if document is None else document.json())
+    return responses.Rows(rows=[] if document is None else document.json())
 
 
 async def _result(call: Call) -> Response:
@@ -500,10 +496,10 @@ async def _result(call: Call) -> Response:
     return Response(document.body, media_type="application/json")
 
 
-async def _announcements(call: Call) -> models.AnnouncementList:
-    return models.AnnouncementList(
+async def _announcements(call: Call) -> responses.AnnouncementList:
+    return responses.AnnouncementList(
         announcements=[
-            models.AnnouncementState(
+            responses.AnnouncementState(
                 announcement=announcement.announcement,
                 posted=announcement.posted.isoformat(),
                 text=announcement.text,
@@ -513,15 +509,15 @@ async def _announcements(call: Call) -> models.AnnouncementList:
     )
 
 
-async def _result_mail(call: Call, body: models.ResultMail) -> models.Message:
+async def _result_mail(call: Call, body: models.ResultMail) -> responses.Message:
     actions.choose_result_mail(call, wanted=body.wanted)
-    return models.Message(message="The choice was saved.")
+    return responses.Message(message="The choice was saved.")
 
 
 # The organiser
 
 
-def announce(call: Call, text: str, *, mail: bool) -> models.AnnouncementPosted:
+def announce(call: Call, text: str, *, mail: bool) -> responses.AnnouncementPosted:
     """Post an announcement; with ``mail`` also send it to the members of all teams."""
     facts = call.competition.facts
     if mail and not facts.server.smtp_host:
@@ -531,7 +527,7 @@ def announce(call: Call, text: str, *, mail: bool) -> models.AnnouncementPosted:
     posted = call.site.announcements.post(call.competition.name, text, call.account.account)
     mailed = call.site.mails.add(announcement_mails(call.site, facts, posted)) if mail else 0
     wake(call.competition)
-    return models.AnnouncementPosted(
+    return responses.AnnouncementPosted(
         announcement=posted.announcement,
         posted=posted.posted.isoformat(),
         text=posted.text,
@@ -546,13 +542,13 @@ def withdraw_announcement(call: Call, announcement: int) -> None:
     wake(call.competition)
 
 
-async def _announce(call: Call, body: models.NewAnnouncement) -> models.AnnouncementPosted:
+async def _announce(call: Call, body: models.NewAnnouncement) -> responses.AnnouncementPosted:
     return announce(call, body.text, mail=body.mail)
 
 
-async def _withdraw_announcement(call: Call, body: models.OldAnnouncement) -> models.Message:
+async def _withdraw_announcement(call: Call, body: models.OldAnnouncement) -> responses.Message:
     withdraw_announcement(call, body.announcement)
-    return models.Message(message="The announcement was withdrawn.")
+    return responses.Message(message="The announcement was withdrawn.")
 
 
 async def _next_result(call: Call) -> Response:
@@ -562,18 +558,18 @@ async def _next_result(call: Call) -> Response:
     return Response(document.body, media_type="application/json")
 
 
-async def _queue(call: Call) -> models.Rows:
+async def _queue(call: Call) -> responses.Rows[responses.QueueRow]:
     cursor = call.competition.state().cursor
-    return models.Rows(
+    return responses.Rows(
         rows=[
-            {
-                "place": place,
-                "request": request.request,
-                "kind": request.kind,
-                "team": request.team,
-                "received": request.received.isoformat(),
-                "file": request.payload.get("file", ""),
-            }
+            responses.QueueRow(
+                place=place,
+                request=request.request,
+                kind=request.kind,
+                team=request.team,
+                received=request.received.isoformat(),
+                file=request.payload.get("file", ""),
+            )
             for place, request in enumerate(
                 call.site.intake.after(call.competition.name, cursor, MOST_ROWS), 1
             )
@@ -581,14 +577,14 @@ async def _queue(call: Call) -> models.Rows:
     )
 
 
-async def _requests(call: Call) -> models.Rows:
+async def _requests(call: Call) -> responses.Rows[responses.AnswerRow]:
     parameters = call.request.query_params
     rows = call.competition.published.answers(
         parameters.get("team"), before=_number(call, "before", None), limit=MOST_ROWS
     )
-    return models.Rows(
+    return responses.Rows(
         rows=[
-            asdict(row)
+            answer_row(row)
             for row in rows
             if parameters.get("status", row.status) == row.status
             and parameters.get("kind", row.kind) == row.kind
@@ -596,40 +592,34 @@ async def _requests(call: Call) -> models.Rows:
     )
 
 
-async def _teams(call: Call) -> models.Rows:
-    return models.Rows(rows=team_rows(call))
+async def _teams(call: Call) -> responses.Rows[responses.TeamRow]:
+    return responses.Rows(rows=team_rows(call))
 
 
-def team_rows(call: Call) -> list[dict[str, Any]]:
+def team_rows(call: Call) -> list[responses.TeamRow]:
     """Return the teams with their members, for the organiser."""
-    published, rows = call.competition.published, []
+    published, rows = call.competition.published, list[responses.TeamRow]()
     notes = call.site.accounts.notes()
     for team, members in call.site.accounts.teams(call.competition.name):
         facts = published.team(published.current_name(team.name))
         rows.append(
-            {
-                "brackets": call.competition.brackets_of(facts.team),
-                "id": team.team,
-                "team": team.name,
-                "note": notes.get(team.team, ""),
-                "created": team.created.isoformat(),
-                "submissions": facts.used_total,
-                "disqualified": facts.disqualified,
-                "members": [
-                    {
-                        "account": member.account,
-                        "name": member.name,
-                        "contact": member.contact,
-                        "joined": member.joined.isoformat(),
-                        "state": call.site.accounts.account(
-                            member.account, call.competition.name
-                        ).state,
-                    }
-                    for member in members
-                ],
-            }
+            responses.TeamRow(
+                brackets=call.competition.brackets_of(facts.team),
+                id=team.team,
+                team=team.name,
+                note=notes.get(team.team, ""),
+                created=team.created.isoformat(),
+                submissions=facts.used_total,
+                disqualified=facts.disqualified,
+                members=[_member(call, member) for member in members],
+            )
         )
     return rows
+
+
+def _member(call: Call, member: Member) -> responses.Member:
+    account = call.site.accounts.account(member.account, call.competition.name)
+    return responses.Member(**_person(member), state=account.state)
 
 
 def team_of_address(call: Call) -> Team:
@@ -651,25 +641,25 @@ def change_team(call: Call, team: Team, body: models.TeamEdit) -> None:
         membership.rename_for(call, team, body.name, by_organiser=True)
 
 
-async def _change_team(call: Call, body: models.TeamEdit) -> models.Message:
+async def _change_team(call: Call, body: models.TeamEdit) -> responses.Message:
     change_team(call, team_of_address(call), body)
-    return models.Message(message="The team was changed. A new name is recorded in a moment.")
+    return responses.Message(message="The team was changed. A new name is recorded in a moment.")
 
 
-async def _activity(call: Call) -> models.Rows:
-    return models.Rows(rows=await activity(call))
+async def _activity(call: Call) -> responses.Rows[responses.ActivityRow]:
+    return responses.Rows(rows=await activity(call))
 
 
-async def activity(call: Call) -> list[dict[str, Any]]:
+async def activity(call: Call) -> list[responses.ActivityRow]:
     """Return what was uploaded on each of the last days, the last one first."""
     # It reads every answer: the pages of others do not wait for it.
     return await run_in_threadpool(call.competition.published.activity, ACTIVITY_DAYS)
 
 
-async def _admin_events(call: Call) -> models.Rows:
-    return models.Rows(
+async def _admin_events(call: Call) -> responses.Rows[responses.AnswerRow]:
+    return responses.Rows(
         rows=[
-            asdict(answer)
+            answer_row(answer)
             for answer in call.competition.published.answers(
                 "", before=_number(call, "before", None), limit=MOST_ROWS
             )
@@ -677,15 +667,15 @@ async def _admin_events(call: Call) -> models.Rows:
     )
 
 
-async def _admin_health(call: Call) -> models.Health:
+async def _admin_health(call: Call) -> responses.Health:
     return health(call)
 
 
-def health(call: Call) -> models.Health:
+def health(call: Call) -> responses.Health:
     """Return the state of the scorer, the queue and the disk."""
     state = call.competition.state()
     return shown(
-        models.Health,
+        responses.Health,
         state,
         beat_seconds=round(max(time.time() - state.beat, 0.0), 1),
         waiting=call.site.intake.waiting(call.competition.name, state.cursor),
@@ -709,7 +699,7 @@ def _people_of(text: str) -> list[Invitation]:
     return people
 
 
-def invite_teams(call: Call, people: Sequence[Invitation]) -> models.Invited:
+def invite_teams(call: Call, people: Sequence[Invitation]) -> responses.Invited:
     """Create a link for each person; links are shown once, and mailed."""
     made = call.site.accounts.invite_teams(
         call.competition.name,
@@ -718,14 +708,18 @@ def invite_teams(call: Call, people: Sequence[Invitation]) -> models.Invited:
         expires=call.site.clock() + call.token_expiry(),
     )
     rows = [
-        {"team": team, "name": name, "contact": person.contact,
-         "url": address(call, f"/invite/{secret}")}
+        responses.InvitationLink(
+            team=team,
+            name=name,
+            contact=person.contact,
+            url=address(call, f"/invite/{secret}"),
+        )
         for person, (team, name, secret) in zip(people, made, strict=True)
-    ]  # fmt: skip
-    return models.Invited(rows=rows, mailed=mail_invitations(call, rows))
+    ]
+    return responses.Invited(rows=rows, mailed=mail_invitations(call, rows))
 
 
-def mail_invitations(call: Call, rows: Sequence[Mapping[str, str]]) -> int:
+def mail_invitations(call: Call, rows: Sequence[responses.InvitationLink]) -> int:
     """Mail links to those who have an address; return how many mails wait now."""
     facts = call.competition.facts
     if not facts.server.smtp_host:
@@ -761,7 +755,7 @@ def withdraw_invitation(call: Call, invite: str) -> None:
     call.site.accounts.withdraw(_open_invitation(call, invite).invite)
 
 
-def send_invitation_again(call: Call, invite: str) -> models.Invited:
+def send_invitation_again(call: Call, invite: str) -> responses.Invited:
     """Replace a link by a new one, which is mailed if there is an address."""
     old, accounts = _open_invitation(call, invite), call.site.accounts
     with accounts.as_one():
@@ -776,31 +770,36 @@ def send_invitation_again(call: Call, invite: str) -> models.Invited:
             expires=call.site.clock() + call.token_expiry(),
         )
     url = address(call, f"/invite/{secret}")
-    row = {"team": old.team or "", "name": old.name, "contact": old.contact, "url": url}
-    return models.Invited(rows=[row], mailed=mail_invitations(call, [row]))
+    row = responses.InvitationLink(team=old.team or "", name=old.name, contact=old.contact, url=url)
+    return responses.Invited(rows=[row], mailed=mail_invitations(call, [row]))
 
 
-async def _invitations(call: Call) -> models.Rows:
-    return models.Rows(
+async def _invitations(call: Call) -> responses.Rows[responses.InvitationRow]:
+    return responses.Rows(
         rows=[
-            {"invite": invitation.invite, "team": invitation.team, "name": invitation.name,
-             "contact": invitation.contact, "created": invitation.created.isoformat(),
-             "expires": invitation.expires.isoformat() if invitation.expires else None}
+            responses.InvitationRow(
+                invite=invitation.invite,
+                team=invitation.team,
+                name=invitation.name,
+                contact=invitation.contact,
+                created=invitation.created.isoformat(),
+                expires=invitation.expires.isoformat() if invitation.expires else None,
+            )
             for invitation in open_invitations(call)
         ]
-    )  # fmt: skip
+    )
 
 
-async def _withdraw_invitation(call: Call, body: models.OldInvitation) -> models.Message:
+async def _withdraw_invitation(call: Call, body: models.OldInvitation) -> responses.Message:
     withdraw_invitation(call, body.invite)
-    return models.Message(message="The link was withdrawn.")
+    return responses.Message(message="The link was withdrawn.")
 
 
-async def _invite_again(call: Call, body: models.OldInvitation) -> models.Invited:
+async def _invite_again(call: Call, body: models.OldInvitation) -> responses.Invited:
     return send_invitation_again(call, body.invite)
 
 
-async def _invite_teams(call: Call) -> models.Invited:
+async def _invite_teams(call: Call) -> responses.Invited:
     most = 2**20
     if announces_more(call.request, most):
         raise Problem(413, "The CSV is larger than 1 MB. Send it in parts.")
@@ -818,9 +817,9 @@ async def _invite_teams(call: Call) -> models.Invited:
 
 
 def _account_state(state: str) -> Handler:
-    async def change(call: Call, body: models.AccountChange) -> models.Message:
+    async def change(call: Call, body: models.AccountChange) -> responses.Message:
         set_account_state(call, body.account, state)
-        return models.Message(message=f"The account is {state}.")
+        return responses.Message(message=f"The account is {state}.")
 
     return change
 
@@ -866,38 +865,38 @@ def merge_teams(call: Call, team: str, into: str) -> str:
     return membership.merge(call, first, second, by_organiser=True).request
 
 
-def _answer(call: Call, request: str) -> models.RequestState:
+def _answer(call: Call, request: str) -> responses.RequestState:
     return request_state(actions.sent_request(call, request))
 
 
-def merges(call: Call) -> list[dict[str, Any]]:
+def merges(call: Call) -> list[responses.MergeRow]:
     """Return the merges of teams that were asked for, the last one first, for the organiser."""
     return [
-        {
-            "request": request.request,
-            "team": request.payload["team"],
-            "into": request.payload["into"],
-            "received": request.received.isoformat(),
-            "by": manager.name_of(call, request),
-            "by_organiser": not request.team,
-            "status": answer.status if answer else "waiting",
-            "message": answer.message if answer else "",
-        }
+        responses.MergeRow(
+            request=request.request,
+            team=request.payload["team"],
+            into=request.payload["into"],
+            received=request.received.isoformat(),
+            by=manager.name_of(call, request),
+            by_organiser=not request.team,
+            status=answer.status if answer else "waiting",
+            message=answer.message if answer else "",
+        )
         for request in reversed(call.site.intake.of_kind(call.competition.name, "merge"))
         for answer in (call.competition.published.answer(request.request),)
     ]
 
 
-async def _merges(call: Call) -> models.Rows:
-    return models.Rows(rows=merges(call))
+async def _merges(call: Call) -> responses.Rows[responses.MergeRow]:
+    return responses.Rows(rows=merges(call))
 
 
-async def _merge(call: Call, body: models.MergeTeams) -> models.RequestState:
+async def _merge(call: Call, body: models.MergeTeams) -> responses.RequestState:
     return _answer(call, merge_teams(call, body.team, body.into))
 
 
 def _decision(kind: str) -> Handler:
-    async def decide(call: Call, body: models.Decision) -> models.RequestState:
+    async def decide(call: Call, body: models.Decision) -> responses.RequestState:
         if (body.submission is None) == (body.team is None):
             raise Problem(422, "Name a submission or a team, and not both.")
         payload = body.model_dump(exclude_none=True)
@@ -906,48 +905,53 @@ def _decision(kind: str) -> Handler:
     return decide
 
 
-def _final(kind: str) -> Handler:
-    async def final_step(call: Call, body: models.FinalStep) -> models.RequestState:
-        step = actions.final_step(call, kind, body.seen, phase=body.phase)
-        return _answer(call, step.request)
-
-    return final_step
+async def _finalize(call: Call, body: models.FinalStep) -> responses.RequestState:
+    step = actions.final_step(call, "finalize", body.seen, phase=body.phase)
+    return _answer(call, step.request)
 
 
-async def _retract(call: Call, body: models.Retraction) -> models.RequestState:
+async def _publish(call: Call, body: models.FinalStep) -> responses.PublishRequest:
+    document = call.competition.published.document("next result")
+    step = actions.final_step(call, "publish", body.seen, phase=body.phase)
+    board: dict[str, Any] = {} if document is None else document.json()
+    phase = body.phase or call.competition.facts.current_phase
+    warnings = board["warnings"] if board and board.get("phase", "") == phase else []
+    return responses.PublishRequest(**_answer(call, step.request), warnings=warnings)
+
+
+async def _retract(call: Call, body: models.Retraction) -> responses.RequestState:
     return _answer(call, actions.retract(call, body.reason, body.phase).request)
 
 
-async def _pause(call: Call, body: models.Reason) -> models.RequestState:
+async def _pause(call: Call, body: models.Reason) -> responses.RequestState:
     return _answer(call, actions.admin(call, "pause", {"reason": body.reason}).request)
 
 
-async def _resume(call: Call) -> models.RequestState:
+async def _resume(call: Call) -> responses.RequestState:
     return _answer(call, actions.admin(call, "resume", {}).request)
 
 
-async def _exempt(call: Call, body: models.NewExemption) -> models.RequestState:
+async def _exempt(call: Call, body: models.NewExemption) -> responses.RequestState:
     payload = body.model_dump(exclude_none=True)
     return _answer(call, actions.admin(call, "exempt", payload).request)
 
 
-async def _assign_bracket(call: Call, body: models.TeamBracket) -> models.RequestState:
+async def _assign_bracket(call: Call, body: models.TeamBracket) -> responses.RequestState:
     return _answer(call, actions.admin(call, "bracket", body.model_dump()).request)
 
 
-async def _verify_winner(call: Call, body: models.NewVerification) -> models.RequestState:
+async def _verify_winner(call: Call, body: models.NewVerification) -> responses.RequestState:
     return _answer(call, actions.admin(call, "verification", body.model_dump()).request)
 
 
-async def _rescore(call: Call, body: models.Rescore) -> models.RequestState:
+async def _rescore(call: Call, body: models.Rescore) -> responses.RequestState:
     return _answer(call, actions.rescore(call, body.preview).request)
 
 
 def _all_answers(call: Call) -> Iterable[dict[str, Any]]:
     before: int | None = None
     while page := call.competition.published.answers(None, before=before, limit=MOST_ROWS):
-        for answer in page:
-            yield asdict(answer)
+        yield from map(asdict, page)
         before = page[-1].seq
 
 
@@ -1006,11 +1010,11 @@ _BRACKET = {
 
 ENDPOINTS = (
     Endpoint("GET", "", "anyone", "read", _info,
-             "Rules, deadline, limits, server time and phase.", answer=models.Info),
+             "Rules, deadline, limits, server time and phase.", answer=responses.Info),
     Endpoint("GET", "/phases", "reader", "read", _phases,
-             "The phases, their dates, rows and states.", answer=models.Phases),
+             "The phases, their dates, rows and states.", answer=responses.Phases),
     Endpoint("GET", "/board", "reader", "read", _board, "A page of the public board.",
-             answer=models.BoardPage,
+             answer=responses.BoardPage,
              query={"after": "Rows to skip.", "limit": "Rows a page, at most 500.", **_BRACKET}),
     Endpoint("GET", "/board.csv", "reader", "read", board_csv, "The public board as CSV.",
              answer="text/csv", query=_BRACKET),
@@ -1019,120 +1023,120 @@ ENDPOINTS = (
              "a number.",
              answer="text/event-stream"),
     Endpoint("POST", "/join", "signed-in", "submit", _join,
-             "Enter the competition with a team.", 201, models.Join, models.TeamState,
+             "Enter the competition with a team.", 201, models.Join, responses.TeamState,
              (409,)),
     Endpoint("POST", "/submissions", "member", "submit", _submit,
              "Submit a file: its bytes, or a form with the part file. Repeat with the same "
              "Idempotency-Key after an error: it is counted once.", 202, bytes,
-             models.RequestState, (409, 507),
+             responses.RequestState, (409, 507),
              {"file": "The name of the file.", "description": "A note for the team.",
               "phase": "Where several phases are open: the one for which it counts. Of rounds: "
               "one of them only, instead of every open one whose rows the file has.",
               "answer.KEY": "The answer to the question KEY, which is public."}),
     Endpoint("POST", "/validate", "member", "submit", _validate,
-             "Check a file; it is not counted and not kept.", 200, bytes, models.Checked,
+             "Check a file; it is not counted and not kept.", 200, bytes, responses.Checked,
              (409, 507)),
     Endpoint("GET", "/submissions", "member", "read", _submissions,
              "The team's requests, newest first, and how many submissions are left.",
-             answer=models.SubmissionsPage, query=_BEFORE),
+             answer=responses.SubmissionsPage, query=_BEFORE),
     Endpoint("GET", "/submissions.csv", "member", "read", submissions_csv,
              "The team's submissions as CSV.", answer="text/csv"),
     Endpoint("POST", "/runs/lease", "runner", "run", programs.lease,
              "The next run of a program, for a runner; 204 if there is none for 20 seconds. Every "
              "request of a runner has its token in the header Authorization, as Bearer.", 200,
-             models.RunnerState, models.Lease, (409,)),
+             models.RunnerState, responses.Lease, (409,)),
     Endpoint("GET", "/runs/{run}/program", "runner", "run", programs.program_file,
              "The program of a run, for the runner that has it.",
              answer="application/octet-stream", errors=(409,),
              query={"lease": "The number of the lease."}),
     Endpoint("POST", "/runs/{run}/beat", "runner", "run", programs.beat,
-             "Keep a run for another minute.", 200, models.Beat, models.Message,
+             "Keep a run for another minute.", 200, models.Beat, responses.Message,
              (409,)),
     Endpoint("POST", "/runs/{run}/result", "runner", "run", programs.result,
              "The signed result of a run: a form with the fields result and signature, and the "
-             "part output.", 200, bytes, models.Message, (409,)),
+             "part output.", 200, bytes, responses.Message, (409,)),
     Endpoint("GET", "/requests/{request}", "signed-in", "read", _request,
              "One request of the own team: its answer, or its place in the queue.",
-             answer=models.RequestState),
+             answer=responses.RequestState),
     Endpoint("GET", "/requests/{request}/file", "signed-in", "read", manager.download_upload,
              "The file of a request as it was uploaded, while it is kept.",
              answer="application/octet-stream"),
     Endpoint("PUT", "/selection", "member", "submit", _select,
-             "Choose the final submissions.", 202, models.Selection, models.RequestState,
+             "Choose the final submissions.", 202, models.Selection, responses.RequestState,
              (409,)),
     Endpoint("POST", "/withdrawals", "member", "submit", _withdraw,
              "Withdraw a submission permanently: it leaves every board, but counts in the limits.",
-             202, models.Withdrawal, models.RequestState, (409,)),
-    Endpoint("GET", "/team", "member", "read", _team, "The own team.", answer=models.TeamState),
+             202, models.Withdrawal, responses.RequestState, (409,)),
+    Endpoint("GET", "/team", "member", "read", _team, "The own team.", answer=responses.TeamState),
     Endpoint("PATCH", "/team", "member", "submit", _rename, "Rename the own team.", 200,
-             models.TeamChange, models.TeamState, (409,)),
+             models.TeamChange, responses.TeamState, (409,)),
     Endpoint("DELETE", "/team/members", "member", "account", _leave_team,
              "Leave the own team, or remove another member as its captain.", 200,
-             models.OldMember, models.Message, (409,)),
+             models.OldMember, responses.Message, (409,)),
     Endpoint("GET", "/team/requests", "signed-in", "read", _team_requests,
              "The own request to a team, and those to the own team.",
-             answer=models.TeamRequests),
+             answer=responses.TeamRequests),
     Endpoint("POST", "/team/requests", "signed-in", "submit", _ask_team,
              "Ask a team to take the account in, or, as the captain of a team, to merge the own "
              "team with it. An earlier request ends.", 201, models.AskedTeam,
-             models.TeamRequests, (409,)),
+             responses.TeamRequests, (409,)),
     Endpoint("DELETE", "/team/requests", "signed-in", "submit", _end_team_request,
-             "End the own request.", answer=models.TeamRequests),
+             "End the own request.", answer=responses.TeamRequests),
     Endpoint("PUT", "/team/requests", "member", "account", _answer_team,
              "Accept or decline a request to the own team, as its captain.", 200,
-             models.TeamAnswer, models.TeamRequests, (409,)),
+             models.TeamAnswer, responses.TeamRequests, (409,)),
     Endpoint("PATCH", "/account", "signed-in", "account", _change_account,
-             "Change the own name and contact.", 200, models.AccountNames, models.Message),
+             "Change the own name and contact.", 200, models.AccountNames, responses.Message),
     Endpoint("POST", "/team/invites", "member", "account", _invite,
-             "A link with which one person joins the own team.", 201, None, models.InviteMade),
+             "A link with which one person joins the own team.", 201, None, responses.InviteMade),
     Endpoint("GET", "/tokens", "signed-in", "read", _tokens, "The own tokens.",
-             answer=models.TokenList),
+             answer=responses.TokenList),
     Endpoint("POST", "/tokens", "signed-in", "account", _new_token,
-             "A new token; its secret is shown once.", 201, models.NewToken, models.TokenMade,
+             "A new token; its secret is shown once.", 201, models.NewToken, responses.TokenMade,
              (409,)),
     Endpoint("DELETE", "/tokens", "signed-in", "submit", _revoke, "Revoke a token.", 200,
-             models.OldToken, models.Message),
+             models.OldToken, responses.Message),
     Endpoint("GET", "/private", "reader", "read", _private,
              "The private board with its intervals, after it is published.",
-             answer="application/json"),
+             answer=responses.Result),
     Endpoint("GET", "/files", "anyone", "read", folder_pages.list_files,
              "The files that are offered for download, with their digests.",
-             answer=models.FileList),
+             answer=responses.FileList),
     Endpoint("GET", "/files/{file}", "downloader", "read", folder_pages.download,
              "One of these files; with Range, a part of it.",
              answer="application/octet-stream"),
     Endpoint("GET", "/results", "reader", "read", _results,
              "Every version of the private board that was published, with its state and mark.",
-             answer=models.Rows),
+             answer=responses.Rows[responses.ResultState]),
     Endpoint("GET", "/results/{version}", "reader", "read", _result,
              "A published version of the private board; of a retracted one no rows.",
-             answer="application/json"),
+             answer=responses.Result),
     Endpoint("GET", "/announcements", "reader", "read", _announcements,
              "Announcements of the organiser, newest first.",
-             answer=models.AnnouncementList),
+             answer=responses.AnnouncementList),
     Endpoint("GET", "/answers", "reader", "read", conversations.published_answers,
              "Questions that the organisers answered for everybody, newest first.",
-             answer=models.MessageList),
+             answer=responses.MessageList),
     Endpoint("GET", "/messages", "signed-in", "read", conversations.own_messages,
              "The own messages and those of the organisers to the account, newest first.",
-             answer=models.MessageList),
+             answer=responses.MessageList),
     Endpoint("POST", "/messages", "signed-in", "submit", conversations.send_message,
-             "Ask the organisers.", 201, models.NewQuestion, models.MessageState,
+             "Ask the organisers.", 201, models.NewQuestion, responses.MessageState,
              (409,)),
     Endpoint("PUT", "/result-mail", "signed-in", "submit", _result_mail,
              "Choose whether an e-mail says that a file that one sent has its result.", 200,
-             models.ResultMail, models.Message, (409,)),
+             models.ResultMail, responses.Message, (409,)),
     Endpoint("GET", "/admin/result", "organiser", "admin", _next_result,
              "The private board as it would be published next; after the deadline only.",
-             answer="application/json"),
+             answer=responses.NextResult),
     Endpoint("GET", "/admin/queue", "organiser", "admin", _queue, "Requests that wait.",
-             answer=models.Rows),
+             answer=responses.Rows[responses.QueueRow]),
     Endpoint("GET", "/admin/requests", "organiser", "admin", _requests,
-             "Answered requests, newest first.", answer=models.Rows,
+             "Answered requests, newest first.", answer=responses.Rows[responses.AnswerRow],
              query={**_BEFORE, "team": "Of one team.", "status": "Of one status.",
                     "kind": "Of one kind."}),
     Endpoint("GET", "/admin/submissions", "organiser", "admin", manager.list_submissions,
-             "Submissions of all teams, a page of 100.", answer=models.SubmissionRows,
+             "Submissions of all teams, a page of 100.", answer=responses.SubmissionRows,
              query={"team": "Of one team.", "status": "Of one status.", "day": "Received on it.",
                     "phase": "For one phase.", "search":
                     "In team, file, description, number, digest or faults.",
@@ -1140,93 +1144,92 @@ ENDPOINTS = (
     Endpoint("POST", "/admin/submissions/{request}/rerun", "organiser", "admin",
              manager.rerun_submission,
              "Judge a file that was rejected or set aside again, as a new upload of its team.",
-             202, answer=models.RequestState, errors=(409,)),
+             202, answer=responses.RequestState, errors=(409,)),
     Endpoint("GET", "/admin/teams", "organiser", "admin", _teams, "Teams and their members.",
-             answer=models.Rows),
+             answer=responses.Rows[responses.TeamRow]),
     Endpoint("PATCH", "/admin/teams/{team}", "organiser", "admin", _change_team,
              "Rename a team, by its id of GET /admin/teams, or write a note on it that only "
-             "organisers see.", 200, models.TeamEdit, models.Message, (409,)),
+             "organisers see.", 200, models.TeamEdit, responses.Message, (409,)),
     Endpoint("GET", "/admin/activity", "organiser", "admin", _activity,
              "On each of the last 14 days with uploads: uploads, accepted ones, teams.",
-             answer=models.Rows),
+             answer=responses.Rows[responses.ActivityRow]),
     Endpoint("GET", "/admin/events", "organiser", "admin", _admin_events,
-             "Actions of organisers, newest first.", answer=models.Rows,
+             "Actions of organisers, newest first.", answer=responses.Rows[responses.AnswerRow],
              query=_BEFORE),
     Endpoint("GET", "/admin/health", "organiser", "admin", _admin_health,
-             "The scorer, the queue and the disk.", answer=models.Health),
+             "The scorer, the queue and the disk.", answer=responses.Health),
     Endpoint("POST", "/admin/teams", "organiser", "admin", _invite_teams,
              "Invite people by a list: team, name, e-mail, with tabs, semicolons or commas.", 201,
-             bytes, models.Invited),
+             bytes, responses.Invited),
     Endpoint("GET", "/admin/invitations", "organiser", "admin", _invitations,
-             "Invitations that were not used yet.", answer=models.Rows),
+             "Invitations that were not used yet.", answer=responses.Rows[responses.InvitationRow]),
     Endpoint("DELETE", "/admin/invitations", "organiser", "admin", _withdraw_invitation,
-             "Withdraw an unused invitation.", 200, models.OldInvitation, models.Message),
+             "Withdraw an unused invitation.", 200, models.OldInvitation, responses.Message),
     Endpoint("PUT", "/admin/invitations", "organiser", "admin", _invite_again,
              "Replace an unused invitation by a new link, and mail it.", 200, models.OldInvitation,
-             models.Invited),
+             responses.Invited),
     Endpoint("POST", "/admin/announcements", "organiser", "admin", _announce,
              "Post an announcement on the board's page, and by e-mail if requested.", 201,
-             models.NewAnnouncement, models.AnnouncementPosted, (409,)),
+             models.NewAnnouncement, responses.AnnouncementPosted, (409,)),
     Endpoint("DELETE", "/admin/announcements", "organiser", "admin", _withdraw_announcement,
              "Withdraw an announcement. E-mails that were sent stay sent.", 200,
-             models.OldAnnouncement, models.Message),
+             models.OldAnnouncement, responses.Message),
     Endpoint("GET", "/admin/messages", "organiser", "admin", conversations.all_messages,
-             "Messages between participants and organisers, newest first.", answer=models.Rows),
+             "Messages between participants and organisers, newest first.",
+             answer=responses.Rows[responses.MessageRow]),
     Endpoint("POST", "/admin/messages", "organiser", "admin", conversations.send_reply,
              "Answer a message, privately or for everybody, or write to the members of a team.",
-             201, models.NewMessage, models.MessageList),
+             201, models.NewMessage, responses.MessageList),
     Endpoint("POST", "/admin/approve", "organiser", "admin", _account_state("active"),
-             "Approve an account, or end its block.", 200, models.AccountChange, models.Message,
+             "Approve an account, or end its block.", 200, models.AccountChange, responses.Message,
              (409,)),
     Endpoint("POST", "/admin/block", "organiser", "admin", _account_state("blocked"),
              "Block an account; its tokens and sessions stop working.", 200,
-             models.AccountChange, models.Message, (409,)),
+             models.AccountChange, responses.Message, (409,)),
     Endpoint("POST", "/admin/merge", "organiser", "admin", _merge,
              "Merge a team into another one. This cannot be undone.", 202, models.MergeTeams,
-             models.RequestState, (409,)),
+             responses.RequestState, (409,)),
     Endpoint("GET", "/admin/merges", "organiser", "admin", _merges,
-             "Merges that organisers or captains asked for, newest first.", answer=models.Rows),
+             "Merges that organisers or captains asked for, newest first.",
+             answer=responses.Rows[responses.MergeRow]),
     Endpoint("POST", "/admin/disqualify", "organiser", "admin", _decision("disqualify"),
-             "Disqualify a submission or a team.", 202, models.Decision, models.RequestState),
+             "Disqualify a submission or a team.", 202, models.Decision, responses.RequestState),
     Endpoint("POST", "/admin/undo", "organiser", "admin", _decision("undo"),
-             "Undo a disqualification.", 202, models.Decision, models.RequestState),
+             "Undo a disqualification.", 202, models.Decision, responses.RequestState),
     Endpoint("POST", "/admin/rescore", "organiser", "admin", _rescore,
              "Preview a rescore with corrected_solution.csv of the competition's folder or the "
              "metric in competition.toml; with the code of the preview, apply it.", 202,
-             models.Rescore, models.RequestState),
-    *(
-        Endpoint("POST", f"/admin/{kind}", "organiser", "admin", _final(kind), summary, 202,
-                 models.FinalStep, models.RequestState, (409,))
-        for kind, summary in (
-            ("finalize", "Compute the private board."),
-            ("publish", "Show the private board to everybody."),
-        )
-    ),
+             models.Rescore, responses.RequestState),
+    Endpoint("POST", "/admin/finalize", "organiser", "admin", _finalize,
+             "Compute the private board.", 202, models.FinalStep, responses.RequestState, (409,)),
+    Endpoint("POST", "/admin/publish", "organiser", "admin", _publish,
+             "Show the private board to everybody.", 202, models.FinalStep,
+             responses.PublishRequest, (409,)),
     Endpoint("POST", "/admin/pause", "organiser", "admin", _pause,
              "Refuse files, uncounted, until the competition is resumed.", 202, models.Reason,
-             models.RequestState, (409,)),
+             responses.RequestState, (409,)),
     Endpoint("POST", "/admin/resume", "organiser", "admin", _resume, "Receive files again.", 202,
-             None, models.RequestState, (409,)),
+             None, responses.RequestState, (409,)),
     Endpoint("POST", "/admin/exempt", "organiser", "admin", _exempt,
              "Let a team submit after the deadline or more often.", 202, models.NewExemption,
-             models.RequestState, (409,)),
+             responses.RequestState, (409,)),
     Endpoint("POST", "/admin/brackets", "organiser", "admin", _assign_bracket,
              "Put a team into a bracket, or take it out.", 202, models.TeamBracket,
-             models.RequestState, (409,)),
+             responses.RequestState, (409,)),
     Endpoint("GET", "/admin/settings", "organiser", "admin", settings_pages.show_settings,
-             "The settings and texts that can be changed here.", answer=models.SettingsState),
+             "The settings and texts that can be changed here.", answer=responses.SettingsState),
     Endpoint("POST", "/admin/settings/preview", "organiser", "admin",
              settings_pages.preview_settings, "What a change of settings and texts would change.",
-             200, models.SettingsChange, models.SettingsPreview),
+             200, models.SettingsChange, responses.SettingsPreview),
     Endpoint("PATCH", "/admin/settings", "organiser", "admin", settings_pages.change_settings,
              "Change settings and texts; competition.toml is written, and its comments stay.", 202,
-             models.SettingsChange, models.RequestState, (409,)),
+             models.SettingsChange, responses.RequestState, (409,)),
     Endpoint("POST", "/admin/verifications", "organiser", "admin", _verify_winner,
              "Record what the verification of a final submission found; boards mark it.", 202,
-             models.NewVerification, models.RequestState, (409,)),
+             models.NewVerification, responses.RequestState, (409,)),
     Endpoint("POST", "/admin/retract", "organiser", "admin", _retract,
              "Retract the published result: its rows are no longer shown.", 202,
-             models.Retraction, models.RequestState, (409,)),
+             models.Retraction, responses.RequestState, (409,)),
     Endpoint("GET", "/admin/export/{what}", "organiser", "admin", export,
              "One export as CSV.",
              answer="text/csv"),

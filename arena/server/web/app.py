@@ -25,6 +25,7 @@ from arena.server.web.api import ENDPOINTS, Endpoint, route_path
 from arena.server.web.body import read_json
 from arena.server.web.call import Call, check_runner, check_who
 from arena.server.web.cookies import MAX_BYTES, are_too_long, cookies_of
+from arena.server.web.documents import json_bytes
 from arena.server.web.language import _, choose, speak
 from arena.server.web.limits import network
 from arena.server.web.openapi import document
@@ -247,8 +248,8 @@ def guarded(
             else ()
         )
         result = await handler(call, *sent)
-        if isinstance(result, BaseModel):
-            result = Response(result.model_dump_json(), status, media_type="application/json")
+        if isinstance(result, dict):
+            result = Response(json_bytes(result), status, media_type="application/json")
         if may_embed and competition.limits.embed and competition.limits.board == "anyone":
             result.headers["Access-Control-Allow-Origin"] = "*"
             result.headers["Cross-Origin-Resource-Policy"] = "cross-origin"

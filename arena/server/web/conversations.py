@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
+from arena import responses
 from arena.server.records.messages import LONGEST, Message
 from arena.server.web import models
 from arena.server.web.body import read_fields, whole_number
@@ -92,8 +93,8 @@ def reply(call: Call, body: models.NewMessage) -> list[Message]:
     return messages
 
 
-def _state(message: Message) -> models.MessageState:
-    return models.MessageState(
+def _state(message: Message) -> responses.MessageState:
+    return responses.MessageState(
         message=message.message,
         from_organiser=message.from_organiser,
         text=message.text,
@@ -103,48 +104,48 @@ def _state(message: Message) -> models.MessageState:
     )
 
 
-def _states(messages: Sequence[Message]) -> models.MessageList:
-    return models.MessageList(messages=[_state(message) for message in messages])
+def _states(messages: Sequence[Message]) -> responses.MessageList:
+    return responses.MessageList(messages=[_state(message) for message in messages])
 
 
-async def own_messages(call: Call) -> models.MessageList:
+async def own_messages(call: Call) -> responses.MessageList:
     """Return the conversation of the account with the organisers."""
     return _states(call.site.messages.of(call.competition.name, call.account.account))
 
 
-async def published_answers(call: Call) -> models.MessageList:
+async def published_answers(call: Call) -> responses.MessageList:
     """Return the answers that everybody sees."""
     return _states(call.site.messages.published(call.competition.name))
 
 
-async def send_message(call: Call, body: models.NewQuestion) -> models.MessageState:
+async def send_message(call: Call, body: models.NewQuestion) -> responses.MessageState:
     """Send a message to the organisers."""
     return _state(ask(call, body.text))
 
 
-async def all_messages(call: Call) -> models.Rows:
+async def all_messages(call: Call) -> responses.Rows[responses.MessageRow]:
     """Return every message of the competition, with its sender's name and team."""
-    return models.Rows(rows=_rows(call, call.site.messages.all_of(call.competition.name)))
+    return responses.Rows(rows=_rows(call, call.site.messages.all_of(call.competition.name)))
 
 
-async def send_reply(call: Call, body: models.NewMessage) -> models.MessageList:
+async def send_reply(call: Call, body: models.NewMessage) -> responses.MessageList:
     """Answer a message or write to a team."""
     return _states(reply(call, body))
 
 
-def _rows(call: Call, messages: Sequence[Message]) -> list[dict[str, Any]]:
+def _rows(call: Call, messages: Sequence[Message]) -> list[responses.MessageRow]:
     accounts, name = call.site.accounts, call.competition.name
     people = {account.account: account.name for account in accounts.accounts(name)}
     teams = {
         member.account: team.name for team, members in accounts.teams(name) for member in members
     }
     return [
-        {
-            **_state(message).model_dump(),
-            "account": message.account,
-            "name": people.get(message.account, ""),
-            "team": teams.get(message.account, ""),
-        }
+        responses.MessageRow(
+            **_state(message),
+            account=message.account,
+            name=people.get(message.account, ""),
+            team=teams.get(message.account, ""),
+        )
         for message in messages
     ]
 

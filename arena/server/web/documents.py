@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any, TypeVar
+from dataclasses import asdict, replace
+from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel
+from pydantic_core import to_json
 
+from arena import responses
+from arena.requests import Answer
 from arena.server.records.accounts import Token
-from arena.server.web import models
 from arena.server.web.actions import Sent
 from arena.server.web.call import Call
 from arena.server.web.language import _
 
-_Model = TypeVar("_Model", bound=BaseModel)
+_Document = TypeVar("_Document", bound=Mapping[str, Any])
 
 
-def shown(model: type[_Model], record: object, **more: Any) -> _Model:
-    """Return the document whose fields are those of a record with the same names, and ``more``."""
-    same = {name: getattr(record, name) for name in model.model_fields if hasattr(record, name)}
-    return model.model_validate(same | more)
+def shown(document: type[_Document], record: object, **more: Any) -> _Document:
+    """Return the document with the fields of a record that its keys name, and ``more``.
+
+    Raises
+    ------
+    TypeError
+        If a key is missing, or there is none of a name in ``more``.
+    """
+    keys = document.__annotations__
+    values = {key: getattr(record, key) for key in keys if hasattr(record, key)} | more
+    if values.keys() != keys.keys():
+        raise TypeError(f"{document.__name__}: {sorted(values.keys() ^ keys.keys())}")
+    return cast(_Document, values)
 
 
-def info(call: Call) -> models.Info:
+def json_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return a document as JSON; a number that JSON does not have is null."""
+    return to_json(document, inf_nan_mode="null")
+
+
+def info(call: Call) -> responses.Info:
     """Return the competition as everybody may see it."""
     state = call.competition.state()
     text, version = call.competition.rules()
     return shown(
-        models.Info,
+        responses.Info,
         call.competition.facts,
         phase=state.phase,
         join=call.competition.limits.join,
@@ -52,9 +67,11 @@ def fault_line(fault: Mapping[str, Any]) -> str:
     return ": ".join(filter(None, (", ".join(places), str(fault.get("message", "")))))
 
 
-def request_state(sending: Sent) -> models.RequestState:
+def request_state(sending: Sent) -> responses.RequestState:
     """Return a request as its team may see it."""
     common: dict[str, Any] = {
+        "answers": {},
+        "trial": None,
         "request": sending.id,
         "status": sending.status,
         "received": sending.received,
@@ -68,38 +85,41 @@ def request_state(sending: Sent) -> models.RequestState:
     if sending.program is not None:
         trial = sending.program.trial
         common["trial"] = None if trial is None else asdict(trial)
-    if sending.answer is not None:
-        further_rounds = [
-            request_state(Sent(None, answer, None, None)) for answer in sending.rounds
-        ]
-        return shown(
-            models.RequestState,
-            sending.answer,
-            score=sending.answer.released,
-            rounds=further_rounds,
-            **common,
-        )
-    if sending.request is None:
-        raise ValueError("A request without content and answer.")
-    sha256 = sending.request.payload.get("sha256")
-    description = sending.request.payload.get("description", "")
+    answer = sending.answer or _unanswered(sending)
     return shown(
-        models.RequestState,
-        sending.request,
-        sha256=sha256,
-        description=description,
-        message=sending.message,
+        responses.RequestState,
+        answer,
+        score=answer.released,
+        rounds=[request_state(Sent(None, further, None, None)) for further in sending.rounds],
         **common,
     )
 
 
-def token_state(token: Token) -> dict[str, Any]:
+def _unanswered(sending: Sent) -> Answer:
+    """Return what is known of a request before its answer."""
+    if sending.request is None:
+        raise ValueError("A request without content and answer.")
+    request, payload = sending.request, sending.request.payload
+    return replace(
+        request.answer(request.team, sending.status, sending.message),
+        member=request.member,
+        sha256=payload.get("sha256"),
+        description=payload.get("description", ""),
+    )
+
+
+def answer_row(answer: Answer) -> responses.AnswerRow:
+    """Return an answer as organisers may see it."""
+    return shown(responses.AnswerRow, answer)
+
+
+def token_state(token: Token) -> responses.TokenState:
     """Return a token without its secret."""
-    return {
-        "token": token.token,
-        "name": token.name,
-        "scope": token.scope,
-        "created": token.created.isoformat(),
-        "expires": token.expires.isoformat() if token.expires else None,
-        "used": token.used.isoformat() if token.used else None,
-    }
+    return responses.TokenState(
+        token=token.token,
+        name=token.name,
+        scope=token.scope,
+        created=token.created.isoformat(),
+        expires=token.expires.isoformat() if token.expires else None,
+        used=token.used.isoformat() if token.used else None,
+    )

@@ -7,8 +7,8 @@ import base64
 from markupsafe import Markup
 from starlette.responses import FileResponse, Response
 
+from arena import responses
 from arena.server.records.shared_files import SharedFile, SharedFolder
-from arena.server.web import models
 from arena.server.web.call import Call, may_download
 from arena.server.web.colours import style_sheet
 from arena.server.web.language import _
@@ -103,11 +103,11 @@ async def download(call: Call) -> Response:
     return _file_response(call, file, "application/octet-stream", name=name)
 
 
-async def list_files(call: Call) -> models.FileList:
+async def list_files(call: Call) -> responses.FileList:
     """Return the files that are offered, with their digests."""
-    return models.FileList(
+    return responses.FileList(
         files=[
-            models.FileState(name=file.name, bytes=file.bytes, sha256=file.sha256)
+            responses.FileState(name=file.name, bytes=file.bytes, sha256=file.sha256)
             for file in call.competition.folder().files
         ]
     )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import date
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, RedirectResponse, Response
 
+from arena import responses
 from arena.requests import Answer, Request
 from arena.server.records.published import ORDERS, SubmissionQuery
-from arena.server.web import actions, models
+from arena.server.web import actions
 from arena.server.web.body import base_name, read_fields
 from arena.server.web.call import Call
-from arena.server.web.documents import request_state
+from arena.server.web.documents import answer_row, request_state
 from arena.server.web.language import _
 from arena.server.web.paging import ROWS, number_of_pages, page_number
 from arena.server.web.problems import Problem
@@ -53,10 +53,10 @@ async def _matching(call: Call, query: SubmissionQuery) -> tuple[list[Answer], i
     return await run_in_threadpool(call.competition.published.submissions, query)
 
 
-async def list_submissions(call: Call) -> models.SubmissionRows:
+async def list_submissions(call: Call) -> responses.SubmissionRows:
     """Return a page of the submissions of all teams."""
     answers, total = await _matching(call, read_query(call))
-    return models.SubmissionRows(rows=[asdict(answer) for answer in answers], total=total)
+    return responses.SubmissionRows(rows=list(map(answer_row, answers)), total=total)
 
 
 async def _show_list(call: Call) -> Response:
@@ -152,7 +152,7 @@ def rerun(call: Call) -> Request:
     return request
 
 
-async def rerun_submission(call: Call) -> models.RequestState:
+async def rerun_submission(call: Call) -> responses.RequestState:
     """Judge a file again; return the new request."""
     request = await run_in_threadpool(rerun, call)
     return request_state(actions.sent_request(call, request.request))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import ConfigDict, TypeAdapter, with_config
+from typing_extensions import is_typeddict
 
+from arena import responses
 from arena.server.web.api import ENDPOINTS, EXPORTS, Endpoint
 from arena.server.web.problems import TITLES
 
@@ -26,21 +28,25 @@ _PARAMETERS = {
 @functools.cache
 def document(version: str) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of the API, made once; not to be changed."""
-    models = {
-        model
+    for response in filter(is_typeddict, vars(responses).values()):
+        with_config(ConfigDict(use_attribute_docstrings=True))(response)
+    documents = {
+        document
         for endpoint in ENDPOINTS
-        for model in (endpoint.body, endpoint.answer)
-        if isinstance(model, type) and issubclass(model, BaseModel)
+        for document in (endpoint.body, endpoint.answer)
+        if document not in {None, bytes} and not isinstance(document, str)
     }
-    ordered = sorted(models, key=lambda model: model.__name__)
-    _names, schemas = models_json_schema(
-        [(model, "serialization") for model in ordered],
+    references, schemas = TypeAdapter.json_schemas(
+        [
+            (document, "serialization", TypeAdapter(document))
+            for document in sorted(documents, key=repr)
+        ],
         ref_template="#/components/schemas/{model}",
     )
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
         path = paths.setdefault(f"/api/v1/{{competition}}{endpoint.path}", {})
-        path[endpoint.method.lower()] = _operation(endpoint)
+        path[endpoint.method.lower()] = _operation(endpoint, references)
     problem = {
         "type": "object",
         "properties": {
@@ -65,10 +71,10 @@ def document(version: str) -> dict[str, Any]:
     }
 
 
-def _content(model: type[BaseModel] | str) -> dict[str, Any]:
-    if isinstance(model, str):
-        return {model: {"schema": {} if model == "application/json" else {"type": "string"}}}
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+def _content(document: Any, references: Mapping[Any, Any]) -> dict[str, Any]:
+    if isinstance(document, str):
+        return {document: {"schema": {"type": "string"}}}
+    return {"application/json": {"schema": references[document, "serialization"]}}
 
 
 def errors_of(endpoint: Endpoint) -> list[int]:
@@ -83,7 +89,7 @@ def errors_of(endpoint: Endpoint) -> list[int]:
     return sorted(statuses)
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, references: Mapping[Any, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": endpoint.summary,
         "description": f"Who: {endpoint.who}. Scope of a token: {endpoint.scope}.",
@@ -103,7 +109,10 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
             for name, text in endpoint.query.items()
         ],
         "responses": {
-            str(endpoint.status): {"description": "Done.", "content": _content(endpoint.answer)},
+            str(endpoint.status): {
+                "description": "Done.",
+                "content": _content(endpoint.answer, references),
+            },
             **({"304": {"description": "Not modified."}} if endpoint.path == "/board" else {}),
             **{
                 str(status): {
@@ -138,6 +147,6 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     elif endpoint.body is not None:
         operation["requestBody"] = {
             "required": True,
-            "content": _content(cast("type[BaseModel]", endpoint.body)),
+            "content": _content(endpoint.body, references),
         }
     return operation

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from arena.responses import RequestState
 from arena.server.records.accounts import Team
 from arena.server.records.announcements import version
 from arena.server.web import (
@@ -38,7 +39,6 @@ from arena.server.web.feed import atom
 from arena.server.web.language import _
 from arena.server.web.limits import sender
 from arena.server.web.mail import address_of, mail_lost_key, mailing_competitions
-from arena.server.web.models import RequestState
 from arena.server.web.paging import SEARCHED_ABOVE, matches, page_of, search_of
 from arena.server.web.people import (
     cookie_name,
@@ -475,12 +475,12 @@ async def _show_mine(
     team = call.team
     facts = call.competition.published.team(actions.record_name(call, team))
     states = [request_state(sending) for sending in actions.sent(call, team, limit=500)]
-    files = [state for state in states if state.kind == "submit"]
+    files = [state for state in states if state["kind"] == "submit"]
     compared = [
         answer
         for key in ("first", "second")
         for answer in files
-        if str(answer.submission) == call.request.query_params.get(key)
+        if str(answer["submission"]) == call.request.query_params.get(key)
     ]
     rows, _etag = call.competition.board()
     own_row = next((row for row in rows if row.get("team") == facts.team), {})
@@ -499,7 +499,8 @@ async def _show_mine(
         others=[
             state
             for state in states
-            if state.kind in {"rename", "select", "withdraw", "merge"} and state.status != "done"
+            if state["kind"] in {"rename", "select", "withdraw", "merge"}
+            and state["status"] != "done"
         ][:3],
         selected=set(facts.selected),
         disqualified=facts.disqualified,
@@ -514,8 +515,9 @@ def _score_charts(files: Sequence[RequestState]) -> Markup:
     """Return a chart of the released scores of each phase: another one can have another metric."""
     by_phase: dict[str, list[tuple[str, float]]] = {}
     for file in reversed(files):
-        if file.score is not None:
-            by_phase.setdefault(file.phase, []).append((file.received, file.score))
+        if file["score"] is not None:
+            score = (file["received"], file["score"])
+            by_phase.setdefault(file["phase"], []).append(score)
     return Markup("").join(score_chart(scores, phase) for phase, scores in by_phase.items())
 
 
@@ -615,7 +617,7 @@ async def _rename(call: Call, fields: dict[str, str]) -> Response:
 
 async def _invite(call: Call, _fields: dict[str, str]) -> Response:
     call.team  # noqa: B018 - 403 without a team
-    return await _show_team(call, made={"invite": api.invite_member(call).url})
+    return await _show_team(call, made={"invite": api.invite_member(call)["url"]})
 
 
 async def _withdraw(call: Call, fields: dict[str, str]) -> Response:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response
 
+from arena import responses
 from arena.requests import Kind, Request
 from arena.server.records.accounts import Team
 from arena.server.records.runs import RUNNING, Program, ProgramState, Trial
@@ -145,7 +146,7 @@ def problem(call: Call) -> str | None:
 # -- runners ---------------------------------------------------------------------------------------
 
 
-async def lease(call: Call, body: models.RunnerState) -> Response | models.Lease:
+async def lease(call: Call, body: models.RunnerState) -> Response | responses.Lease:
     """Let a runner take the next run; 204 if there is none for five seconds."""
     _check_offer(call, body)
     until = time.monotonic() + _LONGEST_POLL
@@ -166,7 +167,7 @@ async def lease(call: Call, body: models.RunnerState) -> Response | models.Lease
         "trial" if program.state is ProgramState.TRIAL_RUNS else "hidden"
     )
     runs = _runs_of(call, program)
-    return models.Lease(
+    return responses.Lease(
         run=program.program,
         lease=program.lease,
         kind=kind,
@@ -226,14 +227,14 @@ async def program_file(call: Call) -> Response:
     return FileResponse(path, media_type="application/octet-stream")
 
 
-async def beat(call: Call, body: models.Beat) -> models.Message:
+async def beat(call: Call, body: models.Beat) -> responses.Message:
     """Prolong a lease by a minute."""
     program = _leased(call, str(body.lease))
     await run_in_threadpool(call.site.runs.beat, program.program, body.lease)
-    return models.Message(message="The lease was prolonged.")
+    return responses.Message(message="The lease was prolonged.")
 
 
-async def result(call: Call) -> models.Message:
+async def result(call: Call) -> responses.Message:
     """Take the result of a run, with its output; one that is sent again is stored once."""
     run = call.site.runs.get(call.request.path_params["run"])
     if run is None or run.competition != call.competition.name:
@@ -243,7 +244,7 @@ async def result(call: Call) -> models.Message:
     output = None if stored is None else stored.name
     signature = fields.get("signature", "")
     await run_in_threadpool(_take_result, call, run, fields.get("result", ""), signature, output)
-    return models.Message(message="The result is stored.")
+    return responses.Message(message="The result is stored.")
 
 
 def _take_result(

@@ -9,6 +9,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
+from arena import responses
 from arena.changeable_settings import (
     LONGEST_TEXT,
     changeable,
@@ -161,17 +162,17 @@ def change(call: Call, settings: Mapping[str, Any], texts: Mapping[str, str]) ->
     return actions.admin(call, "configure", {"changes": changes, "texts": written})
 
 
-async def show_settings(call: Call) -> models.SettingsState:
+async def show_settings(call: Call) -> responses.SettingsState:
     """Return the settings and texts that can be changed here."""
-    return models.SettingsState(settings=current_settings(call), texts=current_texts(call))
+    return responses.SettingsState(settings=current_settings(call), texts=current_texts(call))
 
 
-async def preview_settings(call: Call, body: models.SettingsChange) -> models.SettingsPreview:
+async def preview_settings(call: Call, body: models.SettingsChange) -> responses.SettingsPreview:
     """Return what a change would change."""
-    return models.SettingsPreview(changes=preview(call, body.settings, body.texts))
+    return responses.SettingsPreview(changes=preview(call, body.settings, body.texts))
 
 
-async def change_settings(call: Call, body: models.SettingsChange) -> models.RequestState:
+async def change_settings(call: Call, body: models.SettingsChange) -> responses.RequestState:
     """Change settings and texts."""
     request = change(call, body.settings, body.texts)
     return request_state(actions.sent_request(call, request.request))

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from arena.requests import Request
+from arena.responses import LateRow
 from arena.server.records.accounts import Accounts, Team
 from arena.server.records.announcements import Announcements
 from arena.server.records.intake import Intake, Room
@@ -181,9 +182,9 @@ class CompetitionSite:
         content, _etag = self.held("brackets", lambda document: document.json())
         return [bracket for bracket, teams in (content or {}).items() if team in teams]
 
-    def late(self) -> list[dict[str, Any]]:
+    def late(self) -> list[LateRow]:
         """Return the files after the deadline, the last one first."""
-        rows: list[dict[str, Any]] = self.held("late", lambda document: document.json())[0] or []
+        rows: list[LateRow] = self.held("late", lambda document: document.json())[0] or []
         return rows
 
     def deadline(self) -> datetime | None:
