@@ -528,6 +528,14 @@ class OrganiserClient(Client):
         """Block an account."""
         self._once("POST", "/admin/block", {"account": account})
 
+    def delete_account(self, account: str) -> None:
+        """Delete the account of a member of a team; what it sent no longer names a person.
+
+        This cannot be undone. Members delete their own account in the browser: a token alone, which
+        others may have found, deletes none.
+        """
+        self._once("DELETE", "/admin/accounts", {"account": account})
+
     def announce(self, text: str, *, mail: bool = False) -> responses.AnnouncementPosted:
         """Post an announcement in Markdown; with ``mail`` also by e-mail to all members."""
         return self._once("POST", "/admin/announcements", {"text": text, "mail": mail})
@@ -570,6 +578,14 @@ class OrganiserClient(Client):
     def withdraw_invitation(self, invite: str) -> None:
         """Withdraw an unused invitation."""
         self._once("DELETE", "/admin/invitations", {"invite": invite})
+
+    def failed_mails(self) -> list[responses.FailedMailRow]:
+        """Return the e-mails of the last month that could not be delivered, and why."""
+        return self._json("GET", "/admin/mails")["rows"]
+
+    def send_mail_again(self, mail: str) -> None:
+        """Send an e-mail of :meth:`failed_mails` again."""
+        self._once("POST", "/admin/mails", {"mail": mail})
 
     def rescore(self, preview: str = "") -> responses.RequestState:
         """Preview a rescore, or apply one by the code in the answer to its preview."""

@@ -662,6 +662,18 @@ class ActivityRow(TypedDict):
     teams: int
 
 
+class FailedMailRow(TypedDict):
+    """An e-mail that the mail server refused for good, or did not take within three days."""
+
+    mail: str
+    """Its identifier."""
+    recipient: str
+    subject: str
+    created: str
+    reason: str
+    """In the words of the mail server."""
+
+
 class MergeRow(TypedDict):
     """A merge of teams that was asked for."""
 

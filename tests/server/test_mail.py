@@ -162,8 +162,24 @@ def test_a_mail_that_is_refused_for_good_does_not_hold_up_others(tmp_path: Path)
             server.answers = ["451 not now"]
             send_all(web)
         assert web.site.mails.counts(NAME) == {"failed": 2, "sent": 1}
-        organiser = web.browser(web.person("Org", organiser=True))
-        assert "E-mails that failed</dt><dd>2<" in organiser.get(f"/{NAME}/admin").text
+        account = web.person("Org", organiser=True)
+        organiser, program = web.browser(account), web.program(web.token(account, "admin"))
+        page = organiser.get(f"/{NAME}/admin").text
+        for text in ("E-mails that failed</dt><dd>2<", "a@example.org", "550 no such person",
+                     "451 not now"):  # fmt: skip
+            assert text in page
+        again, server.answers = {"mail": "a"}, []
+        assert organiser.post(f"/{NAME}/admin/mails", data=again).status_code == 303
+        assert program.post(f"{API}/admin/mails", json=again).status_code == 404
+        assert program.post(f"{API}/admin/mails", json={"mail": "b"}).status_code == 200
+        assert send_all(web) == 2
+        assert web.site.mails.counts(NAME) == {"sent": 3}
+        web.site.mails.add([Mail("d", NAME, "d@example.org", "Subject", "Text")])
+        server.answers = ["550 no such person"]
+        assert send_all(web) == 1
+        web.offset += timedelta(days=31)
+        web.site.mails.failed(Mail("none", NAME, "", "", ""), "")
+        assert web.site.mails.failures(NAME) == []
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import pytest
 import arena
 from arena import OrganiserClient
 from arena.client import Client, ServerError
+from arena.server.records.mails import Mail
 from arena.server.web.api import ENDPOINTS
 from web_site import NAME, WebSite, listening
 
@@ -150,6 +151,20 @@ def test_an_organiser_works_from_a_program(
     assert refused.value.status in {401, 403}
     host.approve(account)
     assert member.submissions()["requests"]
+    web.site.mails.add([Mail("news", NAME, "ada@example.org", "News", "Text")])
+    mail = web.site.mails.claim()
+    assert mail is not None
+    web.site.mails.failed(mail, "550 no such person")
+    (failed,) = host.failed_mails()
+    assert (failed["recipient"], failed["reason"]) == ("ada@example.org", "550 no such person")
+    host.send_mail_again(failed["mail"])
+    assert host.failed_mails() == []
+    web.site.accounts.set_contact(account, "ada@example.org")
+    host.delete_account(account)
+    assert web.site.mails.counts(NAME) == {"failed": 1}
+    assert host.teams()[0]["members"] == []
+    with pytest.raises(ServerError, match="There is no such account"):
+        host.delete_account(account)
     assert host.finalize()["kind"] == "finalize"
     with pytest.raises(ServerError, match="finalize first"):
         host.publish()

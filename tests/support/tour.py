@@ -86,7 +86,8 @@ def _result(web: WebSite) -> None:
         {"rank": rank, "team": team, "score": 0.83 - rank / 100, "score_low": 0.81 - rank / 100,
          "score_high": 0.85 - rank / 100, "rank_low": max(rank - 1, 1),
          "rank_high": min(rank + 1, 7), "submission": rank, "possible_winner": rank < 3,
-         "public_rank": rank,
+         "public_rank": rank, "tier": 1 + rank // 4, "rank_median": float(rank),
+         "win_rate": max(0.7 - 0.3 * rank, 0.0),
          "verification": "verified" if rank == 1 else None,
          "verification_note": "Trained again: the same file." if rank == 1 else None}
         for rank, team in enumerate(TEAMS, 1)

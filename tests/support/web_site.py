@@ -7,7 +7,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -80,11 +80,13 @@ class FakeScorer:
             state=State("open", time.time(), cursor=self.cursor, seconds_each=0.5),
         )
 
-    def publish_result(self, rows: list[dict[str, Any]], **about: Any) -> None:
+    def publish_result(
+        self, rows: list[dict[str, Any]], verdicts: Sequence[str] = (), **about: Any
+    ) -> None:
         """Publish a private board as version 1."""
         result = {"version": 1, "published": "2026-03-01T12:00:00+00:00", "state": "published"}
         result |= {"replaced": None, "retracted": None, "mark": None, **about}
-        whole = {**result, "leaderboard": rows}
+        whole = {**result, "verdicts": list(verdicts), "leaderboard": rows}
         self.publish(private=whole, **{"results": [result], "result 1": whole})
 
     def state(self, **changes: Any) -> None:

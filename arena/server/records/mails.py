@@ -5,7 +5,8 @@ already stored is ignored, so that it is not sent twice. A mail is marked before
 mail server, and again after the server accepted it. If the process ends between the two, it is
 unknown whether the server accepted the mail: it is sent again, with the same Message-ID.
 
-The text of an invitation contains a secret link; texts are deleted once they are sent.
+The text of an invitation contains a secret link; texts are deleted once they are sent. A mail that
+failed keeps its address and its text for a month, so that an organiser can send it again.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ CREATE TABLE IF NOT EXISTS mails (
     tries INTEGER NOT NULL, state TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS mails_in_order ON mails (state, due);
+CREATE TABLE IF NOT EXISTS mail_failures (key TEXT PRIMARY KEY, reason TEXT NOT NULL);
 """
 _GIVE_UP = timedelta(days=3)
+_FAILURES_KEPT = timedelta(days=30)
 _FIRST_PAUSE, _LONGEST_PAUSE = 60.0, 3600.0
 
 
@@ -44,6 +47,18 @@ class Mail:
     body: str
     created: datetime | None = None
     """None: now."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedMail:
+    """A mail that the mail server refused for good, or never took."""
+
+    mail: str
+    """Its key."""
+    recipient: str
+    subject: str
+    created: datetime
+    reason: str
 
 
 class Mails(Records):
@@ -102,21 +117,65 @@ class Mails(Records):
         return _mail(row)
 
     def sent(self, mail: Mail) -> None:
-        """Record that the mail server accepted a mail, and delete its text."""
-        self._end(mail, "sent")
+        """Record that the mail server accepted a mail, and delete its address and its text."""
+        with self._change() as database:
+            database.execute("UPDATE mails SET state = 'sent' WHERE key = ?", (mail.key,))
+            _erase(database, "key = ?", mail.key)
 
-    def failed(self, mail: Mail) -> None:
-        """Record that the mail server refused a mail for good, and delete its text."""
-        self._end(mail, "failed")
+    def failed(self, mail: Mail, reason: str) -> None:
+        """Record that a mail is given up, and why: organisers read it."""
+        month_ago = (self._clock() - _FAILURES_KEPT).timestamp()
+        with self._change() as database:
+            database.execute("UPDATE mails SET state = 'failed' WHERE key = ?", (mail.key,))
+            database.execute("REPLACE INTO mail_failures VALUES (?, ?)", (mail.key, reason))
+            _erase(database, "state = 'failed' AND created < ?", month_ago)
 
-    def postpone(self, mail: Mail) -> None:
+    def failures(self, competition: str) -> list[FailedMail]:
+        """Return the mails that failed within a month, newest first."""
+        rows = self._rows(
+            "SELECT * FROM mails JOIN mail_failures USING (key) WHERE competition = ? "
+            "AND state = 'failed' AND recipient != '' ORDER BY created DESC, key",
+            competition,
+        )
+        return [
+            FailedMail(
+                row["key"],
+                row["recipient"],
+                row["subject"],
+                created=time_of(row["created"]),
+                reason=row["reason"],
+            )
+            for row in rows
+        ]
+
+    def send_again(self, competition: str, key: str) -> bool:
+        """Let a mail that failed wait to be sent; return whether there is one."""
+        now = self._now()
+        with self._change() as database:
+            waiting = database.execute(
+                "UPDATE mails SET state = 'waiting', tries = 0, created = ?, due = ? "
+                "WHERE key = ? AND competition = ? AND state = 'failed' AND recipient != ''",
+                (now, now, key, competition),
+            )
+            return waiting.rowcount > 0
+
+    def forget(self, recipient: str) -> None:
+        """Delete the address and the text of every mail to an address that was not sent."""
+        with self._change() as database:
+            database.execute(
+                "UPDATE mails SET state = 'failed' WHERE state = 'waiting' AND recipient = ?",
+                (recipient,),
+            )
+            _erase(database, "recipient = ?", recipient)
+
+    def postpone(self, mail: Mail, reason: str) -> None:
         """Let a mail wait: for a minute, then twice as long each time, at most an hour.
 
-        It is given up three days after it was stored.
+        It is given up three days after it was stored, for the last ``reason``.
         """
         now = self._clock()
         if mail.created is not None and now - mail.created > _GIVE_UP:
-            self.failed(mail)
+            self.failed(mail, reason)
             return
         with self._change() as database:
             database.execute(
@@ -134,13 +193,13 @@ class Mails(Records):
         )
         return {row["state"]: row["n"] for row in rows}
 
-    def _end(self, mail: Mail, state: str) -> None:
-        # A mail that has ended names no person: accounts can be deleted.
-        with self._change() as database:
-            database.execute(
-                "UPDATE mails SET state = ?, recipient = '', subject = '', body = '' WHERE key = ?",
-                (state, mail.key),
-            )
+
+def _erase(database: sqlite3.Connection, condition: str, value: object) -> None:
+    """Delete what names a person in mails; their keys stay, so that none is sent twice."""
+    database.execute(
+        f"UPDATE mails SET recipient = '', subject = '', body = '' WHERE {condition}",  # noqa: S608
+        (value,),
+    )
 
 
 def _mail(row: sqlite3.Row) -> Mail:

@@ -58,6 +58,7 @@ async def _overview(
             account for account in call.site.accounts.accounts(name) if account.state == "waiting"
         ],
         mails=call.site.mails.counts(name),
+        failed_mails=call.site.mails.failures(name),
         queue=queue,
         rejected=rejected.most_common(20),
         n_counted=sum(answer.kind == "submit" for answer in answers),
@@ -263,6 +264,10 @@ async def _link_again(call: Call, fields: dict[str, str]) -> Response:
     return await _teams(call, made={"invited": invited})
 
 
+async def _mail_again(call: Call, fields: dict[str, str]) -> None:
+    api.send_mail_again(call, fields.get("mail", ""))
+
+
 async def _state(call: Call, fields: dict[str, str]) -> None:
     state = fields.get("state", "")
     if state not in {"active", "blocked"}:
@@ -329,6 +334,7 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/admin/code", "organiser", "admin", _form(_code, _overview, "/admin")),
     ("POST", "/admin/announce", "organiser", "admin", _form(_announce, _overview, _ANNOUNCED)),
     ("POST", "/admin/withdraw", "organiser", "admin", _form(_withdraw, _overview, _ANNOUNCED)),
+    ("POST", "/admin/mails", "organiser", "admin", _form(_mail_again, _overview, "/admin#mails")),
     ("POST", "/admin/decide", "organiser", "admin", _form(_decide, _overview, _EVENTS)),
     ("POST", "/admin/rescore", "organiser", "admin", _form(_rescore, _overview, _EVENTS)),
     ("POST", "/admin/pause", "organiser", "admin", _form(_pause, _overview, _EVENTS)),

@@ -774,6 +774,26 @@ def send_invitation_again(call: Call, invite: str) -> responses.Invited:
     return responses.Invited(rows=[row], mailed=mail_invitations(call, [row]))
 
 
+async def _failed_mails(call: Call) -> responses.Rows[responses.FailedMailRow]:
+    return responses.Rows(
+        rows=[
+            shown(responses.FailedMailRow, mail, created=mail.created.isoformat())
+            for mail in call.site.mails.failures(call.competition.name)
+        ]
+    )
+
+
+def send_mail_again(call: Call, mail: str) -> None:
+    """Let an e-mail that failed be sent again; 404 if there is none."""
+    if not call.site.mails.send_again(call.competition.name, mail):
+        raise Problem(404, _("This e-mail is not among those that failed."))
+
+
+async def _send_mail_again(call: Call, body: models.FailedMail) -> responses.Message:
+    send_mail_again(call, body.mail)
+    return responses.Message(message="The e-mail will be sent in a moment.")
+
+
 async def _invitations(call: Call) -> responses.Rows[responses.InvitationRow]:
     return responses.Rows(
         rows=[
@@ -845,6 +865,19 @@ def participant(call: Call, account: str) -> Account:
     if account_found.organiser and not is_host:
         raise Problem(409, _("An organiser's account cannot be changed here."))
     return account_found
+
+
+async def _delete_member(call: Call, body: models.AccountChange) -> responses.Message:
+    team = call.site.accounts.team_of(call.competition.name, body.account)
+    if team is None:
+        raise Problem(404, _("There is no such account."))
+    membership.delete_member(call, team, body.account)
+    return responses.Message(message="The account was deleted.")
+
+
+async def _delete_account(call: Call) -> responses.Message:
+    membership.delete_account(call)
+    return responses.Message(message="The account was deleted.")
 
 
 def set_account_state(call: Call, account: str, state: str) -> None:
@@ -1087,6 +1120,9 @@ ENDPOINTS = (
              models.TeamAnswer, responses.TeamRequests, (409,)),
     Endpoint("PATCH", "/account", "signed-in", "account", _change_account,
              "Change the own name and contact.", 200, models.AccountNames, responses.Message),
+    Endpoint("DELETE", "/account", "signed-in", "account", _delete_account,
+             "Delete the own account: what it sent no longer names a person.",
+             answer=responses.Message, errors=(409,)),
     Endpoint("POST", "/team/invites", "member", "account", _invite,
              "A link with which one person joins the own team.", 201, None, responses.InviteMade),
     Endpoint("GET", "/tokens", "signed-in", "read", _tokens, "The own tokens.",
@@ -1168,6 +1204,11 @@ ENDPOINTS = (
     Endpoint("PUT", "/admin/invitations", "organiser", "admin", _invite_again,
              "Replace an unused invitation by a new link, and mail it.", 200, models.OldInvitation,
              responses.Invited),
+    Endpoint("GET", "/admin/mails", "organiser", "admin", _failed_mails,
+             "E-mails of the last month that could not be delivered, and why.",
+             answer=responses.Rows[responses.FailedMailRow]),
+    Endpoint("POST", "/admin/mails", "organiser", "admin", _send_mail_again,
+             "Send one of these e-mails again.", 200, models.FailedMail, responses.Message),
     Endpoint("POST", "/admin/announcements", "organiser", "admin", _announce,
              "Post an announcement on the board's page, and by e-mail if requested.", 201,
              models.NewAnnouncement, responses.AnnouncementPosted, (409,)),
@@ -1186,6 +1227,9 @@ ENDPOINTS = (
     Endpoint("POST", "/admin/block", "organiser", "admin", _account_state("blocked"),
              "Block an account; its tokens and sessions stop working.", 200,
              models.AccountChange, responses.Message, (409,)),
+    Endpoint("DELETE", "/admin/accounts", "organiser", "admin", _delete_member,
+             "Delete the account of a member of a team: what it sent no longer names a person.",
+             200, models.AccountChange, responses.Message, (409,)),
     Endpoint("POST", "/admin/merge", "organiser", "admin", _merge,
              "Merge a team into another one. This cannot be undone.", 202, models.MergeTeams,
              responses.RequestState, (409,)),

@@ -30,7 +30,7 @@ def shown(document: type[_Document], record: object, **more: Any) -> _Document:
     values = {key: getattr(record, key) for key in keys if hasattr(record, key)} | more
     if values.keys() != keys.keys():
         raise TypeError(f"{document.__name__}: {sorted(values.keys() ^ keys.keys())}")
-    return cast(_Document, values)
+    return cast(_Document, {key: values[key] for key in keys})
 
 
 def json_bytes(document: Mapping[str, Any]) -> bytes:

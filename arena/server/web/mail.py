@@ -436,13 +436,10 @@ class Postman:
                 _deliver(message_of(mail, settings.smtp_from), settings)
         except (KeyError, Problem, OSError, smtplib.SMTPException) as error:
             _LOGGER.warning("A mail could not be sent: %s.", _reason(error))
-            if _is_permanent(error):
-                mails.failed(mail)
-            else:
-                mails.postpone(mail)
+            (mails.failed if _is_permanent(error) else mails.postpone)(mail, _words(error))
         except Exception:
             _LOGGER.exception("A mail could not be written.")
-            mails.failed(mail)
+            mails.failed(mail, "it could not be written: the log of the server says why")
         else:
             mails.sent(mail)
         return True
@@ -500,6 +497,21 @@ def _is_permanent(error: BaseException) -> bool:
     """Return whether the mail server refused this mail, and not its sender or the connection."""
     about_mail = isinstance(error, smtplib.SMTPRecipientsRefused | smtplib.SMTPDataError)
     return about_mail and all(code >= _PERMANENT for code in _codes(error))
+
+
+def _words(error: BaseException) -> str:
+    """Return an error for organisers, with the words of the mail server."""
+    answers: Sequence[tuple[int, bytes | str]]
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        answers = list(error.recipients.values())
+    elif isinstance(error, smtplib.SMTPResponseException):
+        answers = [(error.smtp_code, error.smtp_error)]
+    else:
+        return str(error) or type(error).__name__
+    texts = (text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+             for _code, text in answers)  # fmt: skip
+    codes = (str(code) for code, _text in answers)
+    return "; ".join(map(" ".join, zip(codes, texts, strict=True)))[:300]
 
 
 def _reason(error: BaseException) -> str:

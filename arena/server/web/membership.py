@@ -12,7 +12,7 @@ from arena.server.records.names import name_taken, team_key
 from arena.server.web import actions
 from arena.server.web.call import Call
 from arena.server.web.language import _
-from arena.server.web.mail import accepted_mails, request_mails
+from arena.server.web.mail import accepted_mails, address_of, request_mails
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Identity
 from arena.utils.look_alikes import look_alike
@@ -552,6 +552,7 @@ def delete_member(call: Call, team: Team, member: str) -> None:
 def _delete(call: Call, account: str) -> None:
     if call.site.is_organiser(account):
         raise Problem(409, _("An organiser's account cannot be deleted here."))
+    call.site.mails.forget(address_of(call.site.accounts.account(account).contact) or "")
     call.site.messages.forget(account)
     call.site.slots.forget(account)
     call.site.accounts.forget_person(account)

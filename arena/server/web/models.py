@@ -166,6 +166,12 @@ class OldInvitation(Sending):
     invite: Name
 
 
+class FailedMail(Sending):
+    """An e-mail that GET /admin/mails lists."""
+
+    mail: Annotated[str, Field(min_length=1, max_length=500)]
+
+
 class OldAnnouncement(Sending):
     """The announcement to withdraw."""
 
