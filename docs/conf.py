@@ -186,11 +186,11 @@ def draw_gallery() -> None:
 
 
 def show_by_colour_mode(_app: Any, document: str, source: list[str]) -> None:
-    """Give each picture of the gallery its dark version on dark pages."""
-    if document == "gallery":
+    """Give each picture of the gallery and of the tour its dark version on dark pages."""
+    if document in ("gallery", "how-to/tour"):
         source[0] = re.sub(
-            r"!\[(.*?)\]\((.*?)\.svg\)",
-            r"![\1](\2.svg){.only-light}![\1](\2-dark.svg){.only-dark}",
+            r"!\[(.*?)\]\((.*?)\.(svg|png)\)",
+            r"![\1](\2.\3){.only-light}![\1](\2-dark.\3){.only-dark}",
             source[0],
         )
 

@@ -17,6 +17,7 @@ from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.plugin.returned import checked
 from arena.types import DEFAULT_LEVEL
+from arena.utils.representation import short_repr
 from arena_bayes_error.annotators import from_counts, from_several_hard_labels, shares_of
 from arena_bayes_error.best_scores import MetricFloor, best_score
 from arena_bayes_error.checks import check_shares
@@ -41,6 +42,8 @@ _MOST_CLASSES = 50
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelAnswer:
     """The result for a file."""
+
+    __repr__ = short_repr
 
     kind: str
     """The name of the estimator."""

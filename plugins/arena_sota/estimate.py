@@ -17,6 +17,7 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.evaluation.levels import check_level
 from arena.types import DEFAULT_LEVEL, FloatArray
+from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
 from arena_sota.checks import board_scores, check_numbers, check_room_for_a_cause
 from arena_sota.empirical_bayes import empirical_bayes_best, interval_of_best_accuracy
@@ -56,6 +57,8 @@ MaximumOf: TypeAlias = Callable[[FloatArray, float], Maximum]
 @dataclass(frozen=True, slots=True, eq=False)
 class SotaEstimate:
     """The estimate, or the reason why there is none. Scores are in [0, 1]."""
+
+    __repr__ = short_repr
 
     solved: bool
     """Whether the equation has a solution; otherwise the estimate is the nearest value."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.utils.representation import short_repr
 from arena.utils.tabular import Tabular
 from arena_sota.checks import (
     check_numbers,
@@ -34,6 +35,8 @@ _ROUNDING = 1e-9
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleMaximum(Tabular):
     """The distribution of the best of m observed scores, which are proportions of n rows."""
+
+    __repr__ = short_repr
 
     n_rows: int
     """Number of rows behind each score."""

@@ -1,4 +1,4 @@
-"""Every field of public settings and results is documented, below it or by its choice."""
+"""Fields of public settings and results are documented, and results fit into a notebook."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import typing
 import arena
 from arena.interfaces import Study
 from arena.plugin.manager import PluginManager
+from arena.scoring.estimators import MetricScorer
+from arena.scoring.result import ScoreResult
 from arena.simulation.competition.comparison import MechanismComparison
 from arena.simulation.plan.organiser import Advice
 from arena.simulation.ranks.study import RankSimulation
 from arena.types import Finding
+from arena.utils.representation import short_repr
 
 _INTERNAL = {"AttackStudy", "MetricScorer", "Request", "Rows", "Taken"}
 """What is inside an attack, a scorer that is called only, and a row of the server's queue."""
@@ -56,3 +59,14 @@ def test_every_field_is_documented() -> None:
             and not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant))
         ]
     assert not bare, bare
+
+
+def test_a_result_fits_into_a_notebook() -> None:
+    functions = [getattr(arena, name) for name in arena.__all__]
+    results = {
+        typing.get_type_hints(function)["return"]
+        for function in functions
+        if inspect.isfunction(function)
+    }
+    records = {kind for kind in results if dataclasses.is_dataclass(kind)} - {MetricScorer}
+    assert {kind.__repr__ for kind in records} == {short_repr, ScoreResult.__repr__}

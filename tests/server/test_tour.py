@@ -8,23 +8,26 @@ from typing import Any
 
 import pytest
 
-from tour import SHOTS, SHOTS_OF_THE_END, take
+from tour import REPORT_WIDTH, SCHEMES, SHOTS, SHOTS_OF_THE_END, take
 
 TOUR = Path(__file__).parents[2] / "docs/how-to/tour"
-ALL = SHOTS | SHOTS_OF_THE_END
+WIDTHS = {name: width for name, (_, _, width) in (SHOTS | SHOTS_OF_THE_END).items()}
+WIDTHS["report"] = REPORT_WIDTH
+FILES = {f"{name}{end}": width for name, width in WIDTHS.items() for end in SCHEMES}
 
 
 def test_the_page_shows_each_picture() -> None:
     shown = re.findall(r"\(tour/(\w+)\.png\)", TOUR.with_suffix(".md").read_text(encoding="utf-8"))
-    assert sorted(shown) == sorted(ALL) == sorted(path.stem for path in TOUR.glob("*.png"))
+    assert sorted(shown) == sorted(WIDTHS)
+    assert sorted(FILES) == sorted(path.stem for path in TOUR.glob("*.png"))
 
 
 @pytest.mark.slow  # a browser takes long to start
 def test_the_pictures_are_made_in_their_sizes(browser: Any, tmp_path: Path) -> None:
     take(browser, tmp_path / "made", tmp_path / "root")
-    for name in ALL:
+    for name, width in FILES.items():
         sizes = [
             int.from_bytes((folder / f"{name}.png").read_bytes()[16:20], "big")
             for folder in (tmp_path / "made", TOUR)
         ]
-        assert sizes == [ALL[name][2]] * 2, name
+        assert sizes == [width] * 2, name

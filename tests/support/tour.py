@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+import arena
 from arena.requests import Answer
 from arena.server.records.published import TeamFacts
 from arena.server.web.pages import PAGES
@@ -37,6 +38,9 @@ SHOTS = {
 }
 """The name of a picture -> the page, its reader, and the width of the window in pixels."""
 SHOTS_OF_THE_END = {"result": ("/private", "guest", 1000)}
+SCHEMES = {"": "light", "-dark": "dark"}
+"""The end of a picture's name -> the colours of its page."""
+REPORT_WIDTH = 1000
 TEAMS = ("Ants", "Bees", "Beetles", "Crickets", "Moths", "Termites", "Wasps")
 OVERVIEW = r"""Predict which customers leave in the next month, from a year of their calls.
 
@@ -169,9 +173,28 @@ def take(browser: Any, folder: Path, root: Path) -> None:
     for ended, shots in ((False, SHOTS), (True, SHOTS_OF_THE_END)):
         with example(root / f"{ended}", ended=ended) as web, listening(web.app) as port:
             for name, (path, reader, width) in shots.items():
-                with opened(browser, web, port, reader=reader, width=width) as page:
-                    page.goto(f"http://127.0.0.1:{port}/{NAME}{path}")
-                    page.screenshot(path=folder / f"{name}.png")
+                window = {"reader": reader, "width": width}
+                for end, scheme in SCHEMES.items():
+                    with opened(browser, web, port, **window, scheme=scheme) as page:
+                        page.goto(f"http://127.0.0.1:{port}/{NAME}{path}")
+                        page.screenshot(path=folder / f"{name}{end}.png")
+    _take_report(browser, folder, root / "report.html")
+
+
+def _take_report(browser: Any, folder: Path, report: Path) -> None:
+    rng = np.random.default_rng(39)
+    leaves = rng.random(2_000) < 0.3
+    sent = {team: leaves + (1 + place / 20) * rng.normal(size=2_000)
+            for place, team in enumerate(TEAMS)}  # fmt: skip
+    arena.score(leaves.astype(int), sent, metric="roc_auc").report(report, title="Customer churn")
+    for end, scheme in SCHEMES.items():
+        context = new_context(
+            browser, viewport={"width": REPORT_WIDTH, "height": 760}, color_scheme=scheme
+        )
+        page = context.new_page()
+        page.goto(report.as_uri())
+        page.screenshot(path=folder / f"report{end}.png")
+        context.close()
 
 
 @contextmanager

@@ -23,12 +23,15 @@ from arena.utils.arguments import several
 from arena.utils.engines import Engine
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
+from arena.utils.representation import short_repr
 from arena.utils.requests import EngineChoice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
     """Simulated competitions, compared with the truth."""
+
+    __repr__ = short_repr
 
     folder: Path
     """Where they are stored."""

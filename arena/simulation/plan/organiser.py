@@ -30,6 +30,7 @@ from arena.simulation.requests import TEAM_COUNTS, PlanRequest
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.formatting import level_text, percent
 from arena.utils.parallel import Progress
+from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
 from arena.utils.text import numbers_by_name
 
@@ -189,6 +190,8 @@ class Decision:
 @dataclass(frozen=True, slots=True, eq=False)
 class Advice:
     """The answers to an organiser's questions."""
+
+    __repr__ = short_repr
 
     plan: Plan
     """The probabilities by the number of private rows."""

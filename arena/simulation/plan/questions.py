@@ -23,6 +23,7 @@ from arena.scoring.case_matrix import CaseMatrix
 from arena.scoring.rank import CaseSettings, read_cases
 from arena.simulation.requests import CasesPlanRequest
 from arena.types import DEFAULT_LEVEL, FloatArray
+from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
 from arena.utils.text import printable
 
@@ -71,6 +72,8 @@ class NeighbourPlan:
 @dataclass(frozen=True, slots=True)
 class QuestionPlan:
     """What a table says about the number of cases."""
+
+    __repr__ = short_repr
 
     metric: str
     """What the values are."""

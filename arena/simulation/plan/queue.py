@@ -21,6 +21,7 @@ from arena.interfaces.faults import plural
 from arena.programs.figures import two_digits
 from arena.simulation.requests import QueuePlanRequest
 from arena.types import FloatArray
+from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
 
 _DRAWN_PROGRAMS = 20_000
@@ -53,6 +54,8 @@ class QueueWaits:
 @dataclass(frozen=True, slots=True)
 class QueuePlan:
     """How long programs wait for machines."""
+
+    __repr__ = short_repr
 
     programs: float
     """A day, on average."""

@@ -29,6 +29,7 @@ from arena.simulation.ranks.outcome import (
 from arena.simulation.ranks.scores import ModelScores, score_models
 from arena.simulation.requests import RanksRequest
 from arena.utils.parallel import NoProgress, Progress
+from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
 
 _PROBABILITIES = (0.5, 0.8, 0.9, 0.95)
@@ -55,6 +56,8 @@ class RowsNeeded:
 @dataclass(frozen=True, slots=True, eq=False)
 class RankSimulation:
     """The result of the study."""
+
+    __repr__ = short_repr
 
     settings: RanksRequest
     """What was asked for."""

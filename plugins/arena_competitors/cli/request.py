@@ -21,6 +21,7 @@ from arena.public_board.clipping import conceivable_scores
 from arena.public_board.revealed import Revealed, is_measurable, rows_revealed
 from arena.utils.engines import Engine
 from arena.utils.parallel import Progress
+from arena.utils.representation import short_repr
 from arena_competitors.advice import Verdict, advise, evaluate
 from arena_competitors.campaign import Campaign, Curve
 from arena_competitors.public_board import review
@@ -70,6 +71,8 @@ class AttackStudy:
 @dataclass(frozen=True, slots=True, eq=False)
 class AttackOutcome:
     """The results of the attacks."""
+
+    __repr__ = short_repr
 
     study: AttackStudy
     """The options, checked, and ``notes`` on them."""
