@@ -63,9 +63,9 @@ above, and the violation is named on the pages.
 {beyond}
 **Losses without an upper end.** The intervals of scores assume that losses go on beyond the
 largest one in the sample, to at most five times as much; the sets of ranks do not assume it,
-and hold. Where 1 % of 200 errors are ten times as large as the others, the MSE is 1.99, and 13
-% of the samples (0.99^200) have no large error: they are samples of normal errors, whose MSE is
-1. An interval that holds on 94 % of these boards must therefore reach 1.99 on most samples of
+and hold. Where 1% of 200 errors are ten times as large as the others, the MSE is 1.99, and
+13% of the samples (0.99^200) have no large error: they are samples of normal errors, whose MSE is
+1. An interval that holds on 94% of these boards must therefore reach 1.99 on most samples of
 200 normal errors, too; now it ends at 1.4 on average. However wide it is, larger and rarer
 errors exist with which it fails (Bahadur and Savage 1956). The ranks are withheld on samples in
 which large errors occur, and with them the winner's interval, so that it is offered only on
@@ -150,7 +150,8 @@ def pages(store: Store) -> dict[str, str]:
         beyond=_low(beyond),
         toctree="\n".join(toctree),
     )
-    return found
+    # The names of designs, by which counts are stored, have a space before the sign.
+    return {path: text.replace(" %", "%") for path, text in found.items()}
 
 
 def _low(failing: Sequence[tuple[Cell, str, Count]]) -> str:

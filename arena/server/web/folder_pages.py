@@ -25,9 +25,9 @@ def share_of_rows(public: int, rows: int) -> str:
     """Return the share of the public rows as a percentage.
 
     >>> share_of_rows(30, 100), share_of_rows(1, 4_000)
-    ('30 %', '0.025 %')
+    ('30%', '0.025%')
     """
-    return f"{100 * public / rows:.2g} %" if rows else ""
+    return f"{100 * public / rows:.2g}%" if rows else ""
 
 
 def _prose(call: Call, name: str) -> Markup | None:
