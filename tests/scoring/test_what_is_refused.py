@@ -32,25 +32,29 @@ def rank(**columns: Any) -> object:
     return arena.rank(columns, manager=BARE, resamples=4, greater_is_better=True)
 
 
+def of_cases(**keys: Any) -> CaseSettings:
+    return CaseSettings(**keys)
+
+
 MEAN = Combination("mean", {})
 REFUSED: list[tuple[Callable[[], object], str]] = [
-    (partial(CaseSettings, aggregate="mode"), "The aggregate must be one of mean, median"),
-    (partial(CaseSettings, aggregate="pass@0"), "or pass@5|, pass@5, not 'pass@0'"),
-    (partial(CaseSettings, ties="max"), "Ties take one of average, min, not 'max'"),
-    (partial(CaseSettings, missing="none"), "a finite number, not 'none'"),
-    (partial(CaseSettings, missing=np.inf), "The number for a missing value must be finite"),
-    (partial(CaseSettings, missing="pairwise", aggregate="median"), "by means over all cases only"),
-    (partial(CaseSettings, missing="pairwise", combination=MEAN), "by means over all cases only"),
-    (partial(CaseSettings, missing="baseline"), "Name the algorithm with --baseline"),
-    (partial(CaseSettings, baseline="ant"), "Name the algorithm with --baseline"),
-    (partial(CaseSettings, baseline="ant", combination=MEAN), "Name the algorithm with --baseline"),
-    (partial(CaseSettings, opposite=("lung",)), r"\(lung\) have no mean: rank them"),
-    (partial(CaseSettings, value_range=(1.0, 1.0)), "two numbers, the smaller one first"),
+    (partial(of_cases, aggregate="mode"), "The aggregate must be one of mean, median"),
+    (partial(of_cases, aggregate="pass@0"), "or pass@5|, pass@5, not 'pass@0'"),
+    (partial(of_cases, ties="max"), "Ties take one of average, min, not 'max'"),
+    (partial(of_cases, missing="none"), "a finite number, not 'none'"),
+    (partial(of_cases, missing=np.inf), "The number for a missing value must be finite"),
+    (partial(of_cases, missing="pairwise", aggregate="median"), "by means over all cases only"),
+    (partial(of_cases, missing="pairwise", combination=MEAN), "by means over all cases only"),
+    (partial(of_cases, missing="baseline"), "Name the algorithm with --baseline"),
+    (partial(of_cases, baseline="ant"), "Name the algorithm with --baseline"),
+    (partial(of_cases, baseline="ant", combination=MEAN), "Name the algorithm with --baseline"),
+    (partial(of_cases, opposite=("lung",)), r"\(lung\) have no mean: rank them"),
+    (partial(of_cases, value_range=(1.0, 1.0)), "two numbers, the smaller one first"),
     (
-        partial(CaseSettings, columns=CaseColumns(algorithm_from="path")),
+        partial(of_cases, columns=CaseColumns(algorithm_from="path")),
         "--algorithm-from takes name or folder, not 'path'",
     ),
-    (partial(CaseSettings, board=BoardSettings(stratify=True)), "resamples cannot be stratified"),
+    (partial(of_cases, board=BoardSettings(stratify=True)), "resamples cannot be stratified"),
     (partial(rank, case=[], ant=[]), "The file contains no rows"),
     (
         partial(arena.rank, {"algorithm": ["a"], "case": [1], "value": [1.0]}, combine="mean"),
@@ -97,4 +101,4 @@ ACCEPTED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("settings", ACCEPTED)
 def test_settings_beside_what_is_refused_are_accepted(settings: dict[str, Any]) -> None:
-    assert CaseSettings(**settings).ties == "average"
+    assert of_cases(**settings).ties == "average"
