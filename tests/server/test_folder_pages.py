@@ -126,7 +126,7 @@ def test_pages_of_the_folder_are_tabs(filled: WebSite) -> None:
 def test_a_page_without_a_folder_says_what_is_known(web: WebSite) -> None:
     web.scorer.publish(facts=replace(web.facts, public_rows=18, metric_text="A fraction."))
     page = web.browser().get(f"/{NAME}/overview").text
-    assert "calculated on 18 rows, 30 % of all" in page
+    assert "calculated on 18 rows, 30% of all" in page
     assert "A fraction." in page
     assert "@misc{churn," in page
     assert "Data" not in re.findall(r"<li><a [^>]*>([^<]*)<", page)
