@@ -33,6 +33,9 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 NEEDS = {"docs/how-to/code-competition.md": "bwrap"}
 """Programs that a page needs; without them it is skipped."""
 LONG = {"README.md", "docs/tutorials/plan-and-rehearse.md"}
+MEASURED = {"coverage", "scale", "reproductions", "simulated-boards", "compatibility"}
+"""Pages, or folders of pages, that are tables of measured numbers."""
+MOST_WORDS = 55_000
 INSTALLS = ("pip ", "uv ", "env/bin/pip ")
 """What these commands install is what the test run uses."""
 THINNED = {
@@ -181,6 +184,12 @@ def test_the_metric_of_the_tutorial_is_one() -> None:
     (metric,) = names["provide_metrics"]()  # type: ignore[operator]
     assert isinstance(metric, Metric)
     assert metric.score(np.array([1.0, 2.0]), np.array([1.05, 3.0])) == 0.5
+
+
+def test_what_is_to_be_read_does_not_grow() -> None:
+    read = [page for page in PAGES if MEASURED.isdisjoint((page.stem, page.parent.name))]
+    texts = [page.read_text(encoding="utf-8") for page in (*read, ROOT / "CHANGELOG.md")]
+    assert sum(len(text.split()) for text in texts) <= MOST_WORDS
 
 
 def test_every_hook_is_documented() -> None:
