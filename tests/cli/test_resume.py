@@ -44,15 +44,28 @@ SECRET = 0.123456789
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    return write_files(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def undisturbed_plan(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int]:
+    """Return what ``arena plan`` prints, and the number of its calls."""
+    folder = write_files(tmp_path_factory.mktemp("plan"))
+    expected, said = end(start(folder, command="plan"))
+    assert expected, said
+    return expected, calls(folder)
+
+
+def write_files(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     truth = np.append(rng.random(59), SECRET)
     sent = {"solution": truth} | {f"sent/{k}": truth + rng.normal(0, 0.1, 60) for k in range(4)}
     for name, values in sent.items():
         rows = [(f"r{i}", repr(float(value))) for i, value in enumerate(values)]
-        write_csv(tmp_path / f"{name}.csv", ["id", "y"], rows)
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "own.py").write_text(METRIC)
-    return tmp_path
+        write_csv(folder / f"{name}.csv", ["id", "y"], rows)
+    (folder / "code").mkdir()
+    (folder / "code" / "own.py").write_text(METRIC)
+    return folder
 
 
 def start(folder: Path, *more: str, command: str = "score") -> subprocess.Popen[str]:
@@ -138,11 +151,10 @@ def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_plan_continues_with_the_same_answer(folder: Path, ended_by: signal.Signals) -> None:
-    expected, said = end(start(folder, command="plan"))
-    assert expected, said
-    all_calls = calls(folder)
-
+def test_plan_continues_with_the_same_answer(
+    folder: Path, undisturbed_plan: tuple[str, int], ended_by: signal.Signals
+) -> None:
+    expected, all_calls = undisturbed_plan
     code, said = stop(folder, ended_by, 6, command="plan")
     handled = ended_by != signal.SIGKILL
     assert code == (128 + ended_by if handled else -ended_by)

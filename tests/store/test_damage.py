@@ -80,10 +80,9 @@ def is_whole(path: Path) -> bool:
         return False
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "trials",
-    [1, pytest.param(4, marks=pytest.mark.slow), pytest.param(30, marks=pytest.mark.campaign)],
+    [pytest.param(4, marks=pytest.mark.slow), pytest.param(30, marks=pytest.mark.campaign)],
 )
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("file", FILES)
