@@ -23,8 +23,9 @@ from page_blocks import WIDTH, blocks, shortened, without_numbers
 from program import run_here, write_csv
 
 ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 PAGES = [
-    ROOT / "README.md",
+    README,
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if "generated" not in page.parts),
 ]
 DRAWN = {"docs/gallery.md"}
@@ -161,6 +162,17 @@ def test_a_page_runs_from_top_to_bottom(
             said = (done.stdout + done.stderr).strip()
             assert said or ">" in command or not command.startswith("arena"), command
             printed = done.stdout or printed
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_the_demo_prints(demo: tuple[Path, str]) -> None:
+    text = re.search(r"^```text\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.M)
+    assert text is not None
+    printed, shown = (
+        [{word.rstrip(".") for word in line.split()} for line in output.splitlines()]
+        for output in (demo[1], text[1])
+    )
+    assert all(any(words <= line for line in printed) for words in shown)
 
 
 @pytest.mark.slow
