@@ -95,8 +95,8 @@ def small(tmp_path: Path, metric: str, truth: list[Any], **settings: Any) -> Com
 @pytest.mark.parametrize(
     ("usage", "moved"),
     [
-        (USAGE, 0),
         (["Private", "Private", "Public", "Private", "Private", "Private"], 3),
+        (USAGE, 0),
         (["Private"] * 6, 0),  # as a file without the column is read
         (None, 0),
     ],
@@ -129,12 +129,16 @@ def test_a_correction_on_which_the_metric_is_undefined_is_refused(tmp_path: Path
 def test_a_preview_breaks_ties_by_the_secondary_metric_as_the_final_board_does(
     tmp_path: Path,
 ) -> None:
-    sent = {"dog": [1, 1, -1, 0, -1, 0], "bee": [1, 1, 1, 2, 1, 2], "ant": [1, 1, 0, 3, 0, 3]}
-    # The mean absolute error is 1 each time. The logarithmic error is smallest for ant, and not
-    # defined for dog, which has a negative value.
+    sent = {
+        "dog": [0, 1, -0.1, 1, 0, 1],
+        "bee": [0, 1, 0.2, 0.8, 0.2, 0.8],
+        "ant": [0, 1, 0.2, 0.9, 0.2, 0.9],
+    }
+    # Every file puts the rows in the right order. The Brier score is smallest for ant, and has no
+    # meaning for dog, which has a number that is no probability: its formula gives less.
     board = [(1, "ant"), (2, "bee"), (3, "dog")]
-    settings = {"secondary": "rmsle", "ties": "secondary"}
-    with small(tmp_path, "mae", [0, 0, 0, 1, 0, 1], **settings) as competition:
+    settings = {"secondary": "brier", "ties": "secondary"}
+    with small(tmp_path, "roc_auc", [0, 1, 0, 1, 0, 1], **settings) as competition:
         for team, values in sent.items():
             competition.submit({"id": IDS, "y": values}, team)
         standings = competition.finalize(workers=1).standings

@@ -101,7 +101,7 @@ def test_known_leaks_are_found(name: str, mechanism: str, rows: float) -> None:
     ],
 )
 def test_one_row_is_revealed_or_not(name: str, mechanism: str, n_classes: int, rows: float) -> None:
-    truth = np.random.default_rng(0).exponential(size=60)
+    truth: Any = np.random.default_rng(0).exponential(size=60)
     if n_classes:
         truth = np.arange(60) % n_classes
     metric, oracle = MANAGER.metrics.resolve(name), MANAGER.mechanisms.resolve(mechanism)
