@@ -226,6 +226,7 @@ def test_choices_are_checked(here: Path, arena_there: Any) -> None:
 # -- boards --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_public_leaderboard(here: Path, arena_there: Any) -> None:
     change(here / "c", "# baseline =", 'baseline = "b"')
     assert document(arena_there("leaderboard", "--json"), "leaderboard")["standings"] == []
