@@ -25,7 +25,7 @@ else:
     from arena.utils.lazy import pa
 
 
-_BATCH_ROWS = 2**20
+BATCH_ROWS = 2**20
 MOST_RUNS = 64
 _INSERTED_CELLS = 2**23
 """Cells that are copied for one statement: 100 MB."""
@@ -196,7 +196,7 @@ class TableReader:
         """The rowid of the first cell of each submission."""
         filled = 0
         with self.reading() as cursor:
-            for batch in cursor.sql(query).to_arrow_reader(_BATCH_ROWS):
+            for batch in cursor.sql(query).to_arrow_reader(BATCH_ROWS):
                 ids, places, read = (np.from_dlpack(column) for column in batch.columns)
                 if filled + len(read) > len(values):
                     return None

@@ -6,8 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from arena.errors import StoreFormatError
 from arena.store import ScoreRecord, Store
 from submit_work import make_solution, submit, values_of
 
@@ -109,6 +111,29 @@ def problems_after(written: Path, folder: Path, *edits: str) -> list[str]:
             with store.transaction() as transaction:
                 transaction._cursor.execute(edit)
         return list(store.audit())
+
+
+@pytest.mark.parametrize(
+    "edit", ["payload = '{'", "payload = '[]'", "submission = 7", "submission = NULL"]
+)
+def test_an_event_that_was_edited_is_not_read(written: Path, tmp_path: Path, edit: str) -> None:
+    path = Path(shutil.copytree(written.parent, tmp_path / "copy")) / written.name
+    with Store.open(path) as store:
+        with store.transaction() as transaction:
+            transaction._cursor.execute(f"UPDATE events SET {edit} WHERE sequence = 3")  # noqa: S608
+        with pytest.raises(
+            StoreFormatError, match=r"broken: event 3 \(submission, 2026-01-01T00:02"
+        ):
+            store.events()
+
+
+def test_a_database_with_foreign_tables_names_three_of_them(written: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(written.parent, tmp_path / "copy")) / written.name
+    with duckdb.connect(str(path)) as connection:
+        for name in "abcde":
+            connection.execute(f"CREATE TABLE foreign_{name} (x INTEGER)")
+    with pytest.raises(StoreFormatError, match=r"foreign_c.* is not of arena\. 2 more differ\."):
+        Store.open(path)
 
 
 def test_every_edit_is_named(written: Path, tmp_path: Path) -> None:

@@ -30,6 +30,21 @@ def solution_of(n_rows: int) -> Solution:
     )
 
 
+@pytest.mark.parametrize("wanted", [[1, 2, 3, 4, 5], [4, 2, 5]])
+def test_a_batch_that_ends_within_a_submission_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: list[int]
+) -> None:
+    monkeypatch.setattr(reading, "BATCH_ROWS", 2048)
+    values = np.random.default_rng(1).integers(0, 2, size=(5, 1500, 1)).astype(float)
+    with Store.open(tmp_path / "a.duckdb") as store:
+        store.put_solution(solution_of(1500))
+        store.add_submissions(
+            [Incoming("t", f"{n}", f"{n}", sent) for n, sent in enumerate(values, start=1)]
+        )
+        ((_, block),) = store.predictions(wanted).blocks(9)
+    np.testing.assert_array_equal(block, values[np.array(wanted) - 1, :, 0])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [1, 48, 1000, 2040, 3000])
 def test_any_choice_of_submissions_is_read_back(tmp_path: Path, n_rows: int) -> None:
