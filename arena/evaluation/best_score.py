@@ -62,10 +62,14 @@ PRIZES = 3
 _CROWD = 20
 """With fewer submissions, excluding those that cannot have won does not pay off."""
 _FEWEST_RESAMPLES = 100
+"""With fewer, correlations are not estimated, and critical values are Bonferroni's."""
 _WEIGHT_BYTES = 500_000_000
 """Of the weights of draws that are held together."""
 _LEAST_DIFFERENCE = 0.05
+"""The smallest variance of a difference of two scores, over the variance of one: resamples may
+hide a difference of near copies."""
 _NODES = 4_000
+"""Draws of jointly normal errors, of which critical values are quantiles."""
 _FEWEST_NODES = 10
 """In the tail; with fewer a quantile of the nodes may be much too small."""
 _BLOCK = 256

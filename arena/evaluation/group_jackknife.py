@@ -27,7 +27,9 @@ from arena.types import FloatArray, IntArray
 from arena.utils.parallel import Progress
 
 _GROUPS = 100
+"""Groups of rows that are left out in turn: so many degrees of freedom cost little width."""
 _HALVES = 20
+"""Scores of halves of the rows that show whether the metric is nearly linear in the groups."""
 CALLS = _GROUPS + _HALVES
 """The largest number of calls for each submission, besides that for its score."""
 MOST_OF_A_MEAN = 500
@@ -38,7 +40,9 @@ _SAME = 1e-9
 _FEWEST_GROUPS = 10
 """With fewer rows, or clusters of rows, a call on every resample costs little more."""
 _LEAST_AGREEMENT = 0.95
+"""The least correlation of the scores of halves with those of the linear approximation."""
 _LARGEST_RATIO = 1.5
+"""The largest ratio of their spreads."""
 
 _ScoreParts: TypeAlias = Callable[[PredictionBlocks, npt.NDArray[np.uint8]], FloatArray]
 """Returns the ``(m, k)`` scores of submissions under k columns of weights of the rows."""

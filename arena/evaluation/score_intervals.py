@@ -70,7 +70,9 @@ __all__ = [
 ]
 
 MOST_VALUES = 6e7
+"""The most predictions of all submissions of which values by row are computed: seconds of time."""
 _FEWEST_IN_TASK = 30
+"""In a task with fewer units, one rare error would move the score more than the interval allows."""
 
 
 def score_errors(study: Study) -> ScoreErrors:

@@ -30,12 +30,9 @@ MOST_CANDIDATES = 6_000
 """The most candidates of all teams whose pairs are compared with each other; that takes 1.3 GB."""
 MOST_SKEWED, MOST_SKEWED_QUARTILE = 0.3, 0.35
 """The largest median over pairs of the skewness (divided by the square root of the units), and the
-largest upper quartile, at which the ranks are claimed. At a median of 0.14 (lognormal against
-uniform losses) nominal 95% rank sets covered on .95 to .97 of simulated boards, at 0.39 (2% of the
-rows with a loss of 50) on .90 to .93: a sample can contain too few of such rare errors for any
-method to detect. Of 4,000 boards of the last kind the median lets pass 172, on which the rank sets
-hold in .89, because the samples that lack these errors seem least skewed; the quartile lets pass
-3."""
+largest upper quartile, at which the ranks are claimed. With more, a sample can contain too few rare
+errors for any method to detect. Samples that lack some of them seem least skewed, and the quartile
+finds these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -16,6 +16,7 @@ from arena.evaluation.clusters import (
 )
 from arena.evaluation.combinations import within_tasks
 from arena.evaluation.row_weights import row_weights_of
+from arena.evaluation.score_intervals import MOST_VALUES
 from arena.evaluation.scores import influence_values
 from arena.evaluation.standard_errors import class_means_are_removed
 from arena.interfaces import HasRowValues, Study, traits_of
@@ -40,8 +41,8 @@ from arena_ranking.small_samples import (
 from arena_ranking.unseen import unseen_losses
 
 _BLOCK_BYTES = 16 * 2**20
-_MOST_VALUES = 6e7
 _MOST_PRODUCTS = 2e11
+"""The most multiplications of all pairs of submissions, about a minute of one processor."""
 
 FEW_IN_CLASS = 10
 """With fewer units in a class, the class sets the degrees of freedom."""
@@ -257,7 +258,7 @@ class _Block:
 
 def _blocks(study: Study, units: IntArray | None) -> Iterator[tuple[Any, ...]]:
     m, n_rows = study.predictions.n_submissions, max(1, len(study.truth))
-    affordable = m * n_rows <= _MOST_VALUES and m * m * n_rows <= _MOST_PRODUCTS
+    affordable = m * n_rows <= MOST_VALUES and m * m * n_rows <= _MOST_PRODUCTS
     for _, block in study.predictions.blocks(max(1, _BLOCK_BYTES // (8 * n_rows))):
         yield study, units, block, affordable
 

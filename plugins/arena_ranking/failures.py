@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.evaluation.ranks import best_first
-from arena.evaluation.score_intervals import range_of
+from arena.evaluation.score_intervals import MOST_VALUES, range_of
 from arena.evaluation.scores import is_mean_of_rows
 from arena.evaluation.unit_means import opposite_losses
 from arena.interfaces import Study
@@ -22,7 +22,6 @@ from arena.interfaces.faults import plural
 from arena.types import Finding, FloatArray, IntArray, Table
 from arena.utils.formatting import level_text, percent
 
-_MOST_VALUES = 6e7
 _BLOCK_VALUES = 2**21
 _TABLE_ROWS = 10
 _LARGER_LOSS = 5.0
@@ -125,7 +124,7 @@ def failed_rows(study: Study) -> FailedRows | None:
         or not is_mean_of_rows(metric)
         or not np.isfinite(best)
         or (larger and not bounded)
-        or len(study.scores) * len(study.truth) > _MOST_VALUES
+        or len(study.scores) * len(study.truth) > MOST_VALUES
     ):
         return None
     largest = -np.inf

@@ -40,11 +40,16 @@ if TYPE_CHECKING:
 
 _Relation = npt.NDArray[np.bool_]
 _MARGIN = 1 + 1e-9
+"""A discrete score that hits a critical value exactly decides nothing."""
 _NO_DIFFERENCE = 1e-9
+"""Smaller differences of scores, relative to the scores, are rounding errors."""
 _FEW_LEADS = (50, 500)
+"""So many leads over a submission are compared first: often they show that it may be the best."""
 _PAIRS_AT_ONCE = 100_000
+"""Their arrays stay in the cache."""
 _ROUNDING = 1e-9
 COMPILE_ABOVE = 4e6
+"""With more pairs than this, compiled code for their consequences repays its loading."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,10 +12,11 @@ import numpy as np
 from scipy.special import betaincinv
 from scipy.stats import binom
 
+from arena.types import DEFAULT_LEVEL
 from arena.utils.atomic_write import atomic_write
 from coverage_procedures import Outcome
 
-__all__ = ["OF_OTHERS", "Count", "Store", "bar"]
+__all__ = ["OF_OTHERS", "Count", "Store", "bar", "detectable"]
 
 OF_OTHERS = 200
 """Boards for the procedures of others, which are held to no bar, and take most of the time."""
@@ -24,6 +25,23 @@ OF_OTHERS = 200
 def bar(level: float) -> float:
     """Return the least coverage that is asked for: .94 at a nominal level of .95."""
     return level - 0.2 * (1 - level)
+
+
+_SIGNIFICANT = 0.01
+"""The error probability of the test that a coverage is below the bar."""
+
+
+def detectable(boards: int, level: float = DEFAULT_LEVEL, power: float = 0.8) -> float:
+    """Return the largest true coverage that so many boards show to be below the bar.
+
+    With the probability ``power``, by the test of :meth:`Count.is_low`; NaN with too few boards.
+
+    >>> [round(detectable(boards), 3) for boards in (5, 100, 1_000)]
+    [0.327, 0.844, 0.914]
+    """
+    most = binom.ppf(_SIGNIFICANT, boards, bar(level))
+    most -= binom.cdf(most, boards, bar(level)) >= _SIGNIFICANT
+    return float(betaincinv(most + 1, boards - most, 1 - power)) if most >= 0 else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +107,7 @@ class Count:
     def is_low(self, level: float) -> bool:
         """Return whether the coverage is significantly below the bar (one-sided, at 1%)."""
         held = int(np.floor(self.covered + 1e-9))
-        return self.offered > 0 and bool(binom.cdf(held, self.offered, bar(level)) < 0.01)
+        return self.offered > 0 and bool(binom.cdf(held, self.offered, bar(level)) < _SIGNIFICANT)
 
 
 @dataclass(slots=True)

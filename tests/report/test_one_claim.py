@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,20 @@ import pytest
 from rich.console import Console
 
 import arena
-from arena.cli.board import print_result
+from arena.cli.board import print_board, print_result
+from arena.competition.competition import Competition
+from arena.competition.record.combined_boards import combined_boards, verdicts_of_combined
+from arena.config import Settings
 from arena.plugin.manager import PluginManager
+from arena.report.competition import competition_report
 from arena.report.contents import board_report
+from arena.report.final_page import final_page
+from arena.report.model import Report
 from arena.scoring.result import ScoreResult
+from arena.types import TEAMS
+from arena.utils.formatting import BoardDisplay
+from program import write_csv
+from small_competition import Clock
 
 MANAGER = PluginManager()
 
@@ -40,6 +52,8 @@ CLAIMS = {
     "no winner's interval": r"There is no interval for the (winner's )?true score",
     "winner's interval": r"Interval of the (winner's )?true score",
     "the same corrected": r"the best score stays|Corrected for selection it stays the same",
+    "alone on the first place": r"is first of [\d,]+ \w+, with",
+    "shares the first place": r"share the first place of",
     "less corrected": r"the best score of \S+ is|Corrected for selection it is ",
 }
 """What a sentence can claim."""
@@ -61,9 +75,11 @@ EXCLUDE = [
     ("no winner's interval", "winner's interval"),
     ("the same corrected", "less corrected"),
     ("almost no selection", "less corrected"),
+    ("alone on the first place", "shares the first place"),
 ]
 
 
+PHASES = ("easy", "hard")
 OF_SUBMISSIONS: dict[str, dict[str, Any]] = {
     "accuracy": {},
     "area": {},
@@ -127,12 +143,79 @@ def random_board(seed: int) -> ScoreResult:
     return arena.rank(table, board=board, greater_is_better=kind != "loss", manager=MANAGER, **more)
 
 
-def sentences(result: ScoreResult) -> Iterator[str]:
-    """Yield every text of the terminal and of the page."""
+def random_competition(seed: int, folder: Path) -> Competition:
+    """Finalize a competition of two phases and a board over both, by random settings."""
+    rng = np.random.default_rng(seed)
+    m, n, metrics = int(rng.choice([2, 3, 6])), int(rng.choice([10, 40, 150])), ("accuracy", "mcc")
+    phases = {
+        phase: {"public_rows": f"{phase} public", "private_rows": phase, "metric": metric}
+        for phase, metric in zip(PHASES, rng.permutation(metrics).tolist(), strict=True)
+    }
+    board = {"phases": list(PHASES), "missing": str(rng.choice(["baseline", "worst"]))}
+    board |= {"rank_by": str(rng.choice(["mean", "worst", "mean_rank"]))}
+    rule = str(rng.choice(["best_public", "last", "best_private"]))
+    settings = Settings.of(
+        metric="accuracy",
+        mechanism="full",
+        baseline="t0",
+        resamples=100,
+        deadline="2026-04-01",
+        final_rule=rule,
+        phase=phases,
+        board={} if rule == "best_private" else {"both": board},  # which combine one file each
+    )
+    sets = np.repeat([*PHASES, *(f"{phase} public" for phase in PHASES)], n)
+    labels = np.arange(len(sets)) % 2
+    write_csv(
+        folder / "solution.csv",
+        ["id", "y", "Usage"],
+        list(zip([f"r{row}" for row in range(len(sets))], labels, sets, strict=True)),
+    )
+    clock = Clock(datetime(2026, 3, 1, tzinfo=UTC))
+    competition = Competition.create(
+        folder / "c", folder / "solution.csv", settings, seed=seed, manager=MANAGER, clock=clock
+    )
+    merit = rng.choice([0.0, 0.3, 1.0]) * rng.normal(size=m) + 0.5
+    for phase, team, _ in itertools.product(PHASES, range(m), range(rng.integers(1, 3))):
+        if phase == PHASES[1] and team == m - 1 > 1:
+            continue
+        rows = np.flatnonzero([part.startswith(phase) for part in sets])
+        wrong = rng.normal(size=len(rows)) > merit[team]
+        cells = {"id": [f"r{row}" for row in rows], "y": (labels[rows] ^ wrong).tolist()}
+        assert competition.submit(cells, f"t{team}", phase=phase).status == "accepted"
+    clock.now = datetime(2026, 5, 1, tzinfo=UTC)
+    for phase in PHASES:
+        competition.in_phase(phase).finalize(workers=1)
+    return competition
+
+
+def boards_of_competition(competition: Competition) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each private board as both reports and the terminal have it, and its document."""
+    for phase in PHASES:
+        in_phase = competition.in_phase(phase)
+        result = in_phase.as_finalized()
+        assert result is not None
+        document = result.board_document()
+        about_others = verdicts_of_combined(document)
+        for report in (final_page(in_phase), competition_report(in_phase)):
+            texts = "\n".join([*sentences_of(report), *terminal(document)])
+            for verdict in about_others.values():
+                texts = texts.replace(verdict, "")
+            yield texts, document
+        for name, board in combined_boards(document).items():
+            yield "\n".join([about_others[name], *terminal(board)]), board
+
+
+def terminal(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the terminal prints of a board."""
     out = io.StringIO()
-    print_result(result, Console(file=out, width=500, color_system=None))
+    console = Console(file=out, width=500, color_system=None)
+    print_board(document, console, BoardDisplay(), TEAMS)
     yield out.getvalue()
-    page = board_report(result, MANAGER)
+
+
+def sentences_of(page: Report) -> Iterator[str]:
+    """Yield every text of a page."""
     yield from page.verdicts
     for line in page.summary.lines if page.summary else ():
         yield ": ".join(line)
@@ -140,23 +223,40 @@ def sentences(result: ScoreResult) -> Iterator[str]:
         yield section.text
         yield from (table.title for table in section.tables)
         yield from (chart.description for chart in section.charts)
+
+
+def sentences(result: ScoreResult) -> Iterator[str]:
+    """Yield every text of the terminal and of the page."""
+    out = io.StringIO()
+    print_result(result, Console(file=out, width=500, color_system=None))
+    yield out.getvalue()
+    yield from sentences_of(board_report(result, MANAGER))
     yield from result.notes
 
 
-def problems(result: ScoreResult) -> list[str]:
+def problems_of_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield where ranks, rank intervals, tiers and possible winners disagree."""
+    if [row["rank"] for row in rows] != sorted(row["rank"] for row in rows):
+        yield "the rows are not in the order of the ranks"
+    for row in rows:
+        low, high, tier = row["rank_low"], row["rank_high"], row["tier"]
+        first = row["possible_winner"], low == 1, tier == 1
+        if len(set(first)) > 1:
+            yield f"{row['team']}: {first}"
+        if not tier <= low <= high <= len(rows):
+            yield f"{row['team']} of tier {tier} has ranks from {low} to {high}"
+
+
+def problems(text: str, document: Mapping[str, Any]) -> list[str]:
     """Return the contradictions of a board: in its sentences, and with its own columns."""
-    text = "\n".join(sentences(result))
     made = {name for name, pattern in CLAIMS.items() if re.search(pattern, text)}
     found = [f"{one} and {other}" for one, other in EXCLUDE if {one, other} <= made]
-    rows, m = result.standings, len(result.standings)
+    rows, m = document["standings"], len(document["standings"])
     withheld = rows[0]["rank_low"] is None
     possible = [row["team"] for row in rows if row["possible_winner"]]
+    found += [] if withheld else problems_of_columns(rows)
     if withheld != ("no ranks" in made):
         found.append("the ranks are withheld silently, or said to be")
-    for row in rows:
-        first = row["possible_winner"], row["rank_low"] == 1, row["tier"] == 1
-        if len(set(first)) > 1 and not withheld:
-            found.append(f"{row['team']}: {first}")
     expected = "one leads" if len(possible) == 1 else "some may lead"
     expected = "none leads" if len(possible) == m else expected
     expected = "nothing to compare" if m == 1 else "no ranks" if withheld else expected
@@ -171,13 +271,13 @@ def problems(result: ScoreResult) -> list[str]:
     levels = set(re.findall(r"(\d+(?:\.\d+)?)% (?:confidence|interval)", text))
     if levels > {"95"}:
         found.append(f"levels {levels}")
-    winner = next(iter(result.best_score_corrected["winners"]), None)
-    if winner is not None and winner["low"] is not None:
-        best = result.best_score_corrected
-        if not (
-            best["low"] is None or best["low"] <= winner["low"] <= winner["high"] <= best["high"]
-        ):
-            found.append(f"the winner's interval {winner} is not within that of the best, {best}")
+    best = document["best_score_corrected"]
+    winner = next(iter(best["winners"]), best)
+    if (
+        None not in (winner["low"], best["low"])
+        and not best["low"] <= winner["low"] <= winner["high"] <= best["high"]
+    ):
+        found.append(f"the winner's interval {winner} is not within that of the best, {best}")
     return found
 
 
@@ -201,5 +301,18 @@ MORE = [
 
 @pytest.mark.parametrize("seeds", [range(2), *MORE], ids=str)
 def test_no_two_sentences_of_a_board_contradict(seeds: range) -> None:
-    found = {seed: problems(random_board(seed)) for seed in seeds}
+    found = {}
+    for seed in seeds:
+        result = random_board(seed)
+        found[seed] = problems("\n".join(sentences(result)), result.board_document())
     assert {seed: own for seed, own in found.items() if own} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(1, 60))]
+)
+def test_no_two_sentences_of_a_competition_contradict(seed: int, tmp_path: Path) -> None:
+    boards = boards_of_competition(random_competition(seed, tmp_path))
+    found = [problem for text, document in boards for problem in problems(text, document)]
+    assert found == []
