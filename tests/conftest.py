@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -22,6 +22,9 @@ from hypothesis.internal.conjecture import providers
 import thinned
 from checkout import python_path
 from processor_time import ProcessorTime
+
+if TYPE_CHECKING:
+    from scenario import Scenario
 
 # Until all tests are collected: few of the objects that this makes are ever freed.
 gc.disable()
@@ -66,7 +69,7 @@ class _Examples:
         """Search only files with examples for them: that costs an import of the whole file."""
         found = yield
         if file_path.suffix == ".py" and b">>>" not in file_path.read_bytes():
-            found = [one for one in found if type(one) is pytest.Module]
+            found = [collector for collector in found if type(collector) is pytest.Module]
         return found
 
 
@@ -125,7 +128,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         if item.get_closest_marker("campaign"):
-            item.own_markers[:] = [one for one in item.own_markers if one.name != "slow"]
+            item.own_markers[:] = [marker for marker in item.own_markers if marker.name != "slow"]
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("few") and not _left_out(item):
@@ -148,6 +151,14 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    """Return a competition that can be made in the folder of the test."""
+    from scenario import Scenario
+
+    return Scenario(tmp_path)
 
 
 @pytest.fixture(scope="module")

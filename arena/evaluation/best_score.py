@@ -62,8 +62,7 @@ PRIZES = 3
 _CROWD = 20
 """With fewer submissions, excluding those that cannot have won does not pay off."""
 _FEWEST_RESAMPLES = 100
-"""With fewer, correlations are not estimated, and critical values are Bonferroni's."""
-_WEIGHT_BYTES = 500_000_000
+WEIGHT_BYTES = 500_000_000
 """Of the weights of draws that are held together."""
 _LEAST_DIFFERENCE = 0.05
 """The smallest variance of a difference of two scores, over the variance of one: resamples may
@@ -801,7 +800,7 @@ def corrected_best(
     influence = study.influence
     if influence is not None:
         n_rows, clusters, strata = influence.values.shape[1], None, None
-    at_once = max(1, min(draws, _WEIGHT_BYTES // n_rows))
+    at_once = max(1, min(draws, WEIGHT_BYTES // n_rows))
 
     def parts() -> Iterator[tuple[WeightArray, npt.NDArray[np.bool_]]]:
         for first in range(0, draws, at_once):

@@ -41,12 +41,12 @@ __all__ = [
 ]
 
 _PROBES = np.array([0.3, 0.7])
-_BLOCK_BYTES = 128 * 2**20
+BLOCK_BYTES = 128 * 2**20
 _LARGEST_BLOCK = 512 * 2**20
 _LEAST_SUBMISSIONS = 4
 """Of a block of a pointwise metric, if they fit: all share the time of converting the weights."""
-_TILE_ROWS = 1_024
-_TILE_CELLS = 160 * _TILE_ROWS
+TILE_ROWS = 1_024
+_TILE_CELLS = 160 * TILE_ROWS
 """Row values that a processor's second cache holds."""
 _SMALLEST_ROUNDED = 1e-280
 _LARGEST_POWER = 300
@@ -129,7 +129,7 @@ def score_under_weights(
     row_bytes = cell_bytes(truth) * (truth.shape[1] if truth.ndim > 1 else 1)
     # Without resamples a cluster would take longer to receive the submissions than to score them.
     cluster = cluster_in_use() if n_resamples > 1 else None
-    block_bytes = _BLOCK_BYTES if cluster is None else SENT_BYTES
+    block_bytes = BLOCK_BYTES if cluster is None else SENT_BYTES
     of_one = max(1, n_rows) * row_bytes
     size = max(1, block_bytes // of_one)
     if isinstance(metric, HasRowValues) and not isinstance(metric, HasResample):
@@ -199,23 +199,23 @@ def weighted_means(
     m, (n, n_columns) = len(block), weights.shape
     sums = np.zeros((m, n_columns))
     totals = np.zeros(n_columns) if of_rows is not None else derived_once(weights, _totals)
-    product = RowProduct(m, min(_TILE_ROWS, n), n_columns)
+    product = RowProduct(m, min(TILE_ROWS, n), n_columns)
     bound = isinstance(metric, NeedsRowContext)
-    tiles = max(1, _TILE_CELLS // (_TILE_ROWS * max(1, m)))
-    step = max(1, n) if bound else tiles * _TILE_ROWS
+    tiles = max(1, _TILE_CELLS // (TILE_ROWS * max(1, m)))
+    step = max(1, n) if bound else tiles * TILE_ROWS
     # A row value may be infinite: then the score is not finite and is handled by the caller.
     with np.errstate(invalid="ignore", over="ignore"):
         for first in range(0, n, step):
             part = slice(first, first + step)
             values = metric.row_values(truth[part], block[:, part])
-            for start in range(first, min(first + step, n), _TILE_ROWS):
-                rows = slice(start, start + _TILE_ROWS)
+            for start in range(first, min(first + step, n), TILE_ROWS):
+                rows = slice(start, start + TILE_ROWS)
                 factors = product.right(len(weights[rows]))
                 factors[:] = weights[rows]
                 if of_rows is not None:
                     factors *= of_rows[rows, np.newaxis]
                     totals += factors.sum(axis=0)
-                sums += product.of(values[:, start - first : start - first + _TILE_ROWS])
+                sums += product.of(values[:, start - first : start - first + TILE_ROWS])
         return sums / totals
 
 

@@ -29,7 +29,7 @@ _ROWS_COMPARED, _ROWS_COUNTED = 256, 32
 _MOST_IN_A_BYTE = 255
 _CELLS, _CELLS_OF_MANY, _MANY = 1_024, 256, 2_000
 """Number of cells, and of groups of cells, compared; the second for more than ``_MANY``."""
-_MOST_COMPARED = 10_000
+MOST_COMPARED = 10_000
 _NAMED = 10
 _MOST_HASHES = 0.9
 _COPIED, _FEWEST_COPIED = 0.25, 20
@@ -139,7 +139,7 @@ def similar_submissions(
 def _to_read(first: IntArray, owners: npt.NDArray[Any]) -> IntArray:
     """Return the positions whose predictions are needed to find all similar submissions."""
     different, sizes = np.unique(first, return_counts=True)
-    if len(different) <= _MOST_COMPARED:
+    if len(different) <= MOST_COMPARED:
         return different
     return np.union1d(different[sizes > 1], _last_of_each_team(different, owners))
 
@@ -348,7 +348,7 @@ class Comparison:
         """Return the content of those that are compared: constant ones are not."""
         positions = np.array([*self._kept.values()], dtype=np.intp)
         chosen = np.array([digest not in self._constant for digest in self._kept], dtype=np.bool_)
-        if n_different > _MOST_COMPARED:
+        if n_different > MOST_COMPARED:
             chosen &= np.isin(positions, _last_of_each_team(positions, owners))
 
         def of(content: Sequence[Any]) -> Any:

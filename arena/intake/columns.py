@@ -23,7 +23,7 @@ PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 _CUTOFF = 0.6
 _MAX_GUESSED = 20
 _LONGEST_GUESSED = 100
-_MORE_ROWS, _MORE_COLUMNS = 100_000, 10_000
+MORE_ROWS, _MORE_COLUMNS = 100_000, 10_000
 _BYTES_OF_CELL = 32
 _MEMORY_OF_BYTE = 16
 _LEAST_MEMORY = 256 * 2**20
@@ -122,7 +122,7 @@ class SubmissionForm:
         """The largest table that is read in full, so that its faults can be reported."""
         each = max(10, self.modality.most_rows)
         return Bounds(
-            each * len(self.ids) + _MORE_ROWS, 2 * len(self.names) + _MORE_COLUMNS, self.max_bytes
+            each * len(self.ids) + MORE_ROWS, 2 * len(self.names) + _MORE_COLUMNS, self.max_bytes
         )
 
     @property

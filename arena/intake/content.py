@@ -85,7 +85,7 @@ _OPENING = {
 }
 
 
-_ALONGSIDE = 2**20
+ALONGSIDE = 2**20
 """Fewer bytes are hashed in less time than it takes to start a thread."""
 
 
@@ -99,7 +99,7 @@ class Sha256:
     def __init__(self, data: bytes) -> None:
         self._hash = hashlib.sha256()
         self._thread: threading.Thread | None = None
-        if len(data) >= _ALONGSIDE:
+        if len(data) >= ALONGSIDE:
             thread = threading.Thread(target=self._hash.update, args=(data,), daemon=True)
             # There may be no memory for the stack of a thread.
             with contextlib.suppress(RuntimeError):

@@ -26,7 +26,7 @@ _PIECE = 2**16
 """Bytes that are counted at once: arrays of this size are not allocated from the system."""
 _MAX_BLOCK = 2**30
 _MAX_BROKEN_ROWS = 10_000
-_BYTES_PER_ROW = 6
+BYTES_PER_ROW = 6
 """Of the most rows that are read. Parsing a smaller file takes little memory whatever is in it, so
 its rows are not counted before, which takes a tenth of the time."""
 _COMMA_DECIMAL = re.compile(r"(^|,)[+-]?\d+,\d+(,|$)")
@@ -91,7 +91,7 @@ def read_csv(
     if len(names) > bounds.columns:
         message = f"The first line has {len(names):,} column names: keep only the required ones."
         faults.refuse("unreadable header", message, row=first.row)
-    if len(data) > _BYTES_PER_ROW * bounds.rows:
+    if len(data) > BYTES_PER_ROW * bounds.rows:
         _refuse_more_rows(_count_records(data, first.end), bounds, faults)
     if end_of_blank_lines(data, first.end) == len(data):
         message = "The file contains only a header line: add one row per id."

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-_CHUNK = 2**24
+CHUNK = 2**24
 _LF, _CR = 10, 13
 
 
@@ -130,9 +130,9 @@ def _lines_of_plain(data: bytes) -> npt.NDArray[np.int32]:
     """Return the numbers of the lines that are not blank."""
     text = np.frombuffer(data, dtype=np.uint8)
     lines, line, after_end = [], 1, True
-    for start in range(0, len(text), _CHUNK):
-        chunk = text[start : start + _CHUNK]
-        following = text[start + 1 : start + _CHUNK + 1]
+    for start in range(0, len(text), CHUNK):
+        chunk = text[start : start + CHUNK]
+        following = text[start + 1 : start + CHUNK + 1]
         ends = (chunk == _LF) | (chunk == _CR)
         blank = ends.copy()
         # CRLF ends a line at its second byte.

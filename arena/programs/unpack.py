@@ -15,7 +15,7 @@ from arena.utils.host_errors import is_of_host
 from arena.utils.processes import Ended, Limits, call_limited
 
 _PART = 2**20
-_SECONDS, _MEMORY = 300.0, 2**29
+_SECONDS, MEMORY = 300.0, 2**29
 _LONGEST_NAME, _LONGEST_PATH = 200, 1000
 _IS_UTF8, _IS_ENCRYPTED = 0x800, 0x1
 _KINDS = (0, stat.S_IFREG, stat.S_IFDIR)
@@ -51,14 +51,14 @@ def unpack_program(
         If this machine cannot write the files.
     """
     task = (str(path), str(folder), entry, limits or PackedLimits())
-    bounds = Limits(memory=_MEMORY)
+    bounds = Limits(memory=MEMORY)
     try:
         answer = call_limited(
             unpack_here, *task, seconds=_SECONDS, limits=bounds, purpose="programs"
         )
     except MemoryError:
         message = (
-            f"The ZIP archive needs more than {_MEMORY >> 20} MiB to be read: send fewer files."
+            f"The ZIP archive needs more than {MEMORY >> 20} MiB to be read: send fewer files."
         )
         return (Fault("too much work", message),)
     if isinstance(answer, Ended):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 60
 """So many rows of a table are printed; ``--json`` prints every one."""
-_ROWS_OF_RICH = 1_000
+ROWS_OF_RICH = 1_000
 _PADDING = 3
 _BAR, _NARROWEST_BAR = 16, 5
 _NARROWEST_TEXT = 24
@@ -84,7 +84,7 @@ def print_columns(
     if n_rows is None:
         n_rows = max([len(column.cells) for column in columns], default=0)
     filled = [column for column in _with_bars(columns, most, cut) if any(column.cells)]
-    wrapped = not cut and max([len(column.cells) for column in filled], default=0) <= _ROWS_OF_RICH
+    wrapped = not cut and max([len(column.cells) for column in filled], default=0) <= ROWS_OF_RICH
     widths = _fitting(filled, out.width, wrapped=wrapped)
     printed = [_drawn(column, width) for column, width in zip(filled, widths, strict=True) if width]
     kept_widths = [width for width in widths if width]
@@ -98,18 +98,18 @@ def print_columns(
             max_width=width,
         )
     body = list(zip(*(column.cells for column in printed), strict=True))
-    for cells in body[:_ROWS_OF_RICH]:
+    for cells in body[:ROWS_OF_RICH]:
         grid.add_row(*cells)
     if title:
         out.print(printable(title), style="italic")
-    if len(body) <= _ROWS_OF_RICH:
+    if len(body) <= ROWS_OF_RICH:
         out.print(grid)
     else:
         with out.capture() as beginning:
             out.print(grid)
         *lines, last = beginning.get().splitlines()
         out.file.write(
-            "\n".join([*lines, *_lines(body[_ROWS_OF_RICH:], printed, kept_widths), last, ""])
+            "\n".join([*lines, *_lines(body[ROWS_OF_RICH:], printed, kept_widths), last, ""])
         )
     if n_rows > len(body):
         out.print(f"… and {n_rows - len(body):,} more: --json prints every one.")

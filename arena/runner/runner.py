@@ -29,12 +29,12 @@ from arena.utils.distribution import installed_version
 from arena.utils.file_digest import file_sha256
 
 _LOGGER = logging.getLogger("arena.runner")
-_LOOK_SECONDS = 0.2
+LOOK_SECONDS = 0.2
 _BEAT_TIMEOUT = 10.0
-_LEASE_SECONDS = 60.0
+LEASE_SECONDS = 60.0
 """Without a beat for so long, another runner gets the run."""
-_PAUSE_SECONDS, _LONGEST_PAUSE = 10.0, 600.0
-_FREE_BYTES = 5 * 10**9
+PAUSE_SECONDS, _LONGEST_PAUSE = 10.0, 600.0
+FREE_BYTES = 5 * 10**9
 _FAULTS_IN_A_ROW = 3
 _REPEAT = {0, *REPEAT, HTTPStatus.INSUFFICIENT_STORAGE}
 """Answers of a server after which a request is repeated; 0: there was none."""
@@ -85,11 +85,11 @@ class Runner:
         ServerError
             If the server refuses this runner.
         """
-        client, faults, pause = self._client(), 0, _PAUSE_SECONDS
+        client, faults, pause = self._client(), 0, PAUSE_SECONDS
         ends_without_work = once or isinstance(client, WorkFolder)
         while not self.stop.is_set():
             if not self._has_room():
-                self.stop.wait(_PAUSE_SECONDS)
+                self.stop.wait(PAUSE_SECONDS)
                 continue
             try:
                 work = _repeated(partial(client.lease, self._offer()), self.stop)
@@ -103,7 +103,7 @@ class Runner:
                 continue
             reason = self._do(client, work)
             if reason is None:
-                faults, pause = 0, _PAUSE_SECONDS
+                faults, pause = 0, PAUSE_SECONDS
                 continue
             faults += 1
             if not ends_without_work:
@@ -138,14 +138,14 @@ class Runner:
         folder = runner_folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
-        if free < _FREE_BYTES:
+        if free < FREE_BYTES:
             _LOGGER.warning(
                 "%s has %.1f GB of free space: no program is run with less than %.0f GB.",
                 folder,
                 free / 1e9,
-                _FREE_BYTES / 1e9,
+                FREE_BYTES / 1e9,
             )
-        return free >= _FREE_BYTES
+        return free >= FREE_BYTES
 
     def _do(self, client: _Source, work: Mapping[str, Any]) -> str | None:
         """Run a program and send its result; return the fault of this machine, or None."""
@@ -180,7 +180,7 @@ class Runner:
 
         def beat() -> None:
             prolonged = last_beat = time.monotonic()
-            while not finished.wait(_LOOK_SECONDS):
+            while not finished.wait(LOOK_SECONDS):
                 now = time.monotonic()
                 if now >= last_beat + self.beat_seconds:
                     last_beat = now
@@ -191,7 +191,7 @@ class Runner:
                         _LOGGER.warning("%s", error)
                         if error.status == HTTPStatus.CONFLICT:
                             stop.set()
-                if self.stop.is_set() or now > prolonged + _LEASE_SECONDS:
+                if self.stop.is_set() or now > prolonged + LEASE_SECONDS:
                     stop.set()
 
         beating = threading.Thread(target=beat, daemon=True)
@@ -292,6 +292,6 @@ def _repeated(request: Callable[[], _Answer], stop: threading.Event) -> _Answer:
             if error.status not in _REPEAT:
                 raise
             _LOGGER.warning("%s", error)
-            if stop.wait(min(pause, _PAUSE_SECONDS)):
+            if stop.wait(min(pause, PAUSE_SECONDS)):
                 raise
         pause *= 2

@@ -51,7 +51,7 @@ _MAGIC, _MAGIC_AT = b"DUCK", 8
 _BLOCK_SIZE = 2**16
 """A quarter of DuckDB's default. Each commit of a small submission leaves blocks partly empty: 500
 submissions of 1,000 rows take 5 MB instead of 14. Large tables take as much as before."""
-_SPACE_FACTOR, _SPACE_RESERVE = 3, 64 * 2**20
+_SPACE_FACTOR, SPACE_RESERVE = 3, 64 * 2**20
 """New data is written to the log, then to the file; a checkpoint needs additional space."""
 
 
@@ -331,7 +331,7 @@ class Database:
         StoreError
             If there is not enough space; nothing was written.
         """
-        needed = _SPACE_FACTOR * size + _SPACE_RESERVE
+        needed = _SPACE_FACTOR * size + SPACE_RESERVE
         free = shutil.disk_usage(self.path.absolute().parent).free
         if free < needed:
             raise StoreError(

@@ -160,7 +160,7 @@ class Journal:
 
     def _write_or_explain(self, text: bytes, done: str, *, sync: bool) -> None:
         try:
-            self._write(text, sync=sync)
+            self.write(text, sync=sync)
         except OSError as error:
             raise StoreError(
                 f"The journal '{self.path}' cannot be written: {error.strerror or error}. {done} "
@@ -260,7 +260,14 @@ class Journal:
         with self.path.open("rb") as file:
             return file.readline(_LONGEST_HEADER)
 
-    def _write(self, text: bytes, *, sync: bool) -> None:
+    def write(self, text: bytes, *, sync: bool) -> None:
+        """Append bytes to the file, which begins again if it belongs to another database.
+
+        Raises
+        ------
+        OSError
+            If they cannot be written.
+        """
         mine = self._is_mine()
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | (0 if mine else os.O_TRUNC)
         descriptor = os.open(self.path, flags, 0o600)

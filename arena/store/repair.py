@@ -38,7 +38,7 @@ from arena.store.submissions import Incoming, select_records
 from arena.store.transaction import Transaction
 from arena.types import PredictionKind, Release
 
-_PLACE = r"byte position (\d+)"
+BYTE_POSITION = r"byte position (\d+)"
 """The position of the damage in the log, as DuckDB reports it."""
 _COPIES = 3
 """The number of copies: the quarantine, the repaired one, and one to test that."""
@@ -285,7 +285,7 @@ def _cut(path: Path, damage: str) -> int:
             f"The database '{path}' cannot be opened without its write-ahead log either: the "
             "database file is damaged. Restore a backup."
         )
-    named = re.search(_PLACE, damage)
+    named = re.search(BYTE_POSITION, damage)
     if named and _opens(path, int(named[1])):
         position = int(named[1])
     else:

@@ -36,7 +36,7 @@ from arena.utils.processes import Ended, run_limited
 ENGINES = ("local", "dask", "ray")
 _Result = TypeVar("_Result")
 _SECONDS_TO_ANSWER = 5.0
-_SECONDS_TO_CONNECT = 60.0
+SECONDS_TO_CONNECT = 60.0
 _SECONDS_TO_NOTICE = 10.0
 """After which a result that does not come makes this process ask whether there are workers."""
 _SECONDS_OF_SILENCE = 25.0
@@ -220,7 +220,7 @@ def _probe(address: str, name: str) -> None:
 def _try(opener: Callable[..., Any], name: str, address: str) -> None:
     """Connect in a process that can be stopped: a client waits forever for a silent server."""
     (answer,) = run_limited(
-        _connect, [(opener, address)], workers=1, seconds=_SECONDS_TO_CONNECT, purpose="engine"
+        _connect, [(opener, address)], workers=1, seconds=SECONDS_TO_CONNECT, purpose="engine"
     )
     if isinstance(answer, Ended):
         raise InputError(
@@ -263,7 +263,7 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
     if address is None:
         raise UsageError("--engine dask needs --scheduler, such as tcp://host:8786.")
     try:
-        client = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+        client = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except Exception as error:  # another service at this address sends bytes that Dask cannot parse
         raise InputError(
             f"No scheduler of Dask answers at {address} ({_first_line(error)}). Check the address, "

@@ -20,7 +20,7 @@ from arena.utils.parallel import run_tasks
 
 COMPILE_ABOVE = 1e8
 _ROWS_PER_TASK = 32
-_TILE = 32
+TILE = 32
 
 _Pairs = npt.NDArray[np.bool_]
 
@@ -141,13 +141,13 @@ def largest_leads(
     limits = np.zeros(len(rows)) if least is None else least
 
     def task(first: int) -> tuple[IntArray, FloatArray]:
-        some = rows[first : first + _TILE]
+        some = rows[first : first + TILE]
         largest = np.zeros((len(some), errors.shape[1]))
-        tile_limits = limits[first : first + _TILE]
+        tile_limits = limits[first : first + TILE]
         kernel(errors, single, sizes, unit, precisions, some, others, tile_limits, largest)
         return some, largest
 
-    parts = ((first,) for first in range(0, len(rows), _TILE))
+    parts = ((first,) for first in range(0, len(rows), TILE))
     for some, largest in run_tasks(task, parts, workers=workers):
         yield from zip(some.tolist(), largest, strict=True)
 
@@ -156,7 +156,7 @@ def _in_single_precision(
     errors: FloatArray,
 ) -> tuple[npt.NDArray[np.float32], FloatArray, float]:
     """Return the errors over a unit, the largest absolute value of each row, and the unit."""
-    parts = [slice(start, start + _TILE) for start in range(0, len(errors), _TILE)]
+    parts = [slice(start, start + TILE) for start in range(0, len(errors), TILE)]
     sizes = np.empty(len(errors))
     for rows in parts:  # no copy of all errors
         sizes[rows] = np.abs(errors[rows]).max(axis=1, initial=0.0)
@@ -183,11 +183,11 @@ def _visit_leads(
     Leads below the limit of j in all resamples are left out, as in :func:`_visit_pairs`.
     """
     n_resamples = largest.shape[1]
-    for tile in range(0, len(others), _TILE):
+    for tile in range(0, len(others), TILE):
         for row in range(len(rows)):
             j = rows[row]
             of_j = single[j]
-            for k in others[tile : tile + _TILE]:
+            for k in others[tile : tile + TILE]:
                 precision = precisions[j, k]
                 scale = precision * unit
                 if limits[row] > 0 and 0 < scale < 1e30:
@@ -224,10 +224,10 @@ def _visit_pairs(  # noqa: PLR0912 - one compiled loop
     m, n_resamples = errors.shape
     reached = largest.astype(np.float32)
     least = largest.min()
-    for tile in range(first, m, _TILE):
+    for tile in range(first, m, TILE):
         for j in range(first, last):
             of_j = single[j]
-            for k in range(max(j + 1, tile), min(m, tile + _TILE)):
+            for k in range(max(j + 1, tile), min(m, tile + TILE)):
                 precision = precisions[j, k]
                 forward, backward = open_pairs[j, k], open_pairs[k, j]
                 if not (forward or backward):

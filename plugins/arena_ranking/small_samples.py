@@ -22,8 +22,7 @@ from arena.utils.parallel import run_tasks
 BONFERRONI_BELOW = 50
 """With fewer units than this the bootstrap's critical value is less reliable than Bonferroni's."""
 
-_PRODUCTS = 5e9
-"""The most multiplications for the shapes of all pairs, a second or two of one processor."""
+PRODUCTS = 5e9
 _FEWEST_UNITS = 2_000
 """Shapes are estimated from at least so many units, also of many submissions."""
 _CANCELLED = 1e-9
@@ -163,7 +162,7 @@ class UsedUnits:
     def of(cls, values: FloatArray) -> UsedUnits:
         """Return a copy of the part of ``(m, U)`` values that is used."""
         m, n_units = values.shape
-        chosen, weights = _units_used(values, max(_FEWEST_UNITS, int(_PRODUCTS / max(m, 1) ** 2)))
+        chosen, weights = _units_used(values, max(_FEWEST_UNITS, int(PRODUCTS / max(m, 1) ** 2)))
         part = values[:, chosen]
         part -= part.mean(axis=0)  # no difference changes
         return cls(part, weights, n_units)

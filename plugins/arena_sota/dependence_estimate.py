@@ -21,13 +21,13 @@ COPIES = 0.95
 """Submissions with a larger correlation count as one."""
 
 BLOCK = 512
-_CORRELATED_AT_ONCE = 2**26
+CORRELATED_AT_ONCE = 2**26
 """Values in one block of submissions whose correlations are computed."""
-_EVERY, _FEWEST_ROWS = 4, 2_000
+_EVERY, FEWEST_ROWS = 4, 2_000
 """Pairs are compared on every fourth row first, if there are rows enough."""
 _MARGIN = 1e-3
 """Far more than the relative rounding errors of single precision."""
-_CELLS = 2**22
+CELLS = 2**22
 """Values that are ranked or standardised at a time."""
 
 _Stored = npt.NDArray[np.integer[Any]]
@@ -130,7 +130,7 @@ class ClassRanks:
 
     def put(self, start: int, scores: npt.NDArray[Any]) -> None:
         """Rank the ``(k, n)`` scores of the submissions from ``start`` on."""
-        size = max(1, _CELLS // scores.shape[1])
+        size = max(1, CELLS // scores.shape[1])
         for first in range(0, len(scores), size):
             block = np.asarray(scores[first : first + size], dtype=np.float64)
             rows = slice(start + first, start + first + len(block))
@@ -195,7 +195,7 @@ class _Values:
     @classmethod
     def of(cls, stored: _Stored) -> _Values:
         means, deviations = np.empty((2, len(stored)))
-        for rows in _slices(len(stored), max(1, _CELLS // stored.shape[1])):
+        for rows in _slices(len(stored), max(1, CELLS // stored.shape[1])):
             block = stored[rows].astype(np.float64)
             means[rows], deviations[rows] = block.mean(axis=1), block.std(axis=1)
         return cls(stored, means, deviations)
@@ -235,7 +235,7 @@ def _links(values: _Values, among: npt.NDArray[np.intp] | None = None) -> npt.ND
     """
     m, n = values.stored.shape
     means, deviations = values.means, values.deviations
-    size = min(BLOCK, max(1, _CORRELATED_AT_ONCE // n))
+    size = min(BLOCK, max(1, CORRELATED_AT_ONCE // n))
     links = []
     asked = None
     if among is not None:
@@ -263,7 +263,7 @@ def _linked(values: _Values, rows: IntArray, columns: IntArray) -> npt.NDArray[n
     n = values.stored.shape[1]
     most = (1 + _MARGIN) * n * (1 - COPIES)  # half the squared distance
     near = rows[:, np.newaxis] < columns
-    for every in (_EVERY, 1) if n >= _FEWEST_ROWS else (1,):
+    for every in (_EVERY, 1) if n >= FEWEST_ROWS else (1,):
         first, second = np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0))
         rows, columns, near = rows[first], columns[second], near[np.ix_(first, second)]
         if not len(rows):
@@ -313,7 +313,7 @@ def _mean_correlation(
     if c < 2:
         return float("nan"), float("nan")
     # In fours: a product with a matrix of more rows is the same to the last digit.
-    blocks = list(_slices(c, max(4, _CELLS // n // 4 * 4)))
+    blocks = list(_slices(c, max(4, CELLS // n // 4 * 4)))
     summed = np.zeros(n)
     for rows in blocks:
         for submission in values.standardised(chosen[rows]):
@@ -324,7 +324,7 @@ def _mean_correlation(
     for rows in blocks:
         with_others[rows] = values.standardised(chosen[rows]) @ summed / n - 1
     influence: FloatArray = np.empty(n)
-    for columns in _slices(n, max(BLOCK, _CELLS // c // BLOCK * BLOCK)):
+    for columns in _slices(n, max(BLOCK, CELLS // c // BLOCK * BLOCK)):
         squares = values.standardised(chosen, columns)
         np.square(squares, out=squares)
         total = squares.sum(axis=0)

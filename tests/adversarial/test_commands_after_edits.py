@@ -14,14 +14,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from arena.cli import folder as cli_folder
+from arena.competition.view import CompetitionView
 from arena.errors import StoreFormatError
 from arena.store import Store, database
 from arena.store.database import table_statements
 from arena.store.schema import Catalog
 from competition_folder import INIT, change, write_file, write_solution
-from labelled_competition import create
 from program import run_here
+from scenario import Scenario
 
 DATABASE = Path("c", "arena.duckdb")
 COMMANDS: Sequence[Sequence[object]] = [
@@ -209,13 +209,13 @@ def test_a_line_of_the_journal_that_arena_never_writes_is_named_by_the_audit(the
 
 
 def test_a_fault_on_a_database_that_nobody_changed_stays_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise KeyError("a bug")
 
-    create(tmp_path).close()
-    monkeypatch.setattr(cli_folder, "_noted", fail)
+    scenario.create().close()
+    monkeypatch.setattr(CompetitionView, "open", fail)
     called = run_here("submissions", "-C", "c", cwd=tmp_path)
     assert called.returncode == 3
     assert "This is a fault in arena: KeyError" in called.stderr

@@ -15,42 +15,33 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from arena.competition.competition import Competition
 from arena.competition.exports.claims import read_claims
 from arena.competition.exports.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import ArenaError, InputError
 from arena.plugin.manager import PluginManager
 from arena.utils.parallel import NoProgress
-from program import write_csv
-from small_competition import N_ROWS, Clock, file_of, made
+from scenario import Scenario
 
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the export of a competition of three teams and a baseline."""
     here = tmp_path_factory.mktemp("exported")
-    rng = np.random.default_rng(1)
-    rows = [(f"r{i}", int(label)) for i, label in enumerate(rng.integers(0, 2, N_ROWS))]
-    write_csv(here / "solution.csv", ["id", "y"], rows)
-    clock = Clock()
-    sections = {
-        "limits": {"total": 5, "per_day": 2},
-        "analysis": {"resamples": 20},
-        "competition": {"baseline": "base"},
-    }
-    with made(here, here / "solution.csv", clock, **sections) as competition:
+    scenario = Scenario(here)
+    with scenario.create(
+        total=5, per_day=2, resamples=20, intervals=True, baseline="base"
+    ) as competition:
         for number, team in enumerate(["one", "two", "one", "two", "three", "base"], start=1):
-            competition.submit(file_of(here, number), team)
-        assert competition.submit(file_of(here, 7), "one").status == "refused"
+            competition.submit(scenario.file(number), team)
+        assert competition.submit(scenario.file(7), "one").status == "refused"
         competition.select("one", [1])
         competition.disqualify(4, "two accounts")
-    clock.now += timedelta(days=1)
-    with Competition.open(here / "c", clock=clock) as competition:
-        competition.submit(file_of(here, 8), "three")
+    scenario.clock.now += timedelta(days=1)
+    with scenario.reopen() as competition:
+        competition.submit(scenario.file(8), "three")
         competition.finalize()
         competition.export(here / "out")
     return here
@@ -127,7 +118,7 @@ NOT_COMPARED = {"README.txt"}
 
 def edits_of(out: Path) -> Iterator[tuple[Path, str, str | None]]:
     """Yield a file, what is done to it, and its text after that; None: it is removed."""
-    for path in sorted(one for one in out.rglob("*") if one.is_file()):
+    for path in sorted(path for path in out.rglob("*") if path.is_file()):
         if path.name in NOT_COMPARED:
             continue
         yield path, "removed", None
@@ -162,10 +153,10 @@ def test_every_edit_of_an_export_is_named(exported: Path, tmp_path: Path, share:
             changed.unlink()
         else:
             changed.write_text(text)
-        found = told(there)
-        if not found and not (path.name == "settings.json" and means_the_same(text, path)):
+        problems = told(there)
+        if not problems and not (path.name == "settings.json" and means_the_same(text, path)):
             unnoticed.append(f"{changed.name}: {what}")
-        assert all(len(one) < 1_000 for one in found), (path, what)
+        assert all(len(problem) < 1_000 for problem in problems), (path, what)
         tried += 1
     assert unnoticed == []
     assert tried > 400 // share
@@ -180,7 +171,7 @@ def test_a_column_more_is_named(exported: Path, tmp_path: Path, name: str, said:
     there = Path(shutil.copytree(exported, tmp_path / "x"))
     path = there / "out" / name
     first, *others = path.read_text().splitlines()
-    path.write_text("\n".join([f"{first},x", *(f"{one},1" for one in others), ""]))
+    path.write_text("\n".join([f"{first},x", *(f"{line},1" for line in others), ""]))
     assert said in "\n".join(told(there))
 
 

@@ -14,10 +14,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 
-from arena.competition.competition import Competition
 from arena.competition.exports.receipts import missing_hash, receipt_problems
 from arena.competition.exports.verify import verify_bundle
 from arena.errors import ArenaError, StoreFormatError
@@ -28,8 +26,7 @@ from arena.store.derived import rebuild
 from arena.store.upgrade import upgrade
 from arena.utils.parallel import NoProgress
 from competition_folder import add_positions, as_older_version, change
-from program import write_csv
-from small_competition import N_ROWS, Clock, file_of, made
+from scenario import N_ROWS, START, Clock, Scenario
 
 DATABASE = "arena.duckdb"
 FIRST_CELL = 2 * N_ROWS
@@ -40,23 +37,19 @@ FIRST_CELL = 2 * N_ROWS
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finalized competition that had everything happen to it."""
     here = tmp_path_factory.mktemp("finished")
-    rng = np.random.default_rng(1)
-    rows = [(f"r{i}", int(label)) for i, label in enumerate(rng.integers(0, 2, N_ROWS))]
-    write_csv(here / "solution.csv", ["id", "y"], rows)
-    clock = Clock()
-    sections = {"limits": {"total": 5, "per_day": 2}, "analysis": {"resamples": 20}}
-    with made(here, here / "solution.csv", clock, **sections) as competition:
+    scenario = Scenario(here)
+    with scenario.create(total=5, per_day=2, resamples=20, intervals=True) as competition:
         for number, team in enumerate(["one", "two", "one", "two", "three"], start=1):
-            competition.submit(file_of(here, number), team)
-        assert competition.submit(file_of(here, 6), "one").status == "refused"
+            competition.submit(scenario.file(number), team)
+        assert competition.submit(scenario.file(6), "one").status == "refused"
         (here / "bad.csv").write_text("id,y\nr0,x\n")
         assert competition.submit(here / "bad.csv", "four").status == "rejected"
         competition.select("one", [1])
         competition.disqualify(4, "two accounts")
-    clock.now += timedelta(days=1)
+    scenario.clock.now += timedelta(days=1)
     change(here / "c", 'scope = "team"', 'scope = "rank"')
-    with Competition.open(here / "c", clock=clock) as competition:
-        competition.submit(file_of(here, 7), "three")
+    with scenario.reopen() as competition:
+        competition.submit(scenario.file(7), "three")
         competition.finalize()
         competition.publish()
         assert competition.audit() == ()
@@ -83,12 +76,12 @@ def problems_after(folder: Path, statements: Sequence[str]) -> str:
         return str(error)
 
 
-def swapped_predictions(one: int, other: int) -> str:
+def swapped_predictions(submission: int, other: int) -> str:
     """Return a statement that exchanges the predictions of two submissions, row by row."""
-    between = (other - one) * N_ROWS
+    between = (other - submission) * N_ROWS
     return (
         "UPDATE predictions t SET value = o.value FROM predictions o WHERE "  # noqa: S608
-        f"(t.submission = {one} AND o.rowid = t.rowid + {between}) OR "
+        f"(t.submission = {submission} AND o.rowid = t.rowid + {between}) OR "
         f"(t.submission = {other} AND o.rowid = t.rowid - {between})"
     )
 
@@ -655,14 +648,13 @@ def test_every_kind_of_edit_of_every_column_is_named(
 
 
 @pytest.mark.slow
-def test_a_clock_that_goes_backwards_breaks_no_record(finished: Path, tmp_path: Path) -> None:
-    clock = Clock()
-    with made(tmp_path, finished / "solution.csv", clock, limits={"per_day": 1}) as competition:
-        assert competition.submit(file_of(tmp_path, 1), "one").status == "accepted"
-        clock.now -= timedelta(days=1)
-        assert competition.submit(file_of(tmp_path, 2), "one").status == "accepted"
-        clock.now += timedelta(days=1)
-        assert competition.submit(file_of(tmp_path, 3), "one").status == "refused"
+def test_a_clock_that_goes_backwards_breaks_no_record(scenario: Scenario) -> None:
+    with scenario.create(per_day=1) as competition:
+        assert competition.submit(scenario.file(1), "one").status == "accepted"
+        scenario.clock.now -= timedelta(days=1)
+        assert competition.submit(scenario.file(2), "one").status == "accepted"
+        scenario.clock.now += timedelta(days=1)
+        assert competition.submit(scenario.file(3), "one").status == "refused"
         competition.finalize()
         (problem,) = competition.audit()
         assert problem.startswith("Time runs backwards: event 3 (submission")
@@ -722,12 +714,11 @@ def test_the_journal_of_a_competition_has_no_faults(finished: Path) -> None:
 
 
 def submits_again(folder: Path) -> None:
-    clock = Clock()
-    clock.now += timedelta(days=1)
+    scenario = Scenario(folder, clock=Clock(START + timedelta(days=1)))
     change(folder / "c", "total = 5", "total = 50")
-    with Competition.open(folder / "c", clock=clock) as competition:
+    with scenario.reopen() as competition:
         for team in ("one", "two", "three"):
-            competition.submit(file_of(folder, 20), team)
+            competition.submit(scenario.file(20), team)
 
 
 def is_upgraded(folder: Path) -> None:
@@ -748,9 +739,8 @@ def is_upgraded_from_the_oldest(folder: Path) -> None:
 
 
 def is_rescored_and_finalized(folder: Path) -> None:
-    clock = Clock()
-    clock.now += timedelta(days=2)  # after the last event
-    with Competition.open(folder / "c", clock=clock) as competition:
+    clock = Clock(START + timedelta(days=2))  # after the last event
+    with Scenario(folder, clock=clock).reopen() as competition:
         competition.rescore(apply=True)
         competition.finalize(intervals=False)
 
@@ -839,9 +829,8 @@ BEFORE_THE_END: dict[str, tuple[Sequence[str], str]] = {
 
 
 def exported(folder: Path) -> Path:
-    clock = Clock()
-    clock.now += timedelta(days=10_000)  # after an upgrade, which has the time of this machine
-    with Competition.open(folder / "c", clock=clock) as competition:
+    clock = Clock(START + timedelta(days=10_000))  # after an upgrade with this machine's time
+    with Scenario(folder, clock=clock).reopen() as competition:
         competition.finalize()
         competition.export(folder / "out")
     return folder / "out"

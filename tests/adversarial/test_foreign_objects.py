@@ -130,7 +130,7 @@ def test_every_kind_of_object_that_duckdb_lists_is_compared() -> None:
     queries = " ".join([*NEVER_MADE.values(), *MADE.values()])
     # Of databases, a file is one. Coordinate systems are types of an extension.
     listing -= {"duckdb_databases", "duckdb_coordinate_systems"}
-    assert {one for one in listing if f"system.main.{one}()" not in queries} == set()
+    assert {function for function in listing if f"system.main.{function}()" not in queries} == set()
 
 
 @pytest.mark.slow

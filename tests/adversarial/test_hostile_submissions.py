@@ -228,12 +228,12 @@ def test_a_hostile_file_is_refused_in_bounded_time_and_memory(read: Read, name: 
     read(VALID)  # the process has started
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.monotonic()
-    found = read(content)
+    solution = read(content)
     assert time.monotonic() - started < SECONDS
-    assert found.values is None
-    assert kinds(found)
-    assert kinds(found) <= expected
-    for fault in found.faults:
+    assert solution.values is None
+    assert kinds(solution)
+    assert kinds(solution) <= expected
+    for fault in solution.faults:
         assert len(fault.message) < 500
         assert not re.search(r"0x[0-9a-f]{6}|\bsys\.|Traceback|\n", fault.message), fault.message
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024
@@ -282,12 +282,12 @@ def flipped(bit: int) -> bytes:
 
 def assert_bit_flips_are_answered(read: Read, bits: Any) -> None:
     for bit in bits:
-        found = read(flipped(int(bit)))
-        if found.values is None:
-            assert found.faults
+        solution = read(flipped(int(bit)))
+        if solution.values is None:
+            assert solution.faults
         else:
-            assert found.values.shape == (N_ROWS, 1)
-            assert ((found.values >= 0) & (found.values <= 1)).all()
+            assert solution.values.shape == (N_ROWS, 1)
+            assert ((solution.values >= 0) & (solution.values <= 1)).all()
 
 
 def test_bits_flipped_in_the_footer(read: Read) -> None:

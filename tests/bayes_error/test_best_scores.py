@@ -25,10 +25,10 @@ FLOORS = arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 0.5))
 @settings(max_examples=examples(50))
 @given(FLOORS)
 def test_errors_are_poisson_binomial(floors):
-    found = errors_distribution(floors)
+    distribution = errors_distribution(floors)
     wanted = stats.poisson_binom(floors).pmf(np.arange(len(floors) + 1))
-    assert found == pytest.approx(wanted[: len(found)], abs=1e-12)
-    assert wanted[len(found) :].sum() == pytest.approx(0, abs=1e-12)
+    assert distribution == pytest.approx(wanted[: len(distribution)], abs=1e-12)
+    assert wanted[len(distribution) :].sum() == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -185,9 +185,9 @@ def test_labels_that_were_drawn_fit_their_soft_labels(n_classes):
     drawn = (rng.random((400, 300, 1)) > shares.cumsum(axis=1)).sum(axis=2)
     found = [check_labels(truth, soft) for truth in drawn]
     for name in ("p_so_few", "p_so_many"):
-        values = np.array([getattr(one, name) for one in found])
+        values = np.array([getattr(check, name) for check in found])
         assert 0.01 < (values <= 0.05).mean() <= 0.05 + 4 * (0.05 * 0.95 / 400) ** 0.5
-    mean = np.mean([one.differing for one in found])
+    mean = np.mean([check.differing for check in found])
     assert mean == pytest.approx(found[0].expected, rel=0.02)
     assert check_labels(shares.argmax(axis=1), soft).p_so_few < 1e-9
     assert check_labels(shares.argmin(axis=1), soft).p_so_many < 1e-9
@@ -244,9 +244,9 @@ def test_the_floor_of_a_board_is_what_its_own_metric_gives_the_soft_labels(metri
     shares = rng.dirichlet([0.5] * n_classes, 200)
     soft = shares[:, 1].copy() if n_classes == 2 else shares
     study = study_of(metric, soft)
-    found = metric_floor(study)
+    floor = metric_floor(study)
     if n_classes == 3 and metric in {"roc_auc", "average_precision"}:
-        assert found is None
+        assert floor is None
         return
     labels = (rng.random((150, 200, 1)) > shares.cumsum(axis=1)).sum(axis=2)
     known = study.metric.name == "accuracy"
@@ -255,12 +255,12 @@ def test_the_floor_of_a_board_is_what_its_own_metric_gives_the_soft_labels(metri
     reached, worse = (
         np.array([study.metric.score(own, it) for own in labels]) for it in (best, other)
     )
-    assert found.value == pytest.approx(reached.mean(), abs=4 * stats.sem(reached) + 0.004)
+    assert floor.value == pytest.approx(reached.mean(), abs=4 * stats.sem(reached) + 0.004)
     gap = (reached - worse).mean() * (1 if study.metric.greater_is_better else -1)
     assert gap > -1e-9  # rankings stay as they were
     if metric in {"log_loss", "brier"}:
-        assert found.value == pytest.approx(best_score(metric, soft).value)
-        assert found.standard_error == pytest.approx(best_score(metric, soft).standard_error)
+        assert floor.value == pytest.approx(best_score(metric, soft).value)
+        assert floor.standard_error == pytest.approx(best_score(metric, soft).standard_error)
 
 
 def test_metrics_of_which_no_floor_is_known():

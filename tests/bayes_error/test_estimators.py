@@ -426,8 +426,8 @@ def test_the_reported_interval_holds_where_few_rows_or_groups_count(draw, n, rep
 def test_the_reported_interval_is_that_of_a_proportion_and_hardly_longer_with_many_rows():
     labels, signs = np.r_[np.ones(3), np.zeros(37)], np.zeros(40)
     exact = stats.binomtest(3, 40).proportion_ci(method="exact")
-    found = from_hard_labels(labels, signs, resamples=2).reported_interval
-    assert found == pytest.approx((exact.low, exact.high))
+    estimate = from_hard_labels(labels, signs, resamples=2).reported_interval
+    assert estimate == pytest.approx((exact.low, exact.high))
     many = from_soft_labels(np.random.default_rng(0).random(5_000), resamples=2)
     assert np.diff(many.reported_interval) < 1.02 * np.diff(many.interval)
 

@@ -38,10 +38,10 @@ def test_two_labels_give_the_bounds_that_can_be_derived_by_hand():
     min(c, 1 - c) is at most 2 c(1 - c), with equality at 0, 1/2 and 1, and a convex function of it.
     """
     ones = np.repeat([0, 1, 2], [4_100, 1_800, 4_100])
-    found = moment_bounds(counts_of(ones, 2), np.random.default_rng(0))
-    assert found.low == pytest.approx((1 - np.sqrt(1 - 2 * 0.18)) / 2, abs=2e-4)
-    assert found.high == pytest.approx(0.18, abs=1e-4)
-    assert found.interval[0] < found.low < found.high < found.interval[1]
+    bounds = moment_bounds(counts_of(ones, 2), np.random.default_rng(0))
+    assert bounds.low == pytest.approx((1 - np.sqrt(1 - 2 * 0.18)) / 2, abs=2e-4)
+    assert bounds.high == pytest.approx(0.18, abs=1e-4)
+    assert bounds.interval[0] < bounds.low < bounds.high < bounds.interval[1]
 
 
 @pytest.mark.slow
@@ -50,9 +50,9 @@ def test_more_labels_give_narrower_bounds_around_the_truth():
     widths = []
     for labels in (2, 3, 5, 20):
         counts, truth = two_points(20_000, labels, rng)
-        found = moment_bounds(counts, rng)
-        assert found.interval[0] <= truth <= found.interval[1]
-        widths.append(found.interval[1] - found.interval[0])
+        bounds = moment_bounds(counts, rng)
+        assert bounds.interval[0] <= truth <= bounds.interval[1]
+        widths.append(bounds.interval[1] - bounds.interval[0])
     assert (np.diff(widths) < 0).all()
 
 
@@ -66,18 +66,18 @@ def test_the_model_can_be_wrong_and_the_bounds_are_not():
 @pytest.mark.few(1)
 @pytest.mark.parametrize("labels", [2, 3, 50])
 def test_unanimous_counts_of_few_rows_leave_room(labels):
-    found = moment_bounds(counts_of(np.zeros(30, dtype=int), labels), np.random.default_rng(0))
-    assert found.low == pytest.approx(0, abs=1e-6)
-    assert found.interval[0] == 0
-    assert 0.01 < found.interval[1] < 0.2
+    bounds = moment_bounds(counts_of(np.zeros(30, dtype=int), labels), np.random.default_rng(0))
+    assert bounds.low == pytest.approx(0, abs=1e-6)
+    assert bounds.interval[0] == 0
+    assert 0.01 < bounds.interval[1] < 0.2
 
 
 def test_rows_of_different_numbers_of_labels_use_as_many_as_the_fewest():
     rng = np.random.default_rng(3)
     ones = rng.binomial(4, 0.3, 300)
     counts = np.concatenate([counts_of(ones, 4), [[1.0, 0.0]], counts_of(ones + 3, 7)])
-    found = moment_bounds(counts, rng)
-    assert (found.labels_per_row, found.n) == (4, 600)
+    bounds = moment_bounds(counts, rng)
+    assert (bounds.labels_per_row, bounds.n) == (4, 600)
     assert moment_bounds(np.array([[1.0, 0.0], [0.0, 1.0]]), rng) is None
 
 
@@ -231,15 +231,15 @@ def test_counts_that_no_distribution_gives_are_met_as_nearly_as_possible():
 @pytest.mark.parametrize("labels", [2, 12])
 def test_the_interval_is_within_that_of_the_cells(labels):
     counts, truth = two_points(500, labels, np.random.default_rng(2))
-    found = moment_bounds(counts, np.random.default_rng(0), level=0.9)
+    bounds = moment_bounds(counts, np.random.default_rng(0), level=0.9)
     ends = cell_intervals(programme_of(labels), counts[:, 1].astype(int), 0.9, None)
     low, high = (sign * optimum_of(programme_of(labels), sign, *ends)[0] for sign in (1, -1))
-    assert max(low, 0) <= found.interval[0] < truth < found.interval[1] <= min(high, 0.5)
-    assert found.interval[1] - found.interval[0] < 0.9 * (high - low)
+    assert max(low, 0) <= bounds.interval[0] < truth < bounds.interval[1] <= min(high, 0.5)
+    assert bounds.interval[1] - bounds.interval[0] < 0.9 * (high - low)
     surer = moment_bounds(counts, np.random.default_rng(0), level=0.99)
-    assert surer.interval[0] < found.interval[0]
-    assert found.interval[1] < surer.interval[1]
-    assert (surer.low, surer.high) == (found.low, found.high)
+    assert surer.interval[0] < bounds.interval[0]
+    assert bounds.interval[1] < surer.interval[1]
+    assert (surer.low, surer.high) == (bounds.low, bounds.high)
 
 
 def test_two_classes_are_one_test_at_the_whole_level():

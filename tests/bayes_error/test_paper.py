@@ -50,13 +50,13 @@ def test_what_is_unbiased_reaches_the_truth_and_what_is_not_stays_below() -> Non
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the real annotations are not here")
 def test_the_real_annotations() -> None:
-    found = paper.estimates_of_annotations(DATA, resamples=200)
-    assert len(found) == 1 + 5 + 7
-    rows = {row.quantity: row for row in paper.real(found)}
+    estimates = paper.estimates_of_annotations(DATA, resamples=200)
+    assert len(estimates) == 1 + 5 + 7
+    rows = {row.quantity: row for row in paper.real(estimates)}
     assert rows["Fashion-MNIST-H, estimate"].agrees
     assert rows["Fashion-MNIST-H, ±"].agrees
     assert round(rows["CIFAR-10H, animals, estimate"].computed, 5) == 0.00502
     assert round(rows["ICLR 2017, ±"].computed, 5) == 0.01122
-    images, papers = paper.real_charts(found)
+    images, papers = paper.real_charts(estimates)
     assert "published" in str(images.specification)
     assert "ICLR 2023" in str(papers.specification)

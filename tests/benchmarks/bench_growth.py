@@ -279,16 +279,18 @@ def main() -> None:
             start, *seconds = measured(
                 nowhere, competitions, options.rows, f"team {options.team:06}", repeats
             )
-            print(json.dumps({"start": {one: round(value, 3) for one, value in start.items()}}))
+            print(json.dumps({"start": {phase: round(value, 3) for phase, value in start.items()}}))
             for length, folder, own in zip(lengths, competitions, seconds, strict=True):
-                found[length, mechanism, scope] = {one: own[one] - start[one] for one in own}
+                found[length, mechanism, scope] = {
+                    phase: own[phase] - start[phase] for phase in own
+                }
                 line: dict[str, Any] = {
                     "mechanism": mechanism,
                     "scope": scope,
                     "submissions": length,
                     "teams": min(options.teams, length),
                     "bytes": round((folder / "arena.duckdb").stat().st_size / length),
-                    **{one: round(value, 3) for one, value in own.items()},
+                    **{phase: round(value, 3) for phase, value in own.items()},
                 }
                 print(json.dumps(line), flush=True)
             if options.keep is None:

@@ -57,7 +57,7 @@ def main() -> None:
                 f"{kind}_read_seconds": round(seconds, 3),
                 f"{kind}_read_processor_seconds": round(reading, 3),
             }
-        size = sum(one.stat().st_size for one in Path(name).rglob("*.parquet"))
+        size = sum(path.stat().st_size for path in Path(name).rglob("*.parquet"))
         table = (Path(name) / "table.duckdb").stat().st_size
     assert np.array_equal(*matrices)
     print(

@@ -74,12 +74,14 @@ def check_against_peer(resamples: int) -> float:
     """Compare a small board in full; return the relative difference of the critical values."""
     scores, resampled = simulated_board(330, resamples)
     low, high, tier, critical, rounds = plain_intervals(scores, resampled)
-    found = rank_intervals(scores, resampled, LEVEL, all_pairs=True, workers=available_workers())
-    np.testing.assert_array_equal(found.low, low)
-    np.testing.assert_array_equal(found.high, high)
-    np.testing.assert_array_equal(found.tier, tier)
-    difference = abs(found.critical_value / critical - 1)
-    if difference > 1e-12 or found.rounds != rounds:
+    intervals = rank_intervals(
+        scores, resampled, LEVEL, all_pairs=True, workers=available_workers()
+    )
+    np.testing.assert_array_equal(intervals.low, low)
+    np.testing.assert_array_equal(intervals.high, high)
+    np.testing.assert_array_equal(intervals.tier, tier)
+    difference = abs(intervals.critical_value / critical - 1)
+    if difference > 1e-12 or intervals.rounds != rounds:
         raise SystemExit(f"The critical values differ by {difference:.1e}.")
     return difference
 

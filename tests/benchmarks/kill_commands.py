@@ -148,10 +148,10 @@ def without_interrupted(state: State, command: Command) -> State:
 
     It is counted against the limits of the team, and recorded when the competition is opened again.
     """
-    found = [one for one in state if one[0] == "submission interrupted"]
+    found = [row for row in state if row[0] == "submission interrupted"]
     if len(found) > (command.arguments[0] == "submit"):
         raise HalfThereError(f"these submissions are called interrupted: {found}")
-    return tuple(one for one in state if one not in found)
+    return tuple(row for row in state if row not in found)
 
 
 def is_between(state: State, before: State, after: State, *, in_steps: bool) -> bool:

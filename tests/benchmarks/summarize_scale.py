@@ -365,7 +365,7 @@ def table_of_boards(parts: Sequence[Mapping[str, Any]]) -> str:
 
 def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the page with the figures of the parts that were measured."""
-    figures = {name: one["figures"] for name, one in kept.items()}
+    figures = {name: measured["figures"] for name, measured in kept.items()}
     rows = [row for name, aims in AIMS.items() if name in figures for row in aims(figures[name])]
     n_met = sum(row.is_met for row in rows)
     missing = [f"`{name}`" for name in PARTS if name not in figures]
@@ -375,13 +375,13 @@ def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
     measured = [
         (
             name,
-            f"`{one['command']}`",
-            one["date"],
-            one.get("processor", "not recorded"),
-            one["cores"],
-            one["load"],
+            f"`{measured['command']}`",
+            measured["date"],
+            measured.get("processor", "not recorded"),
+            measured["cores"],
+            measured["load"],
         )
-        for name, one in kept.items()
+        for name, measured in kept.items()
     ]
     return PAGE.format(
         verdict=verdict,

@@ -556,8 +556,8 @@ def test_a_replay_has_the_public_board_worked_out_by_hand(tmp_path: Path) -> Non
     # Of the five submissions: 2/5, 3/5 of bee, 3/5 of ant, 4/5 and 4/5 again.
     scores = [[0.4, 0.6, 0.6, 0.8, 0.8], [0.5, 0.5, 0.5, 0.75, 0.75]]
     document = replay.to_dict()["submissions"]
-    assert [one["released"] for one in document] == scores[0]
-    assert [one["replayed"] for one in document] == [
+    assert [row["released"] for row in document] == scores[0]
+    assert [row["replayed"] for row in document] == [
         list(pair) for pair in zip(*scores[::-1], strict=True)
     ]
     assert [board.improvements for board in replayed] == [3, 4]

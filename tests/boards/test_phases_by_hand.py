@@ -24,7 +24,7 @@ from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.utils.parallel import NoProgress
 from program import write_csv
-from small_competition import Clock
+from scenario import Clock
 
 ROWS = [  # id, label, set of rows
     ("e1", 1, "easy public"), ("e2", 0, "easy public"),

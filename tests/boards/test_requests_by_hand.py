@@ -22,7 +22,7 @@ from arena.public_board.advice import FULL_WARNING
 from arena.requests import Answer, Kind, Request
 from arena.utils.parallel import NoProgress
 from program import write_csv
-from small_competition import Clock
+from scenario import Clock
 
 IDS = ["p1", "p2", "p3", "p4", "s1", "s2", "s3", "s4", "s5"]
 USAGE = ["Public"] * 4 + ["Private"] * 5

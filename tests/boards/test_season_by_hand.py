@@ -22,7 +22,7 @@ from arena.errors import InputError, UsageError
 from arena.plugin.manager import PluginManager
 from arena.utils.parallel import NoProgress
 from program import write_csv
-from small_competition import Clock
+from scenario import Clock
 
 DAYS = ("2026-03-08", "2026-03-15", "2026-03-22")
 FIRST, SECOND, THIRD = (f"week-{day}" for day in DAYS)

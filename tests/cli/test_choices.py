@@ -99,16 +99,23 @@ def expanded(function: Any) -> set[str]:
     if function is arena.rank:
         records["columns"] = arena.CaseColumns
     if "columns" in names and function is not arena.bayes_error:
-        fields = {one.name for one in dataclasses.fields(records["columns"])}  # type: ignore[arg-type]
-        names |= {SAME.get(one, one) if one in ("targets", "submission") else one for one in fields}
+        fields = {field.name for field in dataclasses.fields(records["columns"])}  # type: ignore[arg-type]
+        names |= {
+            SAME.get(field, field) if field in ("targets", "submission") else field
+            for field in fields
+        }
     return names - (OF_FUNCTIONS - ({"columns"} if function is arena.bayes_error else set()))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_command_and_its_functions_have_the_same_choices(name: str) -> None:
-    functions = [getattr(arena, one) for one in FUNCTIONS[name]]
+    functions = [getattr(arena, function_name) for function_name in FUNCTIONS[name]]
     parameters = set().union(*map(expanded, functions))
-    options = {one.name for one in command(name).params} - (OF_COMMANDS - parameters) - {"help"}
+    options = (
+        {parameter.name for parameter in command(name).params}
+        - (OF_COMMANDS - parameters)
+        - {"help"}
+    )
     options = {option if option in parameters else SAME.get(option, option) for option in options}
     paths = {"directory": "folder", "competition": "folder", "solution": "pilot"}
     options = {paths[option] if paths.get(option) in parameters else option for option in options}
@@ -137,7 +144,7 @@ def test_a_command_and_its_functions_have_the_same_defaults(name: str) -> None:
 
 def test_no_public_function_is_forgotten() -> None:
     others = {"from_estimators", "hookimpl", "make_scorer"}  # they make no result of their own
-    public = {one for one in arena.__all__ if inspect.isroutine(getattr(arena, one))}
+    public = {name for name in arena.__all__ if inspect.isroutine(getattr(arena, name))}
     assert {
         function for functions in FUNCTIONS.values() for function in functions
     } == public - others

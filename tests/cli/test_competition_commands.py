@@ -311,7 +311,7 @@ def test_the_lines_of_a_long_table_are_those_of_rich(monkeypatch: pytest.MonkeyP
         return text
 
     by_rich = shown()
-    monkeypatch.setattr("arena.report.terminal._ROWS_OF_RICH", 2)
+    monkeypatch.setattr("arena.report.terminal.ROWS_OF_RICH", 2)
     assert shown() == by_rich
 
 

@@ -7,26 +7,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from program import run_here, write_csv
-from small_competition import N_ROWS, Clock, file_of, made
+from program import run_here
+from scenario import Clock, Scenario
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a competition with the submissions 1 and 3 of a, and 2 of b."""
-    folder = tmp_path_factory.mktemp("decided")
-    rng = np.random.default_rng(5)
-    rows = [(f"r{i}", int(rng.random() < 0.5)) for i in range(N_ROWS)]
-    write_csv(folder / "solution.csv", ["id", "y"], rows)
-    clock = Clock()
-    clock.now = datetime(2026, 3, 1, 12, 30, 15, tzinfo=UTC)
-    with made(folder, folder / "solution.csv", clock, final={"rule": "chosen"}) as competition:
+    clock = Clock(datetime(2026, 3, 1, 12, 30, 15, tzinfo=UTC))
+    scenario = Scenario(tmp_path_factory.mktemp("decided"), clock=clock)
+    with scenario.create(final_rule="chosen") as competition:
         for number, team in enumerate("aba"):
-            competition.submit(file_of(folder, number), team)
-    return folder / "c"
+            competition.submit(scenario.file(number), team)
+    return scenario.folder
 
 
 @pytest.mark.slow
@@ -48,7 +43,7 @@ def test_decisions_are_said_and_listed(folder: Path) -> None:
     assert [row["submission"] for row in rows("--team", "a")] == [1, 3]
     table = said("submissions")
     assert table.count("2026-03-01 12:30:15") == 3
-    assert "file-1.csv" in table
+    assert "file-1-0.5.csv" in table
 
     assert said("disqualify", 2, "--reason", "copied") == "Submission 2 does not count any more.\n"
     assert teams() == {"a"}

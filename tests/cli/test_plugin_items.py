@@ -29,7 +29,7 @@ def test_items_are_listed_described_and_checked(tmp_path: Path, kind: str) -> No
     checked = run_here(kind, name, "--check", "--json", cwd=tmp_path)
     assert checked.returncode == 0, checked.stderr
     found = json.loads(checked.stdout)
-    assert [one["name"] for one in found[kind]] == [name]
+    assert [item["name"] for item in found[kind]] == [name]
     assert {check["outcome"] for check in found["check"]["checks"]} <= {
         "ok",
         "lacking",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from labelled_competition import create, file_of
 from program import run_here
+from scenario import Scenario
 
 pytestmark = pytest.mark.slow
 
@@ -27,8 +27,8 @@ WRITES = (
 @pytest.fixture(scope="module")
 def mounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("read-only")
-    with create(folder) as competition:
-        competition.submit(file_of(folder, 1, 0.8), "a")
+    with Scenario(folder).create() as competition:
+        competition.submit(Scenario(folder).file(1, 0.8), "a")
     mount = folder / "mount"
     mount.mkdir()
     done = subprocess.run(["mount", "--bind", folder / "c", mount], check=False)

@@ -138,7 +138,7 @@ def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
 
     # All of it was kept: only the calls that are timed are made again. Two at once do not matter.
     both = [start(folder, "--resume", "kept") for _ in range(2)]
-    assert [end(one)[0] for one in both] == [expected] * 2
+    assert [end(command)[0] for command in both] == [expected] * 2
     assert calls(folder) < 0.1 * 2 * all_calls
 
     code_of_metric = folder / "code" / "own.py"

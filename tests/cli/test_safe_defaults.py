@@ -168,8 +168,10 @@ def test_a_team_is_disqualified_and_reinstated_by_command(tmp_path: Path) -> Non
 
 def test_mechanisms_are_listed_and_described(tmp_path: Path) -> None:
     listed = document(run_here("mechanisms", "--json", cwd=tmp_path), "mechanisms")["mechanisms"]
-    assert {"full", "kaggle", "ladder", "ladder-free"} <= {one["name"] for one in listed}
-    assert all(one["description"] for one in listed)
+    assert {"full", "kaggle", "ladder", "ladder-free"} <= {
+        mechanism["name"] for mechanism in listed
+    }
+    assert all(mechanism["description"] for mechanism in listed)
     shown = run_here("mechanisms", "ladder(eta=0.02)", cwd=tmp_path)
     assert "Parameter eta = 0.02: The step" in shown.stdout
     assert run_here("mechanisms", cwd=tmp_path).returncode == 0

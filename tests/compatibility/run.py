@@ -41,7 +41,7 @@ def compare(competition: Path, work: Path) -> Outcome:
     columns = SolutionColumns(
         id=pair.id,
         targets=tuple(answer for answer in pair.answers if answer != pair.id),
-        submission=tuple(one for one in pair.submission if one != pair.id),
+        submission=tuple(column for column in pair.submission if column != pair.id),
     )
     several = any(frame[pair.id].duplicated().any() for frame in (pair.answers, pair.submission))
     metric = f"mlebench:{module}:grade" + ("(rows=any)" if several else "")
@@ -70,8 +70,8 @@ def main() -> None:
     given = parser.parse_args()
     sys.path.insert(0, str(given.folder.resolve()))
     found = sorted((given.folder.resolve() / "mlebench" / "competitions").glob("*/grade.py"))
-    folders = [one.parent for one in found]
-    competitions = [one for one in folders if not given.names or one.name in given.names]
+    folders = [path.parent for path in found]
+    competitions = [folder for folder in folders if not given.names or folder.name in given.names]
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         for competition in competitions:

@@ -114,8 +114,8 @@ def _through_arena(name: str, path: Path, sample: Sample, direct: Any) -> Outcom
     metric = f"kaggle:{path}" + (f"({', '.join(extra)})" if extra else "")
     columns = SolutionColumns(
         id=row,
-        targets=tuple(one for one in solution if one not in (row, "Usage")),
-        submission=tuple(one for one in submission if one != row),
+        targets=tuple(column for column in solution if column not in (row, "Usage")),
+        submission=tuple(column for column in submission if column != row),
     )
     with tempfile.TemporaryDirectory() as folder:
         truth, sent = Path(folder, "truth.csv"), Path(folder, "team.csv")
@@ -247,7 +247,10 @@ def main() -> None:
     statuses = [outcome.status for _, outcome in outcomes]
     print({status: statuses.count(status) for status in sorted(set(statuses))})
     if given.markdown:
-        rows = [f"| {folder} | {one.name} | {one.status} | {one.why} |" for folder, one in outcomes]
+        rows = [
+            f"| {folder} | {outcome.name} | {outcome.status} | {outcome.why} |"
+            for folder, outcome in outcomes
+        ]
         head = ["| repository | metric | outcome | |", "|---|---|---|---|"]
         given.markdown.write_text("\n".join([*head, *rows]) + "\n")
 

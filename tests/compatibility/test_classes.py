@@ -38,20 +38,20 @@ def test_kappa_takes_numbers_by_their_value(values: tuple[float, ...], labels: r
     truth, sent = ([str(values[code]) for code in codes] for codes in (TRUE, SENT))
     place = {str(label): at for at, label in enumerate(labels)}
     expected = skm.cohen_kappa_score(
-        [place[one] for one in truth],
-        [place[one] for one in sent],
+        [place[code] for code in truth],
+        [place[code] for code in sent],
         weights="quadratic",
         labels=range(len(labels)),
     )
-    found = _board(truth, sent, "quadratic_weighted_kappa", classes=list(map(str, values)))
-    assert found == pytest.approx(expected, abs=1e-12)
+    board = _board(truth, sent, "quadratic_weighted_kappa", classes=list(map(str, values)))
+    assert board == pytest.approx(expected, abs=1e-12)
 
 
 def test_kappa_takes_texts_in_the_declared_order_only() -> None:
     truth, sent = ([GRADES[code] for code in codes] for codes in (TRUE, SENT))
     expected = skm.cohen_kappa_score(TRUE, SENT, weights="quadratic", labels=range(4))
-    found = _board(truth, sent, "quadratic_weighted_kappa", classes=GRADES)
-    assert found == pytest.approx(expected, abs=1e-12)
+    board = _board(truth, sent, "quadratic_weighted_kappa", classes=GRADES)
+    assert board == pytest.approx(expected, abs=1e-12)
     with pytest.raises(InputError, match="texts have none: declare it"):
         _board(truth, truth, "quadratic_weighted_kappa")
 

@@ -90,7 +90,7 @@ def test_files_without_a_header_are_scored_with_and_without_one(write: Write) ->
     columns = SolutionColumns(no_header=("id", "y"))
     assert len(validate(gold, sent, "brier", columns)[0]) == 2
     rejected = validate(gold, sent, "brier", SolutionColumns(targets=("1",)))[1]
-    assert "no header" in {fault.kind for one in rejected for fault in one.faults}
+    assert "no header" in {fault.kind for submission in rejected for fault in submission.faults}
 
 
 def test_rows_of_a_file_without_a_header_are_counted_from_its_first_line(write: Write) -> None:

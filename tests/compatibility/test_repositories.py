@@ -31,7 +31,7 @@ def take(request: pytest.FixtureRequest, tmp_path: Path) -> Take:
     """Return a file of the repository of the test's marker, written to a folder."""
     (name,) = request.node.get_closest_marker("repository").args
     clones = [FOLDER / name.replace("/", "+") / below for below in ("repo", "")]
-    clone = next((one for one in clones if (one / "HEAD").is_file()), None)
+    clone = next((clone for clone in clones if (clone / "HEAD").is_file()), None)
     if clone is None:
         pytest.skip(f"no clone of {name} in {FOLDER}")
 
@@ -47,19 +47,19 @@ def take(request: pytest.FixtureRequest, tmp_path: Path) -> Take:
 
 
 def _scores(board: Any) -> dict[str, float]:
-    assert not board.rejected, [one.faults[:2] for one in board.rejected]
+    assert not board.rejected, [rejected.faults[:2] for rejected in board.rejected]
     return {standing["team"]: standing["score"] for standing in board.standings}
 
 
 @pytest.mark.repository("hfawaz/cd-diagram")
 def test_mean_ranks_of_a_critical_difference_diagram(take: Take) -> None:
     path = take("example.csv")
-    found = _scores(rank_of(path, aggregate="rank-then-mean"))
+    scores = _scores(rank_of(path, aggregate="rank-then-mean"))
     table = pd.read_csv(path).pivot(
         index="dataset_name", columns="classifier_name", values="accuracy"
     )
     official = table.rank(axis=1, ascending=False).mean().to_dict()  # as main.py of the repository
-    assert found == pytest.approx(official)
+    assert scores == pytest.approx(official)
 
 
 _TSC = CaseColumns(
@@ -83,19 +83,19 @@ def test_mean_ranks_of_deep_learning_for_time_series(
     take: Take, file: str, official: dict[str, float]
 ) -> None:
     path = take(f"results/results-{file}.csv")
-    found = _scores(rank_of(path, aggregate="rank-then-mean", columns=_TSC))
-    assert found == pytest.approx(official, abs=5e-7)  # the README has six digits
+    scores = _scores(rank_of(path, aggregate="rank-then-mean", columns=_TSC))
+    assert scores == pytest.approx(official, abs=5e-7)  # the README has six digits
 
 
 @pytest.mark.repository("openai/grade-school-math")
 def test_shares_of_solved_problems(take: Take) -> None:
     path = take("grade_school_math/data/example_model_solutions.jsonl")
     columns = CaseColumns(case="question", value="is_correct")
-    found = _scores(rank_of(path, columns=columns))
+    scores = _scores(rank_of(path, columns=columns))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    official = {name: sum(row[name]["is_correct"] for row in rows) / len(rows) for name in found}
-    assert found == pytest.approx(official)
-    assert len(found) == 4
+    official = {name: sum(row[name]["is_correct"] for row in rows) / len(rows) for name in scores}
+    assert scores == pytest.approx(official)
+    assert len(scores) == 4
 
 
 @pytest.mark.repository("terrierteam/ir_measures")
@@ -144,24 +144,24 @@ def test_a_file_for_each_algorithm(take: Take, tmp_path: Path) -> None:
 def test_mean_ranks_by_losses_on_several_tasks(take: Take) -> None:
     path = take("docs/source/2d_example.csv")
     columns = CaseColumns(value="loss", task="diagram")
-    found = _scores(
+    scores = _scores(
         rank_of(path, greater_is_better=False, aggregate="rank-then-mean", columns=columns)
     )
     table = pd.read_csv(path).pivot(index=["diagram", "dataset"], columns="method", values="loss")
-    assert found == pytest.approx(table.rank(axis=1).mean().to_dict())  # as its stats.friedman
+    assert scores == pytest.approx(table.rank(axis=1).mean().to_dict())  # as its stats.friedman
 
 
 @pytest.mark.repository("hfawaz/InceptionTime")
 def test_columns_of_algorithms_and_data_sets_are_recognised(take: Take) -> None:
     path = take("results-InceptionTime-85.csv")
-    found = _scores(
+    scores = _scores(
         rank_of(path, aggregate="rank-then-mean", columns=CaseColumns(value="accuracy"))
     )
     table = pd.read_csv(path).pivot(
         index="dataset_name", columns="classifier_name", values="accuracy"
     )
-    assert found == pytest.approx(table.rank(axis=1, ascending=False).mean().to_dict())
-    assert len(found) == 12
+    assert scores == pytest.approx(table.rank(axis=1, ascending=False).mean().to_dict())
+    assert len(scores) == 12
 
 
 @pytest.mark.repository("ChangWeiTan/MultiRocket")
@@ -171,7 +171,7 @@ def test_an_algorithm_that_lacks_values_is_set_apart(take: Take) -> None:
     means = pd.read_csv(path, index_col=0).mean().drop("S-BOSS")
     scores = {standing["team"]: standing["score"] for standing in board.standings}
     assert scores == pytest.approx(means.to_dict())
-    assert [one.file for one in board.rejected] == ["S-BOSS"]
+    assert [rejected.file for rejected in board.rejected] == ["S-BOSS"]
 
 
 @pytest.mark.repository("SalesforceAIResearch/gift-eval")

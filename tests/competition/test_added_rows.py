@@ -14,16 +14,14 @@ import pytest
 
 from arena.competition import added_rows
 from arena.competition.added_rows import ROWS_ADDED, with_new_rows
-from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
-from arena.config import DATABASE_NAME, SAMPLE_NAME, Settings
+from arena.config import DATABASE_NAME, SAMPLE_NAME
 from arena.errors import InputError
 from arena.intake import read_solution
 from arena.types import PredictionKind, Solution, SolutionColumns
 from arena.utils.parallel import NoProgress
-from labelled_competition import MANAGER
 from program import run_here, write_csv
-from small_competition import Clock
+from scenario import MANAGER, Clock, Scenario
 
 DATES = ("2026-03-08", "2026-03-15", "2026-03-22")
 ROUNDS = [f"week-{day}" for day in DATES]
@@ -41,26 +39,24 @@ def forecasts(*dates: str, value: float) -> dict[str, list[str]]:
     return {name: rows[name] for name in ("id", "y")}
 
 
-def create(folder: Path, clock: Clock, **keys: Any) -> Competition:
-    phase = {"week": {"each": "due", "limits": {"total": 2}}}
-    settings = {"metric": "mae", "pending_labels": True, "target": ["y"], "phase": phase, **keys}
-    return Competition.create(
-        folder / "c",
-        rows_of(*DATES[:2]),
-        Settings.of(**settings),
-        seed=1,
-        manager=MANAGER,
-        clock=clock,
-    )
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    settings = {
+        "metric": "mae",
+        "pending_labels": True,
+        "target": ["y"],
+        "intervals": True,
+        "phase": {"week": {"each": "due", "limits": {"total": 2}}},
+    }
+    return Scenario(tmp_path, rows_of(*DATES[:2]), settings=settings, clock=Clock(BEFORE))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [None, "objects"])
-def test_a_season_grows_by_a_round(tmp_path: Path, place: str | None) -> None:
+def test_a_season_grows_by_a_round(tmp_path: Path, scenario: Scenario, place: str | None) -> None:
     """Files from before keep their rows, and audit and verify compute everything again."""
-    clock = Clock(BEFORE)
     keys: dict[str, Any] = {} if place is None else {"predictions": place}
-    with create(tmp_path, clock, board={"season": {"series": "week"}}, **keys) as competition:
+    with scenario.create(board={"season": {"series": "week"}}, **keys) as competition:
         competition.submit(forecasts(*DATES[:2], value=1.0), "A")
         competition.submit(forecasts(*DATES[:2], value=2.0), "B")
         added = competition.add_rows(rows_of(*DATES[1:]))  # those of the second date are repeated
@@ -70,9 +66,9 @@ def test_a_season_grows_by_a_round(tmp_path: Path, place: str | None) -> None:
         for team, value in (("A", 3.0), ("B", 4.0)):
             answer = competition.submit(forecasts(*DATES[1:], value=value), team)
             assert [of_round.phase for of_round in (answer, *answer.rounds)] == ROUNDS[1:]
-        assert len((tmp_path / "c" / SAMPLE_NAME).read_text().splitlines()) == 10
-    clock.now = AFTER
-    with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
+        assert len((scenario.folder / SAMPLE_NAME).read_text().splitlines()) == 10
+    scenario.clock.now = AFTER
+    with scenario.reopen() as competition:
         for day in DATES:
             competition.add_labels(forecasts(day, value=0.0))
         boards = [competition.in_phase(name) for name in ROUNDS]
@@ -98,9 +94,8 @@ def test_a_season_grows_by_a_round(tmp_path: Path, place: str | None) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
-    clock = Clock(BEFORE)
-    with create(tmp_path, clock) as competition:
+def test_what_is_refused_changes_nothing(tmp_path: Path, scenario: Scenario) -> None:
+    with scenario.create() as competition:
         competition.submit(forecasts(DATES[0], value=1.0), "A")
         competition.add_labels(forecasts(DATES[0], value=0.0))
         competition.in_phase(ROUNDS[0]).finalize(intervals=False)
@@ -141,7 +136,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_an_interrupted_addition_is_completed_by_the_same_rows(
-    tmp_path: Path,
+    scenario: Scenario,
     monkeypatch: pytest.MonkeyPatch,
     *,
     step: str,
@@ -154,10 +149,10 @@ def test_an_interrupted_addition_is_completed_by_the_same_rows(
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    create(tmp_path, Clock(BEFORE)).close()
+    scenario.create().close()
     for is_repeated in (False, True):
         with (
-            Competition.open(tmp_path / "c", manager=MANAGER, clock=Clock(BEFORE)) as competition,
+            scenario.reopen() as competition,
             contextlib.ExitStack() as stack,
         ):
             if not is_repeated:
@@ -166,19 +161,19 @@ def test_an_interrupted_addition_is_completed_by_the_same_rows(
             assert competition.add_rows(rows).sentence == completed
             assert [row["phase"] for row in competition.phases()] == rounds
         monkeypatch.undo()
-    assert len((tmp_path / "c" / SAMPLE_NAME).read_text().splitlines()) == 10
+    assert len((scenario.folder / SAMPLE_NAME).read_text().splitlines()) == 10
 
 
 @pytest.mark.slow
-def test_an_audit_names_a_changed_number_of_rows(tmp_path: Path) -> None:
-    with create(tmp_path, Clock(BEFORE)) as competition:
+def test_an_audit_names_a_changed_number_of_rows(tmp_path: Path, scenario: Scenario) -> None:
+    with scenario.create() as competition:
         competition.submit(forecasts(DATES[0], value=1.0), "A")
         competition.add_rows(rows_of(DATES[2]))
         assert competition.events(ROWS_ADDED)[0].payload["n_rows"] == [6, 9]
     database = duckdb.connect(str(tmp_path / "c" / DATABASE_NAME))
     with database:
         database.execute("UPDATE meta SET value = '[[1, \"x\"]]' WHERE name = 'row_counts'")
-    with Competition.open(tmp_path / "c", manager=MANAGER, clock=Clock(BEFORE)) as competition:
+    with scenario.reopen() as competition:
         assert any("'row_counts' in meta was changed" in problem for problem in competition.audit())
 
 

@@ -4,52 +4,50 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.errors import UsageError
-from labelled_competition import create, file_of, reopen
-from small_competition import Clock
+from scenario import Clock, Scenario
 
 MONDAY = datetime(2026, 11, 30, 12, tzinfo=UTC)
 DATES = {"start": MONDAY.isoformat(), "deadline": (MONDAY + timedelta(days=14)).isoformat()}
 
 
-def opened(folder: Path, clock: Clock, **sections: Any) -> Competition:
-    create(folder, **{"competition": DATES, **sections}).close()
-    return reopen(folder, clock)
+@pytest.fixture
+def scenario(tmp_path: Path, scenario: Scenario) -> Scenario:
+    return Scenario(tmp_path, settings=DATES, clock=Clock(MONDAY))
 
 
-def send(competition: Competition, folder: Path, number: int, team: str = "A") -> str:
-    answer = competition.submit(file_of(folder, number, 0.7), team)
+def send(competition: Competition, root: Path, number: int, team: str = "A") -> str:
+    answer = competition.submit(Scenario(root).file(number, right=0.7), team)
     return answer.status if not answer.faults else answer.faults[0].kind
 
 
 @pytest.mark.slow
-def test_files_are_received_between_the_start_and_the_deadline(tmp_path: Path) -> None:
-    clock = Clock(MONDAY)
-    with opened(tmp_path, clock) as competition:
+def test_files_are_received_between_the_start_and_the_deadline(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    with scenario.create() as competition:
         for at, said in (
             (timedelta(seconds=-1), "start"), (timedelta(0), "accepted"),
             (timedelta(days=14), "accepted"), (timedelta(days=14, seconds=1), "deadline"),
         ):  # fmt: skip
-            clock.now = MONDAY + at
+            scenario.clock.now = MONDAY + at
             assert send(competition, tmp_path, at.seconds + at.days) == said, at
         assert competition.quota_used("A") == 2
 
 
 @pytest.mark.slow
-def test_a_pause_refuses_files_uncounted_until_it_ends(tmp_path: Path) -> None:
-    clock = Clock(MONDAY)
-    with opened(tmp_path, clock) as competition:
+def test_a_pause_refuses_files_uncounted_until_it_ends(tmp_path: Path, scenario: Scenario) -> None:
+    with scenario.create() as competition:
         competition.pause("The labels are checked.")
         assert send(competition, tmp_path, 1) == "pause"
         with pytest.raises(UsageError, match="paused already"):
             competition.pause("again")
-    with reopen(tmp_path, clock) as competition:
+    with scenario.reopen() as competition:
         assert competition.paused() == {
             "time": MONDAY.isoformat(), "reason": "The labels are checked.",
         }  # fmt: skip
@@ -63,15 +61,16 @@ def test_a_pause_refuses_files_uncounted_until_it_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_week_starts_on_monday_and_an_exemption_adds_to_each_limit(tmp_path: Path) -> None:
-    clock = Clock(MONDAY)
-    with opened(tmp_path, clock, limits={"per_week": 2}) as competition:
-        clock.now = MONDAY + timedelta(days=6)  # a Sunday
+def test_a_week_starts_on_monday_and_an_exemption_adds_to_each_limit(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    with scenario.create(per_week=2) as competition:
+        scenario.clock.now = MONDAY + timedelta(days=6)  # a Sunday
         assert [send(competition, tmp_path, n) for n in range(3)] == ["accepted"] * 2 + ["limit"]
         competition.exempt("A", extra=1, reason="a crash")
         assert [send(competition, tmp_path, n) for n in (3, 4)] == ["accepted", "limit"]
         assert send(competition, tmp_path, 5, "B") == "accepted"
-        clock.now += timedelta(hours=12)
+        scenario.clock.now += timedelta(hours=12)
         assert send(competition, tmp_path, 6) == "accepted"
         assert competition.quota_used("A", "2026-W50") == 1
         assert competition.quota_used("A", "2026-W49") == 3
@@ -79,10 +78,9 @@ def test_a_week_starts_on_monday_and_an_exemption_adds_to_each_limit(tmp_path: P
 
 @pytest.mark.slow
 def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
-    tmp_path: Path,
+    tmp_path: Path, scenario: Scenario
 ) -> None:
-    clock = Clock(MONDAY)
-    with opened(tmp_path, clock) as competition:
+    with scenario.create() as competition:
         assert send(competition, tmp_path, 1) == "accepted"
         with pytest.raises(UsageError, match="not after the deadline"):
             competition.exempt("A", until=MONDAY, reason="ill")
@@ -90,7 +88,7 @@ def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
             competition.exempt("A", reason="ill")
         competition.exempt("A", until=MONDAY + timedelta(days=15), reason="ill")
         competition.rename_team("A", "Z")
-        clock.now = MONDAY + timedelta(days=15)
+        scenario.clock.now = MONDAY + timedelta(days=15)
         assert (send(competition, tmp_path, 2, "Z"), send(competition, tmp_path, 3, "B")) == (
             "accepted",
             "deadline",
@@ -102,16 +100,19 @@ def test_an_exempted_team_submits_after_the_deadline_and_keeps_it_by_any_name(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", ["rank", "team"])
-def test_late_files_are_scored_listed_apart_and_change_nothing(tmp_path: Path, scope: str) -> None:
-    clock = Clock(MONDAY)
-    dates = {**DATES, "late_until": (MONDAY + timedelta(days=20)).isoformat()}
-    public = {"mechanism": "ladder-free", "scope": scope}
-    with opened(tmp_path, clock, competition=dates, public=public) as competition:
-        competition.submit(file_of(tmp_path, 1, 0.6), "A")
-        competition.submit(file_of(tmp_path, 2, 0.7), "B")
+def test_late_files_are_scored_listed_apart_and_change_nothing(
+    tmp_path: Path, scenario: Scenario, scope: str
+) -> None:
+    with scenario.create(
+        late_until=(MONDAY + timedelta(days=20)).isoformat(),
+        mechanism="ladder-free",
+        scope=scope,
+    ) as competition:
+        competition.submit(scenario.file(1, 0.6), "A")
+        competition.submit(scenario.file(2, 0.7), "B")
         before, finals = competition.leaderboard(), competition.evaluate().standings
-        clock.now = MONDAY + timedelta(days=15)
-        late = competition.submit(file_of(tmp_path, 3, 0.95), "A")
+        scenario.clock.now = MONDAY + timedelta(days=15)
+        late = competition.submit(scenario.file(3, 0.95), "A")
         assert (late.status, late.late) == ("accepted", True)
         assert late.released is not None
         rows = competition.leaderboard()
@@ -125,7 +126,7 @@ def test_late_files_are_scored_listed_apart_and_change_nothing(tmp_path: Path, s
         assert [row["team"] for row in competition.leaderboard()] == ["B"]
         assert competition.late_files() == [listed]
         assert competition.audit() == ()
-        clock.now = MONDAY + timedelta(days=21)
+        scenario.clock.now = MONDAY + timedelta(days=21)
         assert send(competition, tmp_path, 4) == "deadline"
 
 

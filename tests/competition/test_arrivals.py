@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,10 @@ import pytest
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
-from arena.config import Settings
 from arena.errors import InputError, UsageError
 from arena.utils.parallel import NoProgress
-from labelled_competition import MANAGER, clock
 from program import run_here, write_csv
+from scenario import MANAGER, Scenario
 
 N_ROWS = 40
 IDS = [f"r{row}" for row in range(N_ROWS)]
@@ -26,21 +26,14 @@ KNOWN = np.arange(N_ROWS) < 10
 """Five public and five private rows."""
 
 
-def write_solution(path: Path, known: Any) -> Path:
-    cells = np.where(known, TRUTH.astype(str), "")
-    write_csv(path, ["id", "y", "Usage"], list(zip(IDS, cells, USAGE, strict=True)))
-    return path
+def solution(known: Any) -> dict[str, Any]:
+    return {"id": IDS, "y": np.where(known, TRUTH.astype(str), ""), "Usage": USAGE}
 
 
-def create(folder: Path, known: Any = KNOWN, **keys: Any) -> Competition:
-    return Competition.create(
-        folder / "c",
-        write_solution(folder / "solution.csv", known),
-        Settings.of(metric="mae", mechanism="full", pending_labels=True, **keys),
-        seed=1,
-        manager=MANAGER,
-        clock=clock,
-    )
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    settings = {"metric": "mae", "pending_labels": True, "intervals": True}
+    return Scenario(tmp_path, solution(KNOWN), settings=settings)
 
 
 def labels(rows: Any, shift: float = 0.0) -> dict[str, list[Any]]:
@@ -57,9 +50,9 @@ ONES = {"id": IDS, "y": ["1"] * N_ROWS}
 
 
 @pytest.mark.slow
-def test_boards_follow_labels_that_arrive(tmp_path: Path) -> None:
+def test_boards_follow_labels_that_arrive(tmp_path: Path, scenario: Scenario) -> None:
     public, arrived = USAGE == "Public", np.arange(N_ROWS) < 30
-    with create(tmp_path) as competition:
+    with scenario.create() as competition:
         sent = competition.submit(ZEROS, "A")
         competition.submit(ONES, "B")
         assert sent.released == pytest.approx(error_on(KNOWN & public))
@@ -86,7 +79,7 @@ def test_boards_follow_labels_that_arrive(tmp_path: Path) -> None:
         assert rows["A"] == pytest.approx(error_on(~public))
         assert competition.audit() == ()
         competition.export(tmp_path / "export")
-    complete = write_solution(tmp_path / "complete.csv", known=True)
+    complete = scenario.write("complete", solution(True))
     assert verify_bundle(tmp_path / "export", complete, MANAGER, NoProgress()) == ()
     incomplete = tmp_path / "solution.csv"
     problems = verify_bundle(tmp_path / "export", incomplete, MANAGER, NoProgress())
@@ -94,8 +87,8 @@ def test_boards_follow_labels_that_arrive(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_competition_may_begin_without_any_label(tmp_path: Path) -> None:
-    with create(tmp_path, known=False) as competition:
+def test_a_competition_may_begin_without_any_label(scenario: Scenario) -> None:
+    with replace(scenario, solution=solution(False)).create() as competition:
         sent = competition.submit(ZEROS, "A")
         assert (sent.status, sent.released) == ("accepted", None)
         assert competition.leaderboard() == []
@@ -106,8 +99,8 @@ def test_a_competition_may_begin_without_any_label(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_refused(tmp_path: Path) -> None:
-    with create(tmp_path) as competition:
+def test_what_is_refused(scenario: Scenario) -> None:
+    with scenario.create() as competition:
         head = competition.head()
         for message, given in {
             "another label for 2 rows": labels([0, 1, 30], shift=1.0),
@@ -127,14 +120,14 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_labels_that_may_arrive_are_known_before(tmp_path: Path) -> None:
+def test_labels_that_may_arrive_are_known_before(tmp_path: Path, scenario: Scenario) -> None:
     rows = {"id": ["a", "b", "c"], "y": ["x", "z", ""]}
     with pytest.raises(InputError, match="name all of them in .data. classes"):
         Competition.create(tmp_path / "a", rows, metric="accuracy", pending_labels=True)
     keys: dict[str, Any] = {"metric": "accuracy", "classes": ["x", "z"], "public_share": 0.0}
     with pytest.raises(InputError, match="target is empty"):
         Competition.create(tmp_path / "b", rows, **keys)
-    competition = Competition.create(tmp_path / "c", rows, pending_labels=True, **keys)
+    competition = Competition.create(scenario.folder, rows, pending_labels=True, **keys)
     unknown = "'y', which the classes 'x', 'z' do not include"
     with competition, pytest.raises(InputError, match=unknown):
         competition.add_labels({"id": ["c"], "y": ["y"]})
@@ -144,16 +137,16 @@ def test_labels_that_may_arrive_are_known_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_says_what_arrived(tmp_path: Path) -> None:
-    with create(tmp_path) as competition:
+def test_the_command_says_what_arrived(tmp_path: Path, scenario: Scenario) -> None:
+    with scenario.create() as competition:
         competition.submit(ZEROS, "A")
         competition.finalize(intervals=False)
     write_csv(tmp_path / "new.csv", ["id", "y"], [(IDS[row], TRUTH[row]) for row in range(20, 30)])
-    done = run_here("labels", "add", tmp_path / "new.csv", "-C", tmp_path / "c", cwd=tmp_path)
+    done = run_here("labels", "add", tmp_path / "new.csv", "-C", scenario.folder, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "10 labels (private: 5, public: 5); 20 rows without a label." in done.stderr
     printed_board = run_here(
-        "leaderboard", "--private", "--json", "-C", tmp_path / "c", cwd=tmp_path
+        "leaderboard", "--private", "--json", "-C", scenario.folder, cwd=tmp_path
     )
     board = json.loads(printed_board.stdout)  # as it was finalized, before the labels arrived
     assert (board["pending_labels"], board["mark"]["cause"]) == (
@@ -171,14 +164,12 @@ def test_the_command_says_what_arrived(tmp_path: Path) -> None:
         (True, "Public", "send a first file"),
     ],
 )
-def test_an_empty_board_says_why(tmp_path: Path, known: bool, usage: str, sentence: str) -> None:
+def test_an_empty_board_says_why(
+    scenario: Scenario, known: bool, usage: str, sentence: str
+) -> None:
     """Labels, rows or files are missing: each needs something else."""
     column = np.where(np.arange(N_ROWS) % 2 == 0, usage, "Private")
     cells = np.where(known | (column == "Private"), TRUTH.astype(str), "")
-    path = tmp_path / "solution.csv"
-    write_csv(path, ["id", "y", "Usage"], list(zip(IDS, cells, column, strict=True)))
-    settings = Settings.of(metric="mae", mechanism="full", pending_labels=not known)
-    with Competition.create(
-        tmp_path / "c", path, settings, seed=1, manager=MANAGER, clock=clock
-    ) as competition:
+    scenario.solution = {"id": IDS, "y": cells, "Usage": column}
+    with scenario.create(pending_labels=not known) as competition:
         assert sentence in competition.empty_board_sentence

@@ -10,13 +10,13 @@ import pytest
 from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NOTE_NAME
 from arena.competition.view import CompetitionView
-from arena.config import Settings
 from arena.report.competition import finalized_report, public_competition_report
 from arena.report.html_page import page
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
 from arena.types import SolutionColumns
 from program import write_csv
+from scenario import Scenario
 
 N_ROWS = 400
 RNG = np.random.default_rng(0)
@@ -33,17 +33,12 @@ def files(folder: Path, predictions: dict[str, np.ndarray]) -> list[Path]:
 
 
 def competition(folder: Path, truth: list[object], metric: str, mechanism: str) -> Competition:
-    write_csv(
-        folder / "solution.csv", ["id", "y", "Usage"], list(zip(IDS, truth, USAGE, strict=True))
-    )
-    settings = Settings.model_validate(
-        {"metric": {"name": metric}, "public": {"mechanism": mechanism}}
-    )
-    return Competition.create(folder / "c", folder / "solution.csv", settings)
+    scenario = Scenario(folder, {"id": IDS, "y": truth, "Usage": USAGE})
+    return scenario.create(metric=metric, mechanism=mechanism, intervals=True)
 
 
 def labels() -> list[object]:
-    return ["malignant" if one > 0 else "benign" for one in TRUTH]
+    return ["malignant" if value > 0 else "benign" for value in TRUTH]
 
 
 def probabilities(sign: float, n: int = 3) -> dict[str, np.ndarray]:

@@ -21,9 +21,8 @@ from arena.competition.exports.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.utils.parallel import NoProgress
-from labelled_competition import MANAGER
 from program import run_here, write_csv
-from small_competition import Clock
+from scenario import MANAGER, Clock, Scenario
 
 SIZES = {"detect": 60, "classify": 120}
 """The number of rows of each task, of which every second one is public."""
@@ -202,15 +201,15 @@ def test_contradictions_are_refused_by_name(
 
 
 @pytest.mark.slow
-def test_directions_that_differ_are_refused_at_once(tmp_path: Path) -> None:
+def test_directions_that_differ_are_refused_at_once(tmp_path: Path, scenario: Scenario) -> None:
     of_losses = settings_with({}, phase=phases(metric="sklearn:zero_one_loss"))
     with pytest.raises(InputError, match=r"\[board.overall\].*smaller values of detect are better"):
         create(tmp_path, of_losses)
-    assert not (tmp_path / "c").exists()
+    assert not scenario.folder.exists()
     create(tmp_path, settings_with({"rank_by": "mean_rank"}, phase=of_losses.phase)).close()
-    (tmp_path / "c" / CONFIG_NAME).write_text(settings_as_toml(of_losses), encoding="utf-8")
+    (scenario.folder / CONFIG_NAME).write_text(settings_as_toml(of_losses), encoding="utf-8")
     with pytest.raises(InputError, match=r"\[board.overall\].*mean has no direction"):
-        Competition.open(tmp_path / "c", manager=MANAGER)
+        scenario.reopen()
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from arena.competition.boards.finalize import final_board_settings
 from arena.competition.exports.verify import verify_bundle
@@ -20,11 +19,12 @@ from arena.errors import UsageError
 from arena.scoring.board import BoardRun
 from arena.store import Event
 from arena.utils.parallel import NoProgress
-from labelled_competition import MANAGER, create, reopen, send, settings_of
+from scenario import MANAGER, Scenario, settings_of
 
-SECTIONS: dict[str, Any] = {
-    "competition": {"baseline": ["base", "dull"]},
-    "analysis": {"resamples": 50},
+SETTINGS: dict[str, Any] = {
+    "baseline": ["base", "dull"],
+    "resamples": 50,
+    "intervals": True,
     "bracket": {"students": {}, "staff": {"ranked": False}, "empty": {}},
 }
 SENT = [("base", 50), ("dull", 40), ("A", 90), ("B", 81), ("S", 95), ("C", 70)]
@@ -54,7 +54,7 @@ def test_a_team_keeps_its_brackets_by_any_name_and_a_merged_one_has_those_of_bot
         event(8, RENAMED, team="c", to="cats"),
         event(9, BRACKET, team="cats", bracket="students", member=False),
     ]
-    settings = settings_of(**SECTIONS)
+    settings = settings_of(**SETTINGS)
     roster = Roster.of(settings, events)
     assert roster.brackets == {"students": ("ants",), "staff": ("s",), "empty": ()}
     assert roster.unranked == ("base", "dull", "s")
@@ -65,17 +65,17 @@ def test_a_team_keeps_its_brackets_by_any_name_and_a_merged_one_has_those_of_bot
 
 
 @pytest.mark.parametrize(
-    ("sections", "said"),
+    ("keys", "said"),
     [
-        ({"bracket": {"x": {"ranked": False}}, "public": {"scope": "rank"}}, "have no rank"),
+        ({"bracket": {"x": {"ranked": False}}, "scope": "rank"}, "have no rank"),
         ({"bracket": {"a, b": {}}}, "no comma"),
         ({"bracket": {"": {}}}, "printable characters"),
-        ({"competition": {"baseline": ["a", "a"]}}, "named once"),
+        ({"baseline": ["a", "a"]}, "named once"),
     ],
 )
-def test_what_contradicts_itself_is_refused(sections: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
-        settings_of(**sections)
+def test_what_contradicts_itself_is_refused(keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        settings_of(**keys)
 
 
 def test_a_bracket_that_changes_is_a_change_of_the_settings() -> None:
@@ -90,9 +90,11 @@ def test_a_bracket_that_changes_is_a_change_of_the_settings() -> None:
 
 
 @pytest.mark.slow
-def test_boards_of_brackets_from_the_first_file_to_the_export(tmp_path: Path) -> None:
-    with create(tmp_path, **SECTIONS) as competition:
-        send(competition, tmp_path, *SENT)
+def test_boards_of_brackets_from_the_first_file_to_the_export(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    with scenario.create(**SETTINGS) as competition:
+        scenario.send(competition, *SENT)
         for team, bracket in (("S", "staff"), ("B", "students"), ("C", "students")):
             competition.assign_bracket(team, bracket)
         for team, bracket, said in (
@@ -132,7 +134,7 @@ def test_boards_of_brackets_from_the_first_file_to_the_export(tmp_path: Path) ->
         competition.assign_bracket("A", "students", member=False)
         assert competition.results()[0]["mark"] is None
         assert competition.audit() == ()
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         published = competition.published_private_leaderboard()
         assert published is not None
         assert published["brackets"] == ["students", "staff", "empty"]

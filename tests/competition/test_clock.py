@@ -18,7 +18,7 @@ from arena.plugin.manager import PluginManager
 from arena.server.records.accounts import IDLE, SESSION, Accounts
 from arena.server.records.mails import Mail, Mails
 from arena.utils.parallel import NoProgress
-from small_competition import START, Clock, file_of, made
+from scenario import START, Scenario
 
 DAY = timedelta(days=1)
 FAR = datetime(2290, 1, 1, tzinfo=UTC)
@@ -39,64 +39,59 @@ def slow(*values: timedelta) -> list[ParameterSet]:
 @pytest.mark.slow
 @pytest.mark.parametrize("jump", [-DAY, *slow(3 * DAY, -20_000 * DAY, FAR - START)])
 def test_limits_of_a_day_follow_the_clock_and_the_total_does_not(
-    tmp_path: Path, solution: Path, clock: Clock, jump: timedelta
+    scenario: Scenario, jump: timedelta
 ) -> None:
-    limits = {"per_day": 1, "total": 3}
-    with made(tmp_path, solution, clock, limits=limits) as competition:
+    with scenario.create(per_day=1, total=3) as competition:
 
         def send(number: int) -> str:
-            return str(competition.submit(file_of(tmp_path, number), "one").status)
+            return str(competition.submit(scenario.file(number), "one").status)
 
         assert [send(1), send(2)] == ["accepted", "refused"]
-        clock.now += jump
+        scenario.clock.now += jump
         assert [send(3), send(4)] == ["accepted", "refused"]  # another day, and its only place
-        clock.now -= jump
+        scenario.clock.now -= jump
         assert send(5) == "refused"  # the day that was used before
-        clock.now += timedelta(hours=1)
+        scenario.clock.now += timedelta(hours=1)
         assert [send(6), send(7)] == ["accepted", "refused"]
-        clock.now += DAY
+        scenario.clock.now += DAY
         assert send(8) == "refused"  # the total
         assert competition.quota_used("one") == 3
         assert backwards(competition.audit()) == ([4] if jump < timedelta() else [6])
 
 
 @pytest.mark.slow
-def test_order_ties_and_scores_follow_the_record_and_not_the_clock(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
+def test_order_ties_and_scores_follow_the_record_and_not_the_clock(tmp_path: Path) -> None:
     boards = []
     for name, jumps in {"steady": [0, 1, 2, 3], "jumping": [0, -400, 40_000, -3]}.items():
-        (tmp_path / name).mkdir()
-        clock.now = START
-        with made(tmp_path / name, solution, clock) as competition:
+        scenario = Scenario(tmp_path / name)
+        with scenario.create() as competition:
             for number, jump in enumerate(jumps):
-                clock.now = START + jump * DAY
+                scenario.clock.now = START + jump * DAY
                 # The same predictions twice: the earlier submission is ranked first.
                 team = f"team {number}"
-                assert competition.submit(file_of(tmp_path, number // 2), team).status == "accepted"
-            clock.now = START + 50_000 * DAY
+                assert competition.submit(scenario.file(number // 2), team).status == "accepted"
+            scenario.clock.now = START + 50_000 * DAY
             competition.finalize()
             assert backwards(competition.audit()) == ([3, 5] if name == "jumping" else [])
             assert [event.sequence for event in competition.events()] == [1, 2, 3, 4, 5, 6]
-            competition.export(tmp_path / name / "out")
+            competition.export(scenario.root / "out")
             boards.append((competition.leaderboard(), competition.private_leaderboard()))
-        told = verify_bundle(tmp_path / name / "out", solution, PluginManager(), NoProgress())
+        files = (scenario.root / "out", scenario.solution_file)
+        told = verify_bundle(*files, PluginManager(), NoProgress())
         assert backwards(told) == ([3, 5] if name == "jumping" else [])
     assert boards[0] == boards[1]
 
 
 @pytest.mark.slow
-def test_a_deadline_follows_the_clock_in_both_directions(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
+def test_a_deadline_follows_the_clock_in_both_directions(scenario: Scenario) -> None:
     over = START + DAY
-    with made(tmp_path, solution, clock, competition={"deadline": over}) as competition:
-        clock.now = over
-        assert competition.submit(file_of(tmp_path, 1), "one").status == "accepted"
-        clock.now = FAR
-        assert competition.submit(file_of(tmp_path, 2), "one").faults[0].kind == "deadline"
-        clock.now = START
-        assert competition.submit(file_of(tmp_path, 2), "one").status == "accepted"
+    with scenario.create(deadline=over) as competition:
+        scenario.clock.now = over
+        assert competition.submit(scenario.file(1), "one").status == "accepted"
+        scenario.clock.now = FAR
+        assert competition.submit(scenario.file(2), "one").faults[0].kind == "deadline"
+        scenario.clock.now = START
+        assert competition.submit(scenario.file(2), "one").status == "accepted"
         (told,) = competition.audit()
         assert told.startswith(
             "Time runs backwards: event 4 (submission, 2026-03-01T23:00:00.000000+00:00) is before "
@@ -105,45 +100,45 @@ def test_a_deadline_follows_the_clock_in_both_directions(
 
 
 @pytest.mark.slow
-def test_the_organiser_hears_of_a_clock_before_the_last_event(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock) as competition:
-        clock.now += DAY
-        competition.submit(file_of(tmp_path, 1), "one")
+def test_the_organiser_hears_of_a_clock_before_the_last_event(scenario: Scenario) -> None:
+    with scenario.create() as competition:
+        scenario.clock.now += DAY
+        competition.submit(scenario.file(1), "one")
     for opened in (Competition, CompetitionView):
         for back, told in ((timedelta(), 0), (timedelta(seconds=59), 0), (DAY, 1)):
             if told and opened is Competition:
                 continue
-            with opened.open(tmp_path / "c", clock=lambda back=back: clock.now - back) as one:
+            with opened.open(
+                scenario.folder, clock=lambda back=back: scenario.clock.now - back
+            ) as one:
                 notes = [note for note in one.notes if "clock" in note]
             assert len(notes) == told
     with pytest.raises(UsageError, match="of 2026-03-02 23:00 UTC: set the clock"):
-        Competition.open(tmp_path / "c", clock=lambda: clock.now - DAY)
+        Competition.open(scenario.folder, clock=lambda: scenario.clock.now - DAY)
     assert "shows 2026-03-01 23:00 UTC" in notes[0]
     assert "of 2026-03-02 23:00 UTC: set the clock" in notes[0]
 
 
-def test_a_sign_in_from_the_future_is_over(tmp_path: Path, clock: Clock) -> None:
-    accounts = Accounts(tmp_path / "intake.sqlite", clock)
+def test_a_sign_in_from_the_future_is_over(tmp_path: Path, scenario: Scenario) -> None:
+    accounts = Accounts(tmp_path / "intake.sqlite", scenario.clock)
     account = accounts.register("Ann").account
-    clock.now += 300 * DAY
+    scenario.clock.now += 300 * DAY
     future = accounts.open_session(account)
     assert accounts.session(future) is not None
-    clock.now -= 300 * DAY
+    scenario.clock.now -= 300 * DAY
     assert accounts.session(future) is None
     now = accounts.open_session(account)
     assert accounts.session(now) is not None
-    clock.now += min(IDLE, SESSION) + timedelta(seconds=1)
+    scenario.clock.now += min(IDLE, SESSION) + timedelta(seconds=1)
     assert accounts.session(now) is None
     accounts.close()
 
 
-def test_a_mail_that_waits_for_a_time_far_ahead_is_sent(tmp_path: Path, clock: Clock) -> None:
-    mails = Mails(tmp_path / "intake.sqlite", clock)
-    clock.now += 300 * DAY
+def test_a_mail_that_waits_for_a_time_far_ahead_is_sent(tmp_path: Path, scenario: Scenario) -> None:
+    mails = Mails(tmp_path / "intake.sqlite", scenario.clock)
+    scenario.clock.now += 300 * DAY
     mails.add([Mail("key", "c", "ann@example.org", "subject", "text")])
-    clock.now -= 300 * DAY
+    scenario.clock.now -= 300 * DAY
     claimed = mails.claim()
     assert claimed is not None
     mails.postpone(claimed)

@@ -9,23 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.errors import InputError, UsageError
 from arena.scoring.score import score
 from arena.utils.parallel import NoProgress
-from labelled_competition import (
-    IDS,
-    MANAGER,
-    N_ROWS,
-    TRUTH,
-    clock,
-    configure,
-    file_of,
-    reopen,
-    settings_of,
-)
-from program import write_csv
+from scenario import MANAGER, N_ROWS, SOLUTION, Scenario
 
 BOARDS = {
     "macro": {},
@@ -33,10 +21,11 @@ BOARDS = {
     "ranks": {"rank_by": "mean_rank"},
     "plain": {"columns": ["accuracy", "f1(average=macro)"], "tasks": False, "rank_by": "worst"},
 }
-SECTIONS: dict[str, Any] = {
-    "analysis": {"resamples": 100},
-    "competition": {"baseline": "base"},
-    "data": {"tasks": "organ"},
+SETTINGS: dict[str, Any] = {
+    "resamples": 100,
+    "intervals": True,
+    "baseline": "base",
+    "tasks": "organ",
     "bracket": {"students": {}},
 }
 ORGANS = np.where(np.arange(N_ROWS) % 6 < 3, "lung", "liver")
@@ -45,18 +34,9 @@ COMPARED = ("rank", "score", "score_low", "score_high", "rank_low", "rank_high",
             "possible_winner")  # fmt: skip
 
 
-def made(folder: Path, **sections: Any) -> Competition:
-    usage = np.where(np.arange(N_ROWS) % 2 == 0, "Public", "Private")
-    rows = zip(IDS, TRUTH, ORGANS, usage, strict=True)
-    write_csv(folder / "solution.csv", ["id", "y", "organ", "Usage"], list(rows))
-    return Competition.create(
-        folder / "c",
-        folder / "solution.csv",
-        settings_of(**{**SECTIONS, **sections}),
-        seed=1,
-        manager=MANAGER,
-        clock=clock,
-    )
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    return Scenario(tmp_path, {**SOLUTION, "organ": ORGANS}, settings=SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -70,21 +50,21 @@ def made(folder: Path, **sections: Any) -> Competition:
 )
 @pytest.mark.slow
 def test_a_board_that_cannot_be_computed_is_refused_at_once(
-    tmp_path: Path, board: dict[str, Any], said: str
+    scenario: Scenario, board: dict[str, Any], said: str
 ) -> None:
     with pytest.raises((InputError, UsageError), match=said):
-        made(tmp_path, board={"x": board})
-    assert not (tmp_path / "c" / "arena.duckdb").exists()
-    made(tmp_path).close()
-    configure(tmp_path, **SECTIONS, board={"x": board})
+        scenario.create(board={"x": board})
+    assert not (scenario.folder / "arena.duckdb").exists()
+    scenario.create().close()
+    scenario.configure(board={"x": board})
     with pytest.raises(InputError, match=said):
-        reopen(tmp_path)
+        scenario.reopen()
 
 
 @pytest.mark.slow
-def test_combined_boards_are_those_of_score(tmp_path: Path) -> None:
-    with made(tmp_path, board=BOARDS) as competition:
-        files = {team: file_of(tmp_path, n, right) for n, (team, right) in enumerate(SENT)}
+def test_combined_boards_are_those_of_score(tmp_path: Path, scenario: Scenario) -> None:
+    with scenario.create(board=BOARDS) as competition:
+        files = {team: scenario.file(n, right) for n, (team, right) in enumerate(SENT)}
         for team, file in files.items():
             assert competition.submit(file, team).status == "accepted"
         competition.assign_bracket("C", "students")
@@ -149,8 +129,8 @@ def test_combined_boards_are_those_of_score(tmp_path: Path) -> None:
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match="content of an export"):
         verified(tmp_path)
-    configure(tmp_path, **SECTIONS, board={"macro": {}})
-    with reopen(tmp_path) as competition:
+    scenario.configure(board={"macro": {}})
+    with scenario.reopen() as competition:
         assert "board.both" in str(competition.outdated())
         assert competition.results()[0]["mark"] is not None
 

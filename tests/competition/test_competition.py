@@ -20,21 +20,22 @@ from arena.store import Store
 from arena.types import Usage
 from few_rows import ShareRight, manager_of_few
 from program import write_csv
-from small_competition import N_ROWS, START, Clock, file_of, made
+from scenario import N_ROWS, START, Scenario
 
 
 @pytest.mark.slow
-def test_a_share_of_each_class_is_made_public(tmp_path: Path, solution: Path, clock: Clock) -> None:
-    with made(tmp_path, solution, clock) as competition:
+def test_a_share_of_each_class_is_made_public(scenario: Scenario) -> None:
+    del scenario.solution["Usage"]
+    with scenario.create(metric="roc_auc", public_share=0.5) as competition:
         usage, truth = competition.solution.usage, competition.solution.truth
         for code in (0, 1):
             public = (usage[truth == code] == Usage.PUBLIC).mean()
             assert public == pytest.approx(0.5, abs=0.02)
-    sample = (tmp_path / "c" / "sample_submission.csv").read_text().splitlines()
+    sample = (scenario.folder / "sample_submission.csv").read_text().splitlines()
     assert sample[0] == "id,y"
     assert len(sample) == N_ROWS + 1
-    with Competition.open(tmp_path / "c", clock=clock) as competition:
-        answer = competition.submit(tmp_path / "c" / "sample_submission.csv", "sample")
+    with scenario.reopen() as competition:
+        answer = competition.submit(scenario.folder / "sample_submission.csv", "sample")
         assert answer.status == "accepted"
         assert answer.released == 0.5
 
@@ -55,38 +56,30 @@ def test_a_public_share_is_at_least_0_and_less_than_1(tmp_path: Path, share: flo
         Competition.create(tmp_path / "c", {}, "mae", public_share=share)
 
 
-def test_nothing_is_written_where_a_competition_cannot_be_made(
-    tmp_path: Path, solution: Path
-) -> None:
-    folder = tmp_path / "c"
-    settings = Settings.model_validate(
-        {"metric": {"name": "roc_auc"}, "public": {"mechanism": "fulll"}}
-    )
+def test_nothing_is_written_where_a_competition_cannot_be_made(scenario: Scenario) -> None:
     with pytest.raises(ArenaError, match="Did you mean 'full'"):
-        Competition.create(folder, solution, settings)
-    assert not folder.exists()
-    folder.mkdir()
-    (folder / "sample_submission.csv").write_text("mine")
+        scenario.create(mechanism="fulll")
+    assert not scenario.folder.exists()
+    scenario.folder.mkdir()
+    (scenario.folder / "sample_submission.csv").write_text("mine")
     with pytest.raises(InputError, match="already contains sample_submission.csv"):
-        Competition.create(folder, solution, "roc_auc")
-    assert [path.name for path in folder.iterdir()] == ["sample_submission.csv"]
-    assert (folder / "sample_submission.csv").read_text() == "mine"
+        scenario.create()
+    assert [path.name for path in scenario.folder.iterdir()] == ["sample_submission.csv"]
+    assert (scenario.folder / "sample_submission.csv").read_text() == "mine"
 
 
-def test_a_submission_is_released_and_stored_once(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock) as competition:
-        first = competition.submit(file_of(tmp_path, 1), "one")
+def test_a_submission_is_released_and_stored_once(scenario: Scenario) -> None:
+    with scenario.create() as competition:
+        first = competition.submit(scenario.file(1), "one")
         assert first.status == "accepted"
         assert first.released is not None
-        again = competition.submit(file_of(tmp_path, 1), "one")
+        again = competition.submit(scenario.file(1), "one")
         assert again == first
         assert (first.known, again.known) == (False, True)
         assert first.receipt
         assert replace(first, receipt=None) == first  # an answer is the same without its proof
-    with Competition.open(tmp_path / "c", clock=clock) as competition:
-        assert competition.submit(file_of(tmp_path, 1), "one") == first
+    with scenario.reopen() as competition:
+        assert competition.submit(scenario.file(1), "one") == first
         (row,) = competition.submissions()
         assert row["released"] == first.released
         assert [event.kind for event in competition.events()] == ["created", "submission"]
@@ -94,14 +87,12 @@ def test_a_submission_is_released_and_stored_once(
 
 
 @pytest.mark.slow
-def test_earlier_predictions_are_read_in_the_order_asked_for(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock) as competition:
+def test_earlier_predictions_are_read_in_the_order_asked_for(scenario: Scenario) -> None:
+    with scenario.create() as competition:
         for number in (1, 2):
-            competition.submit(file_of(tmp_path, number), "one")
-    store = Store.open(tmp_path / "c" / "arena.duckdb")
-    rows = np.arange(60) < 20
+            competition.submit(scenario.file(number), "one")
+    store = Store.open(scenario.folder / "arena.duckdb")
+    rows = np.arange(N_ROWS) < 20
     first, second = (read_public_rows(store, rows, [number])[0] for number in (1, 2))
     assert not np.array_equal(first, second)
     # The store cannot read that of the open transaction.
@@ -112,58 +103,54 @@ def test_earlier_predictions_are_read_in_the_order_asked_for(
 
 
 @pytest.mark.slow
-def test_limits_are_counted_by_day_and_in_total(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock, limits={"per_day": 2, "total": 3}) as competition:
+def test_limits_are_counted_by_day_and_in_total(scenario: Scenario) -> None:
+    with scenario.create(per_day=2, total=3) as competition:
 
         def status(number: int) -> str:
-            return competition.submit(file_of(tmp_path, number), "one").status
+            return competition.submit(scenario.file(number), "one").status
 
         assert [status(1), status(2), status(3)] == ["accepted", "accepted", "refused"]
-        clock.now += timedelta(hours=2)  # past midnight, UTC
+        scenario.clock.now += timedelta(hours=2)  # past midnight, UTC
         assert [status(3), status(4)] == ["accepted", "refused"]
-        clock.now += timedelta(days=1)
-        answer = competition.submit(file_of(tmp_path, 4), "one")
+        scenario.clock.now += timedelta(days=1)
+        answer = competition.submit(scenario.file(4), "one")
         assert answer.status == "refused"
         assert answer.faults[0].kind == "limit"
         assert "3 submissions in all" in answer.faults[0].message
-        assert competition.submit(file_of(tmp_path, 4), "other").status == "accepted"
+        assert competition.submit(scenario.file(4), "other").status == "accepted"
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("counted", "expected"), [(False, "accepted"), (True, "refused")])
 def test_rejected_files_use_up_a_place_if_the_settings_say_so(
-    tmp_path: Path, solution: Path, clock: Clock, counted: bool, expected: str
+    tmp_path: Path, scenario: Scenario, counted: bool, expected: str
 ) -> None:
-    limits = {"total": 1, "count_rejected": counted}
     (tmp_path / "bad.csv").write_text("id,y\nr0,much\n")
-    with made(tmp_path, solution, clock, limits=limits) as competition:
+    with scenario.create(total=1, count_rejected=counted) as competition:
         assert competition.submit(tmp_path / "bad.csv", "one").status == "rejected"
-        assert competition.submit(file_of(tmp_path, 1), "one").status == expected
+        assert competition.submit(scenario.file(1), "one").status == expected
 
 
 @pytest.mark.slow
-def test_nothing_is_taken_after_the_deadline(tmp_path: Path, solution: Path, clock: Clock) -> None:
-    deadline = {"deadline": START + timedelta(hours=1)}
-    with made(tmp_path, solution, clock, competition=deadline) as competition:
-        clock.now += timedelta(hours=1)
-        assert competition.submit(file_of(tmp_path, 1), "one").status == "accepted"
-        clock.now += timedelta(seconds=1)
-        answer = competition.submit(file_of(tmp_path, 2), "one")
+def test_nothing_is_taken_after_the_deadline(scenario: Scenario) -> None:
+    with scenario.create(deadline=START + timedelta(hours=1)) as competition:
+        scenario.clock.now += timedelta(hours=1)
+        assert competition.submit(scenario.file(1), "one").status == "accepted"
+        scenario.clock.now += timedelta(seconds=1)
+        answer = competition.submit(scenario.file(2), "one")
         assert answer.status == "refused"
         assert answer.faults[0].kind == "deadline"
 
 
 @pytest.mark.slow
 def test_an_import_knows_no_limit_and_goes_on_where_it_stopped(
-    tmp_path: Path, solution: Path, clock: Clock
+    tmp_path: Path, scenario: Scenario
 ) -> None:
     folder = tmp_path / "folder"
     for number in range(5):
         (folder / "one").mkdir(parents=True, exist_ok=True)
-        file_of(tmp_path, number).rename(folder / "one" / f"{number}.csv")
-    with made(tmp_path, solution, clock, limits={"total": 1}) as competition:
+        scenario.file(number).rename(folder / "one" / f"{number}.csv")
+    with scenario.create(total=1) as competition:
         answers = competition.import_folder(folder)
         assert [next(answers).submission, next(answers).submission] == [1, 2]
         answers.close()  # type: ignore[attr-defined]
@@ -173,13 +160,11 @@ def test_an_import_knows_no_limit_and_goes_on_where_it_stopped(
 
 
 @pytest.mark.slow
-def test_the_public_board_shows_the_best_release(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock, competition={"baseline": "base"}) as competition:
+def test_the_public_board_shows_the_best_release(scenario: Scenario) -> None:
+    with scenario.create(baseline="base") as competition:
         shown = {}
         for number, team in enumerate(["one", "two", "one", "base"]):
-            released = competition.submit(file_of(tmp_path, number), team).released
+            released = competition.submit(scenario.file(number), team).released
             shown[team] = max(released or 0, shown.get(team, 0))
         board = competition.leaderboard()
         assert {row["team"]: row["score"] for row in board} == shown
@@ -193,12 +178,11 @@ def test_the_public_board_shows_the_best_release(
 
 
 @pytest.mark.slow
-def test_choices_are_checked_and_recorded(tmp_path: Path, solution: Path, clock: Clock) -> None:
-    final = {"rule": "chosen", "count": 1}
-    with made(tmp_path, solution, clock, final=final) as competition:
-        first = competition.submit(file_of(tmp_path, 1), "one").submission
-        second = competition.submit(file_of(tmp_path, 2), "one").submission
-        other = competition.submit(file_of(tmp_path, 3), "two").submission
+def test_choices_are_checked_and_recorded(scenario: Scenario) -> None:
+    with scenario.create(final_rule="chosen", final_count=1) as competition:
+        first = competition.submit(scenario.file(1), "one").submission
+        second = competition.submit(scenario.file(2), "one").submission
+        other = competition.submit(scenario.file(3), "two").submission
         with pytest.raises(UsageError, match="may select 1 submission, not 2"):
             competition.select("one", [first, second])
         with pytest.raises(UsageError, match="not an accepted submission of this team"):
@@ -218,54 +202,48 @@ def test_choices_are_checked_and_recorded(tmp_path: Path, solution: Path, clock:
         assert kinds == ["created", *["submission"] * 3, "selection", "selection"]
 
 
-def test_a_folder_holds_one_competition(tmp_path: Path, solution: Path, clock: Clock) -> None:
-    made(tmp_path, solution, clock).close()
+def test_a_folder_holds_one_competition(scenario: Scenario) -> None:
+    scenario.create().close()
     with pytest.raises(InputError, match="already contains a competition"):
-        made(tmp_path, solution, clock)
+        scenario.create()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_failed_init_leaves_the_folder_as_it_was(
-    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, exists: bool
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch, *, exists: bool
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
     monkeypatch.setattr(create, "write_sample", fail)
     if exists:
-        (tmp_path / "c").mkdir()
-        (tmp_path / "c" / "rules.md").write_text("Be fair.")
+        scenario.folder.mkdir()
+        (scenario.folder / "rules.md").write_text("Be fair.")
     with pytest.raises(OSError, match="the disk is full"):
-        made(tmp_path, solution, clock)
-    assert [path.name for path in tmp_path.glob("c/*")] == ["rules.md"] * exists
-    assert (tmp_path / "c").exists() == exists
+        scenario.create()
+    assert [path.name for path in scenario.root.glob("c/*")] == ["rules.md"] * exists
+    assert scenario.folder.exists() == exists
     monkeypatch.undo()
-    made(tmp_path, solution, clock).close()
+    scenario.create().close()
 
 
-def test_what_an_interrupted_init_left_is_said(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    made(tmp_path, solution, clock).close()
-    (tmp_path / "c" / "competition.toml").unlink()
+def test_what_an_interrupted_init_left_is_said(scenario: Scenario) -> None:
+    scenario.create().close()
+    (scenario.folder / "competition.toml").unlink()
     with pytest.raises(InputError, match="an interrupted `arena init` left it, delete the folder"):
-        made(tmp_path, solution, clock)
+        scenario.create()
 
 
-def test_no_label_is_in_the_record(tmp_path: Path, clock: Clock) -> None:
+def test_no_label_is_in_the_record(scenario: Scenario) -> None:
     labels = [f"{i * 7919 % 100003}.{i:04d}77" for i in range(1, N_ROWS + 1)]
-    rows = [(f"r{i}", label) for i, label in enumerate(labels)]
-    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
-    settings = Settings.model_validate({"metric": {"name": "mae"}})
-    with Competition.create(
-        tmp_path / "c", tmp_path / "solution.csv", settings, clock=clock
-    ) as competition:
-        competition.submit(file_of(tmp_path, 1), "one")
+    scenario.solution["y"] = labels
+    with scenario.create(metric="mae") as competition:
+        competition.submit(scenario.file(1), "one")
         shown = "".join(str(event) for event in competition.events())
         shown += str(competition.submissions()) + str(competition.leaderboard())
     for name in ("competition.toml", "sample_submission.csv"):
-        shown += (tmp_path / "c" / name).read_text()
+        shown += (scenario.folder / name).read_text()
     assert not [label for label in labels if label in shown]
 
 

@@ -14,19 +14,18 @@ from arena.config import CONFIG_NAME, Settings, read_settings
 from arena.requests import Request
 from arena.server.web.settings_pages import GROUPS
 from arena.server_section import ServerSection
-from labelled_competition import clock, create, reopen
+from scenario import START, Scenario
 
 DEADLINE = "2026-12-01T00:00:00+00:00"
 LATER = "2026-12-08T00:00:00+00:00"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    sections = {"competition": {"title": "Race", "deadline": DEADLINE}, "limits": {"per_day": 5}}
-    create(tmp_path, **sections).close()
-    path = tmp_path / "c" / CONFIG_NAME
+def folder(scenario: Scenario) -> Path:
+    scenario.create(title="Race", deadline=DEADLINE, per_day=5).close()
+    path = scenario.folder / CONFIG_NAME
     path.write_text(f"# By hand.\n{path.read_text()}", encoding="utf-8")
-    return tmp_path / "c"
+    return scenario.folder
 
 
 def ask(competition: Competition, changes: dict[str, Any], **texts: str) -> tuple[str, str]:
@@ -37,7 +36,7 @@ def ask(competition: Competition, changes: dict[str, Any], **texts: str) -> tupl
         kind="configure",
         team="",
         member="1",
-        received=clock(),
+        received=START,
         payload={"changes": changes, "texts": texts},
     )
     (answer,) = competition.process([request], seconds=60.0)
@@ -52,7 +51,7 @@ def test_a_change_is_written_and_adopted_with_comments_kept(folder: Path) -> Non
         "limits.per_day": [5, None],
         "server.forum": ["", "https://forum.example.org"],
     }
-    with reopen(folder.parent) as competition:
+    with Scenario(folder.parent).reopen() as competition:
         assert not competition.has_new_settings()
         status, message = ask(competition, changes, **{"pages/prizes.md": "# Prizes\r\n\r\nOne."})
         assert (status, "competition.title: Race -> A [new] race" in message) == ("done", True)
@@ -66,7 +65,7 @@ def test_a_change_is_written_and_adopted_with_comments_kept(folder: Path) -> Non
     comments = [[line for line in text if line.startswith("#")] for text in (before, after)]
     assert comments[0] == comments[1]
     assert (folder / "pages/prizes.md").read_text() == "# Prizes\n\nOne.\n"
-    with reopen(folder.parent) as competition:
+    with Scenario(folder.parent).reopen() as competition:
         assert competition.settings.competition.title == "A [new] race"
         recorded = competition.events("configuration")[-1].payload["changes"]
         assert ["competition.title", "Race", "A [new] race"] in recorded
@@ -97,7 +96,7 @@ def test_anything_else_is_refused_and_changes_no_file(
     folder: Path, changes: dict[str, Any], texts: dict[str, str], said: str
 ) -> None:
     before = {path: path.read_bytes() for path in folder.glob("*.[tm]*")}
-    with reopen(folder.parent) as competition:
+    with Scenario(folder.parent).reopen() as competition:
         status, message = ask(competition, changes, **texts)
         assert (status, said in message) == ("refused", True), message
     assert {path: path.read_bytes() for path in folder.glob("*.[tm]*")} == before
@@ -105,25 +104,27 @@ def test_anything_else_is_refused_and_changes_no_file(
 
 
 @pytest.mark.slow
-def test_the_first_deadline_is_set_in_the_file_and_none_moves_after_the_end(tmp_path: Path) -> None:
+def test_the_first_deadline_is_set_in_the_file_and_none_moves_after_the_end(
+    scenario: Scenario,
+) -> None:
     """Else a web process that is taken over could end a competition and show private scores."""
-    create(tmp_path).close()
-    with reopen(tmp_path) as competition:
+    scenario.create().close()
+    with scenario.reopen() as competition:
         first = ask(competition, {"competition.deadline": [None, LATER]})
         assert (first[0], "first deadline" in first[1]) == ("refused", True)
 
 
 @pytest.mark.slow
-def test_a_phase_is_extended_in_its_own_section(tmp_path: Path) -> None:
+def test_a_phase_is_extended_in_its_own_section(scenario: Scenario) -> None:
     phases = {"dev": {"end": DEADLINE}, "final": {"start": LATER}}
-    create(tmp_path, competition={"deadline": "2027-01-01T00:00:00Z"}, phase=phases).close()
-    with reopen(tmp_path) as competition:
+    scenario.create(deadline="2027-01-01T00:00:00Z", phase=phases).close()
+    with scenario.reopen() as competition:
         moved = ask(competition, {
             "phase.dev.end": [DEADLINE, LATER], "phase.dev.start": [None, "2026-01-01T00:00:00Z"],
             "phase.final.end": ["2027-01-01T00:00:00+00:00", "2027-02-01T00:00:00+00:00"],
         })  # fmt: skip
         assert (moved[0], "phase.dev.end" in moved[1]) == ("done", True), moved
-        settings = read_settings(tmp_path / "c" / CONFIG_NAME)
+        settings = read_settings(scenario.folder / CONFIG_NAME)
         assert settings.in_phase("dev").competition.deadline == datetime(2026, 12, 8, tzinfo=UTC)
         assert settings.in_phase("final").competition.deadline == datetime(2027, 2, 1, tzinfo=UTC)
         for key, times in (

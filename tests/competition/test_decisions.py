@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from arena.competition.competition import Competition
 from arena.errors import UsageError
-from small_competition import START, Clock, file_of, made
+from scenario import START, Scenario
 
 
 @pytest.mark.slow
-def test_a_selection_after_the_deadline_is_marked_as_late(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    sections: dict[str, Any] = {
-        "competition": {"deadline": START + timedelta(hours=1)},
-        "final": {"rule": "chosen"},
-    }
-    with made(tmp_path, solution, clock, **sections) as competition:
-        first, second = (competition.submit(file_of(tmp_path, n), "one") for n in range(2))
+def test_a_selection_after_the_deadline_is_marked_as_late(scenario: Scenario) -> None:
+    with scenario.create(deadline=START + timedelta(hours=1), final_rule="chosen") as competition:
+        first, second = (competition.submit(scenario.file(n), "one") for n in range(2))
         competition.select("one", [first.submission])
-        clock.now += timedelta(hours=2)
+        scenario.clock.now += timedelta(hours=2)
         with pytest.raises(UsageError, match="records a late selection. Nothing"):
             competition.select("one", [second.submission])
         competition.select("one", [second.submission], late=True)
         chosen = [event.payload for event in competition.events() if event.kind == "selection"]
-    assert [one.get("late") for one in chosen] == [None, True]
+    assert [payload.get("late") for payload in chosen] == [None, True]
 
 
 @pytest.mark.slow
-def test_what_is_decided_or_does_not_exist_is_not_decided_again(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock) as competition:
-        first = competition.submit(file_of(tmp_path, 1), "a").submission
+def test_what_is_decided_or_does_not_exist_is_not_decided_again(scenario: Scenario) -> None:
+    with scenario.create() as competition:
+        first = competition.submit(scenario.file(1), "a").submission
         competition.disqualify(first, "a leak")
         competition.disqualify_team("a", "two accounts")
         before = len(competition.events())
@@ -57,17 +47,15 @@ def test_what_is_decided_or_does_not_exist_is_not_decided_again(
 
 
 @pytest.mark.slow
-def test_a_team_is_disqualified_and_reinstated_on_record(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
+def test_a_team_is_disqualified_and_reinstated_on_record(scenario: Scenario) -> None:
     def standing(competition: Competition) -> set[str]:
         return {row["team"] for row in competition.leaderboard()}
 
-    with made(tmp_path, solution, clock) as competition:
-        sent = [competition.submit(file_of(tmp_path, n), "ab"[n % 2]) for n in range(4)]
+    with scenario.create() as competition:
+        sent = [competition.submit(scenario.file(n), "ab"[n % 2]) for n in range(4)]
         competition.disqualify_team("a", "two accounts")
         assert standing(competition) == {"b"}
-        competition.submit(file_of(tmp_path, 9), "a")
+        competition.submit(scenario.file(9), "a")
         assert standing(competition) == {"b"}
         with pytest.raises(UsageError, match="undo the disqualification of the team"):
             competition.reinstate(submission=sent[0].submission, reason="a mistake")

@@ -5,21 +5,17 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from arena.competition.competition import Competition
-from arena.config import Settings
 from arena.errors import PluginError
 from arena.hookspecs import hookimpl
 from arena.interfaces import Evaluation
 from arena.plugin.manager import PluginManager
 from arena.types import Release
-from labelled_competition import IDS, TRUTH, file_of
-from program import write_csv
+from scenario import Scenario
 
 pytestmark = pytest.mark.slow
 
@@ -44,19 +40,12 @@ class Plugin:
         return [Fails()]
 
 
-def test_what_a_mechanism_raises_is_placed_and_not_quoted(tmp_path: Path) -> None:
-    manager = PluginManager()
-    manager.register(Plugin(), "mine")
-    usage = np.where(np.arange(len(IDS)) % 2, "Public", "Private")
-    rows = list(zip(IDS, TRUTH, usage, strict=True))
-    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
-    settings = Settings.model_validate(
-        {"metric": {"name": "accuracy"}, "public": {"mechanism": "fails"}}
-    )
-    made = Competition.create(tmp_path / "c", tmp_path / "solution.csv", settings, manager=manager)
-    with made as competition:
+def test_what_a_mechanism_raises_is_placed_and_not_quoted(scenario: Scenario) -> None:
+    scenario.manager = PluginManager()
+    scenario.manager.register(Plugin(), "mine")
+    with scenario.create(mechanism="fails") as competition:
         with pytest.raises(PluginError) as raised:
-            competition.submit(file_of(tmp_path, 1, 0.8), "a")
+            competition.submit(scenario.file(1, 0.8), "a")
         assert competition.submissions() == []
     said = str(raised.value)
     assert "'mine' failed while releasing a score: ValueError at test_failing_mechanism.py" in said

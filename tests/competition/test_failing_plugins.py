@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import Settings
 from arena.errors import PluginError
 from arena.hookspecs import hookimpl
 from arena.plugin import manager as managers
 from arena.plugin.manager import PluginManager
 from arena.types import RULE_FAILED, Fault, Finding, MetricTraits, PredictionKind, Release
 from program import write_csv
+from scenario import Scenario
 
 N_ROWS = 20
 TEAMS = ("a", "b", "c")
@@ -31,17 +31,16 @@ def _file(tmp_path: Path, team: str, first: float = 0.0) -> Path:
     return path
 
 
-def _create(
-    tmp_path: Path, plugin: Any = None, metric: str = "mae", **sections: Any
-) -> Competition:
+def _create(tmp_path: Path, plugin: Any = None, metric: str = "mae", **keys: Any) -> Competition:
     manager = PluginManager()
     if plugin is not None:
         manager.register(plugin, "mine")
-    rows = [(f"r{at}", at / 7, "Public" if at % 2 else "Private") for at in range(N_ROWS)]
-    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
-    document = {"metric": {"name": metric}, "public": {"mechanism": "full"}, **sections}
-    settings = Settings.model_validate(document)
-    return Competition.create(tmp_path / "c", tmp_path / "solution.csv", settings, manager=manager)
+    solution = {
+        "id": [f"r{row}" for row in range(N_ROWS)],
+        "y": [row / 7 for row in range(N_ROWS)],
+        "Usage": ["Public" if row % 2 else "Private" for row in range(N_ROWS)],
+    }
+    return Scenario(tmp_path, solution, manager=manager).create(metric=metric, **keys)
 
 
 # -- rules -----------------------------------------------------------------------------------------
@@ -81,7 +80,7 @@ def test_a_rule_that_fails_refuses_the_file_and_counts_for_nothing(
 ) -> None:
     plugin = _rule(RULES[rule])
     limits = {"total": 1, "count_rejected": True}
-    with _create(tmp_path, plugin, limits=limits) as competition:
+    with _create(tmp_path, plugin, **limits) as competition:
         for _ in range(2):  # the same file twice: it may be submitted again
             answer = competition.submit(_file(tmp_path, "a"), "a")
             assert (answer.status, answer.released) == ("refused", None)
@@ -216,9 +215,7 @@ def test_a_submission_on_which_the_metric_raises_is_set_apart_and_can_be_disqual
 ) -> None:
     metric = METRICS[kind]
     plugin = type("Plugin", (), {"provide_metrics": hookimpl(lambda self: [metric])})()
-    with _create(
-        tmp_path, plugin, metric.name, analysis={"intervals": False}, final={"rule": "last"}
-    ) as competition:
+    with _create(tmp_path, plugin, metric.name, intervals=False, final_rule="last") as competition:
         for team in TEAMS:  # r0 is private: the public score of each is fine
             first = 1e9 if team == "b" else 0.0
             assert competition.submit(_file(tmp_path, team, first), team).status == "accepted"
@@ -235,7 +232,7 @@ def test_a_submission_on_which_the_metric_raises_is_set_apart_and_can_be_disqual
 
 def test_a_metric_that_fails_on_every_submission_is_an_error(tmp_path: Path) -> None:
     plugin = type("Plugin", (), {"provide_metrics": hookimpl(lambda self: [Touchy()])})()
-    with _create(tmp_path, plugin, "touchy", analysis={"intervals": False}) as competition:
+    with _create(tmp_path, plugin, "touchy", intervals=False) as competition:
         competition.submit(_file(tmp_path, "a", 1e9), "a")
         with pytest.raises(PluginError, match=r"a-1.*csv: touchy failed .* on every submission"):
             competition.finalize()
@@ -265,7 +262,7 @@ def test_a_release_that_is_none_is_named_and_nothing_is_stored(
             return RELEASES[release]
 
     plugin = type("Plugin", (), {"provide_mechanisms": hookimpl(lambda self: [Mechanism()])})()
-    with _create(tmp_path, plugin, public={"mechanism": "odd"}) as competition:
+    with _create(tmp_path, plugin, mechanism="odd") as competition:
         with pytest.raises(PluginError, match="'mine' failed while releasing a score"):
             competition.submit(_file(tmp_path, "a"), "a")
         assert competition.submissions() == []
@@ -288,11 +285,11 @@ def test_a_finding_that_is_none_is_named_and_left_out(tmp_path: Path, finding: s
             return FINDINGS[finding]
 
     plugin = type("Plugin", (), {"provide_analyses": hookimpl(lambda self: [Analysis()])})()
-    with _create(tmp_path, plugin, analysis={"resamples": 20}) as competition:
+    with _create(tmp_path, plugin, resamples=20, intervals=True) as competition:
         for team in TEAMS:
             competition.submit(_file(tmp_path, team), team)
         result = competition.finalize()
         assert len(result.standings) == 3
-        assert "odd" not in [one.analysis for one in result.findings]
+        assert "odd" not in [finding.analysis for finding in result.findings]
         (failure,) = competition.manager.failures
         assert "plugin 'mine' failed while running the analysis 'odd'" in str(failure)

@@ -8,40 +8,35 @@ from typing import Any
 
 import pytest
 
-from arena.competition.competition import Competition
 from arena.competition.view import CompetitionView
 from arena.config import Settings
 from arena.errors import UsageError
-from labelled_competition import MANAGER, configure, create, file_of, history, reopen
-from small_competition import Clock
+from scenario import MANAGER, Clock, Scenario
 
 FROZEN = datetime(2026, 3, 2, tzinfo=UTC)
 BEFORE = FROZEN - timedelta(hours=1)
 
 
-def opened(folder: Path, clock: Clock, **public: Any) -> Competition:
-    create(folder, public={"mechanism": "ladder-free", **public}).close()
-    return reopen(folder, clock)
-
-
-def test_a_frozen_board_shows_what_was_received_before_and_nothing_else(tmp_path: Path) -> None:
-    clock = Clock(BEFORE)
-    with opened(tmp_path, clock, freeze=FROZEN.isoformat()) as competition:
-        competition.submit(file_of(tmp_path, 1, 0.6), "A")
-        competition.submit(file_of(tmp_path, 2, 0.7), "B")
-        clock.now = FROZEN
+def test_a_frozen_board_shows_what_was_received_before_and_nothing_else(
+    scenario: Scenario,
+) -> None:
+    scenario.clock.now = BEFORE
+    with scenario.create(mechanism="ladder-free", freeze=FROZEN.isoformat()) as competition:
+        competition.submit(scenario.file(1, 0.6), "A")
+        competition.submit(scenario.file(2, 0.7), "B")
+        scenario.clock.now = FROZEN
         before = competition.leaderboard()
         assert [row["team"] for row in before] == ["B", "A"]
-        clock.now = FROZEN + timedelta(seconds=1)
-        answer = competition.submit(file_of(tmp_path, 3, 0.95), "A")
-        competition.submit(file_of(tmp_path, 4, 0.9), "C")
+        scenario.clock.now = FROZEN + timedelta(seconds=1)
+        answer = competition.submit(scenario.file(3, 0.95), "A")
+        competition.submit(scenario.file(4, 0.9), "C")
         assert answer.released is not None
         assert competition.leaderboard() == before
         assert [row["team"] for row in competition.leaderboard(live=True)] == ["A", "C", "B"]
         competition.disqualify(2, "a leak")
         assert [row["team"] for row in competition.leaderboard()] == ["A"]
-    configure(tmp_path, public={"mechanism": "ladder-free"})
-    with reopen(tmp_path, clock) as competition:
+    scenario.configure(mechanism="ladder-free")
+    with scenario.reopen() as competition:
         assert [row["team"] for row in competition.leaderboard()] == ["A", "C"]
         assert competition.audit() == ()
 
@@ -53,10 +48,9 @@ def test_scores_that_open_are_those_of_a_board_that_was_always_open(
 ) -> None:
     boards = []
     for shown in ("board", scores):
-        folder = tmp_path / shown
-        folder.mkdir()
-        with opened(folder, Clock(BEFORE), scores=shown) as competition:
-            for path, team in history(folder, 5):
+        scenario = Scenario(tmp_path / shown, clock=Clock(BEFORE))
+        with scenario.create(mechanism="ladder-free", scores=shown) as competition:
+            for path, team in scenario.history(5):
                 answer = competition.submit(path, team)
                 assert (answer.released is None) == (shown == "hidden")
             if shown != "board":
@@ -65,11 +59,11 @@ def test_scores_that_open_are_those_of_a_board_that_was_always_open(
                 assert competition.leaderboard() == []
                 released = [row["released"] for row in competition.submissions()]
                 assert (set(released) == {None}) == (shown == "hidden")
-        configure(folder, public={"mechanism": "ladder-free"})
-        with CompetitionView.open(folder / "c", manager=MANAGER) as view:
+        scenario.configure(mechanism="ladder-free")
+        with CompetitionView.open(scenario.folder, manager=MANAGER) as view:
             follows = [note for note in view.notes if "whether scores are hidden" in note]
             assert bool(follows) == (shown == "hidden")
-        with reopen(folder, Clock(BEFORE)) as competition:
+        with scenario.reopen() as competition:
             boards.append(competition.leaderboard())
             assert competition.audit() == ()
     assert boards[0] == boards[1]

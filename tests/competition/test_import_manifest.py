@@ -7,20 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from arena.competition.competition import Competition
 from arena.errors import InputError
 from arena.intake import find_submissions, ordered_by_manifest
 from arena.utils.tabular import read_csv
-from small_competition import START, Clock, file_of, made
+from scenario import START, Scenario
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, scenario: Scenario) -> Path:
     """Write three files."""
     folder = tmp_path / "folder"
     folder.mkdir()
     for number, name in enumerate(("a", "b", "c")):
-        file_of(tmp_path, number).rename(folder / f"{name}.csv")
+        scenario.file(number).rename(folder / f"{name}.csv")
     return folder
 
 
@@ -32,7 +31,7 @@ def written(tmp_path: Path, *rows: str) -> Path:
 
 @pytest.mark.slow
 def test_submissions_keep_their_times_and_teams(
-    tmp_path: Path, solution: Path, clock: Clock, folder: Path
+    tmp_path: Path, scenario: Scenario, folder: Path
 ) -> None:
     manifest = written(
         tmp_path,
@@ -40,22 +39,21 @@ def test_submissions_keep_their_times_and_teams(
         "b.csv,2025-03-01T12:00:00+02:00,Zoe",
         "c.csv,2025-03-01T09:00:00Z,Zoe",
     )
-    clock.now = START + timedelta(days=1)
-    limits = {"total": 1, "per_day": 1}
-    with made(tmp_path, solution, clock, limits=limits) as competition:
+    scenario.clock.now = START + timedelta(days=1)
+    with scenario.create(total=1, per_day=1) as competition:
         answers = list(competition.import_folder(folder, manifest=manifest))
         assert [(answer.team, answer.status) for answer in answers] == [
             ("Zoe", "accepted"), ("Zoe", "accepted"), ("a", "accepted")
         ]  # fmt: skip
         stored = competition.submissions()
-        assert [(one["file"], one["received"]) for one in stored] == [
+        assert [(row["file"], row["received"]) for row in stored] == [
             ("c.csv", "2025-03-01T09:00:00+00:00"),
             ("b.csv", "2025-03-01T10:00:00+00:00"),
             ("a.csv", "2025-03-02T10:00:00+00:00"),
         ]
         again = list(competition.import_folder(folder, manifest=manifest))
-        assert [one.submission for one in again] == [1, 2, 3]
-    with Competition.open(tmp_path / "c", clock=clock) as competition:
+        assert [answer.submission for answer in again] == [1, 2, 3]
+    with scenario.reopen() as competition:
         assert competition.audit() == ()
         assert competition.verify_events() is None
 
@@ -68,7 +66,7 @@ def test_submissions_keep_their_times_and_teams(
         (("a.csv,2925-03-02,",), "is in the future"),
         (("a.csv,2025-03-02,", "a.csv,2025-03-02,"), "row 3: 'a.csv' is there twice"),
         (
-            tuple(f"{one}.csv,2025-03-02," for one in "abcd"),
+            tuple(f"{name}.csv,2025-03-02," for name in "abcd"),
             "lists 'd.csv', which the folder does not have",
         ),
     ],

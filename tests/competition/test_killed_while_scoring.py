@@ -12,42 +12,35 @@ from pathlib import Path
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import Settings
 from arena.errors import StoreError
 from arena.store import Store, Transaction
 from arena.store.journal import Journal
 from arena.store.repair import repair
 from killed_scoring import manager, submit
-from program import write_csv
-from small_competition import START, Clock
+from scenario import START, Clock, Scenario
 
 pytestmark = pytest.mark.slow
 
 N_ROWS = 10
+IDS = [f"r{row}" for row in range(N_ROWS)]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    rows = [(f"r{i}", i / 7, "Public" if i < 5 else "Private") for i in range(N_ROWS)]
-    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
-    settings = Settings.model_validate(
-        {"metric": {"name": "deadly"}, "public": {"mechanism": "full"}, "limits": {"total": 2}}
-    )
-    path = tmp_path / "c"
-    Competition.create(path, tmp_path / "solution.csv", settings, manager=manager(), clock=Clock())
-    return path
+    values = [row / 7 for row in range(N_ROWS)]
+    solution = {"id": IDS, "y": values, "Usage": ["Public"] * 5 + ["Private"] * 5}
+    scenario = Scenario(tmp_path, solution, manager=manager())
+    scenario.create(metric="deadly", total=2).close()
+    return scenario.folder
 
 
 def opened(folder: Path, days: int = 0) -> Competition:
-    clock = Clock()
-    clock.now += timedelta(days=days)
+    clock = Clock(START + timedelta(days=days))
     return Competition.open(folder, manager=manager(), clock=clock)
 
 
 def file_of(folder: Path, value: float) -> Path:
-    path = folder.parent / f"{value}.csv"
-    write_csv(path, ["id", "y"], [(f"r{i}", repr(value)) for i in range(N_ROWS)])
-    return path
+    return Scenario(folder.parent).write(str(value), {"id": IDS, "y": [value] * N_ROWS})
 
 
 def kill(folder: Path, file: Path, *, before_the_journal: bool = False) -> None:
@@ -130,7 +123,7 @@ def test_nothing_is_scored_if_the_journal_cannot_be_written(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with opened(folder) as competition, monkeypatch.context() as patched:
-        patched.setattr(Journal, "_write", full)
+        patched.setattr(Journal, "write", full)
         with pytest.raises(StoreError, match="No space left on device. Nothing was scored"):
             competition.submit(file_of(folder, 1000.0), "a")  # it would kill this process
     assert used(folder) == [0, 0]
@@ -139,7 +132,7 @@ def test_nothing_is_scored_if_the_journal_cannot_be_written(
 def test_a_disk_that_is_full_after_the_commit_loses_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, lines = Journal._write, []
+    write, lines = Journal.write, []
 
     def full(journal: Journal, text: bytes, *, sync: bool) -> None:
         if sync:  # not what is written before scoring
@@ -148,7 +141,7 @@ def test_a_disk_that_is_full_after_the_commit_loses_nothing(
         write(journal, text, sync=sync)
 
     with opened(folder) as competition, monkeypatch.context() as patched:
-        patched.setattr(Journal, "_write", full)
+        patched.setattr(Journal, "write", full)
         with pytest.raises(StoreError, match="is stored, and can be sent again"):
             competition.submit(file_of(folder, 1.0), "a")
     assert lines

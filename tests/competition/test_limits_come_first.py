@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.submit import SubmissionHandler, Submitted
-from arena.config import Settings
+from arena.competition.submit import Submitted
 from arena.errors import MetricError, PluginError, ScoringError, StoreError
 from arena.hookspecs import hookimpl
 from arena.interfaces import Evaluation
@@ -21,10 +20,10 @@ from arena.plugin.manager import PluginManager
 from arena.requests import Request
 from arena.store import Transaction
 from arena.types import PredictionKind, Release, SubmissionRecord
-from program import write_csv
-from small_competition import START, Clock
+from scenario import START, Scenario
 
 N_ROWS = 20
+IDS = [f"r{row}" for row in range(N_ROWS)]
 WORDS = "y must be at most 5"
 
 
@@ -84,31 +83,22 @@ class Plugin:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def plugin() -> Plugin:
     return Plugin()
 
 
-def create(tmp_path: Path, plugin: Plugin, clock: Clock, **sections: Any) -> Competition:
+@pytest.fixture
+def scenario(tmp_path: Path, plugin: Plugin) -> Scenario:
     manager = PluginManager()
     manager.register(plugin, "mine")
-    rows = [(f"r{i}", i / 7, "Public" if i < 10 else "Private") for i in range(N_ROWS)]
-    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
-    document = {"metric": {"name": "moody"}, "public": {"mechanism": "full"}, **sections}
-    settings = Settings.model_validate(document)
-    return Competition.create(
-        tmp_path / "c", tmp_path / "solution.csv", settings, manager=manager, clock=clock
-    )
+    usage = ["Public" if row < 10 else "Private" for row in range(N_ROWS)]
+    solution = {"id": IDS, "y": [row / 7 for row in range(N_ROWS)], "Usage": usage}
+    return Scenario(tmp_path, solution, settings={"metric": "moody"}, manager=manager)
 
 
-def send(competition: Competition, tmp_path: Path, mood: float, number: int = 0) -> Submitted:
-    path = tmp_path / f"{mood}-{number}.csv"
+def send(competition: Competition, root: Path, mood: float, number: int = 0) -> Submitted:
     values = [mood, *(float(number + i) for i in range(1, N_ROWS))]
-    write_csv(path, ["id", "y"], [(f"r{i}", repr(value)) for i, value in enumerate(values)])
+    path = Scenario(root).write(f"{mood}-{number}", {"id": IDS, "y": values})
     return competition.submit(path, "a")
 
 
@@ -121,15 +111,13 @@ def bad_file(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("ended", ["total", "per_day", "deadline"])
 def test_after_the_end_every_file_has_the_same_answer_and_none_is_scored(
-    tmp_path: Path, plugin: Plugin, clock: Clock, ended: str
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, ended: str
 ) -> None:
-    sections: dict[str, Any] = {"limits": {ended: 1}}
-    if ended == "deadline":
-        sections = {"competition": {"deadline": START + timedelta(hours=1)}}
-    with create(tmp_path, plugin, clock, **sections) as competition:
+    limit = START + timedelta(hours=1) if ended == "deadline" else 1
+    with scenario.create(**{ended: limit}) as competition:
         first = send(competition, tmp_path, FINE)
         assert first.status == "accepted"
-        clock.now += timedelta(hours=2) if ended == "deadline" else timedelta(minutes=1)
+        scenario.clock.now += timedelta(hours=2) if ended == "deadline" else timedelta(minutes=1)
         plugin.metric.calls.clear()
         answers = [send(competition, tmp_path, mood, 1) for mood in range(6)]
         answers.append(competition.submit(bad_file(tmp_path), "a"))
@@ -141,10 +129,10 @@ def test_after_the_end_every_file_has_the_same_answer_and_none_is_scored(
 
 @pytest.mark.slow
 def test_every_file_that_reached_the_metric_uses_a_submission(
-    tmp_path: Path, plugin: Plugin, clock: Clock
+    tmp_path: Path, scenario: Scenario, plugin: Plugin
 ) -> None:
     moods = [NAN, RAISES, SLOW, REFUSES, INFINITE, FINE]
-    with create(tmp_path, plugin, clock, limits={"total": len(moods)}) as competition:
+    with scenario.create(total=len(moods)) as competition:
         answers = [send(competition, tmp_path, mood) for mood in moods]
         assert [answer.status for answer in answers] == ["rejected"] * 5 + ["accepted"]
         assert competition.submit(bad_file(tmp_path), "a").faults[0].kind == "limit"
@@ -153,9 +141,9 @@ def test_every_file_that_reached_the_metric_uses_a_submission(
 
 @pytest.mark.slow
 def test_a_team_cannot_tell_why_there_is_no_score_and_the_organiser_can(
-    tmp_path: Path, plugin: Plugin, clock: Clock, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with create(tmp_path, plugin, clock) as competition:
+    with scenario.create() as competition:
         faults = {send(competition, tmp_path, mood).faults for mood in UNSCORED}
         ((fault,),) = faults
         assert fault.kind == "could not be scored"
@@ -167,15 +155,15 @@ def test_a_team_cannot_tell_why_there_is_no_score_and_the_organiser_can(
         assert "moody failed on a submission: ValueError at test_limits_come_first.py" in text[1]
         assert "it took 60 s" in text[2]
         assert "a class is missing" in text[4]
-    assert not any("secret" in str(one) for one in [*warnings, *organiser_texts])
+    assert not any("secret" in str(text) for text in [*warnings, *organiser_texts])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mood", UNSCORED)
 def test_a_file_without_a_score_is_tried_again_only_after_a_rescore(
-    tmp_path: Path, plugin: Plugin, clock: Clock, mood: float
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, mood: float
 ) -> None:
-    with create(tmp_path, plugin, clock, limits={"total": 2}) as competition:
+    with scenario.create(total=2) as competition:
         first = send(competition, tmp_path, mood)
         again = send(competition, tmp_path, mood)
         assert (again, again.known) == (first, True)
@@ -189,10 +177,9 @@ def test_a_file_without_a_score_is_tried_again_only_after_a_rescore(
 
 @pytest.mark.slow
 def test_a_mechanism_that_fails_has_used_a_place_and_a_full_disk_has_not(
-    tmp_path: Path, plugin: Plugin, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sections: dict[str, Any] = {"limits": {"total": 1}}
-    with create(tmp_path / "disk", plugin, clock, **sections) as competition:
+    with replace(scenario, root=tmp_path / "disk").create(total=1) as competition:
         with monkeypatch.context() as patched:
 
             def full(*_: Any, **__: Any) -> None:
@@ -202,8 +189,8 @@ def test_a_mechanism_that_fails_has_used_a_place_and_a_full_disk_has_not(
             with pytest.raises(StoreError):
                 send(competition, tmp_path, FINE)
         assert send(competition, tmp_path, FINE).status == "accepted"
-    sections["public"] = {"mechanism": "fails"}
-    with create(tmp_path / "fails", plugin, clock, **sections) as competition:
+    failing = replace(scenario, root=tmp_path / "fails")
+    with failing.create(total=1, mechanism="fails") as competition:
         with pytest.raises(PluginError):
             send(competition, tmp_path, FINE)
         assert send(competition, tmp_path, FINE).faults[0].kind == "limit"
@@ -211,15 +198,15 @@ def test_a_mechanism_that_fails_has_used_a_place_and_a_full_disk_has_not(
 
 @pytest.mark.slow
 def test_what_fails_before_it_is_scored_has_used_no_place(
-    tmp_path: Path, plugin: Plugin, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with create(tmp_path, plugin, clock, limits={"total": 1}) as competition:
+    with scenario.create(total=1) as competition:
         with monkeypatch.context() as patched:
 
             def interrupted(*_: Any, **__: Any) -> None:
                 raise KeyboardInterrupt
 
-            patched.setattr(SubmissionHandler, "_find", interrupted)
+            patched.setattr(Transaction, "find_submission", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 send(competition, tmp_path, FINE)
         assert [event.kind for event in competition.events()] == ["created"]
@@ -229,7 +216,7 @@ def test_what_fails_before_it_is_scored_has_used_no_place(
 
 @pytest.mark.slow
 def test_what_was_stored_when_the_program_was_interrupted_is_counted_once(
-    tmp_path: Path, plugin: Plugin, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     announced: list[int] = []
     heard: list[int] = []
@@ -249,7 +236,7 @@ def test_what_was_stored_when_the_program_was_interrupted_is_counted_once(
 
     monkeypatch.setattr(Transaction, "announce_scoring", count)
     monkeypatch.setattr(PluginManager, "submission_scored", hear)
-    with create(tmp_path, plugin, clock, limits={"total": 2}) as competition:
+    with scenario.create(total=2) as competition:
         monkeypatch.setattr(Transaction, "acknowledge", interrupted)
         with pytest.raises(KeyboardInterrupt):
             send(competition, tmp_path, FINE)
@@ -264,14 +251,13 @@ def test_what_was_stored_when_the_program_was_interrupted_is_counted_once(
 
 @pytest.mark.slow
 def test_submissions_of_a_queue_are_not_announced_one_by_one(
-    tmp_path: Path, plugin: Plugin, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The queue itself judges them again after a kill."""
     announced: list[Any] = []
     monkeypatch.setattr(Transaction, "announce_scoring", lambda *given: announced.append(given))
-    with create(tmp_path, plugin, clock) as competition:
-        path = tmp_path / "one.csv"
-        write_csv(path, ["id", "y"], [(f"r{i}", "0.0") for i in range(N_ROWS)])
+    with scenario.create() as competition:
+        path = scenario.write("one", {"id": IDS, "y": [0.0] * N_ROWS})
         request = Request(
             seq=1,
             request="r-1",
@@ -288,14 +274,13 @@ def test_submissions_of_a_queue_are_not_announced_one_by_one(
 
 @pytest.mark.slow
 def test_a_new_name_that_looks_like_another_one_is_said_once(
-    tmp_path: Path, plugin: Plugin, clock: Clock, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with create(tmp_path, plugin, clock) as competition:
+    with scenario.create() as competition:
         send(competition, tmp_path, FINE)
         for number, team in enumerate(("b", "A", "A", "a"), start=1):
-            path = tmp_path / f"0-{number}.csv"
-            rows = [(f"r{i}", repr(float(number * i))) for i in range(N_ROWS)]
-            write_csv(path, ["id", "y"], rows)
+            values = [float(number * row) for row in range(N_ROWS)]
+            path = scenario.write(f"0-{number}", {"id": IDS, "y": values})
             assert competition.submit(path, team).status == "accepted"
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
@@ -303,9 +288,9 @@ def test_a_new_name_that_looks_like_another_one_is_said_once(
 
 
 def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
-    tmp_path: Path, plugin: Plugin, clock: Clock
+    tmp_path: Path, scenario: Scenario, plugin: Plugin
 ) -> None:
-    with create(tmp_path, plugin, clock) as competition:
+    with scenario.create() as competition:
         first = send(competition, tmp_path, REFUSES)
         plugin.metric.mended = True
         competition.rescore(apply=True)
@@ -314,29 +299,19 @@ def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
         competition.rename_team("a", "b")
         assert send(competition, tmp_path, FINE).team == "b"
         sent = [event.payload for event in competition.events() if event.kind == "submission"]
-    assert [one["team"] for one in sent] == ["a", "b"]
-    assert [one.get("stored_as") for one in sent] == [None, "a"]
-    assert not any("for_organiser" in one for one in sent)
+    assert [payload["team"] for payload in sent] == ["a", "b"]
+    assert [payload.get("stored_as") for payload in sent] == [None, "a"]
+    assert not any("for_organiser" in payload for payload in sent)
 
 
-def test_no_label_is_found_by_searching_where_a_score_overflows(
-    tmp_path: Path, clock: Clock
-) -> None:
-    truth = [3.25 + i for i in range(N_ROWS)]
-    usage = ["Public" if i < 10 else "Private" for i in range(N_ROWS)]
-    rows = list(zip([f"r{i}" for i in range(N_ROWS)], truth, usage, strict=True))
-    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
-    settings = Settings.model_validate(
-        {"metric": {"name": "mape"}, "public": {"mechanism": "full"}, "limits": {"total": 1}}
-    )
+def test_no_label_is_found_by_searching_where_a_score_overflows(scenario: Scenario) -> None:
+    labels = [3.25 + row for row in range(N_ROWS)]
+    scenario = replace(scenario, solution={**scenario.solution, "y": labels})
     answers = []
-    with Competition.create(
-        tmp_path / "c", tmp_path / "solution.csv", settings, clock=clock
-    ) as competition:
+    with scenario.create(metric="mape", total=1) as competition:
         for power in (308.0, 307.5, 307.0, 0.0):
-            path = tmp_path / f"{power}.csv"
-            cells = [f"{10.0**power!r}", *["1.0"] * (N_ROWS - 1)]
-            write_csv(path, ["id", "y"], [(f"r{i}", cell) for i, cell in enumerate(cells)])
+            values = [10.0**power, *[1.0] * (N_ROWS - 1)]
+            path = scenario.write(str(power), {"id": IDS, "y": values})
             answers.append(competition.submit(path, "a"))
     counted = [
         answer
@@ -344,6 +319,8 @@ def test_no_label_is_found_by_searching_where_a_score_overflows(
         if answer.status == "accepted" or answer.faults[0].kind != "limit"
     ]
     scored = [
-        one for one in counted if one.status == "accepted" or one.faults[0].kind[:5] == "could"
+        answer
+        for answer in counted
+        if answer.status == "accepted" or answer.faults[0].kind[:5] == "could"
     ]
     assert len(scored) <= 1

@@ -21,7 +21,7 @@ from arena.competition.record.settings_agreement import check_agreement
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, StoreFormatError
 from arena.utils.parallel import NoProgress
-from labelled_competition import MANAGER
+from scenario import MANAGER
 
 FOLDER = Path(__file__).parent / "competitions-7"
 FOLDER_8 = FOLDER.with_name("competitions-8")
@@ -68,7 +68,7 @@ def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism:
         if mechanism in {"kaggle", "ladder-free"}:  # a changed score gets noise of its own
             (again,) = competition.replay([competition.settings.public.mechanism]).replayed
             assert {(standing["team"], standing["score"]) for standing in again.standings} == {
-                (one["team"], one["score"]) for one in shown
+                (row["team"], row["score"]) for row in shown
             }
         assert competition.quota_used("A") == 3
         competition.disqualify(5, "a leak")

@@ -24,9 +24,8 @@ from arena.config import CONFIG_NAME, Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.report.for_participants import facts_for_participants
 from arena.utils.parallel import NoProgress
-from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
 from program import write_csv
-from small_competition import Clock
+from scenario import IDS, MANAGER, N_ROWS, SOLUTION, TRUTH, Clock, Scenario
 
 USAGE = np.where(np.arange(N_ROWS) % 2 == 0, "dev", "final")
 DEV, FINAL = np.flatnonzero(USAGE == "dev"), np.flatnonzero(USAGE == "final")
@@ -44,20 +43,14 @@ def settings_with(phases: Mapping[str, Any], metric: str = "accuracy", **keys: A
     return Settings.of(metric=metric, mechanism="ladder-free", phase=phases, **keys)
 
 
-def create(
-    folder: Path, clock: Clock, phases: Mapping[str, Any] = PHASES, usage: Any = USAGE, **keys: Any
-) -> Competition:
-    write_csv(
-        folder / "solution.csv", ["id", "y", "Usage"], list(zip(IDS, TRUTH, usage, strict=True))
-    )
-    return Competition.create(
-        folder / "c",
-        folder / "solution.csv",
-        settings_with(phases, **keys),
-        seed=1,
-        manager=MANAGER,
-        clock=clock,
-    )
+def solution_with(usage: Any) -> dict[str, Any]:
+    return {**SOLUTION, "Usage": usage}
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    settings = {"mechanism": "ladder-free", "phase": PHASES}
+    return Scenario(tmp_path, solution_with(USAGE), settings=settings, clock=Clock(IN_DEV))
 
 
 def labels(rows: Sequence[int] | Any, wrong: int) -> dict[str, list[Any]]:
@@ -69,9 +62,8 @@ def labels(rows: Sequence[int] | Any, wrong: int) -> dict[str, list[Any]]:
 
 
 @pytest.mark.slow
-def test_each_phase_has_its_rows_its_limits_and_its_boards(tmp_path: Path) -> None:
-    clock = Clock(IN_DEV)
-    with create(tmp_path, clock) as competition:
+def test_each_phase_has_its_rows_its_limits_and_its_boards(scenario: Scenario) -> None:
+    with scenario.create() as competition:
         assert competition.submit(labels(DEV, 10), "A").released == 0.9
         assert competition.submit(labels(range(N_ROWS), 40), "B").released == 0.8
         half = competition.submit(labels(DEV[:50], 0), "B")
@@ -80,7 +72,7 @@ def test_each_phase_has_its_rows_its_limits_and_its_boards(tmp_path: Path) -> No
         assert competition.submit(labels(DEV, 0), "A").faults[0].kind == "limit"
         with pytest.raises(UsageError, match="no private rows"):
             competition.finalize()
-        clock.now = IN_FINAL
+        scenario.clock.now = IN_FINAL
         blind = competition.submit(labels(FINAL, 5), "A")
         assert (blind.phase, blind.status, blind.released) == ("final", "accepted", None)
         competition.submit(labels(FINAL, 2), "B")
@@ -98,7 +90,7 @@ def test_each_phase_has_its_rows_its_limits_and_its_boards(tmp_path: Path) -> No
         assert competition.quota_used("A", "dev/2026-03-01") == 2
         with pytest.raises(UsageError, match="Files are received until 2026-03-20"):
             competition.publish()
-        clock.now = datetime(2026, 3, 20, 1, tzinfo=UTC)
+        scenario.clock.now = datetime(2026, 3, 20, 1, tzinfo=UTC)
         assert competition.publish() == 1
         # A decision changes the boards of the phase of the submission, and marks its results.
         competition.disqualify(1, "a leak")
@@ -112,17 +104,17 @@ def test_each_phase_has_its_rows_its_limits_and_its_boards(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_an_export_of_a_phase_is_verified_and_a_rescore_changes_every_phase(
     tmp_path: Path,
+    scenario: Scenario,
 ) -> None:
-    clock = Clock(IN_DEV)
-    with create(tmp_path, clock) as competition:
+    with scenario.create() as competition:
         competition.submit(labels(DEV, 10), "A")
         competition.submit(labels(DEV, 20), "B")
-        clock.now = IN_FINAL
+        scenario.clock.now = IN_FINAL
         competition.submit(labels(FINAL, 5), "A")
         competition.submit(labels(FINAL, 2), "B")
         competition.finalize()
         competition.export(tmp_path / "export")
-        files = (tmp_path / "export", tmp_path / "solution.csv")
+        files = (tmp_path / "export", scenario.solution_file)
         assert verify_bundle(*files, MANAGER, NoProgress()) == ()
         board = tmp_path / "export" / "usage.csv"
         board.write_text(board.read_text().replace(",dev", ",final", 1))
@@ -140,12 +132,12 @@ def test_an_export_of_a_phase_is_verified_and_a_rescore_changes_every_phase(
         assert competition.audit() == ()
 
 
-def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) -> None:
+def test_phases_with_the_same_public_rows_share_the_instances(scenario: Scenario) -> None:
     """Otherwise a second phase would release as much about the same labels as the first."""
-    clock = Clock(IN_DEV)
-    with create(tmp_path, clock, SHARING, HALVES) as competition:
+    scenario.solution = solution_with(HALVES)
+    with scenario.create(phase=SHARING) as competition:
         first = competition.submit(labels(range(N_ROWS), 40), "A")
-        clock.now = IN_FINAL
+        scenario.clock.now = IN_FINAL
         second = competition.submit(labels(range(N_ROWS), 42), "A")
         assert (first.released, second.released) == (0.8, 0.8)
         assert second.source == first.submission  # no improvement on what the first phase showed
@@ -166,12 +158,14 @@ def test_phases_with_the_same_public_rows_share_the_instances(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_decision_by_the_view_of_a_phase_keeps_the_scores_of_the_others(tmp_path: Path) -> None:
-    clock = Clock(IN_DEV)
-    with create(tmp_path, clock, SHARING, HALVES) as competition:
+def test_a_decision_by_the_view_of_a_phase_keeps_the_scores_of_the_others(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    scenario.solution = solution_with(HALVES)
+    with scenario.create(phase=SHARING) as competition:
         first = competition.submit(labels(range(N_ROWS), 40), "A")
         competition.submit(labels(range(N_ROWS), 60), "B")
-        clock.now = IN_FINAL
+        scenario.clock.now = IN_FINAL
         competition.submit(labels(range(N_ROWS), 20), "A")
         first_phase, second_phase = competition.in_phase("one"), competition.in_phase("two")
         first_phase.disqualify(first.submission, "a leak")
@@ -184,20 +178,19 @@ def test_a_decision_by_the_view_of_a_phase_keeps_the_scores_of_the_others(tmp_pa
         write_csv(tmp_path / "corrected.csv", ["id", "y", "Usage"], rows)
         first_phase.rescore(tmp_path / "corrected.csv", apply=True)
         assert first_phase.phase == "one"
-    with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
+    with scenario.reopen() as competition:
         assert [row["score"] for row in competition.in_phase("one").leaderboard()] == [0.8]
         assert [row["score"] for row in competition.in_phase("two").leaderboard()] == [1.0]
 
 
-def test_a_competition_has_ended_when_its_last_phase_has(tmp_path: Path) -> None:
+def test_a_competition_has_ended_when_its_last_phase_has(scenario: Scenario) -> None:
     phases = {
         "dev": {"end": "2026-03-10", "public_rows": "dev"},
         "final": {"start": "2026-03-20", "end": "2026-03-30", "private_rows": "final"},
     }
-    clock = Clock(IN_DEV)
-    with create(tmp_path, clock, phases) as competition:
+    with scenario.create(phase=phases) as competition:
         for day, ended, said in ((5, False, "Deadline"), (15, False, "Ended"), (31, True, "Ended")):
-            clock.now = datetime(2026, 3, day, tzinfo=UTC)
+            scenario.clock.now = datetime(2026, 3, day, tzinfo=UTC)
             assert competition.in_phase().has_ended == ended
             assert dict(facts_for_participants(competition.in_phase("dev")))[said]
 
@@ -269,9 +262,10 @@ def test_a_file_counts_for_the_open_rounds_of_one_series(
         assert destination_of_file(settings, None, time) == destination
 
 
-def test_a_file_counts_for_the_phase_that_is_open_or_named(tmp_path: Path) -> None:
+def test_a_file_counts_for_the_phase_that_is_open_or_named(scenario: Scenario) -> None:
     phases = {"one": {}, "two": {"limits": {"total": 1}}, "late": {"start": "2027-01-01"}}
-    with create(tmp_path, Clock(IN_DEV), phases, HALVES) as competition:
+    scenario.solution = solution_with(HALVES)
+    with scenario.create(phase=phases) as competition:
         with pytest.raises(UsageError, match="Several phases are open: name one of one, two"):
             competition.submit(labels(range(N_ROWS), 10), "A")
         with pytest.raises(UsageError, match="There is no phase 'three'. There are: one, two"):
@@ -373,33 +367,33 @@ def test_the_file_keeps_the_phases(tmp_path: Path) -> None:
     ],
 )
 def test_stored_submissions_keep_their_phase_and_its_rows(
-    tmp_path: Path, phases: Mapping[str, Any], said: str
+    scenario: Scenario, phases: Mapping[str, Any], said: str
 ) -> None:
-    with create(tmp_path, Clock(IN_DEV)) as competition:
+    with scenario.create() as competition:
         competition.submit(labels(DEV, 10), "A")
-    path = tmp_path / "c" / CONFIG_NAME
+    path = scenario.folder / CONFIG_NAME
     before = path.read_text(encoding="utf-8")
     path.write_text(settings_as_toml(settings_with(phases)), encoding="utf-8")
     with pytest.raises(InputError) as error:
-        Competition.open(tmp_path / "c", manager=MANAGER)
+        scenario.reopen()
     assert said in str(error.value)
     path.write_text(before, encoding="utf-8")
-    Competition.open(tmp_path / "c", manager=MANAGER).close()
+    scenario.reopen().close()
 
 
 @pytest.mark.slow
-def test_a_further_metric_must_be_defined_on_the_rows_of_each_phase(tmp_path: Path) -> None:
+def test_a_further_metric_must_be_defined_on_the_rows_of_each_phase(scenario: Scenario) -> None:
     usage = np.where(np.flatnonzero(TRUTH)[:40].max() >= np.arange(N_ROWS), "dev", "final")
     usage = np.where((usage == "final") & (TRUTH == 0), "dev", usage)
     rows = list(zip(IDS, TRUTH, usage, strict=True))
-    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    write_csv(scenario.solution_file, ["id", "y", "Usage"], rows)
     settings = Settings.of(metric="log_loss", mechanism="full", phase=PHASES)
-    Competition.create(tmp_path / "c", tmp_path / "solution.csv", settings, manager=MANAGER).close()
+    Competition.create(scenario.folder, scenario.solution_file, settings, manager=MANAGER).close()
     metric = settings.metric.model_copy(update={"secondary": ("roc_auc",)})
     text = settings_as_toml(settings.model_copy(update={"metric": metric}))
-    (tmp_path / "c" / CONFIG_NAME).write_text(text, encoding="utf-8")
+    (scenario.folder / CONFIG_NAME).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="roc_auc is undefined on the private rows"):
-        Competition.open(tmp_path / "c", manager=MANAGER)
+        scenario.reopen()
 
 
 FINALS = {
@@ -417,15 +411,15 @@ FINALS = {
 THREE_SETS = np.array(["Public", "Private", "final", "Ignored"])[np.arange(N_ROWS) % 4]
 
 
-def test_the_best_teams_qualify_and_their_files_are_carried_over(tmp_path: Path) -> None:
-    clock = Clock(IN_DEV)
+def test_the_best_teams_qualify_and_their_files_are_carried_over(scenario: Scenario) -> None:
     rows = np.flatnonzero(THREE_SETS != "Ignored")
-    with create(tmp_path, clock, FINALS, THREE_SETS) as competition:
+    scenario.solution = solution_with(THREE_SETS)
+    with scenario.create(phase=FINALS) as competition:
         short = competition.submit(labels(np.flatnonzero(THREE_SETS == "Public"), 0), "A")
         assert short.status == "rejected"  # it must have the rows of the final as well
         for team, wrong in {"A": 0, "B": 30, "C": 34, "D": 90}.items():
             assert competition.submit(labels(rows, wrong), team).status == "accepted"
-        clock.now = IN_FINAL
+        scenario.clock.now = IN_FINAL
         with pytest.raises(UsageError, match="run arena finalize --phase dev first"):
             competition.qualify("final")
         competition.in_phase("dev").finalize()
@@ -479,13 +473,13 @@ def test_admission_by_a_phase_that_is_not_before_is_refused(
     ("phases", "usage"), [(PHASES, USAGE), (SHARING, HALVES)], ids=["own rows", "shared rows"]
 )
 def test_a_replay_of_a_phase_by_its_mechanism_is_what_was_released(
-    tmp_path: Path, phases: Mapping[str, Any], usage: Any
+    scenario: Scenario, phases: Mapping[str, Any], usage: Any
 ) -> None:
-    clock = Clock(IN_DEV)
-    with create(tmp_path, clock, phases, usage) as competition:
+    scenario.solution = solution_with(usage)
+    with scenario.create(phase=phases) as competition:
         for wrong in (40, 30, 31, 20):
             competition.submit(labels(range(N_ROWS), wrong), "A")
-            clock.now = IN_FINAL if wrong == 30 else clock.now
+            scenario.clock.now = IN_FINAL if wrong == 30 else scenario.clock.now
         for board in competition.in_each_phase():
             replayed = board.replay(["ladder-free"])
             assert replayed.replayed[0].releases == replayed.released.releases
@@ -493,9 +487,12 @@ def test_a_replay_of_a_phase_by_its_mechanism_is_what_was_released(
 
 
 @pytest.mark.slow
-def test_a_selection_is_withdrawn_in_a_named_phase_where_several_are_open(tmp_path: Path) -> None:
+def test_a_selection_is_withdrawn_in_a_named_phase_where_several_are_open(
+    scenario: Scenario,
+) -> None:
     rules = {"one": {"final": {"rule": "chosen"}}, "two": {}}
-    with create(tmp_path, Clock(IN_DEV), rules, HALVES) as competition:
+    scenario.solution = solution_with(HALVES)
+    with scenario.create(phase=rules) as competition:
         sent = competition.submit(labels(range(N_ROWS), 10), "A", phase="one")
         assert competition.select("A", [sent.submission]) == "chosen"
         with pytest.raises(UsageError, match="Several phases are open: name one of one, two"):
@@ -505,8 +502,9 @@ def test_a_selection_is_withdrawn_in_a_named_phase_where_several_are_open(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_refused_disqualification_announces_nothing(tmp_path: Path) -> None:
-    with create(tmp_path, Clock(IN_DEV), {}, HALVES) as competition:
+def test_a_refused_disqualification_announces_nothing(scenario: Scenario) -> None:
+    scenario.solution = solution_with(HALVES)
+    with scenario.create(phase={}) as competition:
         competition.submit(labels(range(N_ROWS), 10), "A")
         competition.disqualify(1, "a leak")
         for whom, undo, message in (
@@ -530,9 +528,13 @@ PROBABILITIES = "brier"
 
 
 @pytest.mark.slow
-def test_phases_open_at_once_are_tasks_with_their_own_metric_and_direction(tmp_path: Path) -> None:
-    sizes = {"metric": PROBABILITIES, "resamples": 50}
-    with create(tmp_path, Clock(IN_DEV), TASKS, FOUR, **sizes) as competition:
+def test_phases_open_at_once_are_tasks_with_their_own_metric_and_direction(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    scenario.solution = solution_with(FOUR)
+    with scenario.create(
+        phase=TASKS, metric=PROBABILITIES, resamples=50, intervals=True
+    ) as competition:
         with pytest.raises(UsageError, match="name one of labels, errors"):
             competition.submit(labels(OF_LABELS, 1), "A")
         for team, wrong in (("A", 40), ("B", 20)):
@@ -551,19 +553,19 @@ def test_phases_open_at_once_are_tasks_with_their_own_metric_and_direction(tmp_p
             assert [row["team"] for row in result.standings] == ["B", "A"]
             folder = tmp_path / board.phase
             board.export(folder)
-            assert verify_bundle(folder, tmp_path / "solution.csv", MANAGER, NoProgress()) == ()
+            assert verify_bundle(folder, scenario.solution_file, MANAGER, NoProgress()) == ()
         assert competition.audit() == ()
 
 
 @pytest.mark.slow
-def test_the_metric_of_a_phase_changes_by_a_rescore(tmp_path: Path) -> None:
-    clock = Clock(IN_DEV)
-    create(tmp_path, clock, TASKS, FOUR, metric=PROBABILITIES).close()
+def test_the_metric_of_a_phase_changes_by_a_rescore(scenario: Scenario) -> None:
+    scenario.solution = solution_with(FOUR)
+    scenario.create(phase=TASKS, metric=PROBABILITIES).close()
     other = {**TASKS, "labels": {**TASKS["labels"], "metric": PROBABILITIES}}
-    path = tmp_path / "c" / CONFIG_NAME
+    path = scenario.folder / CONFIG_NAME
     text = settings_as_toml(settings_with(other, metric=PROBABILITIES))
     path.write_text(text, encoding="utf-8")
-    with Competition.open(tmp_path / "c", manager=MANAGER, clock=clock) as competition:
+    with scenario.reopen() as competition:
         (note,) = [note for note in competition.notes if "rescore" in note]
         assert "but the scores of the phase labels use accuracy until" in note
         first = competition.submit(labels(OF_LABELS, 20), "A", phase="labels")
@@ -593,7 +595,8 @@ def test_metrics_of_phases_that_contradict_are_refused(
         settings_with(phases)
 
 
-def test_a_metric_of_another_kind_of_prediction_is_refused(tmp_path: Path) -> None:
+def test_a_metric_of_another_kind_of_prediction_is_refused(scenario: Scenario) -> None:
     phases = {**TASKS, "errors": {**TASKS["errors"], "metric": "roc_auc"}}
+    scenario.solution = solution_with(FOUR)
     with pytest.raises(InputError, match=r"\[phase.errors\] metric: roc_auc: .*contain label"):
-        create(tmp_path, Clock(IN_DEV), phases, FOUR)
+        scenario.create(phase=phases)

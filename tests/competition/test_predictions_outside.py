@@ -23,19 +23,19 @@ from arena.store import object_places
 from arena.utils.engines import Cluster, Engine, open_engine, using
 from clusters import InProcess, dask_cluster
 from program import run_here
-from small_competition import Clock, file_of, made
+from scenario import Scenario
 
 PLACE = "predictions"
 KAGGLE = Path(__file__).parents[1] / "support" / "foreign_metrics" / "kaggle_fbeta.py"
-FEW = {"resamples": 10}
 
 
-def played(folder: Path, solution: Path, place: str | None, **sections: Any) -> Competition:
+def played(folder: Path, place: str | None, **keys: Any) -> Competition:
     """Submissions of four teams; two files are equal, and one is disqualified."""
     folder.mkdir()
-    competition = made(folder, solution, Clock(), store={"predictions": place}, **sections)
+    scenario = Scenario(folder)
+    competition = scenario.create(predictions=place, **keys)
     for number, team in enumerate(["one", "two", "three", "two", "four"], 1):
-        competition.submit(file_of(folder, number % 4), team)
+        competition.submit(scenario.file(number % 4), team)
     competition.disqualify(3, "a test")
     return competition
 
@@ -47,20 +47,20 @@ def facts_of(competition: Competition) -> list[Any]:
         result.to_dict(),
         competition.leaderboard(),
         competition.submissions(),
-        [dataclasses.asdict(one) for one in competition.rescore()],
+        [dataclasses.asdict(change) for change in competition.rescore()],
     ]
 
 
 @pytest.mark.slow
 def test_every_result_is_that_of_predictions_in_the_database(
-    tmp_path: Path, solution: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
     found, sent = [], []
     for place in (None, PLACE):
         folder = tmp_path / str(place)
         cluster = InProcess()
-        with played(folder, solution, place, analysis=FEW) as competition:
+        with played(folder, place, resamples=10, intervals=True) as competition:
             found.append(facts_of(competition))
             with using(measured(cluster.engine(), sent)):
                 assert competition.finalize().to_dict() == found[-1][0]
@@ -86,31 +86,33 @@ def measured(engine: Engine, sizes: list[int]) -> Engine:
 
 
 @pytest.mark.slow
-def test_the_place_is_chosen_before_the_first_submission(tmp_path: Path, solution: Path) -> None:
-    toml = tmp_path / "c" / "competition.toml"
-    with made(tmp_path, solution, Clock()):
+def test_the_place_is_chosen_before_the_first_submission(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    toml = scenario.folder / "competition.toml"
+    with scenario.create():
         written = toml.read_text()
     assert "# predictions =" in written
     toml.write_text(written.replace("# predictions =", f'predictions = "{PLACE}"'))
-    with Competition.open(tmp_path / "c") as competition:
-        competition.submit(file_of(tmp_path, 1), "one")
-        assert len([*(tmp_path / "c" / PLACE).rglob("*.parquet")]) == 1
+    with scenario.reopen() as competition:
+        competition.submit(scenario.file(1), "one")
+        assert len([*(scenario.folder / PLACE).rglob("*.parquet")]) == 1
         assert competition.events()[1].payload["changes"] == [["store.predictions", None, PLACE]]
     toml.write_text(written)
     with pytest.raises(InputError, match=r"\[store\] predictions cannot be changed like this"):
-        Competition.open(tmp_path / "c")
-    with CompetitionView.open(tmp_path / "c") as view:
+        scenario.reopen()
+    with CompetitionView.open(scenario.folder) as view:
         assert [row["team"] for row in view.leaderboard()] == ["one"]
-    shutil.copytree(tmp_path / "c" / PLACE, tmp_path / "other")
+    shutil.copytree(scenario.folder / PLACE, tmp_path / "other")
     toml.write_text(written.replace("# predictions =", f'predictions = "{tmp_path}/other"'))
-    with Competition.open(tmp_path / "c") as competition:
-        shutil.rmtree(tmp_path / "c" / PLACE)
+    with scenario.reopen() as competition:
+        shutil.rmtree(scenario.folder / PLACE)
         assert competition.audit() == ()
 
 
 @pytest.mark.slow
-def test_a_backup_says_what_it_lacks(tmp_path: Path, solution: Path) -> None:
-    with played(tmp_path / "x", solution, PLACE):
+def test_a_backup_says_what_it_lacks(tmp_path: Path) -> None:
+    with played(tmp_path / "x", PLACE):
         pass
     whole = run_here("backup", "-C", "x/c", "whole", cwd=tmp_path)
     assert (whole.returncode, whole.stderr) == (0, "")
@@ -137,32 +139,33 @@ def test_a_secret_in_the_location_is_refused_and_not_repeated() -> None:
 
 
 @pytest.mark.slow
-def test_the_commands_work_on_predictions_outside(tmp_path: Path, solution: Path) -> None:
+def test_the_commands_work_on_predictions_outside(tmp_path: Path, scenario: Scenario) -> None:
     def run(*arguments: object, code: int = 0) -> str:
         called = run_here(*map(str, arguments), cwd=tmp_path)
         assert called.returncode == code, called.stderr
         return called.stdout + called.stderr
 
+    scenario.write("solution", scenario.solution)
     said = run(
-        "init", "c", "--solution", solution, "--metric", "roc_auc",
+        "init", "c", "--solution", "solution.csv", "--metric", "roc_auc",
         "--predictions", "s3://me:secret@bucket", code=2,
     )  # fmt: skip
     assert "--predictions: a URL with a name or password in it is refused" in said
     assert "secret" not in said
-    assert not (tmp_path / "c").exists()
+    assert not scenario.folder.exists()
     outside = tmp_path / "objects"
-    run("init", "c", "--solution", solution, "--metric", "roc_auc", "--predictions", outside)
+    run("init", "c", "--solution", "solution.csv", "--metric", "roc_auc", "--predictions", outside)
     for number in range(3):
-        file = file_of(tmp_path, number)
+        file = scenario.file(number)
         run("submit", "-C", "c", file, "--team", f"team {number}")
     assert "everything that is stored agrees" in run("audit", "-C", "c")
     run("finalize", "-C", "c")
     run("export", "-C", "c", "exported")
-    run("verify", "exported", solution)
+    run("verify", "exported", scenario.solution_file)
     run("replay", "-C", "c", "--mechanism", "kaggle(rounding=0.01)")
     assert "are not in the copy, which needs them" in run("backup", "-C", "c", "copy")
     run("finalize", "-C", "copy")
-    (identity,) = (one for one in outside.iterdir() if one.is_dir())
+    (identity,) = (path for path in outside.iterdir() if path.is_dir())
     (identity / f"{'a' * 64}.parquet").touch()
     assert "Objects with predictions that belong to no submission: 1." in run("audit", "-C", "c")
     assert "Removed 1 unused" in run("repair", "-C", "c", "--remove-unused")
@@ -217,22 +220,26 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.mark.slow
 @needs_s3
 @pytest.mark.filterwarnings("default")
-def test_a_bucket_gives_the_same_results(tmp_path: Path, solution: Path, bucket: str) -> None:
+def test_a_bucket_gives_the_same_results(tmp_path: Path, bucket: str) -> None:
     import s3fs
 
     found = []
     for place in (None, bucket):
-        with played(tmp_path / str(bool(place)), solution, place, analysis=FEW) as competition:
+        with played(
+            tmp_path / str(bool(place)), place, resamples=10, intervals=True
+        ) as competition:
             found.append(facts_of(competition))
             store = competition._state.store
             assert store.audit() == ()
             assert store.unused_objects() == []
     assert found[0] == found[1]
     files = s3fs.S3FileSystem(skip_instance_cache=True, use_listings_cache=False)
-    objects = [one for one in files.find(bucket) if one.endswith(".parquet")]
+    objects = [name for name in files.find(bucket) if name.endswith(".parquet")]
     assert len(objects) == 4
     folder = tmp_path / "True" / "c"
-    text = "".join(one.read_text("utf-8", "replace") for one in folder.iterdir() if one.is_file())
+    text = "".join(
+        path.read_text("utf-8", "replace") for path in folder.iterdir() if path.is_file()
+    )
     assert "secret-of-a-test" not in text
     whole = files.cat_file(objects[0])
     for damaged in (whole[:-4], b"", None):
@@ -251,13 +258,11 @@ def test_a_bucket_gives_the_same_results(tmp_path: Path, solution: Path, bucket:
 @pytest.mark.slow
 @needs_s3
 @pytest.mark.filterwarnings("default")
-def test_a_bucket_that_does_not_exist_is_a_sentence(
-    tmp_path: Path, solution: Path, bucket: str
-) -> None:
+def test_a_bucket_that_does_not_exist_is_a_sentence(scenario: Scenario, bucket: str) -> None:
     with pytest.raises(Exception, match="s3://no-such-bucket/x/? cannot be written: ") as caught:
-        made(tmp_path, solution, Clock(), store={"predictions": "s3://no-such-bucket/x"})
+        scenario.create(predictions="s3://no-such-bucket/x")
     assert type(caught.value).__name__ == "StoreError"
-    assert not (tmp_path / "c").exists()
+    assert not scenario.folder.exists()
 
 
 @pytest.mark.slow
@@ -266,7 +271,6 @@ def test_a_bucket_that_does_not_exist_is_a_sentence(
 @pytest.mark.parametrize("place", [PLACE, pytest.param("bucket", marks=needs_s3)])
 def test_workers_read_their_blocks_and_give_the_same_board(
     tmp_path: Path,
-    solution: Path,
     place: str,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
@@ -276,7 +280,7 @@ def test_workers_read_their_blocks_and_give_the_same_board(
     sent: list[int] = []
     for at, metric in enumerate(["roc_auc", f"kaggle:{KAGGLE}(beta=2)"]):
         with played(
-            tmp_path / str(at), solution, url, metric={"name": metric}, analysis=FEW
+            tmp_path / str(at), url, metric=metric, resamples=10, intervals=True
         ) as competition:
             here, changes = competition.finalize().to_dict(), competition.rescore()
             with dask_cluster() as address, open_engine("dask", address) as engine:
@@ -290,8 +294,8 @@ def test_workers_read_their_blocks_and_give_the_same_board(
 @pytest.mark.slow
 @needs_dask
 @pytest.mark.filterwarnings("default")
-def test_a_worker_that_finds_no_object_says_which(tmp_path: Path, solution: Path) -> None:
-    with played(tmp_path / "x", solution, PLACE, analysis=FEW) as competition:
+def test_a_worker_that_finds_no_object_says_which(tmp_path: Path) -> None:
+    with played(tmp_path / "x", PLACE, resamples=10, intervals=True) as competition:
         competition.finalize()
         with dask_cluster() as address, open_engine("dask", address) as engine:
             predictions = competition._state.store.predictions([1, 2]).for_workers()

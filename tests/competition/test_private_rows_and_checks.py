@@ -112,8 +112,8 @@ def files(folder: Path, columns: Sequence[str]) -> Iterator[Path]:
     for header in headers:
         for cell in CELLS if header == headers[0] else CELLS[:2]:
             for odd in (0, N_PUBLIC):
-                rows = [[one, *("1" if at != odd else cell for _ in header)]
-                        for at, one in enumerate(ids)]  # fmt: skip
+                rows = [[id, *("1" if at != odd else cell for _ in header)]
+                        for at, id in enumerate(ids)]  # fmt: skip
                 number += 1
                 path = folder / f"{number}.csv"
                 write_csv(path, ["id", *header], rows)
@@ -121,7 +121,7 @@ def files(folder: Path, columns: Sequence[str]) -> Iterator[Path]:
 
 
 @pytest.fixture
-def forms(monkeypatch: pytest.MonkeyPatch) -> list[SubmissionForm]:
+def forms() -> Iterator[list[SubmissionForm]]:
     """Return the forms by which files are checked, here instead of in another process."""
     seen: list[SubmissionForm] = []
 
@@ -130,17 +130,18 @@ def forms(monkeypatch: pytest.MonkeyPatch) -> list[SubmissionForm]:
             seen.append(form)
         return parse_submission(path, form)
 
-    monkeypatch.setattr(reader, "_reader", read)
-    return seen
+    reader.read_by(read)
+    yield seen
+    reader.read_by(None)
 
 
 def fields_of(record: Any) -> dict[str, str]:
     """Return the fields of a form, or of what plugins receive, as texts."""
-    fields = {one.name: getattr(record, one.name) for one in dataclasses.fields(record)}
+    fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
     if isinstance(record, SubmissionForm) and record.kind is PredictionKind.LABEL:
         # Labels that may not be sent are answered as unknown ones.
         fields["targets"] = [target.name for target in record.targets]
-        fields["sendable"] = record.sendable or tuple(one.classes for one in record.targets)
+        fields["sendable"] = record.sendable or tuple(target.classes for target in record.targets)
     arrays = {name: getattr(value, "tolist", None) for name, value in fields.items()}
     return {name: str(arrays[name]() if arrays[name] else fields[name]) for name in fields}
 
@@ -165,7 +166,7 @@ def test_no_check_depends_on_private_rows(
                 fields_of(competition_info(metric, solution)),
             ))  # fmt: skip
     first, second = forms[: len(forms) // 2], forms[len(forms) // 2 :]
-    assert [fields_of(one) for one in first] == [fields_of(one) for one in second]
+    assert [fields_of(record) for record in first] == [fields_of(record) for record in second]
     assert answers[0] == answers[1]
     assert others[0] == others[1]
     assert any(faults for faults in answers[0])

@@ -12,12 +12,10 @@ from typing import Any
 
 import pytest
 
-from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.programs import program_runs
 from arena.competition.programs.program_runs import RECEIVED_FOLDER
 from arena.competition.programs.runners import add_runner
-from arena.config import Settings
 from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl
 from arena.interfaces import End, Outcome
@@ -27,14 +25,11 @@ from arena.store import Store
 from arena.store.events import TimeCheck
 from arena.types import Fault
 from arena.utils.parallel import NoProgress
-from program import write_csv
+from scenario import IDS, N_ROWS, Scenario
 from scripted_sandbox import ScriptedSandbox, manager_with, write_program
-from small_competition import N_ROWS, Clock
 
 HIDDEN = "HIDDEN-57;age"
 GOOD = "id,y\n" + "".join(f"r{i},{i / N_ROWS}\n" for i in range(N_ROWS))
-
-Make = Callable[..., Competition]
 
 
 @pytest.fixture
@@ -48,48 +43,27 @@ def manager(sandbox: ScriptedSandbox) -> PluginManager:
 
 
 @pytest.fixture
-def make(
-    tmp_path: Path,
-    solution: Path,
-    clock: Clock,
-    manager: PluginManager,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Make:
+def scenario(tmp_path: Path, manager: PluginManager, monkeypatch: pytest.MonkeyPatch) -> Scenario:
+    """Return a competition of programs; the folders that they need are there."""
     monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
-
-    def made(*, metric: str = "roc_auc", **sections: Any) -> Competition:
-        programs = {"sandbox": "scripted", **sections.pop("programs", {})}
-        settings = Settings.model_validate(
-            {"metric": {"name": metric}, "programs": programs, **sections}
-        )
-        competition = Competition.create(
-            tmp_path / "c",
-            solution,
-            settings,
-            public_share=0.5,
-            seed=1,
-            clock=clock,
-            manager=manager,
-        )
-        for name in ("programs/inputs", "files/sample_inputs"):
-            (tmp_path / "c" / name).mkdir(parents=True)
-        return competition
-
-    return made
+    settings = {"metric": "roc_auc", "programs_sandbox": "scripted"}
+    scenario = Scenario(tmp_path, settings=settings, manager=manager)
+    for name in ("programs/inputs", "files/sample_inputs"):
+        (scenario.folder / name).mkdir(parents=True)
+    return scenario
 
 
 def test_a_program_is_an_ordinary_submission(
     tmp_path: Path,
-    make: Make,
+    scenario: Scenario,
     sandbox: ScriptedSandbox,
-    clock: Clock,
     manager: PluginManager,
 ) -> None:
     path = write_program(tmp_path / "main.py", output=GOOD)
-    write_csv(tmp_path / "same.csv", ["id", "y"], [(f"r{i}", i / N_ROWS) for i in range(N_ROWS)])
-    with make() as competition:
+    scenario.write("same", {"id": IDS, "y": [row / N_ROWS for row in range(N_ROWS)]})
+    with scenario.create() as competition:
         first = competition.submit_program(path, "ants")
-        clock.now += timedelta(days=1)
+        scenario.clock.now += timedelta(days=1)
         again = competition.submit_program(path, "ants")
         by_file = competition.submit(tmp_path / "same.csv", "bees")
         (event,) = [
@@ -104,7 +78,7 @@ def test_a_program_is_an_ordinary_submission(
         assert again.submitted == first.submitted
         assert event.payload["run"]["seconds"] == 12.34
         assert event.payload["run"]["inputs"].startswith("sha256:")
-        assert (tmp_path / "c" / RECEIVED_FOLDER).joinpath(
+        assert (scenario.folder / RECEIVED_FOLDER).joinpath(
             competition.events("program received")[0].payload["sha256"] + ".py"
         ).read_bytes() == path.read_bytes()
         assert competition.audit() == ()
@@ -122,10 +96,10 @@ def test_a_program_is_an_ordinary_submission(
 
 
 def test_a_failed_trial_counts_for_nothing(
-    tmp_path: Path, make: Make, sandbox: ScriptedSandbox
+    tmp_path: Path, scenario: Scenario, sandbox: ScriptedSandbox
 ) -> None:
     path = write_program(tmp_path / "main.py", trial="crash")
-    with make(limits={"per_day": 1}) as competition:
+    with scenario.create(per_day=1) as competition:
         answer = competition.submit_program(path, "ants")
         assert answer.submitted is None
         assert answer.trial is not None
@@ -138,10 +112,10 @@ def test_a_failed_trial_counts_for_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("count_failed", [True, False])
 def test_a_failed_run_shows_its_kind_and_two_digits(
-    tmp_path: Path, make: Make, count_failed: bool
+    tmp_path: Path, scenario: Scenario, count_failed: bool
 ) -> None:
     show = ["seconds", "memory"] if count_failed else []
-    with make(programs={"count_failed": count_failed, "show": show}) as competition:
+    with scenario.create(programs_count_failed=count_failed, programs_show=show) as competition:
         for end in sorted(set(End) - {End.OK}):
             path = write_program(tmp_path / "main.py", end=end)
             submitted = competition.submit_program(path, "ants").submitted
@@ -157,9 +131,9 @@ def test_a_failed_run_shows_its_kind_and_two_digits(
         assert competition.audit() == ()
 
 
-def test_a_fault_of_the_machine_is_set_aside(tmp_path: Path, make: Make) -> None:
+def test_a_fault_of_the_machine_is_set_aside(tmp_path: Path, scenario: Scenario) -> None:
     path = write_program(tmp_path / "main.py", end="machine")
-    with make(limits={"per_day": 1}) as competition:
+    with scenario.create(per_day=1) as competition:
         with pytest.raises(SandboxError, match="No memory is left"):
             competition.submit_program(path, "ants")
         assert competition.quota_used("ants") == 0
@@ -173,15 +147,15 @@ def test_a_fault_of_the_machine_is_set_aside(tmp_path: Path, make: Make) -> None
 
 @pytest.mark.slow
 def test_teams_may_send_the_same_file(
-    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock
+    tmp_path: Path, scenario: Scenario, sandbox: ScriptedSandbox
 ) -> None:
     path = write_program(tmp_path / "main.py", output=GOOD)
-    with make() as competition:
+    with scenario.create() as competition:
         state, handler = competition._state, competition._open_handler()
-        ants = program_runs.receive(state, path, team="ants", received=clock())
+        ants = program_runs.receive(state, path, team="ants", received=scenario.clock())
         competition.disqualify_team("ants", "two accounts")
         competition.reinstate(team="ants", reason="a mistake")
-        clock.now += timedelta(hours=1)
+        scenario.clock.now += timedelta(hours=1)
         bees = competition.submit_program(path, "bees").submitted
         assert [program.team for program in competition.waiting_programs()] == ["ants"]
         again = competition.submit_program(path, "ants")
@@ -200,16 +174,16 @@ def test_teams_may_send_the_same_file(
 
 @pytest.mark.slow
 def test_an_interrupted_run_waits_and_is_run_once_more(
-    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock
+    tmp_path: Path, scenario: Scenario, sandbox: ScriptedSandbox
 ) -> None:
-    deadline = (clock.now + timedelta(hours=1)).isoformat()
+    deadline = (scenario.clock.now + timedelta(hours=1)).isoformat()
     path = write_program(tmp_path / "main.py", end="killed")
-    with make(competition={"deadline": deadline}) as competition:
+    with scenario.create(deadline=deadline) as competition:
         with pytest.raises(KeyboardInterrupt):
             competition.submit_program(path, "ants")
         (waiting,) = competition.waiting_programs()
         assert (waiting.team, competition.quota_used("ants")) == ("ants", 1)
-        clock.now += timedelta(hours=2)
+        scenario.clock.now += timedelta(hours=2)
         with pytest.raises(UsageError, match="1 program waits"):
             competition.finalize()
         sandbox.run = _ends_well(tmp_path, sandbox)  # type: ignore[method-assign]
@@ -236,16 +210,16 @@ def _ends_well(tmp_path: Path, sandbox: ScriptedSandbox) -> Any:
     return runs
 
 
-def test_limits_and_dates_refuse_a_program(tmp_path: Path, make: Make, clock: Clock) -> None:
-    deadline = (clock.now + timedelta(days=2)).isoformat()
-    with make(limits={"per_day": 1}, competition={"deadline": deadline}) as competition:
+def test_limits_and_dates_refuse_a_program(tmp_path: Path, scenario: Scenario) -> None:
+    deadline = (scenario.clock.now + timedelta(days=2)).isoformat()
+    with scenario.create(per_day=1, deadline=deadline) as competition:
         paths = [
             write_program(tmp_path / f"{name}.py", output=GOOD + " " * name) for name in range(3)
         ]
         competition.submit_program(paths[0], "ants")
         with pytest.raises(UsageError, match="may send 1 submission a day"):
             competition.submit_program(paths[1], "ants")
-        clock.now += timedelta(days=3)
+        scenario.clock.now += timedelta(days=3)
         with pytest.raises(UsageError, match="The competition ended"):
             competition.submit_program(paths[2], "ants")
         assert len(competition.events("program received")) == 1
@@ -275,9 +249,9 @@ class _QuotingRule:
 
 
 def test_no_fault_of_an_output_is_kept_or_shown(
-    tmp_path: Path, make: Make, manager: PluginManager, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, scenario: Scenario, manager: PluginManager, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with make() as competition:
+    with scenario.create() as competition:
         manager.register(_QuotingRule(), "quotes")
         for name, output in HOSTILE.items():
             path = write_program(tmp_path / "main.py", output=output)
@@ -288,7 +262,7 @@ def test_no_fault_of_an_output_is_kept_or_shown(
         assert len({record.faults for record in competition.records()}) == 1
         assert HIDDEN not in str(competition.submissions())
     assert HIDDEN not in caplog.text
-    with Store.open(tmp_path / "c" / "arena.duckdb", read_only=True) as store:
+    with Store.open(scenario.folder / "arena.duckdb", read_only=True) as store:
         payloads = [dict(event.payload) for event in store.events()]
     # No participant reads what is for the organiser.
     detailed = [payload.pop("for_organiser", "") for payload in payloads]
@@ -298,14 +272,13 @@ def test_no_fault_of_an_output_is_kept_or_shown(
 
 @pytest.mark.slow
 def test_each_phase_has_inputs_and_limits_of_its_own(
-    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, clock: Clock, manager: PluginManager
+    tmp_path: Path, scenario: Scenario, sandbox: ScriptedSandbox, manager: PluginManager
 ) -> None:
     half = N_ROWS // 2
     usage = ["Public" if row < half else "Private" for row in range(N_ROWS)]
-    rows = [(f"r{row}", row % 2, usage[row]) for row in range(N_ROWS)]
-    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    scenario.solution = {**scenario.solution, "Usage": usage}
     first_half = "\n".join(GOOD.splitlines()[: half + 1])
-    ends = (clock.now + timedelta(days=1)).isoformat()
+    ends = (scenario.clock.now + timedelta(days=1)).isoformat()
     phases = {
         "dev": {"end": ends, "public_rows": "Public", "programs": {"show": [], "seconds": 5}},
         "final": {
@@ -322,8 +295,8 @@ def test_each_phase_has_inputs_and_limits_of_its_own(
     }
     path = tmp_path / "main.py"
     path.write_text(json.dumps(script))
-    with make(phase=phases) as competition:
-        (tmp_path / "c" / "programs" / "final").mkdir()
+    with scenario.create(phase=phases) as competition:
+        (scenario.folder / "programs" / "final").mkdir()
         for team, phase in (("ants", None), ("bees", "dev")):
             submitted = competition.submit_program(path, team, phase=phase).submitted
             assert submitted is not None
@@ -334,8 +307,8 @@ def test_each_phase_has_inputs_and_limits_of_its_own(
         assert slow is not None
         assert slow.faults[0].message.startswith("It did not end within 5 seconds. Nothing else")
         assert "seconds" not in competition.leaderboard()[0]
-        clock.now += timedelta(days=1, hours=1)
-        program_runs.receive(competition._state, path, team="wasps", received=clock())
+        scenario.clock.now += timedelta(days=1, hours=1)
+        program_runs.receive(competition._state, path, team="wasps", received=scenario.clock())
         with pytest.raises(UsageError, match="1 program waits"):
             competition.in_phase("final").finalize()
         (waiting,) = competition.waiting_programs()
@@ -359,16 +332,16 @@ def test_each_phase_has_inputs_and_limits_of_its_own(
 
 @pytest.mark.slow
 def test_what_is_carried_into_a_phase_is_still_that_of_its_program(
-    tmp_path: Path, make: Make, clock: Clock
+    tmp_path: Path, scenario: Scenario
 ) -> None:
-    begins = (clock.now + timedelta(days=1)).isoformat()
+    begins = (scenario.clock.now + timedelta(days=1)).isoformat()
     phases = {
         "dev": {"end": begins, "public_rows": "Public"},
         "final": {"start": begins, "after": "dev", "admit": "submitted", "carry": True},
     }
-    with make(phase=phases) as competition:
+    with scenario.create(phase=phases) as competition:
         competition.submit_program(write_program(tmp_path / "main.py", output=GOOD), "ants")
-        clock.now += timedelta(days=2)
+        scenario.clock.now += timedelta(days=2)
         competition.qualify("final", apply=True)
         (row,) = competition.in_phase("final").leaderboard()
         assert (row["submission"], row["seconds"]) == (2, 12.0)
@@ -378,11 +351,11 @@ def test_what_is_carried_into_a_phase_is_still_that_of_its_program(
 
 
 def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
-    tmp_path: Path, make: Make, sandbox: ScriptedSandbox, manager: PluginManager
+    tmp_path: Path, scenario: Scenario, sandbox: ScriptedSandbox, manager: PluginManager
 ) -> None:
     path = write_program(tmp_path / "main.py", output=GOOD)
-    write_csv(tmp_path / "file.csv", ["id", "y"], [(f"r{i}", 0.5) for i in range(N_ROWS)])
-    with make() as competition:
+    scenario.write("file", {"id": IDS, "y": [0.5] * N_ROWS})
+    with scenario.create() as competition:
         competition.submit_program(path, "ants")
         competition.submit(tmp_path / "file.csv", "bees")
         with pytest.raises(UsageError, match="finalize first"):
@@ -394,7 +367,7 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
         run = sandbox.run
         others = [
             GOOD + "\n",
-            GOOD.replace("r9,0.15", "r9,0.1500001"),
+            GOOD.replace("r9,0.045", "r9,0.0450001"),
             "id,y\n" + "".join(f"r{row},0.5\n" for row in range(N_ROWS)),
             "id,y\n",
         ]
@@ -405,7 +378,7 @@ def test_a_program_that_runs_again_is_verified_or_shows_the_difference(
             "Submission 1 of ants: the same predictions.",
             "Submission 1 of ants: 1 prediction differs, by at most 1e-07, and the scores are the "
             "same.",
-            "Submission 1 of ants: 59 predictions differ, by at most 0.5, and so do the scores.",
+            "Submission 1 of ants: 199 predictions differ, by at most 0.5, and so do the scores.",
             "Submission 1 of ants: the run failed (output invalid).",
         ]
         assert len(competition.events("program rerun")) == n_reruns
@@ -439,10 +412,10 @@ def _fails(job: Any, box: Any) -> Outcome:
 
 
 def test_another_machine_runs_programs_again(
-    tmp_path: Path, make: Make, sandbox: ScriptedSandbox
+    tmp_path: Path, scenario: Scenario, sandbox: ScriptedSandbox
 ) -> None:
-    write_csv(tmp_path / "file.csv", ["id", "y"], [(f"r{i}", 0.5) for i in range(N_ROWS)])
-    with make() as competition:
+    scenario.write("file", {"id": IDS, "y": [0.5] * N_ROWS})
+    with scenario.create() as competition:
         competition.submit_program(write_program(tmp_path / "main.py", output=GOOD), "ants")
         competition.submit(tmp_path / "file.csv", "bees")
         inputs = Runner.digests([competition.folder / "programs" / "inputs"])

@@ -11,8 +11,8 @@ import pytest
 
 from arena.errors import InputError
 from arena.store import Store, Transaction
-from labelled_competition import IDS, TRUTH, configure, create, file_of, history, reopen
 from program import write_csv
+from scenario import IDS, TRUTH, Scenario
 
 
 def releases(folder: Path, epoch: int) -> list[tuple[int, str, float]]:
@@ -37,39 +37,40 @@ def releases(folder: Path, epoch: int) -> list[tuple[int, str, float]]:
     ],
 )
 def test_a_mechanism_that_cannot_be_is_refused_when_the_settings_are_read(
-    tmp_path: Path, public: dict[str, Any], message: str
+    scenario: Scenario, public: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        create(tmp_path, public=public)
+        scenario.create(**public)
     assert message in str(caught.value)
-    assert not (tmp_path / "c").exists()
-    create(tmp_path).close()
-    configure(tmp_path, public=public)
+    assert not scenario.folder.exists()
+    scenario.create().close()
+    scenario.configure(**public)
     with pytest.raises(InputError) as caught:
-        reopen(tmp_path)
+        scenario.reopen()
     assert message in str(caught.value)
 
 
 @pytest.mark.slow
-def test_a_ladder_over_scores_without_bounds_wants_a_clip(tmp_path: Path) -> None:
+def test_a_ladder_over_scores_without_bounds_wants_a_clip(scenario: Scenario) -> None:
     ladder = {"mechanism": "ladder"}
     with pytest.raises(InputError, match="a single release can reveal its label"):
-        create(tmp_path, "log_loss", public=ladder)
-    assert not (tmp_path / "c").exists()
-    create(tmp_path, "log_loss(clip=0.01)", public=ladder).close()
-    configure(tmp_path, "log_loss", public=ladder)
+        scenario.create(metric="log_loss", **ladder)
+    assert not scenario.folder.exists()
+    scenario.create(metric="log_loss(clip=0.01)", **ladder).close()
+    scenario.configure(metric="log_loss", **ladder)
     with pytest.raises(InputError, match=r"ladder\(clip=2\.8\)"):
-        reopen(tmp_path)
-    configure(tmp_path, "log_loss", public={"mechanism": "ladder(clip=5)"})
-    reopen(tmp_path).close()
+        scenario.reopen()
+    scenario.configure(metric="log_loss", mechanism="ladder(clip=5)")
+    scenario.reopen().close()
 
 
 @pytest.mark.slow
-def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
-    public = {"mechanism": "ladder-free(clip=2, rounding=None)"}
+def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path, scenario: Scenario) -> None:
     wrong = np.where(np.arange(len(IDS)) < 20, 1 - TRUTH, TRUTH)
     write_csv(tmp_path / "a.csv", ["id", "y"], list(zip(IDS, wrong * 0.98 + 0.01, strict=True)))
-    with create(tmp_path, "log_loss", public=public) as competition:
+    with scenario.create(
+        metric="log_loss", mechanism="ladder-free(clip=2, rounding=None)"
+    ) as competition:
         released = competition.submit(tmp_path / "a.csv", "a").released
     # Ten of 100 public rows cost 2 and not 4.6, the others 0.01.
     assert released == pytest.approx(0.1 * 2 - 0.9 * math.log(0.99))
@@ -80,23 +81,18 @@ def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path) -> None:
     [("team", "for at most 7 submissions"), ("rank", "with no limit on submissions")],
 )
 def test_a_limit_of_submissions_is_the_budget_of_a_team_and_not_of_a_rank(
-    tmp_path: Path, scope: str, said: str
+    scenario: Scenario, scope: str, said: str
 ) -> None:
-    with create(
-        tmp_path, public={"mechanism": "ladder", "scope": scope}, limits={"total": 7}
-    ) as competition:
+    with scenario.create(mechanism="ladder", scope=scope, total=7) as competition:
         assert said in " ".join(competition.notes)
 
 
 @pytest.mark.slow
-def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> None:
-    sections: Any = {
-        "public": {"mechanism": "ladder(eta=0.4)"}, "competition": {"baseline": "base"}
-    }  # fmt: skip
-    with create(tmp_path, **sections) as competition:
+def test_a_step_too_large_is_said_once_the_baseline_is_known(scenario: Scenario) -> None:
+    with scenario.create(mechanism="ladder(eta=0.4)", baseline="base") as competition:
         assert competition.notes == ()
-        competition.submit(file_of(tmp_path, 1, 0.8), "base")
-    with reopen(tmp_path) as competition:
+        competition.submit(scenario.file(1, 0.8), "base")
+    with scenario.reopen() as competition:
         (note,) = competition.notes
         assert "Choose a smaller eta" in note
 
@@ -104,15 +100,12 @@ def test_a_step_too_large_is_said_once_the_baseline_is_known(tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [(0.55, 0.95), (0.95, 0.55)], ids=["rising", "falling"])
 def test_the_best_of_several_baselines_decides_what_is_said_of_the_step(
-    tmp_path: Path, order: tuple[float, float]
+    scenario: Scenario, order: tuple[float, float]
 ) -> None:
-    sections: Any = {
-        "public": {"mechanism": "ladder(eta=0.2)"}, "competition": {"baseline": "base"}
-    }  # fmt: skip
-    with create(tmp_path, **sections) as competition:
+    with scenario.create(mechanism="ladder(eta=0.2)", baseline="base") as competition:
         for number, right in enumerate(order):
-            competition.submit(file_of(tmp_path, number, right), "base")
-    with reopen(tmp_path) as competition:  # 0.55 alone would leave room for many steps
+            competition.submit(scenario.file(number, right), "base")
+    with scenario.reopen() as competition:  # 0.55 alone would leave room for many steps
         (note,) = competition.notes
         assert "Choose a smaller eta" in note
 
@@ -120,19 +113,16 @@ def test_the_best_of_several_baselines_decides_what_is_said_of_the_step(
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [(0.6, 0.8), (0.8, 0.6)], ids=["rising", "falling"])
 def test_a_start_from_the_baseline_is_from_the_best_of_several(
-    tmp_path: Path, order: tuple[float, float]
+    tmp_path: Path, scenario: Scenario, order: tuple[float, float]
 ) -> None:
-    sections: Any = {
-        "public": {"mechanism": "ladder(eta=0.01, start=baseline)"},
-        "competition": {"baseline": "base"},
-    }
-    with create(tmp_path, **sections) as competition:
+    sections: Any = {"mechanism": "ladder(eta=0.01, start=baseline)", "baseline": "base"}
+    with scenario.create(**sections) as competition:
         for right in order:
-            competition.submit(file_of(tmp_path, 1, right), "base")
-        shown = competition.submit(file_of(tmp_path, 3, 0.5), "a").released
+            competition.submit(scenario.file(1, right), "base")
+        shown = competition.submit(scenario.file(3, 0.5), "a").released
         best = [row["score"] for row in competition.leaderboard() if row["team"] == "base"]
-    with create(tmp_path / "alone", **sections) as competition:
-        alone = competition.submit(file_of(tmp_path, 1, 0.8), "base").released
+    with Scenario(tmp_path / "alone").create(**sections) as competition:
+        alone = competition.submit(scenario.file(1, 0.8), "base").released
     assert shown == alone
     assert best == [alone]
 
@@ -144,16 +134,16 @@ def test_a_start_from_the_baseline_is_from_the_best_of_several(
 @pytest.mark.parametrize("scope", ["rank", "team"])
 @pytest.mark.parametrize("mechanism", ["ladder-free", "kaggle", "thresholdout"])
 def test_a_restart_between_any_two_submissions_changes_nothing(
-    tmp_path: Path, mechanism: str, scope: str
+    tmp_path: Path, scenario: Scenario, mechanism: str, scope: str
 ) -> None:
     public = {"mechanism": mechanism, "scope": scope}
-    files = history(tmp_path, 3)
-    create(tmp_path / "restarted", public=public).close()
+    files = scenario.history(3)
+    Scenario(tmp_path / "restarted").create(**public).close()
     for file, team in files:
-        with reopen(tmp_path / "restarted") as competition:
+        with Scenario(tmp_path / "restarted").reopen() as competition:
             competition.submit(file, team)
             board = competition.leaderboard()
-    with create(tmp_path / "open", public=public) as competition:
+    with Scenario(tmp_path / "open").create(**public) as competition:
         for file, team in files:
             competition.submit(file, team)
         assert competition.leaderboard() == board
@@ -161,13 +151,13 @@ def test_a_restart_between_any_two_submissions_changes_nothing(
 
 
 @pytest.mark.slow
-def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path) -> None:
+def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path, scenario: Scenario) -> None:
     public = {"mechanism": "ladder-free"}
-    files = history(tmp_path, 5)
-    with create(tmp_path / "all", public=public) as competition:
+    files = scenario.history(5)
+    with Scenario(tmp_path / "all").create(**public) as competition:
         together = [competition.submit(file, team).released for file, team in files]
     for team in {team for _, team in files}:
-        with create(tmp_path / team, public=public) as competition:
+        with Scenario(tmp_path / team).create(**public) as competition:
             own = [competition.submit(file, team).released for file, one in files if one == team]
         assert own == [
             score for score, (_, one) in zip(together, files, strict=True) if one == team
@@ -176,7 +166,7 @@ def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_could_not_be_stored_is_compared_with_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mended = np.random.default_rng(3).random(len(TRUTH)) >= 0.6
     files = []
@@ -184,12 +174,12 @@ def test_what_could_not_be_stored_is_compared_with_nothing(
         files.append(tmp_path / f"{name}.csv")
         labels = np.where(rows, 1 - TRUTH, TRUTH)
         write_csv(files[-1], ["id", "y"], list(zip(IDS, labels, strict=True)))
-    with create(tmp_path, public={"mechanism": "ladder-free"}) as competition:
-        competition.submit(file_of(tmp_path, 1, 0.5), "a")
+    with scenario.create(mechanism="ladder-free") as competition:
+        competition.submit(scenario.file(1, 0.5), "a")
         with monkeypatch.context() as patched:
             patched.setattr(Transaction, "append_event", _breaks)
             with pytest.raises(OSError, match="disk"):
-                competition.submit(file_of(tmp_path, 2, 0.9), "a")
+                competition.submit(scenario.file(2, 0.9), "a")
         first, better = (competition.submit(file, "b") for file in files)
     # Its number went to the first of team b, beside which a few rows more are significant.
     assert first.submission == 2
@@ -201,35 +191,34 @@ def _breaks(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_start_from_the_baseline_waits_for_the_baseline(tmp_path: Path) -> None:
-    sections: Any = {
-        "public": {"mechanism": "ladder(eta=0.05, start=baseline)"},
-        "competition": {"baseline": "base"},
-    }
-    with create(tmp_path, **sections) as competition:
+def test_a_start_from_the_baseline_waits_for_the_baseline(scenario: Scenario) -> None:
+    with scenario.create(
+        mechanism="ladder(eta=0.05, start=baseline)", baseline="base"
+    ) as competition:
         with pytest.raises(InputError, match="Submit it first"):
-            competition.submit(file_of(tmp_path, 1, 0.9), "a")
+            competition.submit(scenario.file(1, 0.9), "a")
         assert competition.submissions() == []
-        base = competition.submit(file_of(tmp_path, 2, 0.7), "base").released
-        assert competition.submit(file_of(tmp_path, 3, 0.6), "a").released == base
-        assert (competition.submit(file_of(tmp_path, 1, 0.9), "a").released or 0) > (base or 1)
+        base = competition.submit(scenario.file(2, 0.7), "base").released
+        assert competition.submit(scenario.file(3, 0.6), "a").released == base
+        assert (competition.submit(scenario.file(1, 0.9), "a").released or 0) > (base or 1)
         board = {row["team"]: row["rank"] for row in competition.leaderboard()}
         assert board == {"a": 1, "base": None}
 
 
 @pytest.mark.slow
-def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> None:
-    public = {"mechanism": "ladder(eta=0.1)", "scope": "rank"}
+def test_the_ranks_of_a_board_are_taken_from_the_best_down(
+    tmp_path: Path, scenario: Scenario
+) -> None:
     sent = [("a", 0.70), ("b", 0.74), ("c", 0.86), ("a", 0.99), ("d", 0.97), ("b", 0.60)]
     truth = TRUTH.copy()
-    with create(tmp_path, public=public, competition={"baseline": "base"}) as competition:
+    with scenario.create(mechanism="ladder(eta=0.1)", scope="rank", baseline="base") as competition:
         for number, (team, right) in enumerate(sent):
             wrong = np.zeros(len(IDS), dtype=bool)
             wrong[::2][: round(100 * (1 - right))] = True  # every second row is public
             path = tmp_path / f"{number}.csv"
             write_csv(path, ["id", "y"], list(zip(IDS, truth ^ wrong, strict=True)))
             competition.submit(path, team)
-        competition.submit(file_of(tmp_path, 9, 0.8), "base")
+        competition.submit(scenario.file(9, 0.8), "base")
         board = [(row["team"], row["rank"], row["score"]) for row in competition.leaderboard()]
     assert releases(tmp_path, 1)[:-1] == [
         (1, "rank 1", 0.7),
@@ -247,13 +236,15 @@ def test_the_ranks_of_a_board_are_taken_from_the_best_down(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_another_mechanism_releases_again_and_is_recorded(tmp_path: Path) -> None:
-    files = history(tmp_path, 6)
-    with create(tmp_path) as competition:
+def test_another_mechanism_releases_again_and_is_recorded(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    files = scenario.history(6)
+    with scenario.create() as competition:
         first = [competition.submit(file, team) for file, team in files]
         competition.disqualify(2, "shared an account")
-    configure(tmp_path, public={"mechanism": "ladder(eta=0.1)"})
-    with reopen(tmp_path) as competition:
+    scenario.configure(mechanism="ladder(eta=0.1)")
+    with scenario.reopen() as competition:
         assert "released again: 5 submissions" in competition.notes[0]
         (event,) = (event for event in competition.events() if event.kind == "board rebuilt")
         shown = dict(event.payload["released"])
@@ -264,25 +255,27 @@ def test_another_mechanism_releases_again_and_is_recorded(tmp_path: Path) -> Non
         assert (again.submission, again.released) == (6, first[5].released)
         board = competition.leaderboard()
         assert {row["score"] for row in board} <= set(shown.values())
-        new_file = competition.submit(file_of(tmp_path, 99, 0.5), files[5][1])
+        new_file = competition.submit(scenario.file(99, 0.5), files[5][1])
         assert new_file.released == shown[6]
         assert competition.verify_events() is None
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         assert not any("released again" in note for note in competition.notes)
     assert [score for *_, score in releases(tmp_path, 1)] == [one.released for one in first]
     assert [number for number, *_ in releases(tmp_path, 2)] == [1, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.slow
-def test_another_mechanism_is_what_would_have_been_from_the_start(tmp_path: Path) -> None:
-    files = history(tmp_path, 4)
+def test_another_mechanism_is_what_would_have_been_from_the_start(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    files = scenario.history(4)
     ladder = {"mechanism": "ladder-free(z=0.5)", "scope": "rank"}
-    with create(tmp_path / "late") as competition:
+    with Scenario(tmp_path / "late").create() as competition:
         for file, team in files:
             competition.submit(file, team)
-    configure(tmp_path / "late", public=ladder)
-    reopen(tmp_path / "late").close()
-    with create(tmp_path / "early", public=ladder) as competition:
+    Scenario(tmp_path / "late").configure(**ladder)
+    Scenario(tmp_path / "late").reopen().close()
+    with Scenario(tmp_path / "early").create(**ladder) as competition:
         for file, team in files:
             competition.submit(file, team)
     assert releases(tmp_path / "late", 2) == releases(tmp_path / "early", 1)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.record.answers import ANSWERED, Answers
@@ -19,8 +18,7 @@ from arena.requests import Request
 from arena.store import Event
 from arena.utils.parallel import NoProgress
 from arena.utils.questions import LONGEST, check_answers
-from labelled_competition import MANAGER, clock, create, file_of, reopen, settings_of
-from small_competition import Clock
+from scenario import MANAGER, Scenario, settings_of
 
 QUESTIONS: dict[str, Any] = {
     "method": {"text": "Method", "required": True},
@@ -53,13 +51,13 @@ DOCUMENTS = {key: question.model_dump() for key, question in SETTINGS.question.i
     ],
 )
 def test_questions_that_cannot_be_asked_are_refused(question: Any, said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(UsageError, match=said):
         settings_of(question=question)
 
 
 def test_programs_come_without_answers() -> None:
-    with pytest.raises(ValidationError, match="programs come without answers"):
-        settings_of(question=QUESTIONS, programs={"sandbox": "linux"})
+    with pytest.raises(UsageError, match="programs come without answers"):
+        settings_of(question=QUESTIONS, programs_sandbox="linux")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +112,7 @@ def test_a_merged_team_has_one_answer_and_one_bracket_of_a_question() -> None:
 
 
 @pytest.mark.slow
-def test_queued_answers_are_recorded_if_they_fit(tmp_path: Path) -> None:
+def test_queued_answers_are_recorded_if_they_fit(scenario: Scenario) -> None:
     """Another program than the web process may have written a request."""
     sent_answers = {
         "method": "two  words",
@@ -122,13 +120,19 @@ def test_queued_answers_are_recorded_if_they_fit(tmp_path: Path) -> None:
         "place": "x" * 500,
         "no question": "x",
     }
-    with create(tmp_path, question=QUESTIONS) as competition:
-        path = file_of(tmp_path, 1, 0.9)
+    with scenario.create(question=QUESTIONS) as competition:
+        path = scenario.file(1, 0.9)
         payload = {"file": "a.csv", "answers": sent_answers}
         request = Request(
-            seq=1, request="r1", kind="submit", team="a", member="web", received=clock(),
-            payload=payload, path=path,
-        )  # fmt: skip
+            seq=1,
+            request="r1",
+            kind="submit",
+            team="a",
+            member="web",
+            received=scenario.clock(),
+            payload=payload,
+            path=path,
+        )
         (answer,) = competition.process([request])
         assert answer.status == "accepted"
         (recorded,) = competition.events(ANSWERED)
@@ -136,15 +140,15 @@ def test_queued_answers_are_recorded_if_they_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_answers_are_on_every_board_and_verified(tmp_path: Path) -> None:
+def test_answers_are_on_every_board_and_verified(tmp_path: Path, scenario: Scenario) -> None:
     given = {"A": ("<b>trees</b>", "master"), "B": ("=1+1", "bachelor"), "C": ("nets", "")}
-    with create(tmp_path, question=QUESTIONS, analysis={"resamples": 20}) as competition:
+    with scenario.create(question=QUESTIONS, resamples=20, intervals=True) as competition:
         for number, (team, (method, year)) in enumerate(given.items()):
             answers = {"method": method, "year": year, "place": "here"}
-            file = file_of(tmp_path, number, 0.9 - number / 10)
+            file = scenario.file(number, 0.9 - number / 10)
             assert competition.submit(file, team, answers=answers).status == "accepted"
         with pytest.raises(UsageError, match="method is missing"):
-            competition.submit(file_of(tmp_path, 9, 0.5), "A")
+            competition.submit(scenario.file(9, 0.5), "A")
         bad = tmp_path / "bad.csv"
         bad.write_text("id,y\n")
         answers = {"method": "none", "year": "bachelor"}
@@ -172,11 +176,13 @@ def test_answers_are_on_every_board_and_verified(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_stored_boards_keep_the_answers_and_the_number_of_a_renamed_team(tmp_path: Path) -> None:
+def test_stored_boards_keep_the_answers_and_the_number_of_a_renamed_team(
+    scenario: Scenario,
+) -> None:
     answers = {"method": "trees", "place": "here"}
-    with create(tmp_path, question=QUESTIONS, analysis={"resamples": 20}) as competition:
+    with scenario.create(question=QUESTIONS, resamples=20, intervals=True) as competition:
         for number, team in enumerate("AAB"):
-            competition.submit(file_of(tmp_path, number, 0.9 - number / 10), team, answers=answers)
+            competition.submit(scenario.file(number, 0.9 - number / 10), team, answers=answers)
         competition.finalize()
         competition.publish()
         competition.rename_team("A", "Ants")
@@ -184,8 +190,9 @@ def test_stored_boards_keep_the_answers_and_the_number_of_a_renamed_team(tmp_pat
         assert published is not None
         for rows in (competition.private_leaderboard(), published["leaderboard"]):
             assert [(row["n_submissions"], row["answers"]) for row in rows] == [
-                (2, answers), (1, answers)
-            ]  # fmt: skip
+                (2, answers),
+                (1, answers),
+            ]
         competition.merge_teams("B", "Ants")
         assert [row["n_submissions"] for row in competition.private_leaderboard()] == [3, 3]
 
@@ -195,33 +202,30 @@ def verified(folder: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-def test_an_answer_after_a_freeze_does_not_show_that_a_file_came_in(tmp_path: Path) -> None:
+def test_an_answer_after_a_freeze_does_not_show_that_a_file_came_in(scenario: Scenario) -> None:
     frozen = datetime(2026, 3, 2, tzinfo=UTC)
-    clock = Clock(frozen - timedelta(hours=1))
-    create(
-        tmp_path, public={"mechanism": "ladder-free", "freeze": frozen.isoformat()},
-        question=QUESTIONS,
-    ).close()  # fmt: skip
-    with reopen(tmp_path, clock) as competition:
+    scenario.clock.now = frozen - timedelta(hours=1)
+    keys = {"mechanism": "ladder-free", "freeze": frozen.isoformat()}
+    with scenario.create(**keys, question=QUESTIONS) as competition:
         answers = {"method": "trees", "year": "bachelor", "place": "Bern"}
-        competition.submit(file_of(tmp_path, 1, 0.6), "A", answers=answers)
-        clock.now = frozen + timedelta(seconds=1)
+        competition.submit(scenario.file(1, 0.6), "A", answers=answers)
+        scenario.clock.now = frozen + timedelta(seconds=1)
         before = competition.leaderboard()
         answers = {"method": "nets", "year": "master", "place": "Basel"}
-        competition.submit(file_of(tmp_path, 2, 0.9), "A", answers=answers)
+        competition.submit(scenario.file(2, 0.9), "A", answers=answers)
         assert competition.leaderboard() == before
         (row,) = competition.leaderboard(live=True)
         assert row["answers"] == answers
 
 
 @pytest.mark.slow
-def test_the_first_answer_that_is_a_bracket_stays(tmp_path: Path) -> None:
+def test_the_first_answer_that_is_a_bracket_stays(scenario: Scenario) -> None:
     year = {**QUESTIONS["year"], "may_change": False}
-    with create(tmp_path, question={"year": year}) as competition:
-        competition.submit(file_of(tmp_path, 1, 0.6), "A", answers={"year": "bachelor"})
+    with scenario.create(question={"year": year}) as competition:
+        competition.submit(scenario.file(1, 0.6), "A", answers={"year": "bachelor"})
         with pytest.raises(UsageError, match="to year is bachelor, and it stays"):
-            competition.submit(file_of(tmp_path, 2, 0.9), "A", answers={"year": "master"})
-        facts = {"kind": "answer", "member": "1", "received": clock()}
+            competition.submit(scenario.file(2, 0.9), "A", answers={"year": "master"})
+        facts = {"kind": "answer", "member": "1", "received": scenario.clock()}
         given = {"answers": {"year": "master", "x": "y"}}
         sent = [
             Request(seq=seq, request=team, team=team, payload=given, **facts)
@@ -232,32 +236,44 @@ def test_the_first_answer_that_is_a_bracket_stays(tmp_path: Path) -> None:
         assert competition.brackets() == {"bachelor": ("A",), "master": ("B",)}
         # The organiser's correction also stays if the team repeats its answer.
         competition.assign_bracket("A", "bachelor", member=False)
-        competition.submit(file_of(tmp_path, 3, 0.7), "A", answers={"year": "bachelor"})
+        competition.submit(scenario.file(3, 0.7), "A", answers={"year": "bachelor"})
         assert competition.brackets()["bachelor"] == ()
         assert competition.audit() == ()
 
 
 @pytest.mark.slow
-def test_a_bracket_stays_whatever_waits_in_the_queue_together(tmp_path: Path) -> None:
+def test_a_bracket_stays_whatever_waits_in_the_queue_together(scenario: Scenario) -> None:
     year = {**QUESTIONS["year"], "may_change": False}
-    with create(tmp_path, question={"year": year}) as competition:
+    with scenario.create(question={"year": year}) as competition:
         sent = [
             Request(
-                seq=seq, request=str(seq), kind="submit", team=team, member="web",
-                received=clock(), path=file_of(tmp_path, seq, 0.5 + seq / 10),
+                seq=seq,
+                request=str(seq),
+                kind="submit",
+                team=team,
+                member="web",
+                received=scenario.clock(),
+                path=scenario.file(seq, 0.5 + seq / 10),
                 payload={"file": f"{seq}.csv", "answers": {"year": answer}},
             )
             for seq, (team, answer) in enumerate(
                 [("A", "bachelor"), ("A", "master"), ("B", "master")], start=1
             )
-        ]  # fmt: skip
+        ]
         assert len(competition.process(sent, seconds=60)) == 3
         teams = {"team": "A", "into": "B"}
         merges = [
-            Request(seq=seq, request=str(seq), kind="merge", team=asking, member="web",
-                          received=clock(), payload=teams)
+            Request(
+                seq=seq,
+                request=str(seq),
+                kind="merge",
+                team=asking,
+                member="web",
+                received=scenario.clock(),
+                payload=teams,
+            )
             for seq, asking in ((4, "B"), (5, ""))
-        ]  # fmt: skip
+        ]
         assert competition.brackets() == {"bachelor": ("A",), "master": ("B",)}
         (refused,) = competition.process(merges[:1], seconds=60)
         assert (refused.status, "different brackets" in refused.message) == ("refused", True)

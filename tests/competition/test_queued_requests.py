@@ -26,11 +26,11 @@ from arena.requests import Answer, Request
 from arena.store import Transaction
 from arena.store.digests import document_digest
 from arena.types import Fault, SubmissionRecord
-from small_competition import START, Clock, file_of, made
+from scenario import SOLUTION, START, TRUTH, Scenario
 
 
 def submit(tmp_path: Path, seq: int, team: str = "a", number: int | None = None) -> Request:
-    path = file_of(tmp_path, seq if number is None else number)
+    path = Scenario(tmp_path).file(seq if number is None else number)
     return Request(
         seq=seq,
         request=f"request-{seq}",
@@ -63,16 +63,14 @@ def process_all(competition: Competition, requests: Sequence[Request]) -> Iterat
 def events_of(competition: Competition) -> list[int]:
     assert competition.audit() == ()
     told = [event.payload.get("request") for event in competition.events()]
-    return [one["seq"] for one in told if one is not None]
+    return [request["seq"] for request in told if request is not None]
 
 
 @pytest.mark.slow
-def test_a_group_gives_what_single_submissions_give(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
+def test_a_group_gives_what_single_submissions_give(tmp_path: Path, scenario: Scenario) -> None:
     public = {"mechanism": "ladder-free", "scope": "rank"}
     requests = [submit(tmp_path, seq, f"team {seq % 3}") for seq in range(1, 9)]
-    with made(tmp_path, solution, clock, public=public) as competition:
+    with scenario.create(**public) as competition:
         (*answers,) = process_all(competition, requests)
         grouped = competition.leaderboard()
         assert events_of(competition) == list(range(1, 9))
@@ -88,7 +86,7 @@ def test_a_group_gives_what_single_submissions_give(
         assert (record.file, record.received) == ("sent.csv", START.isoformat())
         assert {event.actor for event in competition.events()[1:]} == {"member 7"}
     (tmp_path / "single").mkdir()
-    with made(tmp_path / "single", solution, clock, public=public) as competition:
+    with Scenario(tmp_path / "single", clock=scenario.clock).create(**public) as competition:
         for request in requests:
             assert request.path is not None
             competition.submit(request.path, request.team)
@@ -97,7 +95,7 @@ def test_a_group_gives_what_single_submissions_give(
 
 @pytest.mark.slow
 def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
-    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [submit(tmp_path, seq, number=1) for seq in range(1, 4)]
     append = Transaction.append_event
@@ -113,7 +111,7 @@ def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
         scored.append(record.submission)
 
     monkeypatch.setattr(PluginManager, "submission_scored", hear)
-    with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
+    with scenario.create(total=2) as competition:
         with monkeypatch.context() as patched:
             patched.setattr(Transaction, "append_event", fail)
             with pytest.raises(RuntimeError):
@@ -140,13 +138,13 @@ def test_a_group_that_fails_is_not_stored_and_can_be_taken_again(
 
 @pytest.mark.slow
 def test_a_failure_after_the_commit_is_not_taken_again(
-    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: Transaction) -> None:
         raise StoreError("The journal cannot be written.")
 
     requests = [submit(tmp_path, seq) for seq in (1, 2)]
-    with made(tmp_path, solution, clock, limits={"total": 1}) as competition:
+    with scenario.create(total=1) as competition:
         with monkeypatch.context() as patched:
             patched.setattr(Transaction, "acknowledge", fail)
             with pytest.raises(StoreError):
@@ -156,9 +154,7 @@ def test_a_failure_after_the_commit_is_not_taken_again(
 
 
 @pytest.mark.slow
-def test_a_deadline_and_a_day_follow_what_was_received(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
+def test_a_deadline_and_a_day_follow_what_was_received(tmp_path: Path, scenario: Scenario) -> None:
     deadline, midnight = START + timedelta(hours=2), START + timedelta(hours=1)
     whens = [
         midnight - timedelta(microseconds=1),
@@ -173,9 +169,8 @@ def test_a_deadline_and_a_day_follow_what_was_received(
     ]
     late = replace(decision(6, "select", "a", submissions=[1]), received=whens[-1])
     in_time = replace(decision(7, "select", "a", submissions=[3]), received=deadline)
-    clock.now = START + timedelta(days=3)
-    sections = {"competition": {"deadline": deadline}, "limits": {"per_day": 1}}
-    with made(tmp_path, solution, clock, **sections) as competition:
+    scenario.clock.now = START + timedelta(days=3)
+    with scenario.create(deadline=deadline, per_day=1) as competition:
         (*answers,) = process_all(competition, [*requests, late, in_time])
         faults = [answer.faults for answer in answers if answer.submission is not None]
         kinds = [[fault["kind"] for fault in faults_of_file] for faults_of_file in faults]
@@ -188,64 +183,71 @@ def test_a_deadline_and_a_day_follow_what_was_received(
             replace(decision(8 + at, kind), received=whens[-1])
             for at, kind in enumerate(("finalize", "publish"))
         ]
-        clock.now = deadline
-        assert [one.status for one in process_all(competition, ends)] == ["refused", "refused"]
+        scenario.clock.now = deadline
+        assert [answer.status for answer in process_all(competition, ends)] == [
+            "refused",
+            "refused",
+        ]
         assert competition.published_private_leaderboard() is None
-        clock.now = whens[-1]
+        scenario.clock.now = whens[-1]
         again = [decision(10, "finalize"), decision(11, "publish")]
-        assert [one.status for one in process_all(competition, again)] == ["done", "done"]
+        assert [answer.status for answer in process_all(competition, again)] == ["done", "done"]
 
 
 @pytest.mark.slow
 def test_a_file_that_ends_its_reader_twice_is_set_aside(
-    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [submit(tmp_path, seq) for seq in range(1, 4)]
     examine, read = CompetitionState.examine, []
 
     def crashing(state: CompetitionState, files: Any, **rules: Any) -> Iterator[Any]:
-        for file, one in examine(state, files, **rules):
+        for file, read_file in examine(state, files, **rules):
             read.append(file.path)
             crashed = file.path == requests[1].path or read.count(requests[0].path) == 1 == len(
                 read
             )
             ended = ReadSubmission(None, (Fault("unreadable file", ""),), "", crashed=True)
-            yield file, ended if crashed else one
+            yield file, ended if crashed else read_file
 
     monkeypatch.setattr(CompetitionState, "examine", crashing)
-    with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
+    with scenario.create(total=2) as competition:
         (*answers,) = process_all(competition, requests)
         assert [answer.status for answer in answers] == ["accepted", "set_aside", "accepted"]
         assert events_of(competition) == [1, 2, 3]
-        (event,) = [one for one in competition.events() if one.kind == queued_answers.SET_ASIDE]
+        (event,) = [
+            event for event in competition.events() if event.kind == queued_answers.SET_ASIDE
+        ]
         assert "crashed twice" in event.payload["for_organiser"]
         assert event.payload["sha256"] is not None
 
 
 @pytest.mark.slow
 def test_an_upload_that_was_changed_after_it_was_received_is_set_aside(
-    tmp_path: Path, solution: Path, clock: Clock
+    tmp_path: Path, scenario: Scenario
 ) -> None:
     """As a flipped bit of the disk changes it, or who can write to the folder of uploads."""
     requests = []
     for seq in (1, 2, 3):
-        one = submit(tmp_path, seq)
-        assert one.path is not None
-        digest = hashlib.sha256(one.path.read_bytes()).hexdigest()
-        requests.append(replace(one, payload={**one.payload, "sha256": digest}))
-    changed = file_of(tmp_path, 2)
-    changed.write_bytes(changed.read_bytes().replace(b"r7,0.", b"r7,0.9"))
-    with made(tmp_path, solution, clock, limits={"total": 2}) as competition:
+        request = submit(tmp_path, seq)
+        assert request.path is not None
+        digest = hashlib.sha256(request.path.read_bytes()).hexdigest()
+        requests.append(replace(request, payload={**request.payload, "sha256": digest}))
+    changed = scenario.file(2)
+    changed.write_bytes(changed.read_bytes().replace(b"r7,", b"r7,0."))
+    with scenario.create(total=2) as competition:
         answers = list(process_all(competition, requests))
         assert [answer.status for answer in answers] == ["accepted", "set_aside", "accepted"]
         assert events_of(competition) == [1, 2, 3]
-        (event,) = [one for one in competition.events() if one.kind == queued_answers.SET_ASIDE]
+        (event,) = [
+            event for event in competition.events() if event.kind == queued_answers.SET_ASIDE
+        ]
         assert "changed or damaged after it was received" in event.payload["for_organiser"]
 
 
 @pytest.mark.slow
 def test_without_a_deadline_finalizing_ends_the_competition(
-    tmp_path: Path, solution: Path, clock: Clock
+    tmp_path: Path, scenario: Scenario
 ) -> None:
     later = START + timedelta(seconds=1)
     requests = [
@@ -264,7 +266,7 @@ def test_without_a_deadline_finalizing_ends_the_competition(
             )
         ),
     ]
-    with made(tmp_path, solution, clock) as competition:
+    with scenario.create() as competition:
         assert not competition.has_ended
         (*answers,) = process_all(competition, requests)
         over, (early, *_) = answers[5:8], answers
@@ -279,14 +281,14 @@ def test_without_a_deadline_finalizing_ends_the_competition(
 
 
 @pytest.mark.slow
-def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, solution: Path, clock: Clock) -> None:
+def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, scenario: Scenario) -> None:
     requests = [
         decision(1, "merge", team="a", into="b"),
         submit(tmp_path, 2, "a"),
         decision(3, "merge", team="c", into="a"),
         decision(4, "merge", team="a", into="d"),
     ]
-    with made(tmp_path, solution, clock) as competition:
+    with scenario.create() as competition:
         (*answers,) = process_all(competition, requests)
         assert {answer.status for answer in answers} == {"accepted", "done"}
         assert events_of(competition) == [1, 2, 3, 4]
@@ -298,7 +300,7 @@ def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, solution: Path, cloc
 
 
 @pytest.mark.slow
-def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, solution: Path, clock: Clock) -> None:
+def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, scenario: Scenario) -> None:
     requests = [
         decision(1, "rename", "a", team="a", to="b"),
         submit(tmp_path, 2, "a"),  # sent before its account had the new name
@@ -307,7 +309,7 @@ def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, solution: Path, clo
         decision(5, "rename", "d", team="d", to="c"),
         decision(6, "rename", "d", team="d", to="a"),
     ]
-    with made(tmp_path, solution, clock) as competition:
+    with scenario.create() as competition:
         (*answers,) = process_all(competition, requests)
         assert [answer.status for answer in answers] == [
             "done",
@@ -322,7 +324,7 @@ def test_a_team_that_sent_nothing_is_renamed(tmp_path: Path, solution: Path, clo
 
 @pytest.mark.slow
 def test_answers_that_the_web_process_reads_quote_no_label(
-    tmp_path: Path, solution: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raised: list[Exception] = [InputError("a secret label"), ValueError("a secret label")]
 
@@ -330,8 +332,8 @@ def test_answers_that_the_web_process_reads_quote_no_label(
         raise raised.pop()
 
     monkeypatch.setattr(rescore, "rescore", fail)
-    with made(tmp_path, solution, clock) as competition:
-        (tmp_path / "c" / queued_decisions.CORRECTED_NAME).touch()
+    with scenario.create() as competition:
+        (scenario.folder / queued_decisions.CORRECTED_NAME).touch()
         (*answers,) = process_all(competition, [decision(seq, "rescore") for seq in (1, 2)])
         (nothing,) = process_all(competition, [decision(3, "finalize")])
         assert "no accepted submission" in nothing.message
@@ -346,16 +348,12 @@ def test_answers_that_the_web_process_reads_quote_no_label(
 
 @pytest.mark.slow
 def test_the_published_board_has_the_public_scores_that_were_released(
-    tmp_path: Path, solution: Path, clock: Clock
+    tmp_path: Path, scenario: Scenario
 ) -> None:
     requests = [submit(tmp_path, seq, team) for seq, team in enumerate("abca", start=1)]
     end = [decision(5, "finalize"), decision(6, "publish")]
-    sections = {
-        "competition": {"deadline": START},
-        "public": {"mechanism": "ladder(eta=0.1)"},
-    }
-    clock.now = START + timedelta(days=1)
-    with made(tmp_path, solution, clock, **sections) as competition:
+    scenario.clock.now = START + timedelta(days=1)
+    with scenario.create(deadline=START, mechanism="ladder(eta=0.1)") as competition:
         assert len(list(process_all(competition, [*requests, *end]))) == 6
         released = {row["submission"]: row["released"] for row in competition.submissions()}
         ranks = {row["team"]: row["rank"] for row in competition.leaderboard()}
@@ -367,24 +365,21 @@ def test_the_published_board_has_the_public_scores_that_were_released(
         exact = {
             row["submission"]: row["public_score"] for row in competition.private_leaderboard()
         }
-        assert any(released[one] != score for one, score in exact.items())
+        assert any(released[team] != score for team, score in exact.items())
 
 
 @pytest.mark.slow
 def test_a_rescore_is_applied_by_the_code_of_its_preview(
-    tmp_path: Path, solution: Path, clock: Clock
+    tmp_path: Path, scenario: Scenario
 ) -> None:
-    header, *rows = solution.read_text().splitlines()
-    with made(tmp_path, solution, clock) as competition:
+    with scenario.create() as competition:
         requests = [submit(tmp_path, 1, "a"), submit(tmp_path, 2, "b"), decision(3, "rescore")]
         (*_, nothing) = process_all(competition, requests)
         assert (nothing.status, "nothing to rescore" in nothing.message) == ("refused", True)
-        turned = [row[:-1] + ("1" if row[-1] == "0" else "0") for row in rows]
-        (tmp_path / "c" / queued_decisions.CORRECTED_NAME).write_text(
-            "\n".join([header, *turned, ""])
-        )
+        corrected = scenario.write("corrected", {**SOLUTION, "y": 1 - TRUTH})
+        corrected.rename(scenario.folder / queued_decisions.CORRECTED_NAME)
         (preview,) = process_all(competition, [decision(4, "rescore")])
-        assert "Labels differ from the stored solution in 60 of 60 rows." in preview.message
+        assert "Labels differ from the stored solution in 200 of 200 rows." in preview.message
         assert "2 their score. This releases the scores of 2 teams again" in preview.message
         code = preview.message.removesuffix(".").rpartition(" ")[2]
         (wrong,) = process_all(competition, [decision(5, "rescore", preview="0" * 12)])
@@ -405,12 +400,12 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
             applied.message,
         ]
         (after,) = process_all(competition, [decision(10, "rescore")])
-        assert "Labels differ from the stored solution in 0 of 60 rows." in after.message
+        assert "Labels differ from the stored solution in 0 of 200 rows." in after.message
 
 
 @pytest.mark.slow
 def test_decisions_and_their_refusals_leave_one_event_each(
-    tmp_path: Path, solution: Path, clock: Clock
+    tmp_path: Path, scenario: Scenario
 ) -> None:
     requests = [
         submit(tmp_path, 1, "a"),
@@ -430,9 +425,8 @@ def test_decisions_and_their_refusals_leave_one_event_each(
         decision(15, "rescore"),
         decision(16, "disqualify", submission=99, reason="shared"),
     ]
-    sections = {"competition": {"deadline": START}}
-    clock.now = START + timedelta(days=1)
-    with made(tmp_path, solution, clock, **sections) as competition:
+    scenario.clock.now = START + timedelta(days=1)
+    with scenario.create(deadline=START) as competition:
         (*answers,) = process_all(competition, requests)
         assert events_of(competition) == list(range(1, 17))
         refused = {answer.seq: answer.message for answer in answers if answer.status == "refused"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -17,50 +17,39 @@ import pytest
 from arena.competition.competition import Competition
 from arena.competition.record.rebuild import CAUSES, LABELS_ADDED, REBUILT
 from arena.interfaces import Scope
-from labelled_competition import (
-    IDS,
-    N_ROWS,
-    PUBLIC,
-    TRUTH,
-    configure,
-    create,
-    file_right_on,
-    reopen,
-    send,
-    standings,
-)
 from program import write_csv
+from scenario import IDS, N_ROWS, PUBLIC, TRUTH, Scenario, standings
 
 MECHANISMS = ["ladder-free", "ladder", "noisy-ladder", "thresholdout", "kaggle", "full"]
 
 
 @pytest.mark.slow
-def test_a_file_that_is_sent_again_gets_its_first_answer(tmp_path: Path) -> None:
-    with create(tmp_path, public={"mechanism": "ladder-free"}) as competition:
-        send(competition, tmp_path, ("A", 90))
-        first = competition.submit(file_right_on(tmp_path, 61), "A")
+def test_a_file_that_is_sent_again_gets_its_first_answer(scenario: Scenario) -> None:
+    with scenario.create(mechanism="ladder-free") as competition:
+        scenario.send(competition, ("A", 90))
+        first = competition.submit(scenario.file_right_on(61), "A")
         competition.disqualify(1, "a leak")
         assert standings(competition) == [(1, "A", 0.61, 2)]
-        again = competition.submit(file_right_on(tmp_path, 61), "A")
+        again = competition.submit(scenario.file_right_on(61), "A")
     assert again == first
     assert (again.released, again.known) == (0.9, True)
 
 
-def test_a_disqualified_file_leaves_no_score_behind(tmp_path: Path) -> None:
-    with create(tmp_path, public={"mechanism": "ladder-free"}) as competition:
-        send(competition, tmp_path, ("A", 90), ("A", 61), ("A", 72), ("B", 81))
+def test_a_disqualified_file_leaves_no_score_behind(scenario: Scenario) -> None:
+    with scenario.create(mechanism="ladder-free") as competition:
+        scenario.send(competition, ("A", 90), ("A", 61), ("A", 72), ("B", 81))
         # 61 and 72 of 100 are no improvement, so 90 is shown for them.
         assert standings(competition) == [(1, "A", 0.9, 1), (2, "B", 0.81, 4)]
         competition.disqualify(1, "a leak")
         assert standings(competition) == [(1, "B", 0.81, 4), (2, "A", 0.72, 3)]
-        send(competition, tmp_path, ("A", 75))
+        scenario.send(competition, ("A", 75))
         assert standings(competition) == [(1, "B", 0.81, 4), (2, "A", 0.75, 5)]
         competition.reinstate(submission=1, reason="a mistake")
         assert standings(competition) == [(1, "A", 0.9, 1), (2, "B", 0.81, 4)]
         rebuilt = [event.payload for event in competition.events() if event.kind == REBUILT]
-    assert [one["cause"] for one in rebuilt] == ["disqualification", "reinstatement"]
+    assert [payload["cause"] for payload in rebuilt] == ["disqualification", "reinstatement"]
     assert rebuilt[0]["released"] == [[1, None], [2, 0.61], [3, 0.72]]
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         assert standings(competition)[0] == (1, "A", 0.9, 1)
 
 
@@ -72,17 +61,16 @@ def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
 ) -> None:
     """Noise follows the submission's number, so a file that is left out is sent and disqualified
     before the others in the one competition, and after them in the other."""
-    public = {"mechanism": mechanism, "scope": scope}
     sent = [("A", 61), ("B", 70), ("A", 72), ("C", 40), ("B", 69)]
     boards = []
     for early in (True, False):
         folder = tmp_path / str(early)
         folder.mkdir()
-        with create(folder, public=public) as competition:
-            send(competition, folder, ("A", 95))
+        with Scenario(folder).create(mechanism=mechanism, scope=scope) as competition:
+            Scenario(folder).send(competition, ("A", 95))
             if early:
                 competition.disqualify(1, "a leak")
-            send(competition, folder, *sent)
+            Scenario(folder).send(competition, *sent)
             if not early:
                 competition.disqualify(1, "a leak")
             boards.append(competition.leaderboard())
@@ -111,8 +99,7 @@ def rescored(competition: Competition, folder: Path) -> None:
 
 def other_baseline(competition: Competition, folder: Path) -> None:
     competition.close()
-    start = {"mechanism": "ladder(eta=0.01, start=baseline)"}
-    configure(folder, public=start, competition={"baseline": "C"})
+    Scenario(folder).configure(mechanism="ladder(eta=0.01, start=baseline)", baseline="C")
 
 
 CHANGES: dict[str, Callable[[Competition, Path], None]] = {
@@ -134,16 +121,16 @@ def test_every_cause_of_a_rebuild_has_a_text_and_a_test() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cause", CHANGES)
-def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str) -> None:
-    public: dict[str, Any] = {"mechanism": "ladder(eta=0.01)"}
-    sections: dict[str, Any] = {"public": public}
+def test_the_board_after_a_change_is_the_replayed_one(
+    tmp_path: Path, scenario: Scenario, cause: str
+) -> None:
+    keys = {"mechanism": "ladder(eta=0.01)"}
     if cause == "configuration":
-        public["mechanism"] = "ladder(eta=0.01, start=baseline)"
-        sections["competition"] = {"baseline": "B"}
-    with create(tmp_path, **sections) as competition:
-        send(competition, tmp_path, ("B", 50), ("C", 55), ("A", 90), ("A", 61), ("C", 80))
+        keys = {"mechanism": "ladder(eta=0.01, start=baseline)", "baseline": "B"}
+    with scenario.create(**keys) as competition:
+        scenario.send(competition, ("B", 50), ("C", 55), ("A", 90), ("A", 61), ("C", 80))
         CHANGES[cause](competition, tmp_path)
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         causes = [event.payload["cause"] for event in competition.events() if event.kind == REBUILT]
         replayed = competition.replay([competition.settings.public.mechanism])
         board = {row["team"]: row["score"] for row in competition.leaderboard()}
@@ -156,28 +143,28 @@ def test_the_board_after_a_change_is_the_replayed_one(tmp_path: Path, cause: str
 @pytest.mark.slow
 @pytest.mark.parametrize("change", [disqualified, merged, rescored])
 def test_a_published_result_is_marked_at_once_and_until_the_next_one(
-    tmp_path: Path, change: Callable[[Competition, Path], None]
+    tmp_path: Path, scenario: Scenario, change: Callable[[Competition, Path], None]
 ) -> None:
-    sections = {"public": {"mechanism": "ladder-free"}}
-    with create(tmp_path, **sections) as competition:
-        send(competition, tmp_path, ("B", 50), ("C", 55), ("A", 90), ("A", 61), ("C", 80))
+    with scenario.create(mechanism="ladder-free") as competition:
+        scenario.send(competition, ("B", 50), ("C", 55), ("A", 90), ("A", 61), ("C", 80))
         competition.finalize()
         assert competition.mark(private=True) is None
         change(competition, tmp_path)
         mark = competition.mark(private=True)
         assert mark is not None
         assert mark.cause in CAUSES.values()
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         assert competition.mark(private=True) == mark
         competition.finalize()
         assert competition.mark(private=True) is None
         assert competition.mark(private=False) is not None
 
 
-def test_noise_is_fresh_where_a_score_changed_and_the_same_where_not(tmp_path: Path) -> None:
-    noisy = {"mechanism": "noisy-ladder"}
-    with create(tmp_path, public=noisy) as competition:
-        send(competition, tmp_path, ("A", 61), ("B", 70))
+def test_noise_is_fresh_where_a_score_changed_and_the_same_where_not(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    with scenario.create(mechanism="noisy-ladder") as competition:
+        scenario.send(competition, ("A", 61), ("B", 70))
         before = competition.leaderboard()
         competition.disqualify(1, "a leak")
         competition.reinstate(submission=1, reason="a mistake")
@@ -211,9 +198,9 @@ def _public_scores(competition: Competition) -> list[float]:
 
 
 @pytest.mark.slow
-def test_teams_whose_facts_did_not_change_keep_their_releases(tmp_path: Path) -> None:
-    with create(tmp_path, public={"mechanism": "noisy-ladder"}) as competition:
-        send(competition, tmp_path, ("A", 90), ("A", 61), ("B", 70))
+def test_teams_whose_facts_did_not_change_keep_their_releases(scenario: Scenario) -> None:
+    with scenario.create(mechanism="noisy-ladder") as competition:
+        scenario.send(competition, ("A", 90), ("A", 61), ("B", 70))
         before = {row["team"]: row for row in competition.leaderboard()}
         competition.disqualify(1, "a leak")
         after = {row["team"]: row for row in competition.leaderboard()}

@@ -13,8 +13,8 @@ import pytest
 from arena.competition.replay import CAUTION
 from arena.errors import InputError, UnknownNameError
 from arena.interfaces import Scope
-from labelled_competition import create, history, reopen
 from program import run_here
+from scenario import Scenario
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "replay-1.json"
 
@@ -22,8 +22,8 @@ SCHEMA = Path(__file__).parents[2] / "schemas" / "replay-1.json"
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("replay")
-    with create(folder, public={"mechanism": "thresholdout"}) as competition:
-        for file, team in history(folder, 12):
+    with Scenario(folder).create(mechanism="thresholdout") as competition:
+        for file, team in Scenario(folder).history(12):
             competition.submit(file, team)
         competition.disqualify(12, "shared an account")
     return folder
@@ -39,7 +39,7 @@ def digest(folder: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_the_mechanism_in_force_replays_what_was_released(played: Path) -> None:
-    with reopen(played) as competition:
+    with Scenario(played).reopen() as competition:
         replayed = competition.replay(["thresholdout"])
     assert replayed.replayed[0].releases == replayed.released.releases
     assert replayed.replayed[0].standings == replayed.released.standings
@@ -48,13 +48,13 @@ def test_the_mechanism_in_force_replays_what_was_released(played: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", get_args(Scope))
 def test_a_replay_is_what_the_mechanism_would_have_released(
-    played: Path, tmp_path: Path, scope: str
+    played: Path, scenario: Scenario, scope: str
 ) -> None:
-    with create(tmp_path, public={"mechanism": "ladder-free", "scope": scope}) as competition:
-        released = [competition.submit(file, team).released for file, team in history(tmp_path, 12)]
+    with scenario.create(mechanism="ladder-free", scope=scope) as competition:
+        released = [competition.submit(file, team).released for file, team in scenario.history(12)]
         competition.disqualify(12, "shared an account")
         board = competition.leaderboard()
-    with reopen(played) as competition:
+    with Scenario(played).reopen() as competition:
         replayed = competition.replay(["full", "ladder-free"], scope)  # type: ignore[arg-type]
     assert [
         submission["replayed"][1] for submission in replayed.to_dict()["submissions"]
@@ -73,7 +73,7 @@ def test_a_replay_leaves_no_trace_and_prints_a_document(played: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(document, schema)
     assert set(document) == set(schema["properties"])
-    assert [one["mechanism"] for one in document["replayed"]] == [
+    assert [board["mechanism"] for board in document["replayed"]] == [
         "ladder(eta=0.05, start=infinity)", "kaggle(rounding=0.01)",
     ]  # fmt: skip
     assert document["caution"] == CAUTION
@@ -92,7 +92,7 @@ def test_the_boards_stand_side_by_side_and_say_what_they_cannot_tell(played: Pat
 
 
 def test_an_unknown_mechanism_is_not_replayed(played: Path) -> None:
-    with reopen(played) as competition:
+    with Scenario(played).reopen() as competition:
         with pytest.raises(UnknownNameError, match="Did you mean 'ladder'"):
             competition.replay(["laddre"])
         with pytest.raises(InputError, match="name the baseline's team"):
@@ -100,8 +100,8 @@ def test_an_unknown_mechanism_is_not_replayed(played: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_released_is_nothing_to_replay(tmp_path: Path) -> None:
-    create(tmp_path).close()
+def test_nothing_released_is_nothing_to_replay(tmp_path: Path, scenario: Scenario) -> None:
+    scenario.create().close()
     called = run_here("replay", "-C", "c", "--mechanism", "ladder", cwd=tmp_path)
     assert (called.returncode, called.stdout) == (0, "")
     assert "nothing to replay" in called.stderr

@@ -2,68 +2,50 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import Settings
-from arena.errors import ArenaError, InputError, MetricError
+from arena.errors import InputError, MetricError
 from arena.utils.parallel import NoProgress
 from competition_folder import as_older_version
-from program import run_here, write_csv
-from small_competition import Clock, file_of, made
+from program import run_here
+from scenario import Scenario
 
 
 @pytest.mark.slow
-def test_a_change_of_a_limit_is_recorded_and_counts_at_once(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock, limits={"total": 1}) as competition:
-        competition.submit(file_of(tmp_path, 1), "one")
-        assert competition.submit(file_of(tmp_path, 2), "one").status == "refused"
-    toml = tmp_path / "c" / "competition.toml"
-    toml.write_text(toml.read_text().replace("total = 1", "total = 2"))
-    with Competition.open(tmp_path / "c", clock=clock) as competition:
-        assert competition.submit(file_of(tmp_path, 2), "one").status == "accepted"
+def test_a_change_of_a_limit_is_recorded_and_counts_at_once(scenario: Scenario) -> None:
+    with scenario.create(total=1) as competition:
+        competition.submit(scenario.file(1), "one")
+        assert competition.submit(scenario.file(2), "one").status == "refused"
+    scenario.configure(total=2)
+    with scenario.reopen() as competition:
+        assert competition.submit(scenario.file(2), "one").status == "accepted"
         changed = [event for event in competition.events() if event.kind == "configuration"]
         assert [event.payload["changes"] for event in changed] == [[["limits.total", 1, 2]]]
-    with Competition.open(tmp_path / "c", clock=clock) as competition:
+    with scenario.reopen() as competition:
         kinds = [event.kind for event in competition.events()]
         assert kinds.count("configuration") == 1
 
 
-def test_the_mechanism_stays_once_scores_were_released(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    with made(tmp_path, solution, clock) as competition:
-        competition.submit(file_of(tmp_path, 1), "one")
-    toml = tmp_path / "c" / "competition.toml"
-    toml.write_text(toml.read_text().replace('"full"', '"kaggle(rounding=0.01)"'))
-    with pytest.raises(InputError, match="Scores were released by the mechanism full"):
-        Competition.open(tmp_path / "c", clock=clock)
-    toml.write_text(toml.read_text().replace("kaggle(", "kagle("))
-    with pytest.raises(ArenaError, match="Did you mean 'kaggle'"):
-        Competition.open(tmp_path / "c", clock=clock)
-
-
-def test_another_metric_waits_for_a_rescore(tmp_path: Path, solution: Path, clock: Clock) -> None:
-    with made(tmp_path, solution, clock, analysis={"intervals": False}) as competition:
+def test_another_metric_waits_for_a_rescore(scenario: Scenario) -> None:
+    with scenario.create() as competition:
         for number, team in enumerate(["one", "two"]):
-            competition.submit(file_of(tmp_path, number), team)
+            competition.submit(scenario.file(number), team)
         assert competition.notes == ()
-    toml = tmp_path / "c" / "competition.toml"
-    toml.write_text(toml.read_text().replace('"roc_auc"', '"average_precision"'))
-    with Competition.open(tmp_path / "c", clock=clock) as competition:
+    scenario.configure(metric="f1")
+    with scenario.reopen() as competition:
         assert "until you run arena rescore --apply" in competition.notes[0]
-        assert competition.finalize().metric == "roc_auc"
+        assert competition.finalize().metric == "accuracy"
         competition.rescore(apply=True)
         assert competition.notes == ()
-        assert competition.finalize().metric == "average_precision"
-    toml.write_text(toml.read_text().replace('"average_precision"', '"mae"'))
+        assert competition.finalize().metric == "f1"
+    scenario.configure(metric="roc_auc")
     with (
-        Competition.open(tmp_path / "c", clock=clock) as competition,
+        scenario.reopen() as competition,
         pytest.raises(InputError, match="Choose another metric"),
     ):
         competition.rescore()
@@ -85,10 +67,8 @@ class Said(NoProgress):
 
 def small(tmp_path: Path, metric: str, truth: list[Any], **settings: Any) -> Competition:
     """Return a new competition of two public and four private rows."""
-    solution = {"id": IDS, "y": truth, "Usage": USAGE}
-    return Competition.create(
-        tmp_path / "c", solution, Settings.of(metric=metric, intervals=False, **settings), seed=1
-    )
+    scenario = Scenario(tmp_path, {"id": IDS, "y": truth, "Usage": USAGE})
+    return scenario.create(metric=metric, **settings)
 
 
 @pytest.mark.few(1)
@@ -149,18 +129,20 @@ def test_a_preview_breaks_ties_by_the_secondary_metric_as_the_final_board_does(
 
 
 @pytest.mark.slow
-def test_an_upgraded_competition_is_verified_with_its_last_labels(tmp_path: Path) -> None:
+def test_an_upgraded_competition_is_verified_with_its_last_labels(
+    tmp_path: Path, scenario: Scenario
+) -> None:
     labels = [[0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1]]
     for number, truth in enumerate(labels, 1):
-        rows = list(zip(IDS, truth, USAGE, strict=True))
-        write_csv(tmp_path / f"{number}.csv", ["id", "y", "Usage"], rows)
+        scenario.write(str(number), {"id": IDS, "y": truth, "Usage": USAGE})
     with small(tmp_path, "accuracy", labels[0]) as competition:
         competition.submit({"id": IDS, "y": labels[2]}, "ant")
         for number in (2, 3):
             competition.rescore(tmp_path / f"{number}.csv", apply=True, workers=1)
-    as_older_version(tmp_path / "c" / "arena.duckdb")
-    assert run_here("upgrade", cwd=tmp_path / "c").returncode == 0
-    with Competition.open(tmp_path / "c") as competition:
+    as_older_version(scenario.folder / "arena.duckdb")
+    assert run_here("upgrade", cwd=scenario.folder).returncode == 0
+    scenario.clock.now = datetime.now(UTC)  # as the upgrade
+    with scenario.reopen() as competition:
         assert competition.finalize(workers=1).standings[0]["score"] == 1
         competition.export(tmp_path / "export")
     told = "This is not the solution of this competition after its last correction"
@@ -170,12 +152,12 @@ def test_an_upgraded_competition_is_verified_with_its_last_labels(tmp_path: Path
         assert (called.returncode, told in shown) == ((1, True) if number < 3 else (0, False))
 
 
-def test_another_solution_is_no_correction(tmp_path: Path, solution: Path, clock: Clock) -> None:
-    with made(tmp_path, solution, clock) as competition:
-        text = solution.read_text()
-        solution.write_text(text.replace("r59,", "r60,"))
+def test_another_solution_is_no_correction(scenario: Scenario) -> None:
+    with scenario.create() as competition:
+        text = scenario.solution_file.read_text()
+        scenario.solution_file.write_text(text.replace("r199,", "r200,"))
         with pytest.raises(InputError, match="use the same ids"):
-            competition.rescore(solution)
-        solution.write_text(text.replace(",1", ",2"))
+            competition.rescore(scenario.solution_file)
+        scenario.solution_file.write_text(text.replace(",1,", ",2,"))
         with pytest.raises(InputError, match="classes"):
-            competition.rescore(solution)
+            competition.rescore(scenario.solution_file)

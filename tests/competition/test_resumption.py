@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import Settings
 from arena.evaluation import black_box
 from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
 from arena.server.backup import backup
 from arena.server.records.layout import Layout
-from program import write_csv
-from small_competition import N_ROWS, Clock, file_of
+from scenario import SOLUTION, Scenario
 from toy_metrics import BlackBoxRmse
 
 calls: list[int] = []
@@ -49,24 +48,16 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     stops_at[0] = 0
 
 
-def made(folder: Path) -> Competition:
-    rows = [(f"r{i}", repr(i / N_ROWS)) for i in range(N_ROWS)]
-    write_csv(folder / "solution.csv", ["id", "y"], rows)
+def made(root: Path) -> Competition:
+    """Return a competition of 60 rows with four files."""
     manager = PluginManager()
     manager.register(Provides(), "stopped")
-    competition = Competition.create(
-        folder / "c",
-        folder / "solution.csv",
-        Settings.model_validate(
-            {"metric": {"name": "black_box_rmse"}, "analysis": {"resamples": 100}}
-        ),
-        public_share=0.5,
-        seed=1,
-        manager=manager,
-        clock=Clock(),
-    )
+    solution = {name: column[:60] for name, column in SOLUTION.items()}
+    scenario = Scenario(root, solution, manager=manager)
+    competition = scenario.create(metric="black_box_rmse", resamples=100, intervals=True)
+    rng = np.random.default_rng(1)
     for number in range(4):
-        competition.submit(file_of(folder, number), f"team {number}")
+        competition.submit({"id": solution["id"], "y": rng.random(60)}, f"team {number}")
     calls.clear()
     return competition
 

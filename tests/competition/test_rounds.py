@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, read_settings
 from arena.errors import InputError, UsageError
 from arena.utils.parallel import NoProgress
-from labelled_competition import MANAGER
 from program import write_csv
-from small_competition import Clock
+from scenario import MANAGER, Clock, Scenario
 
 DATES = ("2026-03-08", "2026-03-15", "2026-03-22")
 ROUNDS = [f"week-{day}" for day in DATES]
@@ -26,16 +24,15 @@ TRUTH = np.arange(1.0, 10.0)
 BEFORE, BETWEEN, AFTER = (datetime(2026, 3, day, tzinfo=UTC) for day in (1, 10, 30))
 
 
-def settings(**keys: Any) -> Settings:
-    phase = {"week": {"each": "due", "limits": {"total": 2}}}
-    return Settings.of(**{"metric": "mae", "pending_labels": True, "phase": phase, **keys})
+PHASE = {"week": {"each": "due", "limits": {"total": 2}}}
+SETTINGS = {"metric": "mae", "pending_labels": True, "phase": PHASE, "intervals": True}
 
 
-def create(folder: Path, clock: Clock) -> Competition:
-    write_csv(folder / "solution.csv", ["id", "due", "y"], [(*row, "") for row in ROWS])
-    return Competition.create(
-        folder / "c", folder / "solution.csv", settings(), seed=1, manager=MANAGER, clock=clock
-    )
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    names, dates = zip(*ROWS, strict=True)
+    solution = {"id": names, "due": dates, "y": [""] * len(ROWS)}
+    return Scenario(tmp_path, solution, settings=SETTINGS, clock=Clock(BEFORE))
 
 
 def forecasts(rounds: Sequence[int], error: float) -> dict[str, list[Any]]:
@@ -51,9 +48,8 @@ def outcomes(number: int) -> dict[str, list[Any]]:
 
 
 @pytest.mark.slow
-def test_each_date_is_a_phase_that_ends_when_it_begins(tmp_path: Path) -> None:
-    clock = Clock(BEFORE)
-    with create(tmp_path, clock) as competition:
+def test_each_date_is_a_phase_that_ends_when_it_begins(scenario: Scenario) -> None:
+    with scenario.create() as competition:
         described_phases = [
             (row["phase"], row["end"][:10], row["private_rows"], row["pending_rows"])
             for row in competition.phases()
@@ -61,26 +57,27 @@ def test_each_date_is_a_phase_that_ends_when_it_begins(tmp_path: Path) -> None:
         assert described_phases == [
             (name, day, 3, 3) for name, day in zip(ROUNDS, DATES, strict=True)
         ]
-    phases = read_settings(tmp_path / "c" / CONFIG_NAME).phase
+    phases = read_settings(scenario.folder / CONFIG_NAME).phase
     assert {phase.series for phase in phases.values()} == {"week"}
     assert {phase.limits["total"] for phase in phases.values()} == {2}
-    with (tmp_path / "c" / CONFIG_NAME).open("a") as file:
+    with (scenario.folder / CONFIG_NAME).open("a") as file:
         file.write('\n[phase.month]\neach = "due"\n')
     with pytest.raises(InputError, match="each is read by arena init only"):
-        Competition.open(tmp_path / "c", manager=MANAGER, clock=clock)
+        scenario.reopen()
 
 
 @pytest.mark.slow
-def test_a_file_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path) -> None:
-    clock = Clock(BEFORE)
-    with create(tmp_path, clock) as competition:
+def test_a_file_counts_for_every_open_round_whose_rows_it_has(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    with scenario.create() as competition:
         first = competition.submit(forecasts([0, 1], 1.0), "A")
         answers = (first, *first.rounds)
         assert [(answer.phase, answer.status) for answer in answers] == [
             (name, "accepted") for name in ROUNDS[:2]
         ]
         again = competition.submit(forecasts([0, 1], 1.0), "A")
-        assert [one.submission for one in (again, *again.rounds)] == [1, 2]
+        assert [round_answer.submission for round_answer in (again, *again.rounds)] == [1, 2]
         lacking = {key: cells[:-1] for key, cells in forecasts([0, 1], 0.5).items()}
         rejected = competition.submit(lacking, "A")
         assert (rejected.status, rejected.faults[0].kind) == ("rejected", "missing id")
@@ -90,13 +87,13 @@ def test_a_file_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path) ->
         write_csv(check, ["id", "y"], [(ROWS[8][0], 1.0)])
         missing = {fault.id for fault in competition.check_file(check, check.name)}
         assert missing == {row for row, _day in ROWS[6:8]}
-        clock.now = BETWEEN
+        scenario.clock.now = BETWEEN
         late = competition.submit(forecasts([0, 1, 2], 2.0), "B")
-        assert [one.phase for one in (late, *late.rounds)] == ROUNDS[1:]
+        assert [round_answer.phase for round_answer in (late, *late.rounds)] == ROUNDS[1:]
         assert late.closed_rounds == (ROUNDS[0],)
         refused = competition.submit(forecasts([0], 0.0), "C")
         assert (refused.phase, refused.status) == (ROUNDS[0], "refused")
-        clock.now = AFTER
+        scenario.clock.now = AFTER
         for number in (0, 1):
             competition.add_labels(outcomes(number))
         boards = [competition.in_phase(name) for name in ROUNDS]
@@ -120,7 +117,7 @@ def test_a_file_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_fault_names_the_rows_of_a_round_together(tmp_path: Path) -> None:
+def test_a_fault_names_the_rows_of_a_round_together(scenario: Scenario) -> None:
     """It tells neither which rows are public nor which are Ignored, and the sample is accepted."""
     rounds = {"one": ("a", "b"), "two": ("c", "d")}
     usage = {f"{value}{row}": value for value in ("a", "b", "c", "d", "Ignored") for row in "01"}
@@ -129,18 +126,18 @@ def test_a_fault_names_the_rows_of_a_round_together(tmp_path: Path) -> None:
         for name, (public, private) in rounds.items()
     }
     rows = {"id": [*usage], "Usage": [*usage.values()], "y": ["1"] * len(usage)}
-    with Competition.create(
-        tmp_path / "c", rows, settings(phase=phase), seed=1, manager=MANAGER
-    ) as competition:
+    scenario.solution = rows
+    with scenario.create(phase=phase) as competition:
         for row, value in usage.items():
             together = next((both for both in rounds.values() if value in both), (value,))
             answer = competition.submit({"id": [row], "y": ["1"]}, row, phase="one")
             missing = {fault.id for fault in answer.faults if fault.kind == "missing id"}
             assert missing == {name for name, other in usage.items() if other in together} - {row}
         everything = competition.submit({"id": [*usage], "y": ["1"] * len(usage)}, "all")
-        assert [(one.phase, one.status) for one in (everything, *everything.rounds)] == [
-            (name, "accepted") for name in rounds
-        ]
+        assert [
+            (round_answer.phase, round_answer.status)
+            for round_answer in (everything, *everything.rounds)
+        ] == [(name, "accepted") for name in rounds]
 
 
 REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -157,31 +154,29 @@ REFUSED: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_contradictions_are_refused_by_name(tmp_path: Path, name: str) -> None:
+def test_contradictions_are_refused_by_name(scenario: Scenario, name: str) -> None:
     changes, phase, message = REFUSED[name]
     rows = {"id": ["a", "b"], "due": changes.get("due", list(DATES[:2])), "y": ["1", "2"]}
     usage = {key: changes[key] for key in ("usage",) if key in changes}
     phases = {"week": phase, **changes.get("others", {})}
+    scenario.solution = rows
     with pytest.raises((InputError, UsageError), match=message):
-        Competition.create(tmp_path / "c", rows, settings(phase=phases, **usage), manager=MANAGER)
-    assert not (tmp_path / "c").exists()
+        scenario.create(phase=phases, **usage)
+    assert not scenario.folder.exists()
 
 
 def test_too_many_sets_of_rows_are_refused() -> None:
     phase = {f"p{number}": {"private_rows": f"rows {number}"} for number in range(1_001)}
     with pytest.raises(UsageError, match="1,001 values of the usage column, and a competition has"):
-        settings(phase=phase)
+        Settings.of(metric="mae", phase=phase)
 
 
 @pytest.mark.slow
-def test_a_file_of_rounds_is_read_by_the_metric_of_the_rounds(tmp_path: Path) -> None:
+def test_a_file_of_rounds_is_read_by_the_metric_of_the_rounds(scenario: Scenario) -> None:
     """The range of [metric] would refuse it."""
     phase = {"week": {"each": "due", "metric": {"name": "mae"}}}
-    rows = {"id": [row for row, _ in ROWS], "due": [day for _, day in ROWS], "y": ["1"] * 9}
-    with Competition.create(
-        tmp_path / "c", rows, settings(metric="rmsle", phase=phase), seed=1, manager=MANAGER,
-        clock=Clock(BEFORE),
-    ) as competition:  # fmt: skip
+    scenario.solution = {**scenario.solution, "y": ["1"] * len(ROWS)}
+    with scenario.create(metric="rmsle", phase=phase) as competition:
         answer = competition.submit(forecasts([0, 1, 2], -5.0), "A")
         assert [round_answer.status for round_answer in (answer, *answer.rounds)] == [
             "accepted"

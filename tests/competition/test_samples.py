@@ -31,5 +31,5 @@ def test_a_sample_has_a_valid_value_for_each_kind_of_prediction(
         sample = tmp_path / "c" / "sample_submission.csv"
         header, *rows = csv.reader(sample.read_text().splitlines())
         assert header == ["id", *columns]
-        assert rows == [[one, *map(str, values)] for one in "rst"]
+        assert rows == [[id, *map(str, values)] for id in "rst"]
         assert competition.submit(sample, "ant").status == "accepted"

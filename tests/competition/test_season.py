@@ -23,9 +23,8 @@ from arena.errors import UsageError
 from arena.store import Event
 from arena.store.digests import document_digest
 from arena.utils.parallel import NoProgress
-from labelled_competition import MANAGER
 from program import write_csv
-from small_competition import Clock
+from scenario import MANAGER, Scenario
 
 DAYS = ("2026-03-08", "2026-03-15", "2026-03-22")
 ROUNDS = [f"week-{day}" for day in DAYS]
@@ -43,18 +42,16 @@ ERRORS: Mapping[str, tuple[float | None, ...]] = {
 
 def create(folder: Path, board: Mapping[str, Any]) -> Competition:
     """Make a season in which the files of ERRORS were sent, and labels arrived in two rounds."""
-    clock = Clock(datetime(2026, 3, 1, tzinfo=UTC))
-    write_csv(folder / "solution.csv", ["id", "due", "y"], [(*row, "") for row in ROWS])
-    settings = Settings.of(
+    names, dates = zip(*ROWS, strict=True)
+    scenario = Scenario(folder, {"id": names, "due": dates, "y": [""] * len(ROWS)})
+    competition = scenario.create(
         metric="mae",
         pending_labels=True,
         baseline="base",
         resamples=20,
+        intervals=True,
         phase={"week": {"each": "due"}},
         board={"season": {"series": "week", **board}},
-    )
-    competition = Competition.create(
-        folder / "c", folder / "solution.csv", settings, seed=1, manager=MANAGER, clock=clock
     )
     for team, errors in ERRORS.items():
         sent = {day: error for day, error in zip(DAYS, errors, strict=True) if error is not None}
@@ -63,7 +60,7 @@ def create(folder: Path, board: Mapping[str, Any]) -> Competition:
             dict(zip(["id", "y"], zip(*rows, strict=True), strict=True)), team
         )
         assert len(answer.rounds) == len(sent) - 1
-    clock.now = datetime(2026, 4, 1, tzinfo=UTC)
+    scenario.clock.now = datetime(2026, 4, 1, tzinfo=UTC)
     for day in DAYS[:2]:
         competition.add_labels(outcomes(day))
     return competition

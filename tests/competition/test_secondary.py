@@ -17,65 +17,55 @@ from arena.competition.view import CompetitionView
 from arena.config import Settings
 from arena.errors import ArenaError, UsageError
 from arena.report.final_page import final_page
-from small_competition import Clock, file_of, made
+from scenario import IDS, N_ROWS, Scenario
 
 
-def test_private_scores_by_other_metrics_are_columns_of_the_final_board(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    analysis = {"intervals": False}
-    metric = {"name": "brier", "secondary": ["log_loss"]}
-    with made(tmp_path, solution, clock, metric=metric, analysis=analysis) as competition:
-        for number, team in enumerate(("one", "two")):
-            assert competition.submit(file_of(tmp_path, number), team).status == "accepted"
+def test_private_scores_by_other_metrics_are_columns_of_the_final_board(scenario: Scenario) -> None:
+    probabilities = np.random.default_rng(1).random((2, N_ROWS))
+    with scenario.create(metric="brier", secondary="log_loss") as competition:
+        for team, values in zip(("one", "two"), probabilities, strict=True):
+            assert competition.submit({"id": IDS, "y": values}, team).status == "accepted"
         result = competition.finalize()
         rows = competition.private_leaderboard()
         private = competition.solution.usage == 1
         truth = competition.solution.truth[private]
         for row in result.standings:
-            number = ("one", "two").index(row["team"])
-            values = pd.read_csv(tmp_path / f"file-{number}.csv")["y"].to_numpy()[private]
+            values = probabilities[("one", "two").index(row["team"])][private]
             assert row["log_loss"] == pytest.approx(log_loss(truth, values), rel=1e-9)
         assert [row["log_loss"] for row in rows] == [row["log_loss"] for row in result.standings]
         assert competition.outdated() is None
-    config = tmp_path / "c" / "competition.toml"
-    config.write_text(config.read_text().replace('secondary = ["log_loss"]', "secondary = []"))
-    with Competition.open(tmp_path / "c", clock=clock) as competition:
+    scenario.configure(metric="brier")
+    with scenario.reopen() as competition:
         assert "metric.secondary" in str(competition.outdated())
         assert "log_loss" not in competition.finalize().standings[0]
 
 
-def test_a_secondary_metric_must_suit_the_submissions(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
-    metric = {"name": "roc_auc", "secondary": ["accuracy"]}
+def test_a_secondary_metric_must_suit_the_submissions(scenario: Scenario) -> None:
     with pytest.raises(UsageError, match="secondary: accuracy scores label, but submissions"):
-        made(tmp_path, solution, clock, metric=metric)
-    assert not (tmp_path / "c").exists()
+        scenario.create(metric="roc_auc", secondary="accuracy")
+    assert not scenario.folder.exists()
 
 
 @pytest.mark.slow
-def test_probabilities_have_scores_by_metrics_of_labels_and_of_scores(
-    tmp_path: Path, solution: Path, clock: Clock
-) -> None:
+def test_probabilities_have_scores_by_metrics_of_labels_and_of_scores(scenario: Scenario) -> None:
     """An edit that no submission serves is refused when it is read, not by ``finalize``."""
-    metric = {"name": "brier", "secondary": ["roc_auc", "accuracy"]}
-    analysis = {"intervals": False}
-    with made(tmp_path, solution, clock, metric=metric, analysis=analysis) as competition:
-        assert competition.submit(file_of(tmp_path, 0), "one").status == "accepted"
+    probabilities = np.random.default_rng(1).random(N_ROWS)
+    with scenario.create(metric="brier", secondary=["roc_auc", "accuracy"]) as competition:
+        sent = competition.submit({"id": IDS, "y": probabilities}, "one")
+        assert sent.status == "accepted"
         (row,) = competition.finalize().standings
         private = competition.solution.usage == 1
         truth = competition.solution.truth[private]
-        values = pd.read_csv(tmp_path / "file-0.csv")["y"].to_numpy()[private]
+        values = probabilities[private]
         assert row["accuracy"] == pytest.approx(((values > 0.5) == truth).mean())
         assert row["roc_auc"] == pytest.approx(roc_auc_score(truth, values))
-    config = tmp_path / "c" / "competition.toml"
+    config = scenario.folder / "competition.toml"
     text = config.read_text()
     for wrong, message in (("mae", "submissions contain"), ("no_metric", "no_metric")):
         config.write_text(text.replace('"accuracy"', f'"{wrong}"'))
         for opened in (Competition, CompetitionView):
             with pytest.raises(ArenaError, match=message):
-                opened.open(tmp_path / "c", clock=clock)
+                opened.open(scenario.folder, clock=scenario.clock)
 
 
 @pytest.mark.slow
@@ -103,7 +93,9 @@ def test_a_final_board_breaks_ties_by_the_secondary_metric_and_has_a_score_for_e
         for team in errors:
             assert competition.submit(tmp_path / f"{team}.csv", team).status == "accepted"
         result = competition.finalize()
-        preview = [(one.rank_before, one.rank_after, one.team) for one in competition.rescore()]
+        preview = [
+            (change.rank_before, change.rank_after, change.team) for change in competition.rescore()
+        ]
         assert competition.published_scores == ()
         page = final_page(competition).boards[0]
     assert preview == [(1, 1, "second"), (1, 1, "third"), (3, 3, "first")]

@@ -19,24 +19,26 @@ from arena.errors import InputError
 from arena.intake import read_solution
 from arena.types import Fault, PredictionKind, SolutionColumns, Usage
 from program import write_csv
+from scenario import Scenario
 
 PUBLIC = ("cat", "dog", "cat", "dog", "cat")
 PRIVATE = ("cat", "yak", "dog", "gnu", "cat")
 
 
 def created(folder: Path, private: Sequence[str], **keys: object) -> Competition:
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = [(f"r{i}", label, "Public") for i, label in enumerate(PUBLIC)]
-    rows += [(f"p{i}", label, "Private") for i, label in enumerate(private)]
-    write_csv(folder / "solution.csv", ["id", "y", "Usage"], rows)
-    keys = {"metric": "accuracy", "seed": 1, **keys}
-    return Competition.create(folder / "c", folder / "solution.csv", **keys)  # type: ignore[arg-type]
+    n_public, n_private = len(PUBLIC), len(private)
+    solution = {
+        "id": [*(f"r{row}" for row in range(n_public)), *(f"p{row}" for row in range(n_private))],
+        "y": [*PUBLIC, *private],
+        "Usage": ["Public"] * n_public + ["Private"] * n_private,
+    }
+    return Scenario(folder, solution).create(**keys)
 
 
 def answer(competition: Competition, folder: Path, labels: Sequence[str], header: str = "id,y"):  # type: ignore[no-untyped-def]
     file = folder / "sent.csv"
     ids = competition.solution.ids.to_pylist()
-    lines = [f"{one},{label}" for one, label in zip(ids, labels, strict=True)]
+    lines = [f"{id},{label}" for id, label in zip(ids, labels, strict=True)]
     file.write_text("\n".join([header, *lines, ""]))
     return competition.check_file(file, "sent.csv")
 
@@ -132,12 +134,8 @@ def test_declared_labels_may_be_sent_in_any_competition(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_a_public_row_every_label_of_the_solution_may_be_sent(tmp_path: Path) -> None:
-    rows = [(f"r{i}", label) for i, label in enumerate(PRIVATE)]
-    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
-    made = Competition.create(
-        tmp_path / "c", tmp_path / "solution.csv", metric="accuracy", public_share=0
-    )
-    with made as competition:
+    scenario = Scenario(tmp_path, {"id": [f"r{row}" for row in range(5)], "y": PRIVATE})
+    with scenario.create(public_share=0) as competition:
         assert answer(competition, tmp_path, ["yak", "gnu", "cat", "cat", "cat"]) == ()
 
 

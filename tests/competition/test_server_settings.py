@@ -46,7 +46,9 @@ def test_settings_are_recorded_once_and_then_their_changes(tmp_path: Path) -> No
     assert known | UNRECORDED == set(ServerSection.model_fields)
     assert not known & UNRECORDED
     assert not [
-        one for one in ("host@", "mailer", "secret", "10.0.0.7") if one in json.dumps(found)
+        secret
+        for secret in ("host@", "mailer", "secret", "10.0.0.7")
+        if secret in json.dumps(found)
     ]
     assert section is not None
     told = [row[1] for row in section.tables[0].rows]

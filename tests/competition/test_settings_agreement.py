@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.competition.competition import Competition
 from arena.competition.record.settings_agreement import check_agreement
-from arena.config import CONFIG_NAME, settings_as_toml
 from arena.errors import InputError, PluginError
-from labelled_competition import MANAGER, create, settings_of
+from scenario import Scenario, settings_of
 
 BRACKETS = {"of": "team", "brackets": True}
 AFTER = {"after": "dev", "private_rows": "final"}
@@ -31,11 +28,11 @@ REFUSED: Sequence[tuple[Mapping[str, Any], str]] = [
         {"question": {key: {"choices": ["x", key], **BRACKETS} for key in ("year", "town")}},
         "'x' is a choice of [question.year] and of [question.town]",
     ),
-    ({"competition": {"baseline": ["Base", "base"]}}, "[competition] baseline has names that"),
-    ({"competition": {"baseline": " "}}, "[competition] baseline has an empty name"),
-    ({"metric": {"name": "f1", "secondary": ["f1"]}}, "[metric] secondary: f1 is listed twice"),
+    ({"baseline": ["Base", "base"]}, "[competition] baseline has names that"),
+    ({"baseline": " "}, "[competition] baseline has an empty name"),
+    ({"metric": "f1", "secondary": ["f1"]}, "[metric] secondary: f1 is listed twice"),
     ({"board": {"x": {"columns": ["f1", "f1"]}}}, "[board.x] columns: f1 is listed twice"),
-    ({"final": {"columns": ["f1"]}}, "[final] columns: f1 is neither in [metric] secondary nor in"),
+    ({"final_columns": ["f1"]}, "[final] columns: f1 is neither in [metric] secondary nor in"),
     ({"phase": {"week": {"each": "due", "series": "x"}}}, "a series named week: omit series"),
     (
         {"phase": {"dev": {"end": "2026-03-02"}, "final": {"end": "2026-03-01", **AFTER}}},
@@ -48,17 +45,17 @@ REFUSED: Sequence[tuple[Mapping[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("sections", "message"), REFUSED)
-def test_contradictions_are_refused_by_name(sections: Mapping[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("keys", "message"), REFUSED)
+def test_contradictions_are_refused_by_name(keys: Mapping[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        check_agreement(settings_of(**sections))
+        check_agreement(settings_of(**keys))
     assert message in str(refused.value)
 
 
 def test_settings_that_agree_are_accepted() -> None:
     check_agreement(
         settings_of(
-            bracket={"master": {"ranked": False}},  # sets what the choice of this name is
+            bracket={"master": {"ranked": False}},
             question={"year": {"choices": ["master", "bachelor"], **BRACKETS}},
             phase={"dev": {"end": "2026-03-01"}, "final": {**AFTER}},
         )
@@ -66,20 +63,19 @@ def test_settings_that_agree_are_accepted() -> None:
 
 
 @pytest.mark.slow
-def test_they_are_refused_when_made_and_when_opened(tmp_path: Path) -> None:
-    sections = {"bracket": {"Staff": {}, "staff": {}}}
+def test_they_are_refused_when_made_and_when_opened(scenario: Scenario) -> None:
+    brackets = {"Staff": {}, "staff": {}}
     with pytest.raises(InputError, match="look the same"):
-        create(tmp_path, **sections)
-    assert not (tmp_path / "c").exists()
-    create(tmp_path).close()
-    text = settings_as_toml(settings_of(**sections))
-    (tmp_path / "c" / CONFIG_NAME).write_text(text, encoding="utf-8")
+        scenario.create(bracket=brackets)
+    assert not scenario.folder.exists()
+    scenario.create().close()
+    scenario.configure(bracket=brackets)
     with pytest.raises(InputError, match="look the same"):
-        Competition.open(tmp_path / "c", manager=MANAGER)
+        scenario.reopen()
 
 
 @pytest.mark.slow
-def test_a_plugin_that_is_required_must_be_there_at_the_start(tmp_path: Path) -> None:
+def test_a_plugin_that_is_required_must_be_there_at_the_start(scenario: Scenario) -> None:
     with pytest.raises(PluginError, match="requires the plugin 'rules'"):
-        create(tmp_path, plugins={"required": ["rules"]})
-    assert not (tmp_path / "c").exists()
+        scenario.create(required=["rules"])
+    assert not scenario.folder.exists()

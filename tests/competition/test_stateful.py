@@ -130,7 +130,11 @@ class CompetitionMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), team=st.sampled_from(TEAMS), stranger=st.booleans(), late=st.booleans())
     def select(self, data: st.DataObject, team: str, stranger: bool, late: bool) -> None:
-        some = [one.number for one in self.model.sent if stranger or one.team == team]
+        some = [
+            submission.number
+            for submission in self.model.sent
+            if stranger or submission.team == team
+        ]
         wanted = data.draw(st.lists(st.sampled_from([*some, 99] if stranger else some), max_size=4)
                            if some else st.just([]))  # fmt: skip
         if self.model.select(team, wanted, self.now, late=late):
@@ -243,7 +247,15 @@ class CompetitionMachine(RuleBasedStateMachine):
         ]
         sent = self.model.sent
         assert recorded_answers == about(
-            [(one.number, one.team, one.status, self.model.released(one)) for one in sent]
+            [
+                (
+                    submission.number,
+                    submission.team,
+                    submission.status,
+                    self.model.released(submission),
+                )
+                for submission in sent
+            ]
         )
 
 
@@ -252,7 +264,7 @@ def about(value: Any) -> Any:
     if isinstance(value, Fraction):
         return pytest.approx(float(value), abs=1e-12)
     if isinstance(value, list | tuple):
-        return type(value)(about(one) for one in value)
+        return type(value)(about(part) for part in value)
     return value
 
 

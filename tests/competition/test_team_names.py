@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from arena.intake.folder import team_fault, team_name
 from arena.utils.look_alikes import look_alike, prototypes, skeleton
-from labelled_competition import create, file_of
+from scenario import Scenario
 
 ALIKE = [
     ("paul", "p\u0430ul"),  # Cyrillic
@@ -27,15 +25,15 @@ DIFFERENT = [("owls", "owl"), ("ab", "a b"), ("m\u00fcller", "muller"), ("a", "\
 
 
 @pytest.mark.few(5)
-@pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_names_that_look_alike(one: str, other: str) -> None:
-    assert one != other
-    assert skeleton(one) == skeleton(other)
+@pytest.mark.parametrize(("name", "other"), ALIKE)
+def test_names_that_look_alike(name: str, other: str) -> None:
+    assert name != other
+    assert skeleton(name) == skeleton(other)
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_names_that_do_not(one: str, other: str) -> None:
-    assert skeleton(one) != skeleton(other)
+@pytest.mark.parametrize(("name", "other"), DIFFERENT)
+def test_names_that_do_not(name: str, other: str) -> None:
+    assert skeleton(name) != skeleton(other)
 
 
 OF_OTHER_ALPHABETS = [
@@ -48,11 +46,11 @@ OF_OTHER_ALPHABETS = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), OF_OTHER_ALPHABETS)
-def test_names_look_alike_by_letters_of_any_alphabet(one: str, other: str) -> None:
+@pytest.mark.parametrize(("name", "other"), OF_OTHER_ALPHABETS)
+def test_names_look_alike_by_letters_of_any_alphabet(name: str, other: str) -> None:
     pytest.importorskip("confusable_homoglyphs")
-    assert look_alike(one, other)
-    assert not look_alike(one, f"{other}s")
+    assert look_alike(name, other)
+    assert not look_alike(name, f"{other}s")
 
 
 def test_the_table_is_unicode_s_and_has_one_letter_for_each_shape() -> None:
@@ -70,11 +68,11 @@ def test_the_table_is_unicode_s_and_has_one_letter_for_each_shape() -> None:
 
 @pytest.mark.slow
 def test_the_organiser_hears_of_the_second_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    scenario: Scenario, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with create(tmp_path) as competition:
+    with scenario.create() as competition:
         for number, team in enumerate(["owls", "owls", "\u043ewls", "\u043ewls", "OWLS", "bears"]):
-            assert competition.submit(file_of(tmp_path, number, 0.7), team).status == "accepted"
+            assert competition.submit(scenario.file(number, 0.7), team).status == "accepted"
         assert len(competition.leaderboard()) == 4  # no teams are merged
     first, second = (record.getMessage() for record in caplog.records)
     assert first.startswith(

@@ -19,23 +19,12 @@ from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.utils.parallel import NoProgress
 from competition_folder import change
-from program import write_csv
-from small_competition import Clock, file_of, made
-
-N_ROWS = 60
+from scenario import Clock, Scenario
 
 
 @pytest.fixture
-def solution(tmp_path: Path) -> Path:
-    rows = [(f"r{i}", int(i % 3 == 0)) for i in range(N_ROWS)]
-    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
-    return tmp_path / "solution.csv"
-
-
-@pytest.fixture
-def competition(tmp_path: Path, solution: Path, clock: Clock) -> Any:
-    limits = {"per_day": 3, "total": 5}
-    with made(tmp_path, solution, clock, limits=limits, final={"rule": "chosen"}) as competition:
+def competition(scenario: Scenario) -> Any:
+    with scenario.create(per_day=3, total=5, final_rule="chosen") as competition:
         yield competition
 
 
@@ -46,10 +35,10 @@ def board(competition: Competition) -> dict[str, int]:
 
 @pytest.mark.slow
 def test_a_renamed_team_continues_under_its_new_name(
-    competition: Competition, tmp_path: Path
+    competition: Competition, scenario: Scenario
 ) -> None:
-    first = competition.submit(file_of(tmp_path, 1), "old")
-    competition.submit(file_of(tmp_path, 2), "other")
+    first = competition.submit(scenario.file(1), "old")
+    competition.submit(scenario.file(2), "other")
     competition.select("old", [1])
     competition.rename_team("old", "new")
     assert board(competition) == {"new": 1, "other": 1}
@@ -57,11 +46,11 @@ def test_a_renamed_team_continues_under_its_new_name(
     assert competition.submissions("old") == competition.submissions("new")
     assert [row["selected"] for row in competition.submissions("new")] == [True]
     # Both names are the same team: its submissions, its limit and its first answers.
-    again = competition.submit(file_of(tmp_path, 1), "new")
+    again = competition.submit(scenario.file(1), "new")
     assert (again.known, again.submission, again.team) == (True, first.submission, "new")
-    assert competition.submit(file_of(tmp_path, 3), "new").team == "new"
-    assert competition.submit(file_of(tmp_path, 4), "old").team == "new"
-    assert competition.submit(file_of(tmp_path, 5), "new").status == "refused"
+    assert competition.submit(scenario.file(3), "new").team == "new"
+    assert competition.submit(scenario.file(4), "old").team == "new"
+    assert competition.submit(scenario.file(5), "new").status == "refused"
     assert board(competition) == {"new": 3, "other": 1}
     with Store.open(competition.folder / DATABASE_NAME) as store:
         instances = {release.instance for release in store.releases()}
@@ -71,27 +60,25 @@ def test_a_renamed_team_continues_under_its_new_name(
     competition.reinstate(team="new", reason="a mistake")
     competition.rename_team("new", "old")
     assert board(competition) == {"old": 3, "other": 1}
-    event = next(one for one in competition.events() if one.kind == "team renamed")
+    event = next(event for event in competition.events() if event.kind == "team renamed")
     assert {key: event.payload[key] for key in ("team", "to")} == {"team": "old", "to": "new"}
 
 
 @pytest.mark.slow
-def test_a_merged_team_is_counted_together(
-    competition: Competition, tmp_path: Path, clock: Clock
-) -> None:
+def test_a_merged_team_is_counted_together(competition: Competition, scenario: Scenario) -> None:
     for number, team in ((1, "a"), (2, "b"), (3, "b")):
-        competition.submit(file_of(tmp_path, number), team)
+        competition.submit(scenario.file(number), team)
     competition.select("a", [1])
     competition.select("b", [2, 3])
     competition.merge_teams("a", "b")
     assert board(competition) == {"b": 3}
     assert [row["selected"] for row in competition.submissions("b")] == [True] * 3
-    assert competition.submit(file_of(tmp_path, 4), "a").status == "refused"  # 3 on this day
-    assert competition.submit(file_of(tmp_path, 1), "b").known  # sent as a's
-    clock.now += timedelta(days=1)
-    assert competition.submit(file_of(tmp_path, 4), "a").team == "b"
-    assert competition.submit(file_of(tmp_path, 5), "b").status == "accepted"
-    assert "5 submissions in all" in competition.submit(file_of(tmp_path, 6), "b").faults[0].message
+    assert competition.submit(scenario.file(4), "a").status == "refused"  # 3 on this day
+    assert competition.submit(scenario.file(1), "b").known  # sent as a's
+    scenario.clock.now += timedelta(days=1)
+    assert competition.submit(scenario.file(4), "a").team == "b"
+    assert competition.submit(scenario.file(5), "b").status == "accepted"
+    assert "5 submissions in all" in competition.submit(scenario.file(6), "b").faults[0].message
     (row,) = competition.finalize().standings
     assert row["team"] == "b"
     assert len(competition.events("finalized")[-1].payload["finals"]["b"]) == 2
@@ -103,27 +90,30 @@ def test_a_merged_team_is_counted_together(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["old", "new"])
 def test_a_team_that_was_renamed_is_no_baseline(
-    competition: Competition, tmp_path: Path, name: str
+    competition: Competition, scenario: Scenario, name: str
 ) -> None:
-    competition.submit(file_of(tmp_path, 1), "old")
+    competition.submit(scenario.file(1), "old")
     competition.rename_team("old", "new")
     competition.close()
-    change(tmp_path / "c", "# baseline =", f'baseline = "{name}"  #')
+    change(scenario.folder, "# baseline =", f'baseline = "{name}"  #')
     with pytest.raises(InputError, match="a team that was renamed or merged"):
-        Competition.open(tmp_path / "c", clock=Clock())
+        Competition.open(scenario.folder, clock=Clock())
 
 
 @pytest.mark.slow
 def test_an_export_with_renamed_and_merged_teams_verifies(
-    competition: Competition, tmp_path: Path, solution: Path
+    competition: Competition, scenario: Scenario, tmp_path: Path
 ) -> None:
-    answers = [competition.submit(file_of(tmp_path, n), team) for n, team in enumerate("abc")]
+    answers = [competition.submit(scenario.file(n), team) for n, team in enumerate("abc")]
     competition.rename_team("a", "d")
     competition.merge_teams("b", "c")
-    competition.submit(file_of(tmp_path, 9), "d")
+    competition.submit(scenario.file(9), "d")
     competition.finalize()
     competition.export(tmp_path / "export")
-    assert verify_bundle(tmp_path / "export", solution, PluginManager(), NoProgress()) == ()
+    assert (
+        verify_bundle(tmp_path / "export", scenario.solution_file, PluginManager(), NoProgress())
+        == ()
+    )
     receipt = tmp_path / "receipt.json"
     events = read_claims(tmp_path / "export").events
     for answer in answers:  # of a name that the team has no more
@@ -132,16 +122,18 @@ def test_an_export_with_renamed_and_merged_teams_verifies(
     submissions = tmp_path / "export" / "submissions.csv"
     text = submissions.read_text()
     submissions.write_text(text.replace("1,d,", "1,a,", 1))
-    (problem,) = verify_bundle(tmp_path / "export", solution, PluginManager(), NoProgress())
+    (problem,) = verify_bundle(
+        tmp_path / "export", scenario.solution_file, PluginManager(), NoProgress()
+    )
     assert "submission 1: team is a, and events.jsonl records d" in problem
 
 
 @pytest.mark.slow
 def test_a_private_board_is_out_of_date_after_a_change_of_teams(
-    competition: Competition, tmp_path: Path
+    competition: Competition, scenario: Scenario
 ) -> None:
     for number, team in ((1, "a"), (2, "b")):
-        competition.submit(file_of(tmp_path, number), team)
+        competition.submit(scenario.file(number), team)
     competition.finalize()
     competition.merge_teams("a", "b")
     assert "older than a change of the submissions" in str(competition.outdated())
@@ -149,10 +141,10 @@ def test_a_private_board_is_out_of_date_after_a_change_of_teams(
 
 @pytest.mark.slow
 def test_another_mechanism_has_one_instance_for_a_merged_team(
-    competition: Competition, tmp_path: Path
+    competition: Competition, scenario: Scenario
 ) -> None:
     for number, team in ((1, "a"), (2, "b")):
-        competition.submit(file_of(tmp_path, number), team)
+        competition.submit(scenario.file(number), team)
     competition.merge_teams("a", "b")
     competition.close()
     path = competition.folder / "competition.toml"
@@ -163,7 +155,7 @@ def test_another_mechanism_has_one_instance_for_a_merged_team(
         assert {release.instance for release in store.releases(2)} == {"b"}
 
 
-def test_refused(tmp_path: Path, solution: Path) -> None:
+def test_refused(scenario: Scenario) -> None:
     refused: list[tuple[str, tuple[str, str], str]] = [
         ("rename_team", ("unknown", "x"), "No submission of a team 'unknown'"),
         ("rename_team", ("a", "a"), "called 'a' already"),
@@ -179,9 +171,9 @@ def test_refused(tmp_path: Path, solution: Path) -> None:
         ("merge_teams", ("a", "b"), "'b' is disqualified"),
         ("merge_teams", ("b", "a"), "'b' is disqualified"),
     ]
-    with made(tmp_path, solution, Clock(), competition={"baseline": "bench"}) as competition:
+    with scenario.create(baseline="bench") as competition:
         for number, team in enumerate(("a", "b", "c", "bench")):
-            competition.submit(file_of(tmp_path, number), team)
+            competition.submit(scenario.file(number), team)
         competition.rename_team("c", "d")
         competition.disqualify_team("b", "a reason")
         before = competition.events()

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from arena.errors import UsageError
-from labelled_competition import create, file_of, file_right_on
 from program import run_here
+from scenario import Scenario
 
 
 @pytest.mark.slow
-def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> None:
-    with create(tmp_path, analysis={"resamples": 20}) as competition:
+def test_a_verification_marks_the_board_and_publishing_warns(scenario: Scenario) -> None:
+    with scenario.create(resamples=20, intervals=True) as competition:
         for team, right in (("Ants", 90), ("Bees", 40)):
-            assert competition.submit(file_right_on(tmp_path, right), team).status == "accepted"
+            assert competition.submit(scenario.file_right_on(right), team).status == "accepted"
         competition.finalize()
         first = competition.private_leaderboard()
         assert "verification" not in first[0]
@@ -47,16 +47,18 @@ def test_a_verification_marks_the_board_and_publishing_warns(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_who_may_be_first_on_any_board_or_in_a_bracket_is_to_be_verified(tmp_path: Path) -> None:
-    sections = {
-        "analysis": {"resamples": 20},
-        "bracket": {"students": {}},
-        "board": {"both": {"columns": ["accuracy", "f1(average=macro)"]}},
-        "competition": {"deadline": "2027-01-01T00:00:00Z"},
-    }
-    with create(tmp_path, **sections) as competition:
+def test_who_may_be_first_on_any_board_or_in_a_bracket_is_to_be_verified(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    with scenario.create(
+        resamples=20,
+        intervals=True,
+        bracket={"students": {}},
+        board={"both": {"columns": ["accuracy", "f1(average=macro)"]}},
+        deadline="2027-01-01T00:00:00Z",
+    ) as competition:
         for team, right in (("Ants", 0.9), ("Bees", 0.2), ("Cats", 0.1)):
-            file = file_of(tmp_path, 1, right)
+            file = scenario.file(1, right)
             assert competition.submit(file, team).status == "accepted"
         competition.assign_bracket("Cats", "students")
         competition.finalize()
@@ -65,24 +67,24 @@ def test_who_may_be_first_on_any_board_or_in_a_bracket_is_to_be_verified(tmp_pat
         next_result = competition.next_result()
         assert next_result is not None
         assert next_result["unverified"] == ["Ants", "Cats"]
-    listed = run_here("winners", "-C", tmp_path / "c", cwd=tmp_path).stdout
+    listed = run_here("winners", "-C", scenario.folder, cwd=tmp_path).stdout
     assert listed.count("Cats") == 3  # on each board, and in the warning
     assert "both:" in listed
-    refused = run_here("publish", "-C", tmp_path / "c", cwd=tmp_path).stderr
+    refused = run_here("publish", "-C", scenario.folder, cwd=tmp_path).stderr
     assert "Files are received until 2027-01-01 00:00 UTC: publish after that" in refused
     board = run_here(
-        "leaderboard", "--private", "--bracket", "students", "-C", tmp_path / "c", cwd=tmp_path
+        "leaderboard", "--private", "--bracket", "students", "-C", scenario.folder, cwd=tmp_path
     )
     assert "In the bracket students, Cats may truly be the best." in board.stdout
     assert "Ants" not in board.stdout
 
 
 @pytest.mark.slow
-def test_the_command_records_and_lists(tmp_path: Path) -> None:
-    with create(tmp_path, analysis={"resamples": 20}) as competition:
-        competition.submit(file_right_on(tmp_path, 90), "Ants")
+def test_the_command_records_and_lists(tmp_path: Path, scenario: Scenario) -> None:
+    with scenario.create(resamples=20, intervals=True) as competition:
+        competition.submit(scenario.file_right_on(90), "Ants")
         competition.finalize()
-    folder = tmp_path / "c"
+    folder = scenario.folder
     listed = run_here("winners", "-C", folder, cwd=tmp_path)
     assert "Ants  submission 1  not verified" in listed.stdout
     assert run_here("winners", "1", "-C", folder, cwd=tmp_path).returncode == 2

@@ -13,8 +13,8 @@ import pytest
 from arena import CompetitionView
 from arena.errors import StoreBusyError, StoreError
 from arena.store import Store
-from labelled_competition import configure, create, file_of, history, reopen
 from program import run_here
+from scenario import Scenario
 
 LOOKS = [
     ("leaderboard",),
@@ -30,8 +30,8 @@ LOOKS = [
 def finalized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A competition that was finalized, which no test changes."""
     folder = tmp_path_factory.mktemp("finalized")
-    with create(folder, analysis={"resamples": 20}) as competition:
-        for file, team in history(folder, 4):
+    with Scenario(folder).create(resamples=20, intervals=True) as competition:
+        for file, team in Scenario(folder).history(4):
             competition.submit(file, team)
         competition.finalize(workers=1)
     return folder
@@ -79,7 +79,7 @@ def test_read_permission_is_enough_to_look(no_writing: Path, arguments: tuple[st
 
 @pytest.mark.slow
 def test_what_writes_says_what_it_needs(no_writing: Path) -> None:
-    file = file_of(no_writing, 9, 0.7)
+    file = Scenario(no_writing).file(9, 0.7)
     called = run_here("submit", file, "--team", "late", cwd=no_writing / "c")
     assert called.returncode == 1
     assert "Read and write permission for the file and its folder is needed" in called.stderr
@@ -87,7 +87,7 @@ def test_what_writes_says_what_it_needs(no_writing: Path) -> None:
 
 @pytest.mark.slow
 def test_no_look_writes_or_releases_again(folder: Path) -> None:
-    configure(folder, public={"mechanism": "ladder-free"}, analysis={"resamples": 30})
+    Scenario(folder).configure(mechanism="ladder-free", resamples=30, intervals=True)
     before = contents(folder)
     with CompetitionView.open(folder / "c") as competition:
         board = competition.leaderboard()
@@ -100,7 +100,7 @@ def test_no_look_writes_or_releases_again(folder: Path) -> None:
     assert contents(folder) == before
     with Store.open(folder / "c" / "arena.duckdb", read_only=True) as store:
         assert store.releases(2) == ()
-    with reopen(folder) as competition:
+    with Scenario(folder).reopen() as competition:
         (note, *_) = competition.notes
         assert note.startswith("The public board was released again: 4 submissions")
         assert len(board) == len(competition.leaderboard())
@@ -109,7 +109,7 @@ def test_no_look_writes_or_releases_again(folder: Path) -> None:
 def test_a_look_knows_what_the_record_does_not_know_yet(folder: Path) -> None:
     with CompetitionView.open(folder / "c") as competition:
         assert competition.outdated() is None
-    configure(folder, analysis={"resamples": 30}, competition={"title": "New"})
+    Scenario(folder).configure(resamples=30, intervals=True, title="New")
     with CompetitionView.open(folder / "c") as competition:
         assert competition.settings.competition.title == "New"
         assert "change of analysis.resamples" in (competition.outdated() or "")
@@ -126,7 +126,10 @@ def test_readers_share_the_folder_and_exclude_a_writer(folder: Path) -> None:
             pass
         with pytest.raises(StoreBusyError, match="already open in this process"):
             Store.open(path)
-    with reopen(folder), pytest.raises(StoreBusyError, match="already open in this process"):
+    with (
+        Scenario(folder).reopen(),
+        pytest.raises(StoreBusyError, match="already open in this process"),
+    ):
         CompetitionView.open(folder / "c")
 
 

@@ -12,7 +12,7 @@ from arena.competition.exports.verify import verify_bundle
 from arena.competition.record.rebuild import REBUILT
 from arena.errors import UsageError
 from arena.utils.parallel import NoProgress
-from labelled_competition import MANAGER, create, file_right_on, reopen, send, standings
+from scenario import MANAGER, Scenario, standings
 
 LADDER: dict[str, Any] = {"public": {"mechanism": "ladder-free"}, "analysis": {"resamples": 20}}
 
@@ -24,17 +24,17 @@ def released(competition: Competition) -> dict[int, tuple[float, int]]:
 
 @pytest.mark.slow
 def test_withdrawing_shows_nothing_new_also_after_a_rebuild_for_another_cause(
-    tmp_path: Path,
+    scenario: Scenario,
 ) -> None:
-    with create(tmp_path, **LADDER) as competition:
-        send(competition, tmp_path, ("A", 50), ("A", 90), ("A", 61), ("B", 81))
+    with scenario.create(**LADDER) as competition:
+        scenario.send(competition, ("A", 50), ("A", 90), ("A", 61), ("B", 81))
         before = released(competition)
         assert before[3] == (0.9, 2)
         competition.withdraw("A", 2)
         assert released(competition) == before
         # The score of the withdrawn file was repeated for the third one, and leaves with it.
         assert standings(competition) == [(1, "B", 0.81, 4), (2, "A", 0.5, 1)]
-        send(competition, tmp_path, ("A", 75), ("A", 95))
+        scenario.send(competition, ("A", 75), ("A", 95))
         assert released(competition)[5] == (0.9, 2)
         assert standings(competition)[0] == (1, "A", 0.95, 6)
         competition.disqualify(6, "a leak")
@@ -46,18 +46,20 @@ def test_withdrawing_shows_nothing_new_also_after_a_rebuild_for_another_cause(
 
 
 @pytest.mark.slow
-def test_the_final_board_is_that_of_a_team_without_the_file(tmp_path: Path) -> None:
-    with create(tmp_path, **LADDER) as competition:
-        send(competition, tmp_path, ("A", 90), ("A", 61), ("B", 81))
+def test_the_final_board_is_that_of_a_team_without_the_file(scenario: Scenario) -> None:
+    with scenario.create(**LADDER) as competition:
+        scenario.send(competition, ("A", 90), ("A", 61), ("B", 81))
         competition.withdraw("A", 1)
         finals = {row["team"]: row["submission"] for row in competition.evaluate().standings}
     assert finals == {"A": 2, "B": 3}
 
 
 @pytest.mark.slow
-def test_an_export_with_withdrawn_and_repeated_scores_is_verified(tmp_path: Path) -> None:
-    with create(tmp_path, **LADDER) as competition:
-        send(competition, tmp_path, ("A", 50), ("A", 90), ("A", 61), ("B", 81), ("C", 70))
+def test_an_export_with_withdrawn_and_repeated_scores_is_verified(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    with scenario.create(**LADDER) as competition:
+        scenario.send(competition, ("A", 50), ("A", 90), ("A", 61), ("B", 81), ("C", 70))
         competition.withdraw("A", 2)
         competition.disqualify(5, "a leak")
         competition.finalize()
@@ -71,10 +73,9 @@ def test_an_export_with_withdrawn_and_repeated_scores_is_verified(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_what_cannot_be_withdrawn(tmp_path: Path) -> None:
-    sections = {**LADDER, "competition": {"baseline": "base"}}
-    with create(tmp_path, **sections) as competition:
-        send(competition, tmp_path, ("base", 50), ("A", 90), ("B", 81))
+def test_what_cannot_be_withdrawn(scenario: Scenario) -> None:
+    with scenario.create(**LADDER, baseline="base") as competition:
+        scenario.send(competition, ("base", 50), ("A", 90), ("B", 81))
         competition.withdraw("A", 2)
         for team, number, said in (
             ("A", 2, "withdrawn before"),
@@ -84,24 +85,24 @@ def test_what_cannot_be_withdrawn(tmp_path: Path) -> None:
         ):
             with pytest.raises(UsageError, match=said):
                 competition.withdraw(team, number)
-        again = competition.submit(file_right_on(tmp_path, 90), "A")
+        again = competition.submit(scenario.file_right_on(90), "A")
         assert (again.submission, again.known) == (2, True)
 
 
 @pytest.mark.slow
-def test_a_disqualified_baseline_stays_the_start_until_another_file_comes(tmp_path: Path) -> None:
-    sections = {
-        "public": {"mechanism": "ladder(eta=0.01, start=baseline)"},
-        "competition": {"baseline": "base"},
-    }
-    with create(tmp_path, **sections) as competition:
-        send(competition, tmp_path, ("base", 50), ("A", 40), ("A", 60))
+def test_a_disqualified_baseline_stays_the_start_until_another_file_comes(
+    scenario: Scenario,
+) -> None:
+    with scenario.create(
+        mechanism="ladder(eta=0.01, start=baseline)", baseline="base"
+    ) as competition:
+        scenario.send(competition, ("base", 50), ("A", 40), ("A", 60))
         before = standings(competition)
         competition.disqualify(1, "wrong file")
         assert standings(competition) == [row for row in before if row[1] != "base"]
-        send(competition, tmp_path, ("B", 45), ("B", 70))
+        scenario.send(competition, ("B", 45), ("B", 70))
         assert standings(competition)[0][1:3] == ("B", 0.7)
         assert competition.audit() == ()
-    with reopen(tmp_path) as competition:
-        send(competition, tmp_path, ("base", 55), ("C", 52))
+    with scenario.reopen() as competition:
+        scenario.send(competition, ("base", 55), ("C", 52))
         assert {row[1]: row[2] for row in standings(competition)}["C"] == 0.55

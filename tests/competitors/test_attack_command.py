@@ -266,9 +266,9 @@ def test_a_step_too_large_shows_no_gain_at_all() -> None:
 @pytest.mark.parametrize("metric", ["mae", "log_loss(clip=0.01)", "roc_auc", "f1"])
 def test_the_smallest_honest_gain_of_other_metrics(metric: str) -> None:
     rows = synthetic_rows(metric_named(metric), 100, 100, 2, np.random.default_rng(0))
-    found = smallest_gain_shown(mechanism_named("kaggle"), rows, BoardSettings(50), seed=0)
-    assert found is not None
-    assert 0 < found < 0.2
+    gain = smallest_gain_shown(mechanism_named("kaggle"), rows, BoardSettings(50), seed=0)
+    assert gain is not None
+    assert 0 < gain < 0.2
 
 
 def test_a_negative_seed_is_refused():

@@ -68,10 +68,10 @@ class Count:
         return cls(
             len(outcomes),
             len(offered),
-            sum(one.covered for one in offered),
+            sum(count.covered for count in offered),
             sum(outcome.covered for outcome in outcomes if not outcome.offered),
-            float(sum(one.width for one in offered)),
-            sum(one.covered**2 for one in offered),
+            float(sum(count.width for count in offered)),
+            sum(count.covered**2 for count in offered),
         )
 
     def __add__(self, other: Count) -> Count:
@@ -136,8 +136,8 @@ class Store:
     def add(self, cell: str, more: dict[str, Count]) -> None:
         """Add counts over further boards of a cell."""
         own = self.counts.setdefault(cell, {})
-        for name, one in more.items():
-            own[name] = own.get(name, Count()) + one
+        for name, count in more.items():
+            own[name] = own.get(name, Count()) + count
         self.last = datetime.now(UTC).date().isoformat()
 
     def write(self, path: Path) -> None:

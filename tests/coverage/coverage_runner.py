@@ -190,8 +190,8 @@ def count_cell(
     procedures: Iterable[Procedure] = PROCEDURES,
 ) -> dict[str, Count]:
     """Run every procedure that suits the cell on the same boards; counts by procedure."""
-    chosen = [one for one in procedures if one.suits(cell)]
-    outcomes: dict[str, list[Outcome]] = {one.name: [] for one in chosen}
+    chosen = [procedure for procedure in procedures if procedure.suits(cell)]
+    outcomes: dict[str, list[Outcome]] = {procedure.name: [] for procedure in chosen}
     for drawn in drawn_boards(cell, boards, first=first, seed=seed, resamples=resamples):
         for procedure in chosen:
             outcomes[procedure.name].append(procedure.run(drawn))

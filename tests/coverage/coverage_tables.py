@@ -174,8 +174,8 @@ def _low(failing: Sequence[tuple[Cell, str, Count]]) -> str:
         return "None.\n"
     lines = ["| design | interval or set | covered | boards |", "|---|---|---|---|"]
     lines += [
-        f"| {cell.name} | {claim} | {one.share:.3f} ± {one.error:.3f} | {one.boards:,} |"
-        for cell, claim, one in failing
+        f"| {cell.name} | {claim} | {count.share:.3f} ± {count.error:.3f} | {count.boards:,} |"
+        for cell, claim, count in failing
     ]
     return "\n".join(lines) + "\n"
 
@@ -188,27 +188,29 @@ def table(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
         name = cell.name + (f" (at {cell.level:.0%})" if cell.level != 0.95 else "")
         name += f" ({cell.violates.value})" if cell.violates else ""
         cells = [_entry(own.get(claim), cell) for claim in claims]
-        boards = sorted({one.boards for claim, one in own.items() if claim in claims})
+        boards = sorted({count.boards for claim, count in own.items() if claim in claims})
         extent = " to ".join(f"{count:,}" for count in sorted({*boards[:1], *boards[-1:]}))
         lines.append(f"| {name} | {' | '.join(cells)} | {extent} |")
     return "\n".join(lines) + "\n"
 
 
-def _failed(one: Count, cell: Cell) -> bool:
-    return one.share < bar(cell.level) - one.error
+def _failed(count: Count, cell: Cell) -> bool:
+    return count.share < bar(cell.level) - count.error
 
 
-def _entry(one: Count | None, cell: Cell) -> str:
-    if one is None:
+def _entry(count: Count | None, cell: Cell) -> str:
+    if count is None:
         return ""
-    if not one.offered:
+    if not count.offered:
         return "not offered"
-    share = f"{one.share:.3f}"
-    share = f"**{share}**" if one.is_low(cell.level) else share
-    low, high = one.bounds
+    share = f"{count.share:.3f}"
+    share = f"**{share}**" if count.is_low(cell.level) else share
+    low, high = count.bounds
     share += f" [{low:.3f}, {high:.3f}]"
-    offered = "" if one.offered == one.boards else f", offered {one.offered / one.boards:.0%}"
-    return f"{share} ({one.mean_width:.4g}){offered}"
+    offered = (
+        "" if count.offered == count.boards else f", offered {count.offered / count.boards:.0%}"
+    )
+    return f"{share} ({count.mean_width:.4g}){offered}"
 
 
 def beside(counts: Mapping[Cell, Mapping[str, Count]]) -> str:

@@ -94,10 +94,10 @@ def test_counts_add_up_to_those_of_all_boards() -> None:
     whole = count_cell(cell, 5, resamples=20, procedures=OWN)
     parts = [count_cell(cell, n, first=first, resamples=20, procedures=OWN)
              for first, n in ((0, 2), (2, 3))]  # fmt: skip
-    for name, one in whole.items():
+    for name, count in whole.items():
         total = parts[0][name] + parts[1][name]
-        assert (total.boards, total.offered, total.covered) == (5, one.offered, one.covered)
-        assert total.width == pytest.approx(one.width)
+        assert (total.boards, total.offered, total.covered) == (5, count.offered, count.covered)
+        assert total.width == pytest.approx(count.width)
 
 
 def test_the_share_is_of_the_boards_on_which_it_was_offered() -> None:
@@ -134,6 +134,6 @@ def test_what_is_low_after_all_boards_is_counted_further(tmp_path, monkeypatch) 
     given = ["--cell", cell, "--resamples", "20", "--store", str(kept), "--boards", "4"]
     monkeypatch.setattr(sys, "argv", ["run.py", *given, "--low-boards", "6"])
     run.main()
-    boards = {name: one.boards for name, one in Store.read(kept).counts[cell].items()}
+    boards = {name: count.boards for name, count in Store.read(kept).counts[cell].items()}
     assert boards.pop("own score") == 6
     assert set(boards.values()) == {4}

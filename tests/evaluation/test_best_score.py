@@ -354,37 +354,37 @@ def test_the_flattered_end_is_for_all_and_the_other_for_one(larger, level):
     alone = stats.norm.isf(tail)
     both = stats.norm.isf(1 - (1 - tail) ** 0.5)
     for correlation, critical in ((0.0, both), (1.0, alone)):
-        found = best_score_interval(
+        interval = best_score_interval(
             errors_of([0.8, 0.8]), joint(correlation, resamples=2000), greater_is_better=larger,
             level=level,
         )  # fmt: skip
         ends = 0.8 - 0.1 * critical, 0.8 + 0.1 * alone
         ends = ends if larger else (1.6 - ends[1], 1.6 - ends[0])
-        assert found.ends == pytest.approx(ends, abs=0.007)
-        assert found.reason is None
+        assert interval.ends == pytest.approx(ends, abs=0.007)
+        assert interval.reason is None
 
 
 def test_submissions_that_no_resample_moves_count_as_independent():
     still = np.full((10, 150), 0.9)
-    found = best_score_interval(
+    interval = best_score_interval(
         errors_of(np.full(10, 0.9)), still, greater_is_better=True, level=0.95
     )
     critical = stats.norm.isf(1 - 0.975**0.1)
-    assert found.ends == pytest.approx((0.9 - 0.1 * critical, 0.9 + 0.196), abs=0.015)
+    assert interval.ends == pytest.approx((0.9 - 0.1 * critical, 0.9 + 0.196), abs=0.015)
 
 
 def test_perfect_scores_have_the_interval_of_their_rows():
     perfect = errors_of([1.0, 1.0], np.nan, (0.0, 1.0), limit_units=50.0)
-    found = best_score_interval(perfect, np.ones((2, 150)), greater_is_better=True, level=0.9)
-    assert found.ends[1] == 1.0
-    assert found.ends[0] == pytest.approx(0.025 ** (1 / 50), abs=0.005)
+    interval = best_score_interval(perfect, np.ones((2, 150)), greater_is_better=True, level=0.9)
+    assert interval.ends[1] == 1.0
+    assert interval.ends[0] == pytest.approx(0.025 ** (1 / 50), abs=0.005)
 
 
 def test_few_resamples_get_bonferroni():
-    found = best_score_interval(
+    interval = best_score_interval(
         errors_of(np.full(5, 0.5)), joint(1.0, 5, 90), greater_is_better=True, level=0.95
     )
-    assert found.ends[0] == pytest.approx(0.5 - 0.1 * stats.norm.isf(0.005))
+    assert interval.ends[0] == pytest.approx(0.5 - 0.1 * stats.norm.isf(0.005))
 
 
 def test_resamples_without_a_score_are_left_out():
@@ -399,11 +399,11 @@ def test_resamples_without_a_score_are_left_out():
 
 def test_the_upper_end_is_the_largest_of_those_who_stand_no_higher():
     errors = errors_of([0.9, 0.8, 0.7], [0.01, 0.2, 0.1])
-    found = winner_intervals(errors, joint(0.0, 3, 200), greater_is_better=True, level=0.95,
+    intervals = winner_intervals(errors, joint(0.0, 3, 200), greater_is_better=True, level=0.95,
                              places=2)  # fmt: skip
     critical = stats.norm.isf(0.0125)
-    assert found.submission.tolist() == [0, 1]
-    assert found.high == pytest.approx([0.8 + 0.2 * critical] * 2)
+    assert intervals.submission.tolist() == [0, 1]
+    assert intervals.high == pytest.approx([0.8 + 0.2 * critical] * 2)
     alone = winner_intervals(errors_of([0.9, 0.8], [0.01, 0.01]), joint(0.0, 2, 200),
                              greater_is_better=True, level=0.95, places=5)  # fmt: skip
     assert alone.high == pytest.approx([0.9 + 0.01 * critical, 0.8 + 0.01 * critical])
@@ -430,22 +430,24 @@ def test_one_hopeless_submission_widens_neither_interval():
 
 
 def test_intervals_are_withheld_together():
-    found = correct(np.random.default_rng(0).normal(0, 1, (3, 80)))
-    assert np.isfinite([found.low, found.high, found.winner_low, found.winner_high]).all()
-    without = found.withheld("Few rows.")
+    intervals = correct(np.random.default_rng(0).normal(0, 1, (3, 80)))
+    assert np.isfinite(
+        [intervals.low, intervals.high, intervals.winner_low, intervals.winner_high]
+    ).all()
+    without = intervals.withheld("Few rows.")
     ends = without.low, without.high, without.winner_low, without.winner_high
     assert np.isnan([*ends, *without.winners.low, *without.winners.high]).all()
     assert {without.reason, without.winner_reason, *without.winners.reasons} == {"Few rows."}
-    assert without.estimate == found.estimate
+    assert without.estimate == intervals.estimate
 
 
 def test_submissions_far_behind_cost_nothing():
     scores = np.r_[0.9, 0.89, np.full(200, 0.1)]
     resampled = scores[:, None] + 0.01 * np.sqrt(400) * joint(0.0, 202, 400)
     errors = errors_of(scores, 0.01)
-    found = winner_intervals(errors, resampled, greater_is_better=True, level=0.95)
-    assert found.contenders == 2
-    assert found.low[0] == pytest.approx(0.9 - 0.01 * stats.norm.isf(0.0225 / 2), abs=0.001)
+    intervals = winner_intervals(errors, resampled, greater_is_better=True, level=0.95)
+    assert intervals.contenders == 2
+    assert intervals.low[0] == pytest.approx(0.9 - 0.01 * stats.norm.isf(0.0225 / 2), abs=0.001)
     # One whose error nothing is known of could be anywhere.
     resampled[7] = scores[7]
     assert winner_intervals(
@@ -497,7 +499,7 @@ def test_winners_need_a_level_and_a_place(level, places):
 def test_a_study_is_judged_on_the_rows_that_were_not_drawn(study_of, metrics, correlated_labels):
     truth, predictions = correlated_labels(np.random.default_rng(0), np.full(6, 0.8), 80)
     study = study_of(metrics["accuracy"], truth, predictions, resamples=100)
-    found = corrected_best(study, np.random.default_rng(1), draws=25)
+    best = corrected_best(study, np.random.default_rng(1), draws=25)
     seed = int(np.random.default_rng(1).integers(2**62))
     chosen_on = draw_resamples(80, 25, seed).weights
     right = (predictions == truth).astype(float)
@@ -505,8 +507,8 @@ def test_a_study_is_judged_on_the_rows_that_were_not_drawn(study_of, metrics, co
         score_errors(study), study.resampled, means(right), chosen_on, chosen_on == 0,
         greater_is_better=True,
     )  # fmt: skip
-    assert found.estimate == pytest.approx(expected.estimate, rel=1e-11)
-    np.testing.assert_allclose(found.selected, expected.selected)
+    assert best.estimate == pytest.approx(expected.estimate, rel=1e-11)
+    np.testing.assert_allclose(best.selected, expected.selected)
 
 
 def test_draws_that_are_held_in_parts_give_the_same(
@@ -515,7 +517,7 @@ def test_draws_that_are_held_in_parts_give_the_same(
     truth, predictions = correlated_labels(np.random.default_rng(0), np.full(6, 0.8), 12)
     study = study_of(metrics["accuracy"], truth, predictions, resamples=100)
     whole = corrected_best(study, np.random.default_rng(1), draws=50)
-    monkeypatch.setattr("arena.evaluation.best_score._WEIGHT_BYTES", 12 * 7)
+    monkeypatch.setattr("arena.evaluation.best_score.WEIGHT_BYTES", 12 * 7)
     parts = corrected_best(study, np.random.default_rng(1), draws=50)
     assert (parts.estimate, parts.low, parts.high) == (whole.estimate, whole.low, whole.high)
     assert (parts.choices, parts.choices_left_out) == (50, whole.choices_left_out)
@@ -527,8 +529,10 @@ def test_a_lead_over_correlated_submissions_is_surer(correlation, contenders):
     """The error of a difference counts what both submissions share, in their own units."""
     scores = np.r_[0.9, np.full(29, 0.8)]
     resampled = scores[:, None] + 0.02 * np.sqrt(400) * joint(correlation, 30, 400)
-    found = winner_intervals(errors_of(scores, 0.02), resampled, greater_is_better=True, level=0.95)
-    assert found.contenders == contenders
+    intervals = winner_intervals(
+        errors_of(scores, 0.02), resampled, greater_is_better=True, level=0.95
+    )
+    assert intervals.contenders == contenders
 
 
 @pytest.mark.parametrize(("lead", "contenders"), [(0.3, 30), (0.45, 1)])
@@ -538,8 +542,8 @@ def test_the_errors_of_both_count_in_a_lead(lead, contenders):
     spread = np.r_[0.04, np.full(29, 0.01)]
     resampled = scores[:, None] + spread[:, None] * np.sqrt(400) * joint(0.0, 30, 400)
     errors = errors_of(scores, spread)
-    found = winner_intervals(errors, resampled, greater_is_better=True, level=0.95)
-    assert found.contenders == contenders
+    intervals = winner_intervals(errors, resampled, greater_is_better=True, level=0.95)
+    assert intervals.contenders == contenders
 
 
 # -- candidates ------------------------------------------------------------------------------------
@@ -612,7 +616,7 @@ def test_a_team_with_many_equal_candidates_keeps_its_level(study_of, metrics, co
 def test_several_numbers_of_places_share_their_computation_and_nothing_else():
     values = np.random.default_rng(0).normal(0, 1, (30, 80))
     values[:5] += 1.5
-    found = correct(values)
+    intervals = correct(values)
     resampled = means(values)(draws(80, 120, 1), np.arange(30))
     errors = errors_from_resamples(values.mean(axis=1), resampled, 80)
     alone = [
@@ -622,14 +626,14 @@ def test_several_numbers_of_places_share_their_computation_and_nothing_else():
     assert alone[0].contenders < alone[1].contenders < 30
     # A product of matrices of other shapes is rounded differently.
     near = {"rel": 1e-6, "abs": 0.0}
-    own = found.winner_low, found.winner_high
+    own = intervals.winner_low, intervals.winner_high
     assert own == pytest.approx((alone[0].low[0], alone[0].high[0]), **near)
-    assert found.low == found.winner_low
-    assert found.high >= found.winner_high
-    assert found.winners.low == pytest.approx(alone[1].low, **near)
-    assert found.winners.high == pytest.approx(alone[1].high, **near)
-    assert found.winners.submission.tolist() == alone[1].submission.tolist()
-    assert found.winners.contenders == alone[1].contenders
+    assert intervals.low == intervals.winner_low
+    assert intervals.high >= intervals.winner_high
+    assert intervals.winners.low == pytest.approx(alone[1].low, **near)
+    assert intervals.winners.high == pytest.approx(alone[1].high, **near)
+    assert intervals.winners.submission.tolist() == alone[1].submission.tolist()
+    assert intervals.winners.contenders == alone[1].contenders
 
 
 @pytest.mark.parametrize(("m", "excluded"), [(20, True), (19, False)])
@@ -643,11 +647,11 @@ def test_contenders_are_those_within_two_critical_values_of_the_winner(m, exclud
         scores = np.full(m, 0.9)
         scores[3] -= factor * needed
         resampled = scores[:, None] + spread * np.sqrt(399) * errors
-        found = winner_intervals(
+        intervals = winner_intervals(
             errors_of(scores, spread, degrees=degrees), resampled, greater_is_better=True,
             level=level,
         )  # fmt: skip
-        assert found.contenders == contenders
+        assert intervals.contenders == contenders
 
 
 def test_the_error_of_a_lead_is_bounded_from_below():
@@ -658,10 +662,10 @@ def test_the_error_of_a_lead_is_bounded_from_below():
     for factor, contenders in ((0.99, m), (1.01, 1)):
         scores = np.r_[0.9, np.full(m - 1, 0.9 - factor * needed)]
         resampled = scores[:, None] + spread * np.sqrt(399) * joint(1.0, m, 400)
-        found = winner_intervals(
+        intervals = winner_intervals(
             errors_of(scores, spread), resampled, greater_is_better=True, level=level
         )
-        assert found.contenders == contenders
+        assert intervals.contenders == contenders
 
 
 @pytest.mark.few(5)
@@ -669,10 +673,10 @@ def test_the_error_of_a_lead_is_bounded_from_below():
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.995, 0.996, 0.9999])
 def test_the_joint_critical_value_lies_between_that_of_one_and_that_of_bonferroni(m, level):
     tail = (1 - level) / 2
-    found = winner_intervals(
+    intervals = winner_intervals(
         errors_of(np.full(m, 0.5)), joint(0.5, m, 200), greater_is_better=True, level=level
     )
-    critical = (0.5 - found.low[0]) / 0.1
+    critical = (0.5 - intervals.low[0]) / 0.1
     assert stats.norm.isf(tail) < critical
     assert critical <= stats.norm.isf(tail / m) + 1e-9
     if level > 0.995:  # the quantile of a few nodes would be far too small
@@ -680,10 +684,10 @@ def test_the_joint_critical_value_lies_between_that_of_one_and_that_of_bonferron
 
 
 def test_independent_submissions_cost_at_most_bonferroni():
-    found = winner_intervals(
+    intervals = winner_intervals(
         errors_of(np.full(3, 0.5)), joint(0.0, 3, 200), greater_is_better=True, level=0.9
     )
-    assert found.low[0] == pytest.approx(0.5 - 0.1 * stats.norm.isf(0.05 / 3), abs=1e-9)
+    assert intervals.low[0] == pytest.approx(0.5 - 0.1 * stats.norm.isf(0.05 / 3), abs=1e-9)
 
 
 def test_contenders_beyond_a_block_of_rows_count():
@@ -692,12 +696,12 @@ def test_contenders_beyond_a_block_of_rows_count():
         shared, own = joint(0.0, 2, 120)
         resampled = np.tile(shared, (300, 1))
         resampled[at] = own
-        found = winner_intervals(
+        intervals = winner_intervals(
             errors_of(np.full(300, 0.5)), resampled, greater_is_better=True, level=0.8
         )
-        assert found.contenders == 300
+        assert intervals.contenders == 300
         critical = stats.norm.isf(1 - (1 - 0.09) ** 0.5)
-        assert found.low[0] == pytest.approx(0.5 - 0.1 * critical, abs=0.01)
+        assert intervals.low[0] == pytest.approx(0.5 - 0.1 * critical, abs=0.01)
 
 
 def test_resamples_that_are_known_are_not_scored_again(study_of, metrics, correlated_labels):
@@ -722,12 +726,12 @@ def test_resamples_that_are_known_are_not_scored_again(study_of, metrics, correl
 @pytest.mark.parametrize(("resamples", "joint_value"), [(99, False), (100, True)])
 def test_a_hundred_resamples_show_the_correlations(resamples, joint_value):
     for m in (5, 25):  # with and without the step that excludes submissions
-        found = winner_intervals(
+        intervals = winner_intervals(
             errors_of(np.full(m, 0.5)), joint(1.0, m, resamples), greater_is_better=True,
             level=0.95,
         )  # fmt: skip
-        critical = (0.5 - found.low[0]) / 0.1
-        assert found.contenders == m
+        critical = (0.5 - intervals.low[0]) / 0.1
+        assert intervals.contenders == m
         if joint_value:
             assert critical < 2.2
         else:
@@ -736,11 +740,11 @@ def test_a_hundred_resamples_show_the_correlations(resamples, joint_value):
 
 @pytest.mark.parametrize(("level", "joint_value"), [(0.995, True), (0.9952, False)])
 def test_ten_nodes_in_the_tail_are_needed(level, joint_value):
-    found = winner_intervals(
+    intervals = winner_intervals(
         errors_of(np.full(5, 0.5)), joint(1.0, 5, 200), greater_is_better=True, level=level
     )
     bonferroni = 0.5 - 0.1 * stats.norm.isf((1 - level) / 10)
-    assert (found.low[0] == pytest.approx(bonferroni)) != joint_value
+    assert (intervals.low[0] == pytest.approx(bonferroni)) != joint_value
 
 
 def test_a_winner_without_contenders_has_the_exact_critical_value():
@@ -787,7 +791,7 @@ def test_a_part_holds_at_least_one_draw(study_of, metrics, correlated_labels, mo
     truth, predictions = correlated_labels(np.random.default_rng(0), np.full(3, 0.8), 12)
     study = study_of(metrics["accuracy"], truth, predictions, resamples=100)
     whole = corrected_best(study, np.random.default_rng(1), draws=9)
-    monkeypatch.setattr("arena.evaluation.best_score._WEIGHT_BYTES", 5)
+    monkeypatch.setattr("arena.evaluation.best_score.WEIGHT_BYTES", 5)
     parts = corrected_best(study, np.random.default_rng(1), draws=9)
     assert (parts.estimate, parts.choices) == (whole.estimate, 9)
 

@@ -19,13 +19,15 @@ TRUTH = np.repeat([0, 1, 2], [1, 3, 6])
     ],
 )
 def test_each_row_has_its_share_of_what_its_class_counts(name, of_classes):
-    found = class_weights(METRICS.resolve(name), TRUTH)
-    assert found == pytest.approx(np.array(of_classes)[TRUTH])
+    class_counts = class_weights(METRICS.resolve(name), TRUTH)
+    assert class_counts == pytest.approx(np.array(of_classes)[TRUTH])
 
 
 def test_an_auc_of_several_classes_is_asked_with_certain_probabilities():
-    found = class_weights(METRICS.resolve("roc_auc"), TRUTH)
-    assert found[0] > found[1] > found[4]  # rows of rarer classes count for more
+    class_counts = class_weights(METRICS.resolve("roc_auc"), TRUTH)
+    assert (
+        class_counts[0] > class_counts[1] > class_counts[4]
+    )  # rows of rarer classes count for more
 
 
 def test_values_have_no_such_weights():

@@ -94,7 +94,7 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
     data = solution()
     block, metric = probabilities(data.truth), combined(names, how, weights, data, by_task=by_task)
     counts = np.random.default_rng(2).integers(1, 4, size=(N, 3)).astype(np.uint8)
-    found = score_under_weights(metric, data.truth, ArrayPredictions(block), counts)
+    resampled = score_under_weights(metric, data.truth, ArrayPredictions(block), counts)
     codes = [data.tasks == code for code in range(3)] if by_task else [np.ones(N, dtype=bool)]
     given = 1.0 * np.array(
         [
@@ -121,10 +121,10 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
                 )
         larger = METRICS.resolve(names[0]).greater_is_better
         expected = DEFINITIONS[how](np.array(of_parts), given / given.sum(), larger)
-        np.testing.assert_allclose(found[:, b], expected, rtol=1e-10)
+        np.testing.assert_allclose(resampled[:, b], expected, rtol=1e-10)
     assert metric.greater_is_better == (how != "mean_rank" and larger)
     if how != "mean_rank":
-        assert metric.score(data.truth, block[0], counts[:, 2]) == pytest.approx(found[0, 2])
+        assert metric.score(data.truth, block[0], counts[:, 2]) == pytest.approx(resampled[0, 2])
 
 
 @pytest.mark.few(2)
@@ -240,7 +240,7 @@ def test_probabilities_serve_scores_and_labels_and_nothing_else_changes(
     }  # fmt: skip
     for needed, name in of_kind.items():
         metric = METRICS.resolve(name)
-        assert needed in [str(one.value) for one in kinds_of(metric)]
+        assert needed in [str(kind.value) for kind in kinds_of(metric)]
         serves = needed in SERVED[kind, n_classes]
         refused = pytest.raises(UsageError, match=f"but submissions contain {kind}")
         with nullcontext() if serves else refused:

@@ -74,11 +74,11 @@ def board(metric: Any, **settings: Any) -> tuple[Study, Resampling, PrivateBoard
 
 def test_the_approximation_of_a_mean_is_exact() -> None:
     metric = Whole(MEAN)
-    found = jackknife(metric)
-    assert found.is_mean
+    estimate = jackknife(metric)
+    assert estimate.is_mean
     assert len(metric.calls) == PROBES + M * 100
     assert sum(metric.calls) == 2 * N + M * N  # no more rows than two further scores
-    influence = found.influence
+    influence = estimate.influence
     assert influence is not None
     scores = np.abs(SENT - TRUTH).mean(axis=1)
     linear = resampled_linearly(metric, influence, scores, 50, 11)
@@ -114,22 +114,22 @@ def test_two_scores_that_do_not_vary_make_no_mean() -> None:
     errors[:2] = 0.0
     metric, predictions = Whole(RMSE), ArrayPredictions(TRUTH + errors)
     scores = full_scores(metric, TRUTH, predictions)
-    found = group_jackknife(
+    estimate = group_jackknife(
         metric, TRUTH, predictions, scores, seed=3, workers=1, progress=NoProgress()
     )
-    assert not found.is_mean
-    assert found.influence is not None
+    assert not estimate.is_mean
+    assert estimate.influence is not None
 
 
 def test_few_rows_of_a_mean_are_its_groups() -> None:
     rows, metric = slice(0, 200), Whole(MEAN)
     predictions = ArrayPredictions(SENT[:, rows])
     scores = full_scores(metric, TRUTH[rows], predictions)
-    found = group_jackknife(
+    estimate = group_jackknife(
         metric, TRUTH[rows], predictions, scores, seed=3, workers=1, progress=NoProgress()
     )
-    assert found.influence is not None
-    of_rows = found.influence.values[:, found.influence.groups]
+    assert estimate.influence is not None
+    of_rows = estimate.influence.values[:, estimate.influence.groups]
     errors = np.abs(SENT - TRUTH)[:, rows]
     np.testing.assert_allclose(of_rows, errors - errors.mean(axis=1, keepdims=True), atol=1e-9)
 
@@ -137,10 +137,10 @@ def test_few_rows_of_a_mean_are_its_groups() -> None:
 @pytest.mark.parametrize("of_errors", [np.median, lambda errors: np.abs(errors).max()])
 def test_scores_that_do_not_follow_from_parts_are_resampled(of_errors: Any) -> None:
     """A median and a maximum move with few rows, so that parts without them tell nothing."""
-    found = jackknife(Whole(of_errors))
-    assert found.influence is None
-    assert found.groups == 100
-    assert found.agreement < 0.95
+    estimate = jackknife(Whole(of_errors))
+    assert estimate.influence is None
+    assert estimate.groups == 100
+    assert estimate.agreement < 0.95
 
 
 def test_a_part_without_a_score_is_no_part() -> None:

@@ -30,8 +30,8 @@ def test_they_are_quantiles_of_the_mean_with_random_weights(tail):
     values = np.r_[rng.beta(8, 1, 19), 0.05]
     weights = rng.exponential(size=(400_000, 21))
     means = weights @ np.r_[0.0, values] / weights.sum(axis=1)
-    found = lower_bounds(Units.of(values[np.newaxis]), ZERO, np.full(1, tail))
-    assert found[0] == pytest.approx(np.quantile(means, tail), abs=0.004)
+    bounds = lower_bounds(Units.of(values[np.newaxis]), ZERO, np.full(1, tail))
+    assert bounds[0] == pytest.approx(np.quantile(means, tail), abs=0.004)
 
 
 def test_an_upper_bound_is_a_lower_one_of_the_opposite():

@@ -70,7 +70,7 @@ def test_a_board_of_pairs() -> None:
     assert sorted(coverage) == pytest.approx(sorted(shares["share"]))
     table["a3"] = np.where(np.arange(60) < 31, np.nan, values[3])
     board = rank(table, greater_is_better=False, missing="pairwise", resamples=50)
-    assert [one.faults[0].kind for one in board.rejected] == ["few values"]
+    assert [rejected.faults[0].kind for rejected in board.rejected] == ["few values"]
     with pytest.raises(UsageError, match="omit --aggregate"):
         rank(table, missing="pairwise", aggregate="median")
 
@@ -99,12 +99,12 @@ def _misses(hidden: str, n_cases: int, n_boards: int) -> int:
         else:
             values[-1, values[-1] > np.quantile(values[-1], 0.85)] = np.nan
         table = {"case": range(n_cases), **{f"a{j}": row for j, row in enumerate(values)}}
-        found = rank(table, greater_is_better=False, missing="pairwise", resamples=200,
+        result = rank(table, greater_is_better=False, missing="pairwise", resamples=200,
                      seed=board, workers=1)  # fmt: skip
         misses += any(
             standing["rank_low"] is not None
             and not standing["rank_low"] <= true_ranks[standing["team"]] <= standing["rank_high"]
-            for standing in found.standings
+            for standing in result.standings
         )
     return misses
 

@@ -109,13 +109,16 @@ def test_resampled_scores_continue(
         interrupted(tmp_path, 20, resampled)
     said = Said()
     with on(second, monkeypatch), resumable(tmp_path, said):
-        found = resampled(said=said)
-    assert found.tobytes() == expected.tobytes()
+        scores = resampled(said=said)
+    assert scores.tobytes() == expected.tobytes()
     # The first two calls of a submission are timed again: 27 and 17 others were kept.
     assert len(calls) == M * B - 27 - 17
-    assert any(one.startswith(f"{27 + 17} of {M * B} calls are already done") for one in said.said)
-    assert [one for one in plain.said if "failed" in one] == [
-        one for one in said.said if "failed" in one
+    assert any(
+        sentence.startswith(f"{27 + 17} of {M * B} calls are already done")
+        for sentence in said.said
+    )
+    assert [sentence for sentence in plain.said if "failed" in sentence] == [
+        sentence for sentence in said.said if "failed" in sentence
     ]
 
 
@@ -129,9 +132,9 @@ def test_a_part_of_what_was_kept_is_enough(tmp_path: Path) -> None:
         assert resampled().tobytes() == expected.tobytes()
         assert len(calls) == 2
         more = np.concatenate([SENT[:2], 1 - SENT[:1], SENT[2:]])
-        found = resampled(sent=more)
+        scores = resampled(sent=more)
     assert len(calls) == 2 + 2 + B
-    assert np.delete(found, 2, axis=0).tobytes() == expected.tobytes()
+    assert np.delete(scores, 2, axis=0).tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize(

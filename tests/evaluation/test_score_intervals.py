@@ -78,22 +78,22 @@ def test_every_kind_of_score_has_its_procedure_and_says_what_it_assumes(
         predictions = np.round(predictions).astype(int)
     if metric.prediction is PredictionKind.CLASS_PROBABILITIES:
         predictions = np.stack([1 - predictions, predictions], axis=2)
-    found = score_errors(study_of(metric, truth, predictions))
-    assert type(found) is procedure
-    assert said in found.assumption
-    low, high = own_intervals(found, 0.95)
-    assert ((low < found.scores) & (found.scores < high)).all()
-    assert (found.standard_errors > 0).all()
-    assert ((found.degrees_of_freedom >= 1) & (found.degrees_of_freedom < n)).all()
+    errors = score_errors(study_of(metric, truth, predictions))
+    assert type(errors) is procedure
+    assert said in errors.assumption
+    low, high = own_intervals(errors, 0.95)
+    assert ((low < errors.scores) & (errors.scores < high)).all()
+    assert (errors.standard_errors > 0).all()
+    assert ((errors.degrees_of_freedom >= 1) & (errors.degrees_of_freedom < n)).all()
 
 
 def test_values_of_too_many_rows_are_not_read(study_of, monkeypatch):
     study = study_of(METRICS.resolve("mse"), np.zeros(50), np.ones((2, 50)) + np.arange(50) / 50)
     assert isinstance(score_errors(study), UnitMeans)
     monkeypatch.setattr(score_intervals, "MOST_VALUES", 99)
-    found = score_errors(study)
-    assert isinstance(found, Statistics)
-    assert "resamples" in found.assumption
+    errors = score_errors(study)
+    assert isinstance(errors, Statistics)
+    assert "resamples" in errors.assumption
 
 
 @pytest.mark.parametrize(
@@ -182,15 +182,15 @@ def test_the_range_of_row_values_narrows_that_of_scores():
 def test_only_shares_of_rows_are_taken_for_shares(study_of):
     rng = np.random.default_rng(0)
     study = study_of(Doubled(), np.zeros(50, int), rng.integers(0, 2, (3, 50)))
-    found = score_errors(study)
-    assert found.score_range == UNBOUNDED
-    assert "Hill" in found.assumption
+    errors = score_errors(study)
+    assert errors.score_range == UNBOUNDED
+    assert "Hill" in errors.assumption
 
 
 def test_a_function_of_a_mean_has_the_bounds_of_the_mean(study_of):
     predictions = np.random.default_rng(0).integers(0, 2, (1, 50))
-    found = score_errors(study_of(Falling(), np.zeros(50, int), predictions))
-    low, high = own_intervals(found, 0.95)
+    errors = score_errors(study_of(Falling(), np.zeros(50, int), predictions))
+    low, high = own_intervals(errors, 0.95)
     share = stats.binomtest(int(predictions.sum()), 50).proportion_ci(0.95, "exact")
     assert (low[0], high[0]) == pytest.approx(
         (1 - np.sqrt(2 * share.high), 1 - np.sqrt(2 * share.low))
@@ -198,7 +198,7 @@ def test_a_function_of_a_mean_has_the_bounds_of_the_mean(study_of):
     mean = 2 * predictions.mean()
     slope = 0.5 / np.sqrt(mean)
     error = 2 * predictions[0].std(ddof=1) / np.sqrt(50) * slope
-    assert found.standard_errors[0] == pytest.approx(error)
+    assert errors.standard_errors[0] == pytest.approx(error)
 
 
 def test_an_overlap_without_failures_may_have_rare_ones():
@@ -217,14 +217,14 @@ def test_groups_are_the_units_and_count_by_their_sizes(study_of):
     clusters = np.repeat(np.arange(5), sizes)
     predictions = np.repeat(rng.normal(size=(1, 5)), sizes, axis=1)
     study = study_of(METRICS.resolve("mse"), np.zeros(100), predictions, clusters=clusters)
-    found = score_errors(study)
+    errors = score_errors(study)
     losses = predictions[0] ** 2 - study.scores[0]
     left_out = [losses[clusters != code].mean() for code in range(5)]
     jackknife = np.sqrt(4 / 5 * np.square(left_out).sum())
-    assert found.n_units == 5
-    assert found.standard_errors[0] == pytest.approx(jackknife)
+    assert errors.n_units == 5
+    assert errors.standard_errors[0] == pytest.approx(jackknife)
     squares = sizes.astype(float) ** 2
-    assert found.degrees_of_freedom[0] <= squares.sum() ** 2 / np.square(squares).sum() - 1
+    assert errors.degrees_of_freedom[0] <= squares.sum() ** 2 / np.square(squares).sum() - 1
 
 
 def test_groups_of_equal_scores_do_not_make_a_score_certain(study_of):
@@ -251,11 +251,11 @@ def test_weights_count_as_sizes(study_of):
     metric = WeightedMean(METRICS.resolve("accuracy"), weights)
     truth = np.repeat([0, 1], [5, 35])
     predictions = np.where(np.arange(40) % 4 == 3, 1 - truth, truth)[None]
-    found = score_errors(study_of(metric, truth, predictions))
+    errors = score_errors(study_of(metric, truth, predictions))
     right = (predictions[0] == truth) * 1.0
     mean = np.average(right, weights=weights)
     away = weights / 40 / (1 - weights / 80) * (1 - 1 / 40) * 40 / 80 * (right - mean)
-    assert found.standard_errors[0] == pytest.approx(np.sqrt(np.square(away).sum() * 40 / 39))
+    assert errors.standard_errors[0] == pytest.approx(np.sqrt(np.square(away).sum() * 40 / 39))
     units = Units.of(mean + 40 * (away - away.mean())[np.newaxis])
     another = 40 * np.square(weights / 80).sum()
     worst = mean * (1 - another), mean + another * (1 - mean)
@@ -263,7 +263,7 @@ def test_weights_count_as_sizes(study_of):
         lower_bounds(units, np.full(1, worst[0]), TAIL),
         upper_bounds(units, np.full(1, worst[1]), TAIL),
     )
-    np.testing.assert_allclose(own_intervals(found, 0.95), np.clip(expected, 0, 1), rtol=1e-9)
+    np.testing.assert_allclose(own_intervals(errors, 0.95), np.clip(expected, 0, 1), rtol=1e-9)
 
 
 def test_losses_are_allowed_to_have_a_longer_tail_than_the_sample(study_of):
@@ -271,13 +271,13 @@ def test_losses_are_allowed_to_have_a_longer_tail_than_the_sample(study_of):
     rng = np.random.default_rng(0)
     losses = (1 - (np.arange(144) + 0.5) / 144) ** (-1 / 3)
     losses = rng.permutation(losses)[np.newaxis]
-    found = score_errors(study_of(METRICS.resolve("mae"), np.zeros(144), losses))
+    errors = score_errors(study_of(METRICS.resolve("mae"), np.zeros(144), losses))
     lengths = np.sort(losses[0] - losses.min())[::-1]
     index = np.log(lengths[:17] / lengths[17]).mean() * (1 + 1 / np.sqrt(17))
     factor = min(1 / (1 - min(index, 0.8)), 5)
     assert 1 < factor < 5
-    assert found.worst[1] == pytest.approx(factor * losses.max())
-    assert found.worst[0] == pytest.approx(0)
+    assert errors.worst[1] == pytest.approx(factor * losses.max())
+    assert errors.worst[0] == pytest.approx(0)
 
 
 @pytest.mark.parametrize(("units", "most"), [(19, 5.0), (20, 1.63)])
@@ -305,15 +305,15 @@ def test_a_mean_without_bounds_may_lean_to_both_sides():
 def test_an_error_that_the_sample_lacks_counts_as_it_would_cost(
     study_of, metric, truth, predictions, cost
 ):
-    found = score_errors(study_of(METRICS.resolve(metric), truth, predictions))
-    assert found.worst[1, 0] == pytest.approx(cost)
+    errors = score_errors(study_of(METRICS.resolve(metric), truth, predictions))
+    assert errors.worst[1, 0] == pytest.approx(cost)
 
 
 def test_a_loss_that_no_row_changes_has_no_interval(study_of):
     study = study_of(METRICS.resolve("mse"), np.zeros(30), np.ones((1, 30)))
-    found = score_errors(study)
-    assert np.isnan(own_intervals(found, 0.95)).all()
-    assert "No row changes" in found.why_none(0)
+    errors = score_errors(study)
+    assert np.isnan(own_intervals(errors, 0.95)).all()
+    assert "No row changes" in errors.why_none(0)
 
 
 def test_one_group_of_nearly_all_rows_is_no_sample(study_of):
@@ -352,9 +352,9 @@ def test_losses_of_infinite_variance_hold():
 def test_a_median_lies_between_order_statistics(study_of):
     values = np.random.default_rng(0).permutation(np.arange(30.0))[np.newaxis]
     metric = MedianOfCases("median", greater_is_better=True)
-    found = score_errors(study_of(metric, np.zeros(30), values))
+    errors = score_errors(study_of(metric, np.zeros(30), values))
     # P(at most 9 of 30 below the median) = .0214: the 10th value from either end.
-    assert [end[0] for end in own_intervals(found, 0.95)] == [9.0, 20.0]
+    assert [end[0] for end in own_intervals(errors, 0.95)] == [9.0, 20.0]
 
 
 def test_too_few_cases_reach_to_the_end_of_the_range(study_of):
@@ -439,13 +439,13 @@ def test_a_rare_class_that_counts_as_much_as_others_leaves_few_rows(study_of):
 def test_an_auc_of_several_classes_is_limited_by_the_rare_ones(study_of):
     truth = np.repeat([0, 1, 2], [50, 2, 2])
     scores = np.eye(3)[truth] + 1e-3 * np.random.default_rng(0).random((1, 54, 3))
-    found = score_errors(study_of(METRICS.resolve("roc_auc"), truth, scores))
-    low, _ = own_intervals(found, 0.95)
+    errors = score_errors(study_of(METRICS.resolve("roc_auc"), truth, scores))
+    low, _ = own_intervals(errors, 0.95)
     assert low[0] < 0.7
     wrong = scores.copy()
     wrong[0, :25] = [-1.0, 1.5, 0.5]
-    found = score_errors(study_of(METRICS.resolve("roc_auc"), truth, wrong))
-    assert found.spread[0] > 0.2  # at most 25 rows
+    errors = score_errors(study_of(METRICS.resolve("roc_auc"), truth, wrong))
+    assert errors.spread[0] > 0.2  # at most 25 rows
 
 
 @pytest.mark.parametrize(("rare", "counts"), [(9, True), (10, False)])
@@ -453,9 +453,9 @@ def test_fewer_than_ten_rows_of_a_class_are_few(study_of, rare, counts):
     truth = np.repeat([0, 1, 2], [rare, 45, 45])
     predictions = truth.copy()
     predictions[[-1, -2, -50]] = [0, 1, 0]
-    found = score_errors(study_of(METRICS.resolve("balanced_accuracy"), truth, predictions[None]))
+    errors = score_errors(study_of(METRICS.resolve("balanced_accuracy"), truth, predictions[None]))
     by_class = np.sqrt((1 / rare + 1 / 45 + 1 / 45) / 9)
-    assert (found.spread[0] == pytest.approx(by_class)) == counts
+    assert (errors.spread[0] == pytest.approx(by_class)) == counts
 
 
 def test_degrees_of_freedom_are_those_of_the_classes(study_of):
@@ -513,10 +513,10 @@ def test_a_score_that_no_row_changes_needs_both_bounds_and_their_rows():
 def test_a_ratio_takes_the_wider_end_of_two(study_of, end):
     rng = np.random.default_rng(0)
     truth = rng.lognormal(size=60)
-    found = score_errors(study_of(METRICS.resolve("r2"), truth, truth + rng.normal(size=(3, 60))))
-    ends = [interval_ends(part, 1.96)[end] for part in found.parts]
+    errors = score_errors(study_of(METRICS.resolve("r2"), truth, truth + rng.normal(size=(3, 60))))
+    ends = [interval_ends(part, 1.96)[end] for part in errors.parts]
     widest = np.minimum(*ends) if end == 0 else np.maximum(*ends)
-    np.testing.assert_array_equal(interval_ends(found, 1.96)[end], widest)
+    np.testing.assert_array_equal(interval_ends(errors, 1.96)[end], widest)
 
 
 @dataclass(frozen=True)
@@ -594,9 +594,9 @@ def still(study, spread=1e-4):
 def test_two_classes_are_worth_two_and_a_half_rows_of_the_rarer_one(study_of, low, width):
     truth = np.r_[np.ones(4, int), np.zeros(40, int)]
     predictions = np.where(np.arange(44) % 10 == 9, 1 - truth, truth)[None]
-    found = score_errors(still(study_of(Ungraded(low), truth, predictions)))
-    assert found.limit_units == 4
-    assert found.spread[0] == pytest.approx((2.5 * 4 * width**2) ** -0.5)
+    errors = score_errors(still(study_of(Ungraded(low), truth, predictions)))
+    assert errors.limit_units == 4
+    assert errors.spread[0] == pytest.approx((2.5 * 4 * width**2) ** -0.5)
     three = score_errors(still(study_of(Ungraded(low), np.arange(44) % 3, predictions)))
     assert three.limit_units == 14
     assert three.spread[0] < 1e-3

@@ -170,8 +170,8 @@ def test_block_size_changes_no_number(
     truth, predictions = board
     weights = draw_resamples(120, 60, seed=0).weights
     whole = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(predictions), weights)
-    monkeypatch.setattr("arena.evaluation.scores._BLOCK_BYTES", 1)
-    monkeypatch.setattr("arena.evaluation.scores._TILE_ROWS", 7)
+    monkeypatch.setattr("arena.evaluation.scores.BLOCK_BYTES", 1)
+    monkeypatch.setattr("arena.evaluation.scores.TILE_ROWS", 7)
     one_by_one = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(predictions), weights)
     np.testing.assert_allclose(whole, one_by_one, rtol=1e-12)
 

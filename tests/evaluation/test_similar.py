@@ -64,9 +64,9 @@ def test_numbers_with_noise_scaled_or_with_the_same_order() -> None:
         copied = VALUES.copy()
         copied[2] = copied[0] + 1e-3 * RNG.normal(size=N)
         copied[4] = 3 * copied[1] + 5
-        assert {one.submissions for one in found(copied, kind)} == {(1, 3), (2, 5)}
+        assert {group.submissions for group in found(copied, kind)} == {(1, 3), (2, 5)}
     copied[6] = np.exp(copied[5])
-    assert {one.submissions for one in found(copied, PredictionKind.SCORE)} == {
+    assert {group.submissions for group in found(copied, PredictionKind.SCORE)} == {
         (1, 3), (2, 5), (6, 7),
     }  # fmt: skip
 
@@ -78,7 +78,7 @@ def test_copies_with_noise_where_many_values_are_equal(kind: PredictionKind, noi
     clipped = np.clip(VALUES, -0.5, 0.5) + 0.5
     clipped[2] = clipped[0] + noise * RNG.normal(size=N)
     clipped[4] = np.clip(clipped[1] + noise * RNG.normal(size=N), 0, 1)
-    assert {one.submissions for one in found(clipped, kind)} == {(1, 3), (2, 5)}
+    assert {group.submissions for group in found(clipped, kind)} == {(1, 3), (2, 5)}
 
 
 def test_good_models_of_an_easy_task_and_constants_are_no_copies() -> None:
@@ -91,8 +91,8 @@ def test_good_models_of_an_easy_task_and_constants_are_no_copies() -> None:
 def test_extreme_values_and_few_submissions() -> None:
     huge = VALUES[:3] * 1e100
     huge[2] = huge[0] * (1 + 1e-9)
-    (one,) = found(huge, PredictionKind.VALUE)
-    assert one.submissions == (1, 3)
+    (group,) = found(huge, PredictionKind.VALUE)
+    assert group.submissions == (1, 3)
     assert found(VALUES[:1], PredictionKind.VALUE) == []
     assert found(VALUES[:0], PredictionKind.VALUE) == []
     zeros = np.zeros((2, 5))
@@ -114,12 +114,12 @@ def test_of_very_many_only_the_last_of_each_team_is_compared(
     found = similar_submissions(
         ArrayPredictions(values), list(range(24)), teams, PredictionKind.VALUE, block=5
     )
-    assert {one.submissions for one in found} == {(0, 7), (3, 4), (20, 21)}
-    monkeypatch.setattr("arena.evaluation.similar._MOST_COMPARED", 10)
+    assert {group.submissions for group in found} == {(0, 7), (3, 4), (20, 21)}
+    monkeypatch.setattr("arena.evaluation.similar.MOST_COMPARED", 10)
     fewer = similar_submissions(
         ArrayPredictions(values), list(range(24)), teams, PredictionKind.VALUE
     )
-    assert [one.submissions for one in fewer] == [(0, 7), (20, 21)]
+    assert [group.submissions for group in fewer] == [(0, 7), (20, 21)]
 
 
 @pytest.mark.parametrize("kind", [PredictionKind.VALUE, PredictionKind.PROBABILITY])
@@ -130,10 +130,10 @@ def test_copies_of_which_a_part_was_changed_are_found_by_equal_numbers(
     copied = probabilities.copy()
     copied[7, :600] = probabilities[2, :600]  # 80% of submission 4
     copied[7, 600:] = probabilities[3, 600:]
-    (one,) = found(copied, kind)
-    assert one.submissions == (4, 8)
-    assert one.differing == pytest.approx(0.2, abs=0.05)
-    assert "of the predictions differ" in describe_similar(one)
+    (group,) = found(copied, kind)
+    assert group.submissions == (4, 8)
+    assert group.differing == pytest.approx(0.2, abs=0.05)
+    assert "of the predictions differ" in describe_similar(group)
     # Rounded numbers agree by chance, and so do predictions of rows that are known to be 0.
     assert found(copied.round(1), kind) == []
     known = np.where(TRUTH < 1, 0.0, probabilities)
@@ -142,9 +142,9 @@ def test_copies_of_which_a_part_was_changed_are_found_by_equal_numbers(
 
 
 def test_a_large_group_is_named_by_its_first_ten() -> None:
-    (one,) = found(np.tile(VALUES[:1], (14, 1)), PredictionKind.VALUE)
-    assert len(one.teams) == 14
-    assert describe_similar(one).endswith("10 of t9 and 4 more.")
+    (group,) = found(np.tile(VALUES[:1], (14, 1)), PredictionKind.VALUE)
+    assert len(group.teams) == 14
+    assert describe_similar(group).endswith("10 of t9 and 4 more.")
 
 
 def test_submissions_that_are_known_to_be_equal_are_not_read_again(
@@ -172,7 +172,7 @@ def test_submissions_that_are_known_to_be_equal_are_not_read_again(
     assert several[0] == several[1] != ()
     assert read == [M, 9]
     # Of many, only the last new one of each team and those with equals are read.
-    monkeypatch.setattr("arena.evaluation.similar._MOST_COMPARED", 8)
+    monkeypatch.setattr("arena.evaluation.similar.MOST_COMPARED", 8)
     few = [
         similar_submissions(Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **given)
         for given in ({}, {"first_equal": first})

@@ -42,10 +42,10 @@ def test_patients_are_no_cases_where_there_are_images(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl"])
 def test_tables_of_records_are_read(tmp_path: Path, ending: str) -> None:
-    rows = [f'{{"model": "{one}", "question_id": 1, "score": {value}}}' for one, value in ROWS]
+    rows = [f'{{"model": "{name}", "question_id": 1, "score": {value}}}' for name, value in ROWS]
     text = f"[{', '.join(rows)}]" if ending == ".json" else "\n".join(rows)
     table = read_case_table(write(tmp_path / f"judged{ending}", text))
-    assert table.algorithms.to_pylist() == [one for one, _ in ROWS]
+    assert table.algorithms.to_pylist() == [name for name, _ in ROWS]
     assert table.values.tolist() == [value for _, value in ROWS]
 
 
@@ -68,9 +68,9 @@ def test_what_is_named_or_ambiguous_is_not_guessed(tmp_path: Path) -> None:
 def test_the_older_words_of_kaggle_say_which_rows_are_public(tmp_path: Path) -> None:
     text = "id,y,Usage\na,1,PublicTest\nb,0,PrivateTest\nc,1,privatetest\nd,1,Ignored\n"
     path = write(tmp_path / "solution.csv", text)
-    found = read_solution(path, kind=PredictionKind.LABEL)
+    solution = read_solution(path, kind=PredictionKind.LABEL)
     expected = [Usage.PUBLIC, Usage.PRIVATE, Usage.PRIVATE, Usage.IGNORED]
-    assert found.usage.tolist() == expected
+    assert solution.usage.tolist() == expected
     path.write_text(text.replace("privatetest", "Test"))
     with pytest.raises(ArenaError, match="'Test' is not Public, Private or Ignored"):
         read_solution(path, kind=PredictionKind.LABEL)

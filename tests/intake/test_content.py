@@ -64,7 +64,7 @@ def test_a_file_is_hashed_while_it_is_parsed(
             raise RuntimeError("can't start new thread")
         thread.run()
 
-    monkeypatch.setattr("arena.intake.content._ALONGSIDE", 0)
+    monkeypatch.setattr("arena.intake.content.ALONGSIDE", 0)
     monkeypatch.setattr("threading.Thread.start", start)
     monkeypatch.setattr("threading.Thread.join", lambda _: None)
     for content, is_valid in ((PLAIN, True), (b"id\n", False)):

@@ -81,7 +81,7 @@ def test_rows_are_counted_with_any_line_end(send: Send, end: str) -> None:
 
 
 def test_rows_are_counted_across_blocks(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.intake.table._CHUNK", 7)
+    monkeypatch.setattr("arena.intake.table.CHUNK", 7)
     content = ("\n" + PLAIN.replace("020,0.5", "\n\n020,bad")).replace("\n", "\r\n")
     assert only(send(content), "not a number").row == 25
 
@@ -108,8 +108,8 @@ def test_endless_broken_rows_are_given_up(send: Send) -> None:
 def test_more_rows_than_a_submission_may_have_are_refused(
     send: Send, monkeypatch: pytest.MonkeyPatch, counted_first: bool
 ) -> None:
-    monkeypatch.setattr("arena.intake.columns._MORE_ROWS", 0)
-    monkeypatch.setattr("arena.intake.csv_file._BYTES_PER_ROW", 0 if counted_first else 100)
+    monkeypatch.setattr("arena.intake.columns.MORE_ROWS", 0)
+    monkeypatch.setattr("arena.intake.csv_file.BYTES_PER_ROW", 0 if counted_first else 100)
     most = 10 * N_ROWS
     assert kinds(send("id,y\n" + "x,0\n" * most)) == {"unknown id", "missing id"}
     one_more = send("id,y\n" + "x,0\n" * (most + 1))

@@ -32,8 +32,8 @@ def test_positions_are_those_of_a_hash_table(data):
     for at in data.draw(st.lists(st.integers(0, len(names) - 1), max_size=2)):
         chosen[at] = data.draw(st.one_of(text, st.sampled_from(names)))
     expected, ids = pa.array(names), pa.array(chosen)
-    for one in (ids, pa.concat_arrays([pa.array(["zz", "1"]), ids])[2:]):
-        assert locate_hashed(one, expected).tolist() == by_a_hash_table(one, expected)
+    for named in (ids, pa.concat_arrays([pa.array(["zz", "1"]), ids])[2:]):
+        assert locate_hashed(named, expected).tolist() == by_a_hash_table(named, expected)
 
 
 @pytest.mark.parametrize("hashes", [1, 7, 2_000])

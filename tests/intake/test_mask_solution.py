@@ -42,15 +42,15 @@ def read(path: Path, **columns: Any) -> Solution:
 
 def test_a_folder_of_masks_is_a_solution_with_the_columns_of_its_table(tmp_path: Path) -> None:
     table = "id,Usage,patient\nc,Private,q\na,Public,p\nb,Private,p\n"
-    found = read(write(tmp_path / "truth", MASKS, table), cluster="patient")
-    assert found.ids.to_pylist() == ["a", "b", "c"]
-    assert found.truth.tolist() == [run_lengths(mask) for mask in MASKS.values()]
-    assert found.usage.tolist() == [Usage.PUBLIC, Usage.PRIVATE, Usage.PRIVATE]
-    assert found.clusters is not None
-    assert found.clusters.tolist() == [0, 0, 1] or found.clusters.tolist() == [1, 1, 0]
-    assert found.extra["height"].tolist() == [4.0] * 3
-    assert found.extra["width"].tolist() == [6.0] * 3
-    assert found.columns == ("mask",)
+    solution = read(write(tmp_path / "truth", MASKS, table), cluster="patient")
+    assert solution.ids.to_pylist() == ["a", "b", "c"]
+    assert solution.truth.tolist() == [run_lengths(mask) for mask in MASKS.values()]
+    assert solution.usage.tolist() == [Usage.PUBLIC, Usage.PRIVATE, Usage.PRIVATE]
+    assert solution.clusters is not None
+    assert solution.clusters.tolist() == [0, 0, 1] or solution.clusters.tolist() == [1, 1, 0]
+    assert solution.extra["height"].tolist() == [4.0] * 3
+    assert solution.extra["width"].tolist() == [6.0] * 3
+    assert solution.columns == ("mask",)
 
 
 def test_a_zip_is_read_like_its_folder_and_any_change_changes_the_digest(tmp_path: Path) -> None:
@@ -75,15 +75,15 @@ def test_several_values_are_labels_and_the_masks_of_a_case_are_a_group(tmp_path:
     for case, pixels in {"p1": volume, "p2": empty}.items():
         image = nibabel.Nifti1Image(pixels, np.diag([0.7, 0.7, 2.5, 1.0]))
         nibabel.save(image, tmp_path / "truth" / f"{case}.nii.gz")
-    found = read(tmp_path / "truth", tasks="label")
-    assert found.ids.to_pylist() == ["p1:1", "p1:4", "p2:1", "p2:4"]
-    assert found.truth.tolist() == ["1 1", "24 1", "", ""]
-    assert found.clusters is not None
-    assert found.clusters.tolist() == [0, 0, 1, 1]
-    assert found.task_names == ("1", "4")
-    assert found.extra["depth"].tolist() == [2.0] * 4
-    assert found.extra["spacing_height"].tolist() == [0.7] * 4
-    assert found.extra["spacing_depth"].tolist() == [2.5] * 4
+    solution = read(tmp_path / "truth", tasks="label")
+    assert solution.ids.to_pylist() == ["p1:1", "p1:4", "p2:1", "p2:4"]
+    assert solution.truth.tolist() == ["1 1", "24 1", "", ""]
+    assert solution.clusters is not None
+    assert solution.clusters.tolist() == [0, 0, 1, 1]
+    assert solution.task_names == ("1", "4")
+    assert solution.extra["depth"].tolist() == [2.0] * 4
+    assert solution.extra["spacing_height"].tolist() == [0.7] * 4
+    assert solution.extra["spacing_depth"].tolist() == [2.5] * 4
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,9 @@ def test_a_folder_is_scored_and_hosted_like_the_table_of_its_masks(tmp_path: Pat
         ("rescore", "-C", "race", "--solution", "truth"),
     )
     done = [run_here(*command, cwd=tmp_path) for command in commands]
-    assert [one.returncode for one in done] == [0, 0, 0, 0], [one.stderr for one in done]
+    assert [called.returncode for called in done] == [0, 0, 0, 0], [
+        called.stderr for called in done
+    ]
     assert [row["team"] for row in json.loads(done[0].stdout)["standings"]] == ["ann", "bob"]
     assert "accepted" in done[2].stdout + done[2].stderr
 

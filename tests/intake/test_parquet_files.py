@@ -111,7 +111,7 @@ def test_truncated_and_damaged_files(send: Send) -> None:
 
 
 def test_text_is_read_as_text_under_any_file_name(send: Send) -> None:
-    rows = "".join(f"{one},0.5\n" for one in IDS)
+    rows = "".join(f"{id},0.5\n" for id in IDS)
     assert send(f"id,y\n{rows}", name="t.parquet").faults == ()
 
 

@@ -70,8 +70,8 @@ def test_cells_of_a_misnamed_column_are_checked_too(send: Send) -> None:
 def test_each_of_several_misspelt_columns_is_guessed() -> None:
     faults = FaultList()
     names = ["id", "temprature", "humidty", "windspeed"]
-    found = match_columns(names, ["id", "humidity", "temperature", "wind speed"], faults, row=1)
-    assert found == {"id": 0, "temperature": 1, "humidity": 2, "wind speed": 3}
+    matched = match_columns(names, ["id", "humidity", "temperature", "wind speed"], faults, row=1)
+    assert matched == {"id": 0, "temperature": 1, "humidity": 2, "wind speed": 3}
     said = {fault.column: fault.message for fault in faults.to_tuple()}
     assert said == {
         name: f"Column {name!r} is unknown; did you mean {meant!r}? Rename it."
@@ -83,8 +83,8 @@ def test_each_of_several_misspelt_columns_is_guessed() -> None:
 
 def test_a_name_that_is_like_no_other_is_not_guessed() -> None:
     faults = FaultList()
-    found = match_columns(["id", "rain", "snow"], ["id", "humidity", "temperature"], faults)
-    assert found == {"id": 0}
+    matched = match_columns(["id", "rain", "snow"], ["id", "humidity", "temperature"], faults)
+    assert matched == {"id": 0}
     kinds_of = sorted((fault.kind, str(fault.column)) for fault in faults.to_tuple())
     assert kinds_of == [
         ("extra column", "rain"),
@@ -202,8 +202,8 @@ def test_a_form_is_a_table_with_empty_cells_unless_another_modality_is_given(sol
 
 def test_the_most_similar_name_is_guessed() -> None:
     faults = FaultList()
-    found = match_columns(["humidi", "humidit", "q"], ["humidity", "zzz"], faults)
-    assert found == {"humidity": 1}
+    matched = match_columns(["humidi", "humidit", "q"], ["humidity", "zzz"], faults)
+    assert matched == {"humidity": 1}
 
 
 @pytest.mark.parametrize(
@@ -222,8 +222,8 @@ def test_only_one_name_that_is_left_is_taken_for_the_only_one_missing(
 
 def test_at_most_twenty_names_are_guessed() -> None:
     expected = [8 * chr(ord("a") + at) + "x" for at in range(22)]
-    found = match_columns([name[:-1] for name in expected], expected, FaultList())
-    assert found == {name: at for at, name in enumerate(expected[:20])}
+    matched = match_columns([name[:-1] for name in expected], expected, FaultList())
+    assert matched == {name: at for at, name in enumerate(expected[:20])}
 
 
 @pytest.mark.parametrize(("longer", "guessed"), [(0, True), (1, False)])
@@ -233,8 +233,8 @@ def test_names_of_up_to_a_hundred_characters_are_guessed(
 ) -> None:
     long, short = (100 + longer) * "a", 95 * "a"
     name, written = (short, long) if which == "written" else (long, short)
-    found = match_columns([written, "rain", "snow"], [name, "humidity"], FaultList())
-    assert found == ({name: 0} if guessed else {})
+    matched = match_columns([written, "rain", "snow"], [name, "humidity"], FaultList())
+    assert matched == ({name: 0} if guessed else {})
 
 
 def test_names_in_another_order_are_fine(send: Send) -> None:

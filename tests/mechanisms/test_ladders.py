@@ -98,9 +98,9 @@ def test_an_exact_tie_is_not_released_for_any_range(width: float) -> None:
         }
         for mechanism in (LadderFree(rounding=None), LadderFree(z=0.0, minimum_step=1 / n)):
             tied = run_mechanism(mechanism, [worse, better], **changes)
-            assert [one.improved for one in tied] == [True, False]
+            assert [release.improved for release in tied] == [True, False]
         ahead = run_mechanism(LadderFree(z=0.9, rounding=None), [worse, better], **changes)
-        assert [one.improved for one in ahead] == [True, True]
+        assert [release.improved for release in ahead] == [True, True]
 
 
 @pytest.mark.parametrize("width", [0.02, 40.0, 7_300.0])
@@ -111,8 +111,8 @@ def test_a_ladder_does_not_depend_on_the_unit(width: float, scores: list[float])
     scaled = run_mechanism(
         Ladder(eta=0.05), [width * score for score in scores], score_range=(0.0, width)
     )
-    assert [one.improved for one in scaled] == [release.improved for release in releases]
-    assert [one.score for one in scaled] == pytest.approx(
+    assert [release.improved for release in scaled] == [release.improved for release in releases]
+    assert [release.score for release in scaled] == pytest.approx(
         [width * release.score for release in releases]
     )
 
@@ -184,7 +184,7 @@ def test_a_start_from_the_baseline_shows_the_baseline_until_it_is_beaten() -> No
     asked: list[int] = []
     error = {"standard_error_of_difference": lambda other: asked.append(other) or 0.01}
     free = run_mechanism(LadderFree(start="baseline"), [0.60, 0.50, 0.47], **baseline, **error)
-    assert [one.score for one in free] == [0.52, 0.50, 0.47]
+    assert [release.score for release in free] == [0.52, 0.50, 0.47]
     assert asked == [9, 9, 2]
     with pytest.raises(InputError, match="Submit it first"):
         run_mechanism(Ladder(eta=0.05, start="baseline"), [0.4])
@@ -192,7 +192,9 @@ def test_a_start_from_the_baseline_shows_the_baseline_until_it_is_beaten() -> No
 
 def test_the_step_is_a_share_of_the_metrics_range() -> None:
     wide = {"score_range": (0.0, 10.0)}
-    assert [one.score for one in run_mechanism(Ladder(eta=0.1), [5.2, 4.1, 3.9], **wide)] == [
+    assert [
+        release.score for release in run_mechanism(Ladder(eta=0.1), [5.2, 4.1, 3.9], **wide)
+    ] == [
         5,
         5,
         4,
@@ -224,7 +226,7 @@ def test_the_whole_range_is_the_largest_step() -> None:
 
 def test_a_difference_without_a_standard_error_is_not_released() -> None:
     single = {"standard_error_of_difference": lambda _: math.nan}
-    assert [one.improved for one in run_mechanism(LadderFree(), [0.5, 0.1], **single)] == [
+    assert [release.improved for release in run_mechanism(LadderFree(), [0.5, 0.1], **single)] == [
         True,
         False,
     ]
@@ -234,7 +236,7 @@ def test_a_baseline_of_which_only_the_score_is_known_cannot_be_paired() -> None:
     known = {"baseline": 0.5, "standard_error_of_difference": lambda _: 0.3}
     start = LadderFree(start="baseline", minimum_step=0.02)
     released = run_mechanism(start, [0.485, 0.475, 0.45, 0.17], **known)
-    assert [one.improved for one in released] == [False, True, False, True]
+    assert [release.improved for release in released] == [False, True, False, True]
 
 
 # -- what holds for every one ------------------------------------------------------------------
@@ -262,14 +264,16 @@ def test_a_state_that_was_stored_is_the_state(mechanism: Mechanism, scores: list
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
-    "mechanism", [one for one in ALL if isinstance(one, Ladder | LadderFree)], ids=str
+    "mechanism",
+    [mechanism for mechanism in ALL if isinstance(mechanism, Ladder | LadderFree)],
+    ids=str,
 )
 @given(scores=losses)
 @quiet
 def test_a_score_is_a_loss_mirrored(mechanism: Mechanism, scores: list[float]) -> None:
     down, up = run_all(mechanism, scores), run_all(mechanism, scores, mirrored=True)
-    assert [one.score for one in up] == [-one.score for one in down]
-    assert [one.improved for one in up] == [one.improved for one in down]
+    assert [release.score for release in up] == [-release.score for release in down]
+    assert [release.improved for release in up] == [release.improved for release in down]
 
 
 @pytest.mark.few(4)
@@ -277,7 +281,7 @@ def test_a_score_is_a_loss_mirrored(mechanism: Mechanism, scores: list[float]) -
 @given(scores=losses)
 @quiet
 def test_what_is_shown_is_conceivable(mechanism: Mechanism, scores: list[float]) -> None:
-    assert all(0 <= one.score <= 1 for one in run_all(mechanism, scores))
+    assert all(0 <= release.score <= 1 for release in run_all(mechanism, scores))
 
 
 # -- noise -------------------------------------------------------------------------------------

@@ -54,8 +54,8 @@ def test_a_loss_is_mirrored(scores: list[float]) -> None:
     for mechanism in (Full(), Kaggle(0.01), Kaggle(0.01, rank_rounded=True)):
         up = run(mechanism, scores)
         down = run(mechanism, [-score for score in scores], greater=False)
-        assert [one.score for one in up] == [-one.score for one in down]
-        assert [one.improved for one in up] == [one.improved for one in down]
+        assert [release.score for release in up] == [-release.score for release in down]
+        assert [release.improved for release in up] == [release.improved for release in down]
 
 
 @given(st.floats(-100, 100), st.sampled_from([1e-5, 1e-2, 0.25, 1 / 3, 1.0]))

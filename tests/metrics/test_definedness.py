@@ -268,6 +268,6 @@ def test_whether_a_score_of_groups_is_defined_does_not_depend_on_the_truth(
 
 @pytest.mark.parametrize("name", ["r2", "pearson", "spearman", "gini"])
 def test_a_constant_target_is_refused(name: str) -> None:
-    (metric,) = (one for one in all_metrics() if getattr(one, "name", "") == name)
+    (metric,) = (metric for metric in all_metrics() if getattr(metric, "name", "") == name)
     assert isinstance(metric, Metric)
     assert not is_defined_on(metric, np.full(9, 0.1), VALUES, 0)

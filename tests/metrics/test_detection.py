@@ -134,7 +134,10 @@ def test_boxes_are_scored_from_files(tmp_path: Path) -> None:
     first, second = result.standings
     assert (first["team"], first["score"], second["team"]) == ("good", 1.0, "half")
     assert second["score"] < 0.9
-    faults = {one.file: [(fault.kind, fault.id) for fault in one.faults] for one in result.rejected}
+    faults = {
+        rejected.file: [(fault.kind, fault.id) for fault in rejected.faults]
+        for rejected in result.rejected
+    }
     assert faults == {"lost.csv": [("missing id", "2")], "word.csv": [("not a number", "2")]}
 
 

@@ -59,8 +59,8 @@ def test_counts_and_ranks_are_equal_to_the_last_bit(problem: Any) -> None:
         ours = getattr(kernels, engine_name)(*arguments)
         plain = getattr(interpreted, engine_name)(*arguments)
         if isinstance(ours, tuple):
-            for one, other in zip(ours, plain, strict=True):
-                np.testing.assert_array_equal(one, other)
+            for our_values, other in zip(ours, plain, strict=True):
+                np.testing.assert_array_equal(our_values, other)
         else:
             np.testing.assert_array_equal(ours, plain)
 
@@ -70,10 +70,10 @@ def test_rank_sums_are_equal_but_for_rounding(problem: Any) -> None:
     predictions, _, weights = problem
     ranks = interpreted.centred_midranks(predictions[0], weights)
     response = np.broadcast_to(predictions[0][:, np.newaxis], weights.shape)
-    for one, rounding in ((ranks, 0.0), (response, 1e-12)):
+    for values, rounding in ((ranks, 0.0), (response, 1e-12)):
         for ours, plain in zip(
-            kernels.rank_sums(predictions, one, weights),
-            interpreted.rank_sums(predictions, one, weights),
+            kernels.rank_sums(predictions, values, weights),
+            interpreted.rank_sums(predictions, values, weights),
             strict=True,
         ):
             np.testing.assert_allclose(ours, plain, rtol=1e-12, atol=rounding * weights.sum() ** 2)

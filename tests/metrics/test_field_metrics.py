@@ -22,7 +22,9 @@ from arena.testing import check_modality
 from arena.types import RowContext
 from arena_metrics.catalogue import MODALITIES, all_metrics
 
-METRICS: dict[str, Any] = {one.name: one for one in all_metrics() if isinstance(one, Metric)}
+METRICS: dict[str, Any] = {
+    metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)
+}
 RNG = np.random.default_rng(40)
 
 

@@ -88,7 +88,8 @@ def test_each_way_to_fail_is_a_fault_of_its_file(work: Path, ways: int) -> None:
     document = json.loads(called.stdout)
     assert [row["team"] for row in document["standings"]] == ["good"]
     kinds = {
-        one["file"]: [fault["kind"] for fault in one["faults"]] for one in document["rejected"]
+        rejected["file"]: [fault["kind"] for fault in rejected["faults"]]
+        for rejected in document["rejected"]
     }
     assert kinds == {f"way{way}.csv": ["metric failed"] for way in range(1, ways + 1)}
     assert "Traceback" not in called.stderr

@@ -156,7 +156,7 @@ def test_whole_files_are_passed_as_they_are(home: Path) -> None:
     settings = ScoreSettings("evalai:main.py(format=raw)", board=BoardSettings(workers=1))
     result = score(home / "truth.json", [home / "sent"], settings)
     assert [(row["team"], row["score"]) for row in result.standings] == [("x", 2.0), ("y", 1.0)]
-    assert [one.file for one in result.rejected] == ["z.json"]
+    assert [rejected.file for rejected in result.rejected] == ["z.json"]
     assert any("no rows can be resampled" in note for note in result.notes)
 
 
@@ -456,7 +456,7 @@ def test_a_competition_of_whole_files_gets_no_sample_of_columns(home: Path) -> N
         assert competition.submit(home / "good.txt", "good").status == "accepted"
         result = competition.finalize()
     assert [row["team"] for row in result.standings] == ["good"]
-    assert [one.faults[0].kind for one in result.rejected] == ["metric failed"]
+    assert [rejected.faults[0].kind for rejected in result.rejected] == ["metric failed"]
 
 
 @pytest.mark.slow

@@ -26,9 +26,7 @@ PLAIN = "def agreement(y_true, y_pred):\n    return float((y_true == y_pred).mea
 def work(tmp_path: Path) -> Path:
     write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], ROWS)
     for number, team in enumerate(["a", "b"]):
-        rows = [
-            (one, label if at > number else 1 - label) for at, (one, label, _) in enumerate(ROWS)
-        ]
+        rows = [(id, label if at > number else 1 - label) for at, (id, label, _) in enumerate(ROWS)]
         write_csv(tmp_path / f"{team}.csv", ["id", "y"], rows)
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "metric.py").write_text(KAGGLE.format(sign="+"))
@@ -103,6 +101,6 @@ def test_a_manager_keeps_the_metrics_of_two_competitions_apart(work: Path) -> No
     ]
     released = [competition.submit(work / "a.csv", "a").released for competition in opened]
     assert released == [pytest.approx(5 / 6), pytest.approx(-5 / 6)]
-    assert [one.settings.metric.name for one in opened] == ["kaggle:metric.py"] * 2
+    assert [competition.settings.metric.name for competition in opened] == ["kaggle:metric.py"] * 2
     for competition in opened:
         competition.close()

@@ -53,7 +53,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def family(prefix: str, home: Path) -> ForeignFamily:
-    (found,) = (one for one in FAMILIES if one.prefix == prefix)
+    (found,) = (family for family in FAMILIES if family.prefix == prefix)
     return found.within(home)
 
 

@@ -39,7 +39,7 @@ def score(solution, submission, row_id_column_name):
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    rows = [(one, label, usage) for one, (label, usage) in ROWS.items()]
+    rows = [(id, label, usage) for id, (label, usage) in ROWS.items()]
     write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
     (tmp_path / "metric.py").write_text(METRIC)
     called = run_here(

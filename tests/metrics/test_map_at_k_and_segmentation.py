@@ -217,12 +217,12 @@ def test_the_order_of_the_rows_does_not_matter(metric: Any, problem: Any) -> Non
 
 def test_resamples_are_scores_of_repeated_rows(metric: Any, problem: Any) -> None:
     truth, predictions, weights = problem
-    found = resample_block(metric, truth, predictions, weights)
+    resampled = resample_block(metric, truth, predictions, weights)
     for b in range(5):
         drawn = np.repeat(np.arange(60), weights[:, b])
         repeated = [metric.score(truth[drawn], prediction[drawn]) for prediction in predictions]
         weighted = [metric.score(truth, prediction, weights[:, b]) for prediction in predictions]
-        np.testing.assert_allclose(found[:, b], repeated, rtol=1e-12)
+        np.testing.assert_allclose(resampled[:, b], repeated, rtol=1e-12)
         np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
 
 
@@ -237,6 +237,6 @@ def test_the_truth_is_the_best_prediction(metric: Any, problem: Any) -> None:
 def test_influence_values_are_centred_row_values(metric: Any, problem: Any) -> None:
     truth, predictions, _ = problem
     rows = metric.row_values(truth, predictions)
-    found = influence_values(metric, truth, predictions)
-    np.testing.assert_allclose(found, rows - rows.mean(axis=1, keepdims=True), atol=1e-9)
+    influences = influence_values(metric, truth, predictions)
+    np.testing.assert_allclose(influences, rows - rows.mean(axis=1, keepdims=True), atol=1e-9)
     assert 0.0 <= rows.min() <= rows.max() <= 1.0

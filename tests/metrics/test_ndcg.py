@@ -59,11 +59,11 @@ def test_resamples_are_means_over_the_queries_that_were_drawn(problem: Any) -> N
     metric = _bound(codes, k=5)
     drawn = np.random.default_rng(0).poisson(1.0, (40, 6)).astype(np.uint8)
     weights = drawn[codes]
-    found = resample_block(metric, truth, predictions, weights)
+    resampled = resample_block(metric, truth, predictions, weights)
     for j, prediction in enumerate(predictions):
         of_queries = _of_each_query(codes, truth, prediction, 5)
         expected = of_queries @ drawn / drawn.sum(axis=0)
-        np.testing.assert_allclose(found[j], expected, rtol=1e-12)
+        np.testing.assert_allclose(resampled[j], expected, rtol=1e-12)
         one = metric.score(truth, prediction, weights[:, 0])
         assert one == pytest.approx(expected[0], rel=1e-12)
 

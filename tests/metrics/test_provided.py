@@ -46,9 +46,9 @@ def test_the_documented_names_are_provided() -> None:
 
 
 def test_each_is_provided_by_its_own_name() -> None:
-    for one in arena_metrics.provide_metrics():
-        loaded = one.load()
-        assert one.name == (loaded.prefix if one.is_family else loaded.name)
+    for metric in arena_metrics.provide_metrics():
+        loaded = metric.load()
+        assert metric.name == (loaded.prefix if metric.is_family else loaded.name)
 
 
 def test_one_metric_is_found_without_importing_the_others() -> None:

@@ -11,7 +11,9 @@ from arena.interfaces import Metric, traits_of
 from arena.types import PredictionKind
 from arena_metrics.catalogue import all_metrics
 
-METRICS: dict[str, Any] = {one.name: one for one in all_metrics() if isinstance(one, Metric)}
+METRICS: dict[str, Any] = {
+    metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)
+}
 CLASSES = np.array([0, 1, 1, 0, 1, 0])
 NUMBERS = np.array([1.0, 4.0, 2.0, 8.0, 3.0])
 TEXTS = np.array(["the old cat sat on the mat", "a dog ran"], dtype=object)

@@ -127,8 +127,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         trees = [copied_tree(Path(folder) / f"arena-{i}") for i in range(given.workers)]
         maps = {run: CoverageMap(trees[0], run) for run in ("default", "slow")[: 1 + given.slow]}
-        for one in maps.values():
-            one.observe()
+        for part in maps.values():
+            part.observe()
         mutants = (
             read_lives(given.again)
             if given.again
@@ -157,9 +157,9 @@ def main() -> None:
                 if outcome.outcome == "lives":
                     print(outcome.diff, flush=True)
                 if given.out:
-                    content = json.dumps([asdict(one) for one in outcomes], indent=1)
+                    content = json.dumps([asdict(outcome) for outcome in outcomes], indent=1)
                     given.out.write_text(content, encoding="utf-8")
-            unreliable = pool.submit(failing_tests, {one.test for one in outcomes}).result()
+            unreliable = pool.submit(failing_tests, {outcome.test for outcome in outcomes}).result()
     for test in unreliable:
         print(f"{test} also fails without a change, so what it noticed may live.")
     print(table(outcomes, slow=given.slow))
@@ -203,7 +203,7 @@ def drawn_mutants(tree: Path, texts: list[str], count: int, seed: int) -> list[M
     for package, modules in packages.items():
         if not count:
             every = [mutant for module in modules for mutant in mutants_of(tree, module)]
-            mutants += [one for one in every if can_be_made(tree, one)]
+            mutants += [mutant for mutant in every if can_be_made(tree, mutant)]
             continue
         rng = random.Random(f"{seed} {package}")  # noqa: S311
         weights = [len((tree / module).read_bytes().splitlines()) for module in modules]
@@ -284,9 +284,9 @@ def _ignored_spans(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, i
         elif isinstance(node, ast.ClassDef):
             nodes += node.decorator_list
     return [
-        ((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0))
-        for one in nodes
-        if one is not None
+        ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
+        for node in nodes
+        if node is not None
     ]
 
 
@@ -328,11 +328,12 @@ def is_equivalent(module: str, diff: list[str]) -> bool:
     )
     listed = tomllib.loads(EQUIVALENTS.read_text(encoding="utf-8"))
     return any(
-        (module, before, after) == (one["module"], one["before"], one["after"])
-        for one in listed["equivalent"]
+        (module, before, after)
+        == (listed_change["module"], listed_change["before"], listed_change["after"])
+        for listed_change in listed["equivalent"]
     ) or any(
-        re.search(one["before"], before) and re.search(one["after"], after)
-        for one in listed["kind"]
+        re.search(listed_change["before"], before) and re.search(listed_change["after"], after)
+        for listed_change in listed["kind"]
     )
 
 

@@ -37,7 +37,7 @@ open("/output/predictions/a.png", "w").write("x")
 @pytest.fixture(autouse=True)
 def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
-    for pause in ("_LOOK_SECONDS", "_PAUSE_SECONDS"):
+    for pause in ("LOOK_SECONDS", "PAUSE_SECONDS"):
         monkeypatch.setattr(f"arena.runner.runner.{pause}", 0.01)
 
 

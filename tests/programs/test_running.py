@@ -136,7 +136,7 @@ def test_a_check_prints_what_is_not_held(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("arena.testing.check_sandbox", partial(check_sandbox, programs=few))
     done = run_here("programs", "check", "--json", cwd=tmp_path)
     printed = document(done, "programs-check", int(os.geteuid() == 0))  # root is not held
-    assert set(printed["programs"]) == {one.name for one in few}
+    assert set(printed["programs"]) == {program.name for program in few}
     assert last_check("bwrap", printed["versions"])["not_held"] == printed["not_held"]  # type: ignore[index]
     impossible = [replace(few[0], ends=frozenset())]
     monkeypatch.setattr("arena.testing.check_sandbox", partial(check_sandbox, programs=impossible))

@@ -77,7 +77,7 @@ def test_a_process_with_limits_reads_it(case: str, tmp_path: Path) -> None:
 def test_a_list_of_files_that_fills_the_memory_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.programs.unpack._MEMORY", 2**26)
+    monkeypatch.setattr("arena.programs.unpack.MEMORY", 2**26)
     (tmp_path / "program").write_bytes(listed_often(200_000))
     (tmp_path / "folder").mkdir()
     (fault,) = unpack_program(tmp_path / "program", tmp_path / "folder", "main.py")

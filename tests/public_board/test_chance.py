@@ -31,7 +31,7 @@ def test_a_root_of_a_mean_moves_by_its_own_scale() -> None:
     assert chance_difference(accuracy, 1, 0.9) is None
     assert chance_difference(accuracy, 400, float("nan")) is None
     assert chance_difference(accuracy, 400, 1.0) == pytest.approx(0.0, abs=1e-6)
-    dice, brier = (chance_difference(METRICS.resolve(one), 100, 0.2) for one in ("dice", "brier"))
+    dice, brier = (chance_difference(METRICS.resolve(name), 100, 0.2) for name in ("dice", "brier"))
     assert dice == pytest.approx(1.96 * np.sqrt(2 * 0.2 * 0.8 / 100))
     assert brier == pytest.approx(1.96 * np.sqrt(2 * 0.2 * 1.8 / 100))  # from 0 to 2
 

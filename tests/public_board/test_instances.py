@@ -65,8 +65,12 @@ def test_no_team_changes_what_another_is_released(history: list[tuple[str, float
     for team in "abcd":
         alone = play(PerTeam(), LadderFree(), [one for one in history if one[0] == team])
         own = [one for one, (name, _) in zip(together, history, strict=True) if name == team]
-        assert [one.release.score for one in own] == [one.release.score for one in alone]
-        assert [one.release.improved for one in own] == [one.release.improved for one in alone]
+        assert [placed.release.score for placed in own] == [
+            placed.release.score for placed in alone
+        ]
+        assert [placed.release.improved for placed in own] == [
+            placed.release.improved for placed in alone
+        ]
 
 
 @pytest.mark.parametrize("mechanism", [Ladder(eta=0.05), LadderFree(), Full()], ids=str)
@@ -87,7 +91,7 @@ def test_a_board_by_rank_stays_in_order(
         if placed.release.improved or team not in shown:
             assert placed.release.score <= shown.get(team, 1.0)
             shown[team] = placed.release.score
-        in_order = [shown[one] for one in board]
+        in_order = [shown[team] for team in board]
         assert in_order == sorted(in_order)
 
 
@@ -95,8 +99,8 @@ def test_more_accounts_do_not_read_what_the_best_rank_would_not_release() -> Non
     losses = [0.50 - 0.001 * t for t in range(40)]
     by_rank = play(ranks(), Ladder(eta=0.05), [(f"t{t}", loss) for t, loss in enumerate(losses)])
     by_team = play(PerTeam(), Ladder(eta=0.05), [(f"t{t}", loss) for t, loss in enumerate(losses)])
-    assert {one.release.score for one in by_rank} == {0.5}
-    assert {one.release.score for one in by_team} == {0.5, 0.45}
+    assert {placed.release.score for placed in by_rank} == {0.5}
+    assert {placed.release.score for placed in by_team} == {0.5, 0.45}
 
 
 def test_the_same_instances_come_out_of_the_record() -> None:
@@ -143,8 +147,8 @@ def metric(name: str) -> Metric:
     ],
 )
 def test_what_is_conceivable_is_what_a_metric_declares(name: str, expected: Any) -> None:
-    found = conceivable_scores(metric(name))
-    assert found is None if expected is None else found == pytest.approx(expected)
+    score_range = conceivable_scores(metric(name))
+    assert score_range is None if expected is None else score_range == pytest.approx(expected)
 
 
 def test_a_clip_moves_row_values_or_else_scores() -> None:

@@ -199,7 +199,9 @@ def test_scores_of_many_digits_are_read_although_no_two_are_equal(targets: int) 
 @pytest.mark.slow
 def test_every_metric_has_bounds_by_default() -> None:
     """Those without a bound of their own get one from a constant prediction."""
-    unbounded = [one.name for one in MANAGER.metrics if conceivable_scores(one.item) is None]
+    unbounded = [
+        metric.name for metric in MANAGER.metrics if conceivable_scores(metric.item) is None
+    ]
     assert "pearson" not in unbounded
     # One needs the sizes of images (below), and the best value of the other has no bound.
     for name in set(unbounded) - {"hausdorff", "ams"}:

@@ -9,12 +9,11 @@ from typing import get_args
 
 import pytest
 
-from arena.competition.competition import Competition
 from arena.errors import InputError
 from arena.interfaces import Scope
 from arena.plugin.manager import PluginManager
 from arena.testing import check_mechanism
-from labelled_competition import clock, create, file_right_on, settings_of
+from scenario import Scenario
 
 ROOT = Path(__file__).parents[2]
 SENT = [("base", 50), ("A", 60), ("B", 70), ("C", 80), ("A", 55), ("D", 65), ("A", 90)]
@@ -32,26 +31,19 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> PluginManager:
 
 def play(folder: Path, manager: PluginManager) -> list[float | None]:
     """Make a competition and submit; return what was released."""
-    create(folder).close()  # writes the solution
-    sections = {
-        "public": {"mechanism": "deciles", "scope": "competition"},
-        "competition": {"baseline": "base"},
-    }
-    made = Competition.create(
-        folder / "d", folder / "solution.csv", settings_of(**sections),
-        seed=1, manager=manager, clock=clock,
-    )  # fmt: skip
-    released = []
-    with made as competition:
-        for team, right in SENT:
-            released.append(competition.submit(file_right_on(folder, right), team).released)
-    return released
+    scenario = Scenario(folder, manager=manager)
+    keys = {"mechanism": "deciles", "scope": "competition", "baseline": "base"}
+    with scenario.create(**keys) as competition:
+        return [
+            competition.submit(scenario.file_right_on(n_public), team).released
+            for team, n_public in SENT
+        ]
 
 
 @pytest.mark.slow
 def test_all_teams_share_a_state(tmp_path: Path, manager: PluginManager) -> None:
     assert play(tmp_path, manager) == RELEASED
-    with Competition.open(tmp_path / "d", manager=manager, clock=clock) as competition:
+    with Scenario(tmp_path, manager=manager).reopen() as competition:
         assert competition.audit() == ()
         competition.rename_team("C", "See")
         (replayed,) = competition.replay(["deciles"]).replayed
@@ -68,12 +60,8 @@ def test_all_teams_share_a_state(tmp_path: Path, manager: PluginManager) -> None
 def test_it_refuses_a_board_on_which_teams_share_no_state(
     tmp_path: Path, manager: PluginManager
 ) -> None:
-    create(tmp_path).close()
     with pytest.raises(InputError, match='set scope = "competition" under'):
-        Competition.create(
-            tmp_path / "d", tmp_path / "solution.csv",
-            settings_of(public={"mechanism": "deciles"}), manager=manager, clock=clock,
-        )  # fmt: skip
+        Scenario(tmp_path, manager=manager).create(mechanism="deciles")
 
 
 def test_it_conforms(manager: PluginManager) -> None:
@@ -82,6 +70,8 @@ def test_it_conforms(manager: PluginManager) -> None:
 
 def test_every_schema_knows_every_scope() -> None:
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "schemas").glob("*.json")]
-    listed = [one for text in texts for one in re.findall(r'"enum": (\[\s*"team",[^]]*\])', text)]
+    listed = [
+        scopes for text in texts for scopes in re.findall(r'"enum": (\[\s*"team",[^]]*\])', text)
+    ]
     assert len(listed) == 4
-    assert all(tuple(re.findall(r"\w+", one)) == get_args(Scope) for one in listed)
+    assert all(tuple(re.findall(r"\w+", scopes)) == get_args(Scope) for scopes in listed)

@@ -135,20 +135,21 @@ def test_losses_are_the_mirror_image_of_gains(study_of: Any) -> None:
 def test_aggregates_of_cases_and_of_resamples(n: int) -> None:
     values = np.random.default_rng(n).normal(size=(3, n)).round(1)
     weights = draw_resamples(n, 50, 0).weights
-    found = aggregate_scores(values, weights, 0.95)
-    np.testing.assert_allclose(found.iqm, trim_mean(values, 0.25, axis=1))
+    aggregates = aggregate_scores(values, weights, 0.95)
+    np.testing.assert_allclose(aggregates.iqm, trim_mean(values, 0.25, axis=1))
     drawn = np.array([[trim_mean(np.repeat(v, w), 0.25) for w in weights.T] for v in values])
     np.testing.assert_allclose(
-        found.iqm_error / found.iqm_error[0], drawn.std(axis=1) / drawn[0].std()
+        aggregates.iqm_error / aggregates.iqm_error[0], drawn.std(axis=1) / drawn[0].std()
     )
     np.testing.assert_allclose(
-        found.profiles, (values[:, np.newaxis] > found.thresholds[:, np.newaxis]).mean(axis=2)
+        aggregates.profiles,
+        (values[:, np.newaxis] > aggregates.thresholds[:, np.newaxis]).mean(axis=2),
     )
     wins = np.sign(values[:, np.newaxis] - values) / 2 + 0.5
-    np.testing.assert_allclose(found.improvement, wins.mean(axis=2))
-    errors = np.abs(wins @ weights / n - found.improvement[..., np.newaxis]).max(axis=(0, 1))
+    np.testing.assert_allclose(aggregates.improvement, wins.mean(axis=2))
+    errors = np.abs(wins @ weights / n - aggregates.improvement[..., np.newaxis]).max(axis=(0, 1))
     wider = np.sqrt(n / (n - 1))
-    assert found.improvement_error == pytest.approx(wider * np.sort(errors)[47], abs=1e-6)
+    assert aggregates.improvement_error == pytest.approx(wider * np.sort(errors)[47], abs=1e-6)
 
 
 @pytest.mark.slow

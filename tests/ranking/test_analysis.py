@@ -105,20 +105,20 @@ def test_the_order_of_the_submissions_does_not_matter(study_of, parts):
 
 def test_the_same_study_gives_the_same_finding(study_of, parts, monkeypatch):
     study = study_of(*parts)
-    one = Ranks().run(study, np.random.default_rng(0))
+    finding = Ranks().run(study, np.random.default_rng(0))
     for workers in (1, 2):
         monkeypatch.setattr(
             "arena_ranking.analysis.available_workers", lambda workers=workers: workers
         )
-        assert Ranks().run(study, np.random.default_rng(9)) == one
+        assert Ranks().run(study, np.random.default_rng(9)) == finding
 
 
 @pytest.mark.slow
 def test_the_compiled_path_gives_the_same_finding(study_of, parts, monkeypatch):
     study = study_of(*parts)
-    one = Ranks().run(study, RNG)
+    finding = Ranks().run(study, RNG)
     monkeypatch.setattr("arena_ranking.max_statistics.COMPILE_ABOVE", 0)
-    assert Ranks().run(study, RNG) == one
+    assert Ranks().run(study, RNG) == finding
 
 
 @pytest.mark.parametrize("m", [1, 2])

@@ -210,7 +210,7 @@ def test_evidence_too_large_for_row_values_comes_from_resamples(
     predictions[4] = predictions[1]
     study = study_of(metrics["accuracy"], truth, predictions, resamples=500)
     whole = pairwise_evidence(study)
-    monkeypatch.setattr("arena_ranking.evidence._MOST_VALUES", 1)
+    monkeypatch.setattr("arena_ranking.evidence.MOST_VALUES", 1)
     large = pairwise_evidence(study)
     assert large.source == "resampled scores"
     np.testing.assert_array_equal(large.differing, whole.differing)
@@ -227,8 +227,8 @@ def test_a_perfect_submission_under_a_square_root(study_of, metrics):
 
 
 def test_two_resamples_give_standard_errors():
-    found = standard_errors_from_resamples(np.array([[1.0, 3.0], [1.0, 1.0]]))
-    assert found == pytest.approx(np.array([[0, 2], [2, 0]]) / np.sqrt(2))
+    standard_errors = standard_errors_from_resamples(np.array([[1.0, 3.0], [1.0, 1.0]]))
+    assert standard_errors == pytest.approx(np.array([[0, 2], [2, 0]]) / np.sqrt(2))
 
 
 @pytest.mark.slow

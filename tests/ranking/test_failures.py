@@ -63,8 +63,8 @@ def test_so_many_more_failures_of_average_cases_reverse_the_first_two(
     document = Failures().run(study, np.random.default_rng(0)).document
     assert document["failures"] == [1, 2, 0]
     assert document["failure_rate"] == [0.025, 0.05, 0.0]
-    found = failed_rows(study)
-    assert found is not None
+    n_rows = failed_rows(study)
+    assert n_rows is not None
     order = np.argsort(-own.mean(axis=1))[:2]
     lead = own.mean(axis=1)[order[0]] - own.mean(axis=1)[order[1]]
     usual = own[order[0]][own[order[0]] > 0].mean()

@@ -161,34 +161,34 @@ def test_permuted_submissions_have_permuted_ranks(seed, level):
     scores, resampled = board(seed)
     order = np.random.default_rng(seed).permutation(len(scores))
     se = standard_errors_from_resamples(resampled)
-    one = rank_intervals(scores, resampled, level, standard_errors=se)
+    intervals = rank_intervals(scores, resampled, level, standard_errors=se)
     other = rank_intervals(
         scores[order], resampled[order], level, standard_errors=se[np.ix_(order, order)]
     )
     for name in ("low", "high", "tier"):
-        np.testing.assert_array_equal(getattr(other, name), getattr(one, name)[order])
-    np.testing.assert_array_equal(other.better, one.better[np.ix_(order, order)])
-    assert other.critical_value == one.critical_value
+        np.testing.assert_array_equal(getattr(other, name), getattr(intervals, name)[order])
+    np.testing.assert_array_equal(other.better, intervals.better[np.ix_(order, order)])
+    assert other.critical_value == intervals.critical_value
 
 
 @SETTINGS
 @given(seeds, st.floats(-100, 100))
 def test_a_constant_on_all_scores_changes_nothing(seed, constant):
     scores, resampled = board(seed)
-    one = rank_intervals(scores, resampled, 0.9)
+    intervals = rank_intervals(scores, resampled, 0.9)
     other = rank_intervals(scores + constant, resampled + constant, 0.9)
-    np.testing.assert_array_equal(one.better, other.better)
-    assert other.critical_value == pytest.approx(one.critical_value, rel=1e-9)
+    np.testing.assert_array_equal(intervals.better, other.better)
+    assert other.critical_value == pytest.approx(intervals.critical_value, rel=1e-9)
 
 
 @SETTINGS
 @given(seeds)
 def test_a_loss_is_the_mirror_image_of_a_score(seed):
     scores, resampled = board(seed)
-    one = rank_intervals(scores, resampled, 0.9)
+    intervals = rank_intervals(scores, resampled, 0.9)
     other = rank_intervals(-scores, -resampled, 0.9, greater_is_better=False)
-    np.testing.assert_array_equal(one.better, other.better)
-    assert one.critical_value == other.critical_value
+    np.testing.assert_array_equal(intervals.better, other.better)
+    assert intervals.critical_value == other.critical_value
 
 
 @SETTINGS
@@ -238,8 +238,12 @@ def test_higher_levels_decide_less():
 
 
 def test_one_submission_and_all_the_same():
-    one = rank_intervals(np.array([0.5]), np.full((1, 10), 0.5))
-    assert (one.low.tolist(), one.high.tolist(), one.tier.tolist()) == ([1], [1], [1])
+    intervals = rank_intervals(np.array([0.5]), np.full((1, 10), 0.5))
+    assert (intervals.low.tolist(), intervals.high.tolist(), intervals.tier.tolist()) == (
+        [1],
+        [1],
+        [1],
+    )
     tied = rank_intervals(np.full(3, 0.5), np.full((3, 10), 0.5))
     assert (tied.low.tolist(), tied.high.tolist(), tied.tier.tolist()) == (
         [1] * 3,
@@ -267,20 +271,20 @@ def test_the_compiled_kernel_has_the_bits_of_the_numpy_form(seed, m, resamples):
     np.fill_diagonal(open_pairs, False)
     expected = numpy_maxima(errors, precisions, open_pairs)
     for workers in (1, 2):
-        found = compiled_maxima(errors, precisions, open_pairs, workers=workers)
-        np.testing.assert_array_equal(found, expected)
+        maxima = compiled_maxima(errors, precisions, open_pairs, workers=workers)
+        np.testing.assert_array_equal(maxima, expected)
 
 
 @pytest.mark.slow
 def test_a_large_board_takes_the_compiled_path_and_gives_the_same_on_any_workers(monkeypatch):
     scores, resampled = board(5, m=350, resamples=1000)
-    one = rank_intervals(scores, resampled, workers=1)
+    intervals = rank_intervals(scores, resampled, workers=1)
     two = rank_intervals(scores, resampled, workers=2)
     monkeypatch.setattr("arena_ranking.max_statistics.COMPILE_ABOVE", np.inf)
     plain = rank_intervals(scores, resampled)
     for other in (two, plain):
-        np.testing.assert_array_equal(one.better, other.better)
-        assert (one.critical_value, one.rounds) == (other.critical_value, other.rounds)
+        np.testing.assert_array_equal(intervals.better, other.better)
+        assert (intervals.critical_value, intervals.rounds) == (other.critical_value, other.rounds)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ RNG = np.random.default_rng(0)
 def test_shapes_are_kurtosis_and_skewness_of_each_difference(seed, m, n):
     values = np.random.default_rng(seed).exponential(size=(m, n))
     values -= values.mean(axis=1, keepdims=True)
-    found = difference_shapes(values)
+    shapes = difference_shapes(values)
     for j in range(m):
         for k in range(m):
             if j == k:
@@ -51,9 +51,9 @@ def test_shapes_are_kurtosis_and_skewness_of_each_difference(seed, m, n):
             difference = values[j] - values[k]
             kurtosis = stats.kurtosis(difference, fisher=False)
             expected = min(n - 1, 2 * n / (kurtosis - 1)) if kurtosis > 1 else n - 1
-            assert found.degrees_of_freedom[j, k] == pytest.approx(expected, rel=1e-6)
+            assert shapes.degrees_of_freedom[j, k] == pytest.approx(expected, rel=1e-6)
             skewness = stats.skew(difference) / np.sqrt(n)
-            assert found.skewness[j, k] == pytest.approx(skewness, abs=1e-7)
+            assert shapes.skewness[j, k] == pytest.approx(skewness, abs=1e-7)
 
 
 def test_near_duplicates_do_not_cancel():
@@ -61,8 +61,8 @@ def test_near_duplicates_do_not_cancel():
     values = np.stack([base, base + 1e-5 * RNG.standard_t(3, size=400), -base])
     values -= values.mean(axis=1, keepdims=True)
     kurtosis = stats.kurtosis(values[0] - values[1], fisher=False)
-    found = difference_shapes(values).degrees_of_freedom[0, 1]
-    assert found == pytest.approx(800 / (kurtosis - 1), rel=1e-4)
+    shapes = difference_shapes(values).degrees_of_freedom[0, 1]
+    assert shapes == pytest.approx(800 / (kurtosis - 1), rel=1e-4)
 
 
 def test_a_part_of_the_units_holds_the_largest_values(monkeypatch):
@@ -70,7 +70,7 @@ def test_a_part_of_the_units_holds_the_largest_values(monkeypatch):
     values[0, :4] += 300
     values -= values.mean(axis=1, keepdims=True)
     whole = difference_shapes(values)
-    monkeypatch.setattr("arena_ranking.small_samples._PRODUCTS", 1e3)
+    monkeypatch.setattr("arena_ranking.small_samples.PRODUCTS", 1e3)
     part = difference_shapes(values)
     assert part.degrees_of_freedom[0, 1] == pytest.approx(whole.degrees_of_freedom[0, 1], rel=0.01)
     assert part.degrees_of_freedom[1, 2] == pytest.approx(whole.degrees_of_freedom[1, 2], rel=0.3)
@@ -87,29 +87,29 @@ def test_t_statistics_have_normal_equivalents(df, c):
 @pytest.mark.parametrize("df", [0.6, 1.0, 7.0, 300.0])
 def test_values_that_decide_nothing_or_everything_are_bounded_from_below(df):
     statistics = np.logspace(-3, 3, 500)
-    found = normal_equivalents(statistics, np.full(500, df))
+    equivalents = normal_equivalents(statistics, np.full(500, df))
     with np.errstate(divide="ignore"):
         exact = stats.norm.isf(stats.t.sf(statistics, df))
-    assert (found <= exact * (1 + 1e-9)).all()
-    assert (np.diff(found) > 0).all()
-    between = (found > 0.3) & (found < 10)
-    np.testing.assert_allclose(found[between], exact[between], rtol=1e-9)
+    assert (equivalents <= exact * (1 + 1e-9)).all()
+    assert (np.diff(equivalents) > 0).all()
+    between = (equivalents > 0.3) & (equivalents < 10)
+    np.testing.assert_allclose(equivalents[between], exact[between], rtol=1e-9)
 
 
 def test_no_degrees_of_freedom_decide_nothing():
-    found = normal_equivalents(np.array([50.0, 50.0]), np.array([0.0, 0.3]))
-    assert found.tolist() == [0.0, 0.0]
+    equivalents = normal_equivalents(np.array([50.0, 50.0]), np.array([0.0, 0.3]))
+    assert equivalents.tolist() == [0.0, 0.0]
     assert normal_equivalents(np.array([0.0]), np.array([5.0])).tolist() == [0.0]
 
 
 def test_skewness_against_a_claim_weakens_it_and_never_strengthens_it():
     skewness = np.array([0.5, 0.0, -0.1, -0.3, -1.0, -30.0])
-    found = without_skewness(np.full(6, 3.0), skewness)
-    assert found[:2].tolist() == [3.0, 3.0]
-    assert (np.diff(found[1:5]) < 0).all()
-    assert (found <= 3.0).all()
+    statistics_without = without_skewness(np.full(6, 3.0), skewness)
+    assert statistics_without[:2].tolist() == [3.0, 3.0]
+    assert (np.diff(statistics_without[1:5]) < 0).all()
+    assert (statistics_without <= 3.0).all()
     t, a = 3.0, -0.1  # Hall (1992), with a the skewness over the root of the units
-    assert found[2] == pytest.approx(t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6)
+    assert statistics_without[2] == pytest.approx(t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6)
     # The larger the lead, the stronger the claim, however skewed.
     leads = np.linspace(0.01, 40, 500)
     for one in skewness:
@@ -307,7 +307,7 @@ def test_the_compiled_leads_have_the_bits_of_the_numpy_form(seed):
     plain = dict(largest_leads(errors, precisions, rows, others))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("arena_ranking.max_statistics.COMPILE_ABOVE", 0)
-        patch.setattr("arena_ranking.max_statistics._TILE", 2)
+        patch.setattr("arena_ranking.max_statistics.TILE", 2)
         compiled = dict(largest_leads(errors, precisions, rows, others, workers=2))
     assert plain.keys() == compiled.keys()
     for j, leads in plain.items():
@@ -372,19 +372,19 @@ def test_possible_winners_of_a_large_board_are_those_compared_with_all():
     true = np.concatenate([np.zeros(60), rng.normal(-1.5, 1, 60)])
     moved = rng.normal(size=(120, 300))
     scores = true + 0.7 * rng.normal(size=120)
-    found = rank_intervals(scores, scores[:, None] + 0.7 * moved, 0.9).possible_winner
+    intervals = rank_intervals(scores, scores[:, None] + 0.7 * moved, 0.9).possible_winner
     deviations = 0.7 * np.sqrt([[np.var(a - b, ddof=1) for a in moved] for b in moved])
     np.fill_diagonal(deviations, np.inf)
     pairs = [
         (0.7 * (moved - one) / own[:, None]) for one, own in zip(moved, deviations, strict=True)
     ]
     first = np.sort(np.max(pairs, axis=(0, 1)))[-15]  # 0.1 / 2 * 301 = 15.05
-    for j, possible in enumerate(found):
+    for j, possible in enumerate(intervals):
         leads = (scores - scores[j]) / deviations[j]
         largest = (0.7 * (moved - moved[j]) / deviations[j][:, None]).max(axis=0)
         exceed = np.sum((largest >= leads.max()) & (largest <= first))
         assert possible == (leads.max() <= 0 or 1 + exceed > 0.1 / 4 * 301)
-    assert 10 < found.sum() < 110
+    assert 10 < intervals.sum() < 110
 
 
 # -- candidates ------------------------------------------------------------------------------------
@@ -423,9 +423,9 @@ def test_of_very_many_candidates_only_the_counting_ones_are_compared(
     )
     among = board_ranks(own)
     monkeypatch.setattr("arena_ranking.board_ranks.MOST_CANDIDATES", 11)
-    found = board_ranks(own)
-    assert found.comparisons == among.comparisons == 132
-    intervals = found.intervals
+    ranks = board_ranks(own)
+    assert ranks.comparisons == among.comparisons == 132
+    intervals = ranks.intervals
     assert intervals.low.tolist() == [1, 1, 3]
     assert intervals.possible_winner.tolist() == [True, True, False]
     # Two of the 132 pairs are decided in the first round, and nothing in the second.

@@ -79,9 +79,9 @@ def test_samples_of_an_archive_are_read_without_its_summaries(tmp_path: Path) ->
     whole = next(iter(InspectReader().read(source, "includes")))
     with zipfile.ZipFile(source) as archive:
         members = {
-            one.filename: inspect_log._member(archive, one)
-            for one in archive.infolist()
-            if one.filename.startswith(("samples/", "header"))
+            member.filename: inspect_log._member(archive, member)
+            for member in archive.infolist()
+            if member.filename.startswith(("samples/", "header"))
         }
     with zipfile.ZipFile(tmp_path / "part.eval", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, document in members.items():

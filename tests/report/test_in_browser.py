@@ -241,11 +241,11 @@ def test_all_rows_are_there_without_scripts(browser: Any, crowded_file: Path) ->
 def test_no_serious_fault_of_accessibility(browser: Any, file: Path, scheme: str) -> None:
     """By axe-core, whose rules ask for names, structure, and a contrast of 4.5 among others."""
     visit = Visit(browser, file, 900, scheme)
-    found = run_axe(visit.context, visit.page)
-    assert len(found["passes"]) > 20
+    axe_faults = run_axe(visit.context, visit.page)
+    assert len(axe_faults["passes"]) > 20
     faults = [
         (violation["id"], violation["help"], nodes(violation))
-        for violation in found["violations"]
+        for violation in axe_faults["violations"]
         if violation["impact"] in SERIOUS
     ]
     assert not faults

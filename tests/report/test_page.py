@@ -43,15 +43,15 @@ HEADINGS = [
 
 def headings(html: str, level: int = 2) -> list[str]:
     shown = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
-    return [unescape(one) for one in re.findall(rf"<h{level}[^>]*>(.*?)</h{level}>", shown)]
+    return [unescape(heading) for heading in re.findall(rf"<h{level}[^>]*>(.*?)</h{level}>", shown)]
 
 
 @pytest.mark.slow
 def test_the_parts_stand_in_their_order(html: str) -> None:
-    found = headings(html)
-    assert found[: len(HEADINGS)] == HEADINGS
-    assert found[-3:] == ["The public board", "What was rejected", "How it was computed"]
-    assert len(found) > len(HEADINGS) + 3  # the plugins' own
+    titles = headings(html)
+    assert titles[: len(HEADINGS)] == HEADINGS
+    assert titles[-3:] == ["The public board", "What was rejected", "How it was computed"]
+    assert len(titles) > len(HEADINGS) + 3  # the plugins' own
     text = text_of(html)
     assert text.index("% confidence)") < text.index("The board", text.index("Metric"))
     assert "2100-01-02 03:04 UTC" in text
@@ -60,10 +60,10 @@ def test_the_parts_stand_in_their_order(html: str) -> None:
 
 
 def test_technical_words_stand_only_in_the_last_part(html: str, public_html: str) -> None:
-    for one in (html, public_html):
-        shown = text_of(one, without="how")
+    for page_text in (html, public_html):
+        shown = text_of(page_text, without="how")
         assert not TECHNICAL_WORDS.findall(shown)
-        for chart in charts_of(one):
+        for chart in charts_of(page_text):
             assert not [text for text in strings_of(chart) if TECHNICAL_WORDS.search(text)]
     assert TECHNICAL_WORDS.search(text_of(html))
 
@@ -82,8 +82,8 @@ def test_text_of_anyone_is_shown_and_does_nothing(html: str, public_html: str) -
     assert "<i>letters" not in html
     assert html.count("</script>") == html.count("<script")
     for name in (*HOSTILE, TITLE):
-        for one in (html, public_html):
-            assert name in text_of(one)
+        for page_text in (html, public_html):
+            assert name in text_of(page_text)
     assert "'<u>much</u>'" in text_of(html)
 
 

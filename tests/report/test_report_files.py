@@ -61,9 +61,9 @@ def test_every_chart_is_written_in_every_form(report: Report, tmp_path: Path) ->
     names = [path.name for path in written]
     assert len(set(names)) == len(names)
     stems = {name.split(".")[0] for name in names if not name.endswith(".pdf")}
-    one, two = (tmp_path / "new" / "charts" / f"wins-{n}.pdf" for n in ("1column", "2columns"))
-    assert b"/FontFile" in one.read_bytes()
-    assert b"/MediaBox [0 0 241" in one.read_bytes()
+    narrow, two = (tmp_path / "new" / "charts" / f"wins-{n}.pdf" for n in ("1column", "2columns"))
+    assert b"/FontFile" in narrow.read_bytes()
+    assert b"/MediaBox [0 0 241" in narrow.read_bytes()
     assert b"/MediaBox [0 0 504" in two.read_bytes()
     drawn = {chart.name for section in report.sections for chart in section.charts}
     assert stems == drawn

@@ -42,7 +42,9 @@ def test_tables_escape_what_a_team_wrote(board: arena.ScoreResult) -> None:
 def test_the_charts_are_those_of_the_report(board: arena.ScoreResult, tmp_path: Path) -> None:
     assert board.plugins is not None
     report = board_report(board, board.plugins)
-    expected = [one.name for one in every_chart(prepared((*report.sections, *report.technical)))]
+    expected = [
+        chart.name for chart in every_chart(prepared((*report.sections, *report.technical)))
+    ]
     charts = board.charts
     assert list(charts) == expected
     assert "rank-intervals" in charts

@@ -35,8 +35,8 @@ def server() -> Iterator[LeaseServer]:
 @pytest.fixture(autouse=True)
 def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
-    monkeypatch.setattr("arena.runner.runner._LOOK_SECONDS", 0.01)
-    monkeypatch.setattr("arena.runner.runner._PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("arena.runner.runner.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("arena.runner.runner.PAUSE_SECONDS", 0.01)
 
 
 def runner(server: LeaseServer, folder: Path, sandbox: Any = None, **more: Any) -> Runner:
@@ -152,7 +152,7 @@ def test_an_answer_is_sent_again_after_a_restart(server: LeaseServer, tmp_path: 
 def test_a_machine_that_is_cut_off_sends_nothing_once_its_lease_has_ended(
     part: str, server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.runner.runner._LEASE_SECONDS", 0.3)
+    monkeypatch.setattr("arena.runner.runner.LEASE_SECONDS", 0.3)
     working = runner(server, tmp_path, beat_seconds=0.05)
     server.refusals = {part: [502] * 1000, "beat": [502] * 1000}
     server.add(script("ok"), digest(tmp_path))
@@ -204,7 +204,7 @@ def test_a_lost_lease_ends_the_run(server: LeaseServer, tmp_path: Path) -> None:
 def test_a_machine_that_is_cut_off_ends_the_run(
     server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.runner.runner._LEASE_SECONDS", 0.3)
+    monkeypatch.setattr("arena.runner.runner.LEASE_SECONDS", 0.3)
     working = runner(server, tmp_path, Waiting(), beat_seconds=0.05)
     server.refusals = {"beat": [502] * 1000}
     server.add(script("ok"), digest(tmp_path))
@@ -224,7 +224,7 @@ def test_stopping_gives_up_the_run(server: LeaseServer, tmp_path: Path) -> None:
 def test_a_machine_that_fails_takes_no_work_for_a_time_that_doubles(
     server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.runner.runner._PAUSE_SECONDS", 250.0)
+    monkeypatch.setattr("arena.runner.runner.PAUSE_SECONDS", 250.0)
     working = runner(server, tmp_path)
     for end in ("machine", "machine", "machine", "ok", "machine"):
         server.add(script(end), digest(tmp_path))
@@ -253,7 +253,7 @@ def test_a_machine_that_fails_again_and_again_ends_once_it_may(
 def test_without_room_no_work_is_taken(
     server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.runner.runner._FREE_BYTES", 10**18)
+    monkeypatch.setattr("arena.runner.runner.FREE_BYTES", 10**18)
     working = runner(server, tmp_path)
     waits: list[float] = []
 

@@ -158,9 +158,9 @@ def test_brackets_hold_at_once(n_boards: int, most_wrong: int) -> None:
     for seed in range(n_boards):
         table, files = files_of((0.9,) * 5 + (0.8,) * 5 + (0.7,) * 5, seed)
         names = {str(start): [f"t{start + at}" for at in range(5)] for start in (0, 5, 10)}
-        found = board_of(table, files, resamples=500, brackets=names)
+        result = board_of(table, files, resamples=500, brackets=names)
         first_wrong = False
-        for rows in boards(found).document.values():
+        for rows in boards(result).document.values():
             places = {row["team"]: row for row in rows}
             best, *others = sorted(places, key=lambda team: int(team[1:]))
             # All are equal; the first is the best one, named in advance.

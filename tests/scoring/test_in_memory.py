@@ -163,7 +163,7 @@ def test_a_board_counts_the_groups_that_it_resamples(groups: int, few: bool) -> 
     said = f"The 60 rows are in {groups} groups, which are resampled as a whole."
     assert said in found.notes
     warned = [note for note in found.notes if "too few for reliable" in note]
-    assert [one.split(" are")[0] for one in warned] == (["4 groups of rows"] if few else [])
+    assert [warning.split(" are")[0] for warning in warned] == (["4 groups of rows"] if few else [])
 
 
 def test_a_single_group_is_said_in_the_singular() -> None:

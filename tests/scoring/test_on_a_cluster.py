@@ -15,8 +15,7 @@ from arena.evaluation.scores import full_scores, score_under_weights
 from arena.utils.engines import open_engine, using
 from arena.utils.parallel import NoProgress
 from clusters import InProcess, dask_cluster
-from program import write_csv
-from small_competition import N_ROWS, Clock, file_of, made
+from scenario import Scenario
 from toy_metrics import BlackBoxRmse, PointwiseRmse, Recall, ResampledRmse
 
 KAGGLE = Path(__file__).parents[1] / "support" / "foreign_metrics" / "kaggle_fbeta.py"
@@ -109,17 +108,12 @@ def test_scores_and_refusals_are_the_same(worth_it):
 @pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
 @pytest.mark.filterwarnings("default")
-def test_a_metric_of_another_platform_gives_the_same_board_on_dask(monkeypatch, tmp_path):
+def test_a_metric_of_another_platform_gives_the_same_board_on_dask(scenario: Scenario, monkeypatch):
     monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
-    rng = np.random.default_rng(2)
-    rows = [(f"r{i}", int(rng.random() < 0.5)) for i in range(N_ROWS)]
-    write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
-    name = {"name": f"kaggle:{KAGGLE}(beta=2)"}
-    with made(
-        tmp_path, tmp_path / "solution.csv", Clock(), metric=name, analysis={"resamples": 5}
-    ) as competition:
+    name = f"kaggle:{KAGGLE}(beta=2)"
+    with scenario.create(metric=name, resamples=5, intervals=True) as competition:
         for number in range(3):
-            competition.submit(file_of(tmp_path, number), f"team {number}")
+            competition.submit(scenario.file(number), f"team {number}")
         here = competition.finalize().to_dict()
         changes = competition.rescore()
         said = Said()

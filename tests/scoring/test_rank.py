@@ -91,7 +91,7 @@ def test_the_board_is_that_of_the_same_values_as_predictions(tmp_path: Path, rol
         verdicts = verdicts.replace(word, noun)
     of_cases_only = {"task-aggregates", "task-critical-difference"}
     shared = [finding for finding in ranked.findings if finding.analysis not in of_cases_only]
-    assert verdicts == " ".join(one.verdict for one in shared)
+    assert verdicts == " ".join(pair.verdict for pair in shared)
     assert ranked.split == "cases"
 
 
@@ -220,11 +220,11 @@ def test_repeats_are_averaged_and_their_variance_is_told_apart() -> None:
     ability = 0.2 + 0.6 * rng.random((2, n))
     answers = (rng.random((2, n, k)) < ability[..., None]).astype(float)
     means, within = answers.mean(axis=2), answers.var(axis=2, ddof=1)
-    found = repeat_variance(means, within, np.full((2, n), k))
-    assert found.between == pytest.approx(0.6**2 / 12, abs=0.005)
-    assert found.within == pytest.approx((ability * (1 - ability)).mean(axis=1), rel=0.05)
-    total = (found.between + found.within / k) / n
-    assert found.standard_error**2 == pytest.approx(total, rel=1e-9)
+    variance = repeat_variance(means, within, np.full((2, n), k))
+    assert variance.between == pytest.approx(0.6**2 / 12, abs=0.005)
+    assert variance.within == pytest.approx((ability * (1 - ability)).mean(axis=1), rel=0.05)
+    total = (variance.between + variance.within / k) / n
+    assert variance.standard_error**2 == pytest.approx(total, rel=1e-9)
 
     few = answers[:, :30]
     table = {
@@ -247,7 +247,9 @@ def test_missing_values_are_faults_or_the_worst_or_a_number() -> None:
     fault = rank(table, greater_is_better=True)
     assert scores_of(fault) == {"b": 0.4}
     assert fault.rejected[0].file == "a"
-    assert [(one.kind, one.id) for one in fault.rejected[0].faults] == [("missing value", "3")]
+    assert [(found_fault.kind, found_fault.id) for found_fault in fault.rejected[0].faults] == [
+        ("missing value", "3")
+    ]
     worst = rank(table, greater_is_better=True, missing="worst")
     assert scores_of(worst) == {"a": 0.5, "b": 0.4}
     assert any("Missing values count as 0: 1 of them" in note for note in worst.notes)
@@ -310,7 +312,10 @@ def test_a_board_speaks_of_algorithms_and_cases_but_keeps_names() -> None:
     assert result.to_markdown().startswith("| rank | algorithm |")
     assert "| row net " in result.to_markdown()
     report = board_report(result, BARE)
-    said = [*report.verdicts, *(text for one in report.technical[:1] for text in (one.text,))]
+    said = [
+        *report.verdicts,
+        *(text for section in report.technical[:1] for text in (section.text,)),
+    ]
     assert said[0].startswith("row net is first of 2 algorithms, with mean value 0.85")
     assert "The 40 ranked cases were drawn again" in said[-1]
     assert ("Algorithms ranked", "2") in report.facts
@@ -339,7 +344,7 @@ def test_what_plugins_write_is_not_rewritten() -> None:
     manager.register(Announcer(), "announcer")
     table = {"case": range(40), "row net": [0.9, 0.8] * 20, "forest": [0.5, 0.7] * 20}
     report = board_report(rank(table, greater_is_better=True, manager=manager), manager)
-    (section,) = (one for one in report.sections if one.title == "Reviewers")
+    (section,) = (section for section in report.sections if section.title == "Reviewers")
     assert section.text == "The radiology team of Basel read each row."
 
 

@@ -74,12 +74,12 @@ def test_scores_under_counts_use_weights_times_counts(
     metric = bound(name, truth, classes)
     predictions = ArrayPredictions(sent)
     wanted = [
-        [expected(truth, one, sample_weight=WEIGHTS * counts) for counts in COUNTS.T]
-        for one in sent
+        [expected(truth, predictions, sample_weight=WEIGHTS * counts) for counts in COUNTS.T]
+        for predictions in sent
     ]
     if metric.traits.time_limit is None:  # else in worker processes, which the next line shows
-        found = score_under_weights(metric, truth, predictions, COUNTS)
-        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+        resampled = score_under_weights(metric, truth, predictions, COUNTS)
+        np.testing.assert_allclose(resampled, wanted, rtol=1e-9)
         full = full_scores(metric, truth, predictions)
         np.testing.assert_allclose(full, np.array(wanted)[:, 0], rtol=1e-9)
     prepared = metric.prepare(truth, sent[0])

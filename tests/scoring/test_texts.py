@@ -57,7 +57,7 @@ def _numbers(beside: Callable[[int], Any], sign: int) -> Callable[[Any], tuple[R
         truth = rng.integers(0, 4, N_ROWS).tolist()
         solution = [(id, beside(row), truth[row]) for row, id in enumerate(IDS)]
         sent = [np.array(truth) * sign + noise * rng.normal(size=N_ROWS) for noise in (0.1, 2, 30)]
-        return solution, [list(zip(IDS, one.tolist(), strict=True)) for one in sent]
+        return solution, [list(zip(IDS, values.tolist(), strict=True)) for values in sent]
 
     return problem
 

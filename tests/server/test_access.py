@@ -88,21 +88,21 @@ def senders(web: WebSite) -> dict[str, TestClient]:
     }
 
 
-def _sent(one: Endpoint) -> Any:
-    return SENT[one.path if one.path in SENT else f"{one.method} {one.path}"]
+def _sent(endpoint: Endpoint) -> Any:
+    return SENT[endpoint.path if endpoint.path in SENT else f"{endpoint.method} {endpoint.path}"]
 
 
-def expected(one: Endpoint, sender: str) -> set[int]:
+def expected(endpoint: Endpoint, sender: str) -> set[int]:
     """Return the statuses with which access is refused; an empty set: it is granted."""
-    if sender == "blocked" or one.who == "runner":
+    if sender == "blocked" or endpoint.who == "runner":
         return {401}
-    if sender not in ALLOWED[one.who]:
+    if sender not in ALLOWED[endpoint.who]:
         if sender == "anonymous":
             return {401}
-        return {404} if one.who == "organiser" else {403}
-    if one.scope == "account" and sender in {"teamless", "reader", "member", "organiser"}:
+        return {404} if endpoint.who == "organiser" else {403}
+    if endpoint.scope == "account" and sender in {"teamless", "reader", "member", "organiser"}:
         return {403}
-    if sender == "reader" and one.who != "anyone" and one.scope != "read":
+    if sender == "reader" and endpoint.who != "anyone" and endpoint.scope != "read":
         return {403}
     return set()
 
@@ -448,7 +448,7 @@ def test_rates(tmp_path: Any) -> None:
     web = WebSite(tmp_path, uploads_per_minute=2, reads_per_minute=30)
     client = web.program(web.token(web.person("Ada", "Ants")))
     sent = [client.post(f"{API}/submissions", content=b"%d" % i) for i in range(3)]
-    assert [one.status_code for one in sent] == [202, 202, 429]
+    assert [answer.status_code for answer in sent] == [202, 202, 429]
     assert 0 < int(sent[-1].headers["retry-after"]) <= 60
     assert {client.get(f"{API}/board").status_code for _ in range(40)} == {200, 429}
     # Whoever reads much from an address does not keep others there from submitting.

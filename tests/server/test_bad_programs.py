@@ -123,7 +123,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unpack in this process with small limits, and let a runner not wait for more work."""
     monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
-    monkeypatch.setattr("arena.server.web.programs._LONGEST_POLL", 0.0)
+    monkeypatch.setattr("arena.server.web.programs.LONGEST_POLL", 0.0)
     monkeypatch.setattr("arena.programs.unpack.PackedLimits", lambda: LIMITS)
 
     def here(function: Callable[..., Any], *task: Any, **_: Any) -> Any:

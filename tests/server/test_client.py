@@ -137,7 +137,7 @@ def test_connections_that_do_not_finish_their_headers_are_closed(web: WebSite, b
     with listening(web.app, http=limited_protocol(0.2, 600.0, 20, (), base)) as port:
         slow = [opened(port, begun) for begun in (b"", REQUEST[:-9] + b"X: ", b"G")]
         finished = answered(port)
-        assert all(is_closed(one) for one in slow)
+        assert all(is_closed(connection) for connection in slow)
         # A second request on a connection has as long.
         with contextlib.suppress(ConnectionError):
             finished.sendall(b"GET /he")
@@ -173,8 +173,8 @@ def test_an_address_has_no_more_connections_than_allowed(web: WebSite) -> None:
         assert is_closed(opened(port))
         many[0].sendall(REQUEST)
         assert many[0].recv(100).startswith(b"HTTP/1.1 200")
-        for one in many:
-            one.close()
+        for connection in many:
+            connection.close()
 
 
 @pytest.mark.parametrize("framing", ["content-length: 8000000", "transfer-encoding: chunked"])

@@ -50,18 +50,18 @@ def sent(records: tuple[Intake, Accounts]) -> list[Request]:
     return requests
 
 
-def event_of(one: Request) -> Event:
+def event_of(request: Request) -> Event:
     """Return what the record has of a request."""
     payload = {
-        "request": {"seq": one.seq, "id": one.request, "kind": one.kind},
-        "team": one.team or None,
-        **one.payload,
+        "request": {"seq": request.seq, "id": request.request, "kind": request.kind},
+        "team": request.team or None,
+        **request.payload,
     }
-    actor = f"{'member' if one.team else 'organiser'} {one.member}"
-    kind = "submission" if one.team else "finalized"
+    actor = f"{'member' if request.team else 'organiser'} {request.member}"
+    kind = "submission" if request.team else "finalized"
     return Event(
-        sequence=one.seq,
-        time=one.received.isoformat(),
+        sequence=request.seq,
+        time=request.received.isoformat(),
         actor=actor,
         kind=kind,
         payload=payload,
@@ -81,7 +81,7 @@ def changed(event: Event, **payload: Any) -> Event:
 def test_equal_records_differ_in_nothing(
     records: tuple[Intake, Accounts], sent: list[Request]
 ) -> None:
-    events = [event_of(one) for one in sent]
+    events = [event_of(request) for request in sent]
     assert compared(records[0], events) == QueueComparison()
     assert compared(records[0], events, "c") == QueueComparison()
     assert compared(records[0], []) == QueueComparison()
@@ -92,7 +92,7 @@ def test_each_difference_of_a_request_is_named(
     records: tuple[Intake, Accounts], sent: list[Request]
 ) -> None:
     intake, _accounts = records
-    first, *others = [event_of(one) for one in sent]
+    first, *others = [event_of(request) for request in sent]
     about = first.payload["request"]
     for event, what in (
         (changed(first, request={**about, "id": "other"}), "id"),
@@ -101,9 +101,12 @@ def test_each_difference_of_a_request_is_named(
         (changed(first, team="Cats"), "team"),
         (changed(first, file="b.csv"), "file name"),
     ):
-        found = compared(intake, [event, *others])
-        assert f"Request 1 of the queue differs from the record in its {what}." in found.differences
-        assert found.not_compared == ()
+        differences = compared(intake, [event, *others])
+        assert (
+            f"Request 1 of the queue differs from the record in its {what}."
+            in differences.differences
+        )
+        assert differences.not_compared == ()
     digest = compared(intake, [changed(first, sha256="6" * 64), *others])
     assert [difference.rpartition(" ")[2] for difference in digest.differences] == [
         "digest.",
@@ -118,7 +121,7 @@ def test_what_one_side_lacks_is_named(
     records: tuple[Intake, Accounts], sent: list[Request]
 ) -> None:
     intake, _accounts = records
-    first, second, third = (event_of(one) for one in sent)
+    first, second, third = (event_of(request) for request in sent)
     assert compared(intake, [first, third]).differences == (
         "The queue has request 2, which the record lacks.",
     )
@@ -127,23 +130,23 @@ def test_what_one_side_lacks_is_named(
         "The queue lacks request 9, which the record has.",
     )
     before = [event_of(replace(sent[0], seq=seq, request=f"early {seq}")) for seq in (-2, -1)]
-    found = compared(intake, [*before, first, second, third])
-    assert found.differences == ()
-    assert "2 requests before request 1, which the queue lacks" in found.not_compared[0]
-    found = compared(intake, [before[0], first, second, third])
-    assert "Not compared: a request before request 1" in found.not_compared[0]
-    other = [event_of(replace(one, request=f"other {one.seq}")) for one in sent]
-    found = compared(intake, other)
-    assert found.differences == ()
-    assert "does not have any of the 3 requests of the record" in found.not_compared[0]
+    differences = compared(intake, [*before, first, second, third])
+    assert differences.differences == ()
+    assert "2 requests before request 1, which the queue lacks" in differences.not_compared[0]
+    differences = compared(intake, [before[0], first, second, third])
+    assert "Not compared: a request before request 1" in differences.not_compared[0]
+    other = [event_of(replace(request, request=f"other {request.seq}")) for request in sent]
+    differences = compared(intake, other)
+    assert differences.differences == ()
+    assert "does not have any of the 3 requests of the record" in differences.not_compared[0]
     assert "does not have the request of" in compared(intake, other[:1]).not_compared[0]
 
 
 def test_senders_are_compared_with_the_accounts(
     tmp_path: Path, records: tuple[Intake, Accounts], sent: list[Request]
 ) -> None:
-    ada, bo, org = (one.member for one in sent)
-    events = [event_of(one) for one in sent]
+    ada, bo, org = (request.member for request in sent)
+    events = [event_of(request) for request in sent]
 
     def told(statement: str, *values: str) -> tuple[str, ...]:
         path = tmp_path / "edited.sqlite"
@@ -178,7 +181,7 @@ def test_a_queue_that_is_not_there_or_no_database_is_told(
     tmp_path: Path, records: tuple[Intake, Accounts], sent: list[Request]
 ) -> None:
     layout = Layout(tmp_path / "elsewhere")
-    recorded = RecordedRequests.of([event_of(one) for one in sent])
+    recorded = RecordedRequests.of([event_of(request) for request in sent])
     assert files_compared(RecordedRequests(), layout) == QueueComparison()
     assert "Name its folder with --data" in files_compared(recorded, layout).not_compared[0]
     layout.create()
@@ -212,7 +215,7 @@ def test_a_backup_has_the_competition_and_the_queue_and_nothing_passing(tmp_path
     assert size == sum((tmp_path / "copy" / file).stat().st_size for file in files)
     assert (folder / BACKUP_NOTE).exists()
     with closing(Intake(Layout(tmp_path / "copy" / "server").intake)) as intake:
-        assert [one.kind for one in intake.after("race", 0)] == ["select"]
+        assert [request.kind for request in intake.after("race", 0)] == ["select"]
     with pytest.raises(InputError, match="exists: name a new folder"):
         backup(folder, layout, tmp_path / "copy")
     with pytest.raises(InputError, match="inside the competition's folder"):

@@ -41,7 +41,9 @@ def test_a_question_is_answered_privately_and_for_everybody(web: WebSite) -> Non
     assert ("The end?" in page, "Soon." in page) == (True, True)
     assert ("Yes." in page, "When does it end?" in page, "Ada" in page) == (False, False, False)
     published = guest.get(f"{API}/answers").json()["messages"]
-    assert [(one["published"], one["text"]) for one in published] == [("The end?", "Soon.")]
+    assert [(message["published"], message["text"]) for message in published] == [
+        ("The end?", "Soon.")
+    ]
     assert len(ada.get(f"{API}/messages").json()["messages"]) == 4
     assert bo.get(f"{API}/messages").json()["messages"] == []
     for wrong, status in (
@@ -136,7 +138,7 @@ def test_the_organisers_chat_gets_each_fact_once(tmp_path: Path) -> None:
             while postman.send_one():
                 pass
         web.close()
-    texts = [one["text"] for one in received]
+    texts = [message["text"] for message in received]
     assert texts[0] == texts[1]
     assert len(texts) == len(set(texts)) + 1
     for words in ("sent a message", "waits for approval", "2 files were set aside",

@@ -14,7 +14,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -33,7 +33,7 @@ from arena.competition.record.admission import EXEMPTED
 from arena.competition.record.answers import ANSWERED
 from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
 from arena.competition.record.roster import BRACKET
-from arena.config import CONFIG_NAME, ServerSection, settings_as_toml
+from arena.config import ServerSection
 from arena.server.records.layout import Layout, WebSettings
 from arena.server.scorer.scorer import Scorer
 from arena.server.web.api import ENDPOINTS
@@ -43,25 +43,16 @@ from arena.server.web.events import stream
 from arena.server.web.pages import PAGES
 from arena.server.web.people import identify
 from arena.server.web.site import Site
-from labelled_competition import (
-    IDS,
-    MANAGER,
-    N_ROWS,
-    PUBLIC,
-    TRUTH,
-    clock,
-    create,
-    file_right_on,
-    reopen,
-    settings_of,
-)
 from program import run_here, write_csv
+from scenario import IDS, N_ROWS, PUBLIC, START, TRUTH, Clock, Scenario
 
-SECTIONS: dict[str, Any] = {
-    "public": {"mechanism": "ladder-free"},
-    "analysis": {"resamples": 20},
-    "competition": {"title": "Race", "baseline": "base"},
-    "final": {"rule": "chosen"},
+SETTINGS: dict[str, Any] = {
+    "mechanism": "ladder-free",
+    "resamples": 20,
+    "intervals": True,
+    "title": "Race",
+    "baseline": "base",
+    "final_rule": "chosen",
     "bracket": {"students": {}},
     "question": {"place": {"of": "team", "text": "Place"}},
 }
@@ -96,17 +87,16 @@ WITHOUT_THE_FIRST = {"Bees": 0.81, "Cats": 0.7, "Ants": 0.61, "base": 0.5}
 WITHOUT_ANTS = {"Bees": 0.81, "Cats": 0.7, "base": 0.5}
 
 
-def configured(**changes: dict[str, Any]) -> Callable[[Competition, Path], None]:
+def configured(**changes: Any) -> Callable[[Competition, Path], None]:
     def change(competition: Competition, folder: Path) -> None:
         competition.close()
-        sections = {name: {**own, **changes.get(name, {})} for name, own in SECTIONS.items()}
-        others = {name: own for name, own in changes.items() if name not in SECTIONS}
+        keys = {**SETTINGS, **changes}
         phases = competition.settings.to_document()["phase"]
         if phases:
-            others["phase"] = {"main": {**phases["main"], **changes.get("phase", {})}}
-        text = settings_as_toml(settings_of(**sections, **others))
-        (folder / "c" / CONFIG_NAME).write_text(text, encoding="utf-8")
-        reopen(folder).close()
+            keys["phase"] = {"main": {**phases["main"], **changes.get("phase", {})}}
+        scenario = Scenario(folder)
+        scenario.configure(**keys)
+        scenario.reopen().close()
 
     return change
 
@@ -128,8 +118,8 @@ def with_other_labels(competition: Competition, folder: Path) -> None:
 
 
 def with_another_metric(competition: Competition, folder: Path) -> None:
-    configured(metric={"name": "f1(average=micro)"})(competition, folder)
-    with reopen(folder) as again:
+    configured(metric="f1(average=micro)")(competition, folder)
+    with Scenario(folder).reopen() as again:
         again.rescore(apply=True)
 
 
@@ -144,7 +134,7 @@ def answering(place: str) -> Callable[[Competition, Path], None]:
 
     def change(competition: Competition, folder: Path) -> None:
         answers = {"place": place}
-        sent = competition.submit(file_right_on(folder, 60), "Cats", answers=answers)
+        sent = competition.submit(Scenario(folder).file_right_on(60), "Cats", answers=answers)
         assert sent.status == "accepted"
 
     return change
@@ -183,14 +173,14 @@ FACTS: dict[str, Fact] = {
         "rescored", with_another_metric, BEFORE, None, CAUSES["rescored"]
     ),
     "the deadline moves": Fact(
-        "configuration", configured(competition={"deadline": "2027-01-01T00:00:00Z"}), BEFORE
+        "configuration", configured(deadline="2027-01-01T00:00:00Z"), BEFORE
     ),
-    "the limits change": Fact("configuration", configured(limits={"total": 9}), BEFORE),
+    "the limits change": Fact("configuration", configured(total=9), BEFORE),
     "the mechanism changes": Fact(
-        "configuration", configured(public={"mechanism": "full"}), BEFORE, CAUSES["configuration"]
+        "configuration", configured(mechanism="full"), BEFORE, CAUSES["configuration"]
     ),
     "the baseline is another": Fact(
-        "configuration", configured(competition={"baseline": "Cats"}), BEFORE,
+        "configuration", configured(baseline="Cats"), BEFORE,
         None, FINAL_CAUSES["configuration"],
     ),
     "a team is in a bracket": Fact(
@@ -201,7 +191,7 @@ FACTS: dict[str, Fact] = {
         ANSWERED, answering("Basel"), BEFORE, answer=True,
     ),
     "a bracket is added": Fact(
-        "configuration", configured(bracket={"staff": {"ranked": False}}), BEFORE,
+        "configuration", configured(bracket={"students": {}, "staff": {"ranked": False}}), BEFORE,
         None, FINAL_CAUSES["configuration"],
     ),
     "a combined board is added": Fact(
@@ -209,7 +199,7 @@ FACTS: dict[str, Fact] = {
         None, FINAL_CAUSES["configuration"],
     ),
     "a second baseline is named": Fact(
-        "configuration", configured(competition={"baseline": ["base", "Cats"]}), BEFORE,
+        "configuration", configured(baseline=["base", "Cats"]), BEFORE,
         None, FINAL_CAUSES["configuration"],
     ),
     "a team chooses another file": Fact(
@@ -411,13 +401,13 @@ def test_every_place_has_its_entry() -> None:
     ) == READS
 
 
-def publish(folder: Path, **sections: Any) -> Path:
+def publish(folder: Path, **keys: Any) -> Path:
     """Make a competition with files and a published result."""
-    with create(folder, **SECTIONS, **sections) as competition:
-        if "phase" in sections:
+    scenario = Scenario(folder)
+    with scenario.create(**SETTINGS, **keys) as competition:
+        if "phase" in keys:
             competition.qualify("main", ["Ants", "Bees", "Cats"], apply=True)
-        for team, right in SENT:
-            assert competition.submit(file_right_on(folder, right), team).status == "accepted"
+        scenario.send(competition, *SENT)
         competition.finalize()
         # Also before the end of the phase, as an earlier arena did: the facts are of an open one.
         board = competition.leaderboard(live=True)
@@ -437,14 +427,15 @@ def published_in_a_phase(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextlib.contextmanager
 def seen_after(
-    published: Path, folder: Path, fact: Fact | None, clock: Callable[[], datetime] = clock
+    published: Path, folder: Path, fact: Fact | None, clock: Clock | None = None
 ) -> Iterator[Seen]:
+    clock = clock or Clock()
     ignored = shutil.ignore_patterns("server")
     shutil.copytree(published, folder, dirs_exist_ok=True, ignore=ignored)
     if fact is not None:
-        with reopen(folder) as competition:
+        with Scenario(folder).reopen() as competition:
             fact.change(competition, folder)
-    with Competition.open(folder / "c", manager=MANAGER, clock=clock) as competition:
+    with Scenario(folder, clock=clock).reopen() as competition:
         assert competition.audit() == ()
         layout = Layout(folder / "server")
         layout.create()
@@ -598,7 +589,9 @@ def check(place: str, text: str, fact: Fact) -> None:
 
 
 @pytest.mark.slow
-def test_the_board_of_a_bracket_has_its_teams_only(published: Path, tmp_path: Path) -> None:
+def test_the_board_of_a_bracket_has_its_teams_only(
+    scenario: Scenario, published: Path, tmp_path: Path
+) -> None:
     texts = {}
     with seen_after(published, tmp_path, FACTS["a team is in a bracket"]) as seen:
         for place in (f"{API}/board", f"{API}/board.csv", "/c/", "/c/board.csv"):
@@ -614,7 +607,7 @@ def test_the_board_of_a_bracket_has_its_teams_only(published: Path, tmp_path: Pa
             assert re.search(r"\b1\b\W+Cats", rows_of(text)), (place, text)
     assert json.loads(texts[f"{API}/board"])["rows"][0]["rank"] == 1
     assert json.loads(texts["--json"])["standings"][0]["rank"] == 1
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         competition.finalize()
         competition.publish()
     with seen_after(tmp_path, tmp_path / "x", None) as seen:
@@ -623,19 +616,21 @@ def test_the_board_of_a_bracket_has_its_teams_only(published: Path, tmp_path: Pa
         assert not re.search("Ants|Bees", page)
         assert "no such bracket" in seen.get("/c/private?bracket=x", status=404)
         (row,) = [
-            one for one in json.loads(seen.get(f"{API}/results/2"))["leaderboard"]
-            if one["brackets"]
+            row for row in json.loads(seen.get(f"{API}/results/2"))["leaderboard"]
+            if row["brackets"]
         ]  # fmt: skip
         assert row["brackets"]["students"]["rank"] == 1
         assert row["brackets"]["students"]["possible_winner"]
 
 
 @pytest.mark.slow
-def test_a_published_result_has_its_combined_boards(published: Path, tmp_path: Path) -> None:
+def test_a_published_result_has_its_combined_boards(
+    scenario: Scenario, published: Path, tmp_path: Path
+) -> None:
     shutil.copytree(published, tmp_path, dirs_exist_ok=True)
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         FACTS["a combined board is added"].change(competition, tmp_path)
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         competition.finalize()
         competition.publish()
     with seen_after(tmp_path, tmp_path / "x", None) as seen:
@@ -649,9 +644,11 @@ def test_a_published_result_has_its_combined_boards(published: Path, tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_retracted_result_gives_way_to_a_second_version(published: Path, tmp_path: Path) -> None:
+def test_a_retracted_result_gives_way_to_a_second_version(
+    scenario: Scenario, published: Path, tmp_path: Path
+) -> None:
     shutil.copytree(published, tmp_path, dirs_exist_ok=True)
-    with reopen(tmp_path) as competition:
+    with scenario.reopen() as competition:
         first = competition.published_private_leaderboard()
         assert first is not None
         competition.disqualify(2, "a leak")
@@ -666,7 +663,7 @@ def test_a_retracted_result_gives_way_to_a_second_version(published: Path, tmp_p
         assert document["leaderboard"] == first["leaderboard"]
         assert "replaced by a later one" in seen.get("/c/private/1")
         assert json.loads(seen.get(f"{API}/private"))["version"] == 2
-    with reopen(tmp_path / "x") as competition:
+    with Scenario(tmp_path / "x").reopen() as competition:
         assert competition.retract("Wrong labels.") == 2
     with seen_after(tmp_path / "x", tmp_path / "y", None) as seen:
         assert "Wrong labels." in seen.get(f"{API}/private", status=404)
@@ -680,20 +677,14 @@ def test_what_arrives_after_a_freeze_shows_in_no_public_place(tmp_path: Path) ->
     """Two competitions that differ only in later files look the same to everybody."""
     texts: list[dict[str, str]] = []
 
-    def later() -> datetime:
-        return clock() + timedelta(hours=2)
-
+    freeze = START + timedelta(hours=1)
     for name, sent in (("one", [("Ants", 99), ("Owls", 95)]), ("other", [("Bees", 30)])):
-        folder = tmp_path / name
-        folder.mkdir()
-        public = {"mechanism": "ladder-free", "freeze": (clock() + timedelta(hours=1)).isoformat()}
-        with create(folder, **{**SECTIONS, "public": public}) as competition:
-            for team, right in SENT:
-                competition.submit(file_right_on(folder, right), team)
-        with Competition.open(folder / "c", manager=MANAGER, clock=later) as competition:
-            for team, right in sent:
-                assert competition.submit(file_right_on(folder, right), team).released is not None
-        with seen_after(folder, tmp_path / f"{name} seen", None, later) as seen:
+        scenario = Scenario(tmp_path / name)
+        with scenario.create(**SETTINGS, freeze=freeze.isoformat()) as competition:
+            scenario.send(competition, *SENT)
+            scenario.clock.now = START + timedelta(hours=2)
+            scenario.send(competition, *sent)
+        with seen_after(scenario.root, tmp_path / f"{name} seen", None, scenario.clock) as seen:
             found = {place: look(seen) for place, look in BOARD.items() if place.startswith("GET")}
         found |= {place: look(seen) for place, look in BOARD.items() if place not in found}
         texts.append({place: without_hashes_and_clocks(text) for place, text in found.items()})

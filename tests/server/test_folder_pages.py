@@ -77,7 +77,7 @@ def test_the_folder_is_read_when_it_changes_and_never_beyond_it(
     assert [file.name for file in found.files] == ["kit.zip", "train/a.csv"]
     assert reader.changed() is None
     assert {path.name for path in reader.target.iterdir()} == {
-        one.sha256 for one in (*found.images, *found.files)
+        file.sha256 for file in (*found.images, *found.files)
     }
     (folder / "files/kit.zip").write_text("another kit")
     (folder / "pages/b-prizes.md").unlink()
@@ -101,7 +101,7 @@ def test_the_solution_is_not_copied_for_a_moment(
     monkeypatch.setattr(Path, "replace", noted)
     content = reader.changed()
     assert content is not None
-    assert set(copies) == {one.sha256 for one in (*content.images, *content.files)}
+    assert set(copies) == {file.sha256 for file in (*content.images, *content.files)}
 
 
 def test_pages_of_the_folder_are_tabs(filled: WebSite) -> None:

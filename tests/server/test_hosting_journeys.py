@@ -17,8 +17,8 @@ from arena.client import Client
 from arena.config import CONFIG_NAME
 from arena.server.records.layout import Layout
 from browser import PATIENCE, new_context
-from labelled_competition import IDS, N_ROWS, PUBLIC, TRUTH, file_right_on
 from program import run_here, write_csv
+from scenario import IDS, N_ROWS, PUBLIC, TRUTH, Scenario
 from serving import Server, arguments_of, children, running, tokens_of, until
 
 pytestmark = pytest.mark.slow  # a browser and a server take long to start
@@ -77,9 +77,9 @@ def sent(server: Server, token: str, file: Path) -> dict[str, Any]:
     return client.wait(client.submit(file)["request"], PATIENCE)
 
 
-def test_a_course_is_hosted_from_nothing(browser: Any, race: Path, tmp_path: Path) -> None:
+def test_a_course_is_hosted_from_nothing(browser: Any, race: Path, scenario: Scenario) -> None:
     """From the printed link to a second person's score, by the pages alone."""
-    file = file_right_on(tmp_path, 80)
+    file = scenario.file_right_on(80)
     with running(race) as server, organiser(browser, server) as host:
         host.click("text=Create a new registration code")
         code = host.locator("code.secret").text_content()
@@ -126,12 +126,12 @@ def test_a_deadline_is_extended_in_the_browser(browser: Any, race: Path) -> None
 
 
 def test_a_wrong_solution_is_corrected_in_mid_competition(
-    browser: Any, race: Path, tmp_path: Path
+    browser: Any, race: Path, scenario: Scenario
 ) -> None:
     tokens = tokens_of(Layout(race / "server"), "race", ["Ants", "Bees"])
     with running(race) as server, organiser(browser, server) as host:
         for token, right in zip(tokens, (90, 70), strict=True):
-            assert sent(server, token, file_right_on(tmp_path, right))["status"] == "accepted"
+            assert sent(server, token, scenario.file_right_on(right))["status"] == "accepted"
         wrong = np.where(np.arange(N_ROWS) < 40, 1 - TRUTH, TRUTH)
         usage = np.where(PUBLIC, "Public", "Private")
         rows = zip(IDS, wrong, usage, strict=True)
@@ -150,11 +150,13 @@ def test_a_wrong_solution_is_corrected_in_mid_competition(
         assert "0.7" in text and "0.9" not in text.partition("Public board")[2]  # noqa: PT018
 
 
-def test_a_laptop_dies_and_the_folder_moves(browser: Any, race: Path, tmp_path: Path) -> None:
+def test_a_laptop_dies_and_the_folder_moves(
+    scenario: Scenario, browser: Any, race: Path, tmp_path: Path
+) -> None:
     (token,) = tokens_of(Layout(race / "server"), "race", ["Ants"])
     moved = tmp_path / "new" / "race"
     with running(race) as server, organiser(browser, server) as host:
-        assert sent(server, token, file_right_on(tmp_path, 80))["status"] == "accepted"
+        assert sent(server, token, scenario.file_right_on(80))["status"] == "accepted"
         host.goto(f"{server.url}/race/admin/teams")
         started = children(server.process.pid)
         server.process.kill()
@@ -165,15 +167,15 @@ def test_a_laptop_dies_and_the_folder_moves(browser: Any, race: Path, tmp_path: 
     with running(moved) as server, organiser(browser, server) as host:
         host.goto(f"{server.url}/race/")
         assert "Ants" in seen(host, lambda text: "0.8" in text)
-        again = sent(server, token, file_right_on(tmp_path, 90))
+        again = sent(server, token, scenario.file_right_on(90))
         assert (again["status"], again["score"]) == ("accepted", pytest.approx(0.9))
 
 
-def test_results_are_verified_and_published(browser: Any, race: Path, tmp_path: Path) -> None:
+def test_results_are_verified_and_published(browser: Any, race: Path, scenario: Scenario) -> None:
     tokens = tokens_of(Layout(race / "server"), "race", ["Ants", "Bees"])
     with running(race) as server, organiser(browser, server) as host:
         for token, right in zip(tokens, (90, 70), strict=True):
-            assert sent(server, token, file_right_on(tmp_path, right))["status"] == "accepted"
+            assert sent(server, token, scenario.file_right_on(right))["status"] == "accepted"
         # By hand, because a deadline is never set to an earlier time by the web.
         set_in(race, "deadline", (datetime.now(UTC) - timedelta(seconds=1)).isoformat())
         host.goto(f"{server.url}/race/")

@@ -77,7 +77,7 @@ def test_an_open_link_is_withdrawn_or_sent_again(tmp_path: Path) -> None:
     }
     again = admin.put(f"{API}/admin/invitations", json={"invite": links["Ants"]}).json()
     assert (again["mailed"], again["rows"][0]["name"]) == (1, "Ada")
-    old, new = (web.browser().get(one["url"]) for one in (made["rows"][0], again["rows"][0]))
+    old, new = (web.browser().get(row["url"]) for row in (made["rows"][0], again["rows"][0]))
     assert (old.status_code, new.status_code) == (404, 200)
     assert 'value="Ada"' in new.text
     assert 'value="a@b.org"' in new.text

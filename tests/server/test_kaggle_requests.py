@@ -36,7 +36,7 @@ def test_the_sample_is_listed_and_downloaded(web: WebSite) -> None:
         guest.get(f"{API}/data/list/{NAME}").json(),
         guest.post(f"{SERVICE}/ListDataFiles", json={"competitionName": NAME}).json(),
     ):
-        assert [(one["name"], one["totalBytes"]) for one in listed["files"]] == [
+        assert [(file["name"], file["totalBytes"]) for file in listed["files"]] == [
             ("sample_submission.csv", len(SAMPLE))
         ]
     for asked, name in (

@@ -24,8 +24,8 @@ from arena.server.records.layout import Layout
 from arena.server.records.published import CompetitionFacts, Published
 from arena.server.scorer.facts import facts
 from arena.server.scorer.scorer import Scorer, kept_after_a_rebuild
-from labelled_competition import IDS, MANAGER, N_ROWS, TRUTH
 from program import write_csv
+from scenario import IDS, MANAGER, N_ROWS, TRUTH
 from served_boards import MovedClock, served_here
 
 USAGE = np.where(np.arange(N_ROWS) % 2 == 0, "dev", "final")

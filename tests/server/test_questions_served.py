@@ -15,8 +15,8 @@ from arena.errors import UsageError
 from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
 from arena.server.web.pages import submit_commands
-from labelled_competition import MANAGER, create, file_of, settings_of
 from program import run_here
+from scenario import MANAGER, Scenario, settings_of
 from served_boards import MovedClock, served_here
 
 QUESTIONS = {
@@ -28,12 +28,12 @@ PRIVATE = "Gymnasium am Rhein"
 
 
 @pytest.mark.slow
-def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
-    create(tmp_path).close()
-    settings = settings_of(question=QUESTIONS, public={"mechanism": "ladder-free"})
+def test_answers_come_with_files_and_are_shown(tmp_path: Path, scenario: Scenario) -> None:
+    scenario.create().close()
+    settings = settings_of(question=QUESTIONS, mechanism="ladder-free")
     race = tmp_path / "race"
     Competition.create(race, tmp_path / "solution.csv", settings, manager=MANAGER).close()
-    file = file_of(tmp_path, 1, 0.8)
+    file = scenario.file(1, 0.8)
     layout = Layout(tmp_path / "served")
     with served_here(race, layout, MovedClock(), ["owls"]) as served:
         client, address = served.clients["owls"], str(served.organiser.base_url)
@@ -62,7 +62,7 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
         assert "kaggle" not in commands  # it cannot answer
         table = httpx.get(f"{address}board.csv").text
         assert "answer_method" in table.splitlines()[0]
-        again = client.submit(file_of(tmp_path, 2, 0.7), answers={"method": "y"})  # school: known
+        again = client.submit(scenario.file(2, 0.7), answers={"method": "y"})  # school: known
         served.judge()
         assert client.request(sent["request"])["answers"] == {**public_answers, "school": PRIVATE}
         export = served.organiser.get("/admin/export/answers").text
@@ -77,7 +77,7 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path) -> None:
     assert PRIVATE.encode() not in database
     with Competition.open(race, manager=MANAGER) as competition:
         with pytest.raises(UsageError, match="There is no question 'school'"):
-            competition.submit(file_of(tmp_path, 3, 0.7), "owls", answers={"school": "x"})
+            competition.submit(scenario.file(3, 0.7), "owls", answers={"school": "x"})
         assert competition.audit() == ()
 
 

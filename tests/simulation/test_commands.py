@@ -64,7 +64,7 @@ def test_several_sets_of_models_widen_the_interval_by_how_they_differ(here):
         document(run_small("--seed", seed, "--json", cwd=here), "simulate-ranks")
         for seed in range(3)
     ]
-    assert sets["by_set"] == [one["win_frequency"] for one in alone]
+    assert sets["by_set"] == [row["win_frequency"] for row in alone]
     assert {key: sets[key] for key in ("ranks", "coverage", "boards", "rows_needed")} == {
         key: alone[0][key] for key in ("ranks", "coverage", "boards", "rows_needed")
     }
@@ -82,7 +82,7 @@ def test_several_sets_of_models_widen_the_interval_by_how_they_differ(here):
 def test_document_folder_and_resuming(here):
     first = document(run_small("--models", "m", "--json", cwd=here), "simulate-ranks")
     assert len(first["win_frequency"]) == 4
-    assert {one["kind"] for one in first["coverage"]} == {"intervals", "spread"}
+    assert {row["kind"] for row in first["coverage"]} == {"intervals", "spread"}
     assert len(first["ranks"]) == 2 * (3 + 6)
     written = {file.name: file.stat().st_mtime_ns for file in (here / "m").glob("*.npy")}
     (here / "m" / "model-000004.npy").write_bytes(b"torn")

@@ -36,7 +36,10 @@ def test_training_rows_and_public_rows_drift():
     sizes = Sizes(400, 100, 800)
     near, far = (synthetic_world(sizes, 1, drift) for drift in (0.0, 0.8))
     assert np.array_equal(near.population.target, synthetic_world(sizes, 1).population.target)
-    gaps = [distance(one.rows.training.features, one.population.features) for one in (near, far)]
+    gaps = [
+        distance(divided.rows.training.features, divided.population.features)
+        for divided in (near, far)
+    ]
     assert gaps[0] < 5 < gaps[1]
     data = with_drift(data_from_world(near), 0.25, 0.8, seed=2)
     public = np.array(data.solution["Usage"].to_pylist()) == "Public"

@@ -127,7 +127,7 @@ def test_what_is_no_scheduler_of_dask_is_refused_with_a_sentence(scheme):
 @pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
 @pytest.mark.filterwarnings("default")
 def test_a_listener_that_is_silent_is_given_up(monkeypatch):
-    monkeypatch.setattr("arena.utils.engines._SECONDS_TO_CONNECT", 10.0)
+    monkeypatch.setattr("arena.utils.engines.SECONDS_TO_CONNECT", 10.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         started = time.monotonic()

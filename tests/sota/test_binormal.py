@@ -12,10 +12,22 @@ def test_the_errors_are_the_spread_over_seeds():
     rng = np.random.default_rng(0)
     found = [DrawnMaximum(np.sort(rng.gumbel(0.9, 0.01, 400)), 0.9) for _ in range(400)]
     for values, errors in (
-        ([one.mean for one in found], [one.simulation_error for one in found]),
-        ([one.std for one in found], [one.std_simulation_error for one in found]),
-        ([one.quantile(0.95) for one in found], [one.quantile_error(0.95) for one in found]),
-        ([one.at_least(0.92) for one in found], [one.at_least_error(0.92) for one in found]),
+        (
+            [simulation.mean for simulation in found],
+            [simulation.simulation_error for simulation in found],
+        ),
+        (
+            [simulation.std for simulation in found],
+            [simulation.std_simulation_error for simulation in found],
+        ),
+        (
+            [simulation.quantile(0.95) for simulation in found],
+            [simulation.quantile_error(0.95) for simulation in found],
+        ),
+        (
+            [simulation.at_least(0.92) for simulation in found],
+            [simulation.at_least_error(0.92) for simulation in found],
+        ),
     ):
         assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
 

@@ -79,9 +79,9 @@ def test_auc_dependence_is_within_classes():
     truth = np.arange(2000) < 400
     common, own = rng.normal(size=2000), rng.normal(size=(15, 2000))
     scores = 1.5 * truth + 0.5**0.5 * common + 0.5**0.5 * own
-    found = dependence_of_aucs(truth, np.concatenate([scores, scores[:2] * 2 + 1]))
-    assert found.rho_pair == pytest.approx(0.5, abs=0.04)
-    assert found.n_clusters == 15
+    dependence = dependence_of_aucs(truth, np.concatenate([scores, scores[:2] * 2 + 1]))
+    assert dependence.rho_pair == pytest.approx(0.5, abs=0.04)
+    assert dependence.n_clusters == 15
 
 
 def test_copies_in_both_classes_are_found_in_any_blocks(monkeypatch):
@@ -96,8 +96,8 @@ def test_copies_in_both_classes_are_found_in_any_blocks(monkeypatch):
     expected[[31, 37]] = 2, 5
     for size in (4, 512):
         monkeypatch.setattr("arena_sota.dependence_estimate.BLOCK", size)
-        found = dependence_of_aucs(truth, scores)
-        first = found.representatives[found.clusters]
+        dependence = dependence_of_aucs(truth, scores)
+        first = dependence.representatives[dependence.clusters]
         np.testing.assert_array_equal(first, expected)
 
 
@@ -206,7 +206,7 @@ def test_charts_are_valid_vega_lite():
 
 
 def test_the_hook_provides_the_analysis():
-    assert [one.name for one in provide_analyses()] == ["sota"]
+    assert [analysis.name for analysis in provide_analyses()] == ["sota"]
 
 
 def test_blocks_do_not_change_the_estimates(monkeypatch):
@@ -217,8 +217,8 @@ def test_blocks_do_not_change_the_estimates(monkeypatch):
     clusters = np.arange(1_003) // 7
     whole = [dependence_of_aucs(truth, scores), estimate_dependence(scores > 0)]
     whole.append(estimate_dependence(scores > 0, groups=clusters))
-    monkeypatch.setattr("arena_sota.dependence_estimate._CELLS", 2**10)
-    monkeypatch.setattr("arena_sota.dependence_estimate._CORRELATED_AT_ONCE", 2**13)
+    monkeypatch.setattr("arena_sota.dependence_estimate.CELLS", 2**10)
+    monkeypatch.setattr("arena_sota.dependence_estimate.CORRELATED_AT_ONCE", 2**13)
     parts = [dependence_of_aucs(truth, scores), estimate_dependence(scores > 0)]
     parts.append(estimate_dependence(scores > 0, groups=clusters))
     for one, other in zip(whole, parts, strict=True):
@@ -238,7 +238,7 @@ def test_copies_are_found_from_a_part_of_the_rows(monkeypatch):
     monkeypatch.setattr(dependence_estimate, "BLOCK", 16)
     whole, part = [], []
     for fewest, found in ((10**9, whole), (1, part)):
-        monkeypatch.setattr(dependence_estimate, "_FEWEST_ROWS", fewest)
+        monkeypatch.setattr(dependence_estimate, "FEWEST_ROWS", fewest)
         found += [dependence_of_aucs(truth, scores).clusters.tolist()]
         found += [estimate_dependence(scores > 0.3).clusters.tolist()]
     assert whole == part

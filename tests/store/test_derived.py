@@ -55,7 +55,7 @@ def store_one(transaction: Transaction, team: str, number: int, values: FloatArr
 
 def standings(store: Store, *, greater_is_better: bool, excluded: tuple[int, ...] = ()) -> object:
     found = store.standings(1, greater_is_better=greater_is_better, excluded=excluded)
-    return sorted(found, key=lambda one: one.team)
+    return sorted(found, key=lambda record: record.team)
 
 
 def test_standings_are_the_best_release_of_each_team_the_earlier_if_tied(path: Path) -> None:
@@ -128,9 +128,9 @@ def test_ranks_are_held_as_the_releases_say_one_by_one_and_at_once(path: Path) -
             for epoch in (4, 5):
                 held = list(transaction.rank_holders(epoch))
                 assert held == list(log.holders())
-                assert [one.team for one in held] == board
+                assert [holder.team for holder in held] == board
             # A team that was named the baseline later holds no rank, and did not hold one.
-            others = [one for one in log.releases if one.team != "t3"]
+            others = [release for release in log.releases if release.team != "t3"]
             without = MemoryLog()
             for one in others:
                 without.add(one.submission, one.team, one.released)
@@ -148,7 +148,7 @@ def test_repair_computes_them_again(path: Path, table: str) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608
     with Store.open(path) as store:
-        assert any(f"table {table}, which is derived" in one for one in store.audit())
+        assert any(f"table {table}, which is derived" in problem for problem in store.audit())
     report = repair(path)
     assert f"rebuilt ({table}). Nothing else was checked" in report.sentence
     with Store.open(path) as store:

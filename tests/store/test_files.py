@@ -51,8 +51,8 @@ def test_umask_is_narrow_while_anyone_needs_it_and_then_as_before() -> None:
         for step in (first.__enter__, second.__enter__):
             step()
             masks.append(_umask())
-        for one in (first, second):
-            one.__exit__(None, None, None)
+        for holder in (first, second):
+            holder.__exit__(None, None, None)
             masks.append(_umask())
     finally:
         os.umask(before)

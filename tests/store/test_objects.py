@@ -157,13 +157,13 @@ def test_equal_predictions_are_one_object_that_only_the_owner_can_read(path: Pat
         (_, block), *_ = store.predictions([1, 3]).blocks(2)
         np.testing.assert_array_equal(block[0], block[1])
         assert object_file(store, 1) == object_file(store, 3)
-        (event,) = (one for one in store.events() if one.payload.get("submission") == 3)
+        (event,) = (event for event in store.events() if event.payload.get("submission") == 3)
         assert event.payload["facts"]["objects"] == {"3": object_file(store, 3).stem}
     files = objects_in(path.parent)
     assert len(files) == 2
     assert [object_name(file.read_bytes()) for file in files] == [file.stem for file in files]
     everything = [*(path.parent / "predictions").rglob("*"), path.parent / "predictions"]
-    assert {one.stat().st_mode & 0o777 for one in everything} == {0o600, 0o700}
+    assert {path.stat().st_mode & 0o777 for path in everything} == {0o600, 0o700}
     assert len(everything) == len(files) + 3  # the folder, the one of the database, the note
 
 
@@ -252,7 +252,7 @@ def test_an_edit_is_named(path: Path) -> None:
                 cursor.execute(edit)
             found = store.audit()
             assert len(found) == len(said), found
-            assert all(part in one for part, one in zip(said, found, strict=True)), found
+            assert all(part in problem for part, problem in zip(said, found, strict=True)), found
             with store.database.transaction() as cursor:
                 cursor.execute("DELETE FROM predictions")
                 cursor.execute("DELETE FROM objects WHERE submission > 2")

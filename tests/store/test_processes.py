@@ -223,11 +223,11 @@ def test_full_disk_is_survived(
     with pytest.raises(StoreError, match="40 MB are free, and 64 MB are needed"):
         Store.open(path)
     assert list(small_disk.iterdir()) == []
-    monkeypatch.setattr("arena.store.database._SPACE_RESERVE", 0)
+    monkeypatch.setattr("arena.store.database.SPACE_RESERVE", 0)
     with Store.open(path) as store:
         store.put_solution(make_solution(100_000))
     code = FILL.replace(
-        "store = ", "import arena.store.database as d; d._SPACE_RESERVE = 0; store = "
+        "store = ", "import arena.store.database as d; d.SPACE_RESERVE = 0; store = "
     )
     with killed_in_the_end(start(code, path)) as process:
         said, _ = process.communicate("", timeout=900)

@@ -222,7 +222,7 @@ def test_without_a_named_place_the_longest_good_beginning_is_kept(
 ) -> None:
     log = log_of(broken)
     flip(log, log.stat().st_size // 2)
-    monkeypatch.setattr("arena.store.repair._PLACE", "no such text")
+    monkeypatch.setattr("arena.store.repair.BYTE_POSITION", "no such text")
     other = Path(shutil.copytree(broken.parent, broken.parent.parent / "named")) / broken.name
     unnamed = repair(broken)
     monkeypatch.undo()
@@ -265,7 +265,7 @@ def test_repair_needs_room_for_its_copy(broken: Path, monkeypatch: pytest.Monkey
     flip(log_of(broken), log_of(broken).stat().st_size // 2)
     before = contents(broken)
     full = shutil._ntuple_diskusage(10**12, 10**12, 1000)
-    monkeypatch.setattr("arena.store.database._SPACE_RESERVE", 0)
+    monkeypatch.setattr("arena.store.database.SPACE_RESERVE", 0)
     monkeypatch.setattr("shutil.disk_usage", lambda _: full)
     with pytest.raises(StoreError, match="needed for copies.*Nothing was changed"):
         repair(broken)

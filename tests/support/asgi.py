@@ -52,8 +52,12 @@ def respond(
             "state": {},
         }
         await app(scope, receive, send)
-        status = next(one["status"] for one in sent if one["type"] == "http.response.start")
-        text = b"".join(one["body"] for one in sent if one["type"] == "http.response.body")
+        status = next(
+            message["status"] for message in sent if message["type"] == "http.response.start"
+        )
+        text = b"".join(
+            message["body"] for message in sent if message["type"] == "http.response.body"
+        )
         return int(status), text
 
     return asyncio.run(run())

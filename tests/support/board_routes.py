@@ -100,8 +100,8 @@ class BoardCase:
         if corrected:
             (target,) = self.target
             columns[target] = [
-                self.corrected.get(one, label)
-                for one, label in zip(columns["id"], columns[target], strict=True)
+                self.corrected.get(id, label)
+                for id, label in zip(columns["id"], columns[target], strict=True)
             ]
         return self._copied(columns)
 
@@ -116,7 +116,7 @@ class BoardCase:
     def _copied(self, columns: dict[str, list[str]]) -> dict[str, list[str]]:
         copied = {name: cells * self.copies for name, cells in columns.items()}
         if self.copies > 1:
-            copied["id"] = [f"{one}-{row}" for row, one in enumerate(copied["id"])]
+            copied["id"] = [f"{id}-{row}" for row, id in enumerate(copied["id"])]
         return copied
 
     def file(self, number: int) -> str:
@@ -233,11 +233,11 @@ def by_python(case: BoardCase, folder: Path) -> Boards:
             assert (answer.submission, answer.status) == (number, _status(case, number))
         for team, numbers in case.selected.items():
             competition.select(team, numbers)
-        for one in case.disqualified:
-            if isinstance(one, str):
-                competition.disqualify_team(one, "a leak")
+        for choice in case.disqualified:
+            if isinstance(choice, str):
+                competition.disqualify_team(choice, "a leak")
             else:
-                competition.disqualify(one, "a leak")
+                competition.disqualify(choice, "a leak")
         if case.corrected:
             competition.rescore(_typed(case.solution(corrected=True)), apply=True, workers=1)
         result = competition.finalize(workers=1)
@@ -258,8 +258,8 @@ def by_commands(case: BoardCase, folder: Path) -> Boards:
         assert (answer["submission"], answer["status"]) == (number, _status(case, number))
     for team, numbers in case.selected.items():
         run(race, "select", "--team", team, *numbers)
-    for one in case.disqualified:
-        what = ("--team", one) if isinstance(one, str) else (one,)
+    for choice in case.disqualified:
+        what = ("--team", choice) if isinstance(choice, str) else (choice,)
         run(race, "disqualify", *what, "--reason", "a leak")
     return finalize(case, folder)
 
@@ -331,10 +331,13 @@ def differences(
         "private board": (_shown(PrivateRow, found.private), list(map(_rounded, private))),
         "best score": (_rounded([found.best["estimate"]], 1), [case.best]),
         "winners": (
-            [(one["place"], one["team"]) for one in found.best.get("winners", ())],
+            [(winner["place"], winner["team"]) for winner in found.best.get("winners", ())],
             [(place, row.team) for place, row in enumerate(private, 1) if case.resamples],
         ),
-        "not said": ([one for one in said if found.text and one not in found.text], []),
+        "not said": (
+            [sentence for sentence in said if found.text and sentence not in found.text],
+            [],
+        ),
     }
     for name, values in case.columns.items():
         if not scored or name in found.private[0]:

@@ -39,7 +39,7 @@ class InProcess:
     def _share(self, objects: tuple[Any, ...]) -> list[Any]:
         self.shared.append(objects)
         self._under_way = 0
-        return [pickle.dumps(one) for one in objects]
+        return [pickle.dumps(value) for value in objects]
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         n_shared = len(self.shared[-1])

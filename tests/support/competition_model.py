@@ -91,8 +91,8 @@ class CompetitionModel:
         if self.rules.deadline is not None and now > self.rules.deadline and not late:
             return False
         wanted = set(numbers)
-        own = {one.number for one in self.counting() if one.team == team}
-        known = any(one.team == team for one in self.sent)
+        own = {submission.number for submission in self.counting() if submission.team == team}
+        known = any(submission.team == team for submission in self.sent)
         if not known or len(wanted) > self.rules.count or wanted - own:
             return False
         self.chosen[team] = wanted
@@ -111,63 +111,77 @@ class CompetitionModel:
 
     def counting(self) -> list[Sent]:
         return [
-            one
-            for one in self.sent
-            if one.status == "accepted" and one.number not in self.disqualified
+            submission
+            for submission in self.sent
+            if submission.status == "accepted" and submission.number not in self.disqualified
         ]
 
-    def public(self, one: Sent) -> Fraction:
-        return self.score((self.files[one.file] or (0, 0))[0])
+    def public(self, submission: Sent) -> Fraction:
+        return self.score((self.files[submission.file] or (0, 0))[0])
 
-    def private(self, one: Sent) -> Fraction:
-        return self.score((self.files[one.file] or (0, 0))[1])
+    def private(self, submission: Sent) -> Fraction:
+        return self.score((self.files[submission.file] or (0, 0))[1])
 
-    def released(self, one: Sent) -> Fraction | None:
-        return self.shown(self.public(one)) if one.status == "accepted" else None
+    def released(self, submission: Sent) -> Fraction | None:
+        return self.shown(self.public(submission)) if submission.status == "accepted" else None
 
     def listed(self) -> list[tuple[int, str, str, Fraction | None, bool]]:
         """Return number, team, status, released and selected of every submission."""
         selected = set().union(*self.chosen.values())
         return [
             (
-                one.number,
-                one.team,
-                "disqualified" if one.number in self.disqualified else one.status,
-                self.released(one),
-                one.number in selected,
+                submission.number,
+                submission.team,
+                "disqualified" if submission.number in self.disqualified else submission.status,
+                self.released(submission),
+                submission.number in selected,
             )
-            for one in self.sent
+            for submission in self.sent
         ]
 
     def public_board(self) -> list[tuple[int | None, str, Fraction, int, int]]:
         """Return rank, team, score, submission and how many were sent, best first."""
         counting = self.counting()
-        value = {one.number: self.shown(self.public(one)) for one in counting}
+        value = {submission.number: self.shown(self.public(submission)) for submission in counting}
         best = self._ordered(
             [
-                self._ordered([one for one in counting if one.team == team], value)[0]
-                for team in {one.team for one in counting}
+                self._ordered(
+                    [submission for submission in counting if submission.team == team], value
+                )[0]
+                for team in {submission.team for submission in counting}
             ],
             value,
         )
-        ranks = self._ranks([one for one in best if one.team != self.rules.baseline], value)
-        accepted = Counter(one.team for one in self.sent if one.status == "accepted")
+        ranks = self._ranks(
+            [submission for submission in best if submission.team != self.rules.baseline], value
+        )
+        accepted = Counter(
+            submission.team for submission in self.sent if submission.status == "accepted"
+        )
         return [
-            (ranks.get(one.number), one.team, value[one.number], one.number, accepted[one.team])
-            for one in best
+            (
+                ranks.get(submission.number),
+                submission.team,
+                value[submission.number],
+                submission.number,
+                accepted[submission.team],
+            )
+            for submission in best
         ]
 
     def finals(self) -> dict[str, list[Sent]]:
         """Return the submissions of each team that count in the end."""
-        public = {one.number: self.public(one) for one in self.counting()}
+        public = {submission.number: self.public(submission) for submission in self.counting()}
         by_team: dict[str, list[Sent]] = {}
-        for one in self.counting():
-            if one.team != self.rules.baseline:
-                by_team.setdefault(one.team, []).append(one)
+        for submission in self.counting():
+            if submission.team != self.rules.baseline:
+                by_team.setdefault(submission.team, []).append(submission)
         finals = {}
         for team, own in by_team.items():
             best = self._ordered(own, public)
-            wanted = [one for one in best if one.number in self.chosen.get(team, ())]
+            wanted = [
+                submission for submission in best if submission.number in self.chosen.get(team, ())
+            ]
             finals[team] = {
                 "best_public": best[:1],
                 "last": own[-1:],
@@ -179,19 +193,28 @@ class CompetitionModel:
     def private_board(self) -> list[tuple[int, str, Fraction, int]]:
         """Return rank, team, score and submission, best first."""
         finals = self.finals()
-        value = {one.number: self.private(one) for own in finals.values() for one in own}
+        value = {
+            submission.number: self.private(submission)
+            for own in finals.values()
+            for submission in own
+        }
         best = self._ordered([self._ordered(own, value)[0] for own in finals.values()], value)
         ranks = self._ranks(best, value)
-        return [(ranks[one.number], one.team, value[one.number], one.number) for one in best]
+        return [
+            (ranks[submission.number], submission.team, value[submission.number], submission.number)
+            for submission in best
+        ]
 
     def _ordered(self, some: Sequence[Sent], value: dict[int, Fraction]) -> list[Sent]:
         """Return them best first, of equal ones the earliest."""
         sign = -1 if self.greater_is_better else 1
-        return sorted(some, key=lambda one: (sign * value[one.number], one.number))
+        return sorted(
+            some, key=lambda submission: (sign * value[submission.number], submission.number)
+        )
 
     def _ranks(self, best: Sequence[Sent], value: dict[int, Fraction]) -> dict[int, int]:
         ranks = {}
-        for place, one in enumerate(best, start=1):
-            better = sum(value[other.number] != value[one.number] for other in best[:place])
-            ranks[one.number] = place if self.rules.ties == "earliest" else 1 + better
+        for place, submission in enumerate(best, start=1):
+            better = sum(value[other.number] != value[submission.number] for other in best[:place])
+            ranks[submission.number] = place if self.rules.ties == "earliest" else 1 + better
         return ranks

@@ -86,7 +86,7 @@ class FakeProvider:
         assert asked["redirect_uri"] == self.callback
         assert "openid" in asked["scope"].split()
         assert asked["code_challenge_method"] == "S256"
-        assert min(len(asked[one]) for one in ("state", "nonce", "code_challenge")) >= 43
+        assert min(len(asked[name]) for name in ("state", "nonce", "code_challenge")) >= 43
         code = f"code-{len(self.codes)}"
         self.codes[code] = asked
         return f"{self.callback}?{urlencode({'code': code, 'state': asked['state'], **changes})}"
@@ -169,7 +169,7 @@ def dripping(piece: int) -> Response:
 
 def token(header: dict[str, Any], claims: dict[str, Any], sign: Callable[[bytes], bytes]) -> str:
     """Return a token as any program could write it."""
-    parts = [_encoded(json.dumps(one).encode()) for one in (header, claims)]
+    parts = [_encoded(json.dumps(part).encode()) for part in (header, claims)]
     return ".".join([*parts, _encoded(sign(".".join(parts).encode()))])
 
 

@@ -156,8 +156,8 @@ def changes_of(content: bytes, every: int, seed: int) -> list[tuple[int, int]]:
     several = rng.integers(1, 256, size=len(places)).tolist()
     return [
         (place, bits)
-        for place, one, some in zip(places, single, several, strict=True)
-        for bits in (one if rng.random() < 0.5 else some, CUT)
+        for place, first, some in zip(places, single, several, strict=True)
+        for bits in (first if rng.random() < 0.5 else some, CUT)
     ]
 
 

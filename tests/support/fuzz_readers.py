@@ -130,7 +130,7 @@ def wrong_with(read: ReadSubmission, kind: PredictionKind) -> str | None:
     if read.faults or read.values.shape != (N_ROWS, 1):
         return f"values of shape {read.values.shape} with {len(read.faults)} faults"
     if kind is PredictionKind.TEXT:
-        return None if all(isinstance(one, str) for one in read.values.flat) else "no text"
+        return None if all(isinstance(value, str) for value in read.values.flat) else "no text"
     return None if ((read.values >= 0) & (read.values <= 1)).all() else "a value out of range"
 
 

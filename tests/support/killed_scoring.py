@@ -13,7 +13,7 @@ from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
 from arena.store import Transaction
 from arena.types import PredictionKind
-from small_competition import Clock
+from scenario import Clock
 
 
 @dataclass

@@ -83,9 +83,9 @@ class ServedCompetition:
             sent = self.clients[team].select(numbers)
             self.judge()
             assert self.clients[team].wait(sent["request"])["status"] == "done"
-        for one in case.disqualified:
-            what = "team" if isinstance(one, str) else "submission"
-            self.decide("disqualify", **{what: one, "reason": "a leak"})
+        for excluded in case.disqualified:
+            what = "team" if isinstance(excluded, str) else "submission"
+            self.decide("disqualify", **{what: excluded, "reason": "a leak"})
         return next(iter(self.clients.values())).board()
 
     def decide(self, what: str, **payload: Any) -> None:

@@ -9,4 +9,4 @@ from threadpoolctl import threadpool_info
 def blas_threads() -> set[int]:
     """Return the numbers of threads of the BLAS libraries that are loaded here."""
     np.ones((2, 2)) @ np.ones((2, 2))
-    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}

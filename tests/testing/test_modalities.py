@@ -53,7 +53,7 @@ class _Sorting(Modality):
     [(_Mutable(), "its copy in another process"), (_Sorting(), "the rows of a table")],
 )
 def test_mistakes_are_found(modality: Modality, check: str) -> None:
-    assert [one.name for one in check_modality(modality).failed] == [check]
+    assert [check.name for check in check_modality(modality).failed] == [check]
 
 
 @dataclass(frozen=True)

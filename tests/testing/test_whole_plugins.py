@@ -115,7 +115,7 @@ def test_each_mistake_of_an_analysis_is_found(mistake: str) -> None:
     check_analysis(Fine()).require()
     changed, name = ANALYSES[mistake]
     wrong = type("Wrong", (Fine,), {"finding": replace(Fine.finding, **changed)})
-    assert name in {one.name for one in check_analysis(wrong()).failed}
+    assert name in {check.name for check in check_analysis(wrong()).failed}
 
 
 def test_an_analysis_that_writes_is_found() -> None:
@@ -205,7 +205,7 @@ class Reverses:
 @pytest.mark.parametrize("greater_is_better", [True, False])
 def test_a_mechanism_that_reverses_the_board_is_found(greater_is_better: bool) -> None:
     failed = check_mechanism(Reverses(greater_is_better)).failed
-    assert [one.name for one in failed] == ["the direction of the metric"]
+    assert [check.name for check in failed] == ["the direction of the metric"]
 
 
 @dataclass(frozen=True)
@@ -224,4 +224,4 @@ class Repeats:
 @pytest.mark.parametrize("source", [None, 1_000])
 def test_a_mechanism_that_hides_whose_score_it_repeats_is_found(source: int | None) -> None:
     failed = check_mechanism(Repeats(source)).failed
-    assert [one.name for one in failed] == ["repeated scores"]
+    assert [check.name for check in failed] == ["repeated scores"]

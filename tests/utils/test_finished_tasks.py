@@ -28,7 +28,7 @@ class Said(NoProgress):
 
 
 def kept(folder: Path, key: str) -> list[list[float]]:
-    return [one.tolist() for one in FinishedTasks(folder, NoProgress()).get(key)]
+    return [values.tolist() for values in FinishedTasks(folder, NoProgress()).get(key)]
 
 
 def test_only_the_owner_can_read_what_is_kept(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ def test_a_whole_file_of_another_form_is_ignored_and_never_unpickled(
 
 
 def test_two_processes_share_a_folder(tmp_path: Path) -> None:
-    one, two = FinishedTasks(tmp_path, NoProgress()), FinishedTasks(tmp_path, NoProgress())
-    one.put("a", [1.0])
+    first, two = FinishedTasks(tmp_path, NoProgress()), FinishedTasks(tmp_path, NoProgress())
+    first.put("a", [1.0])
     two.put("b", [2.0])
-    one.write()
+    first.write()
     two.write()
     assert kept(tmp_path, "a") == [[1.0]]
     assert kept(tmp_path, "b") == [[2.0]]

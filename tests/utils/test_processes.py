@@ -299,7 +299,7 @@ def test_what_is_sent_to_a_suspended_process_does_not_stop_the_caller(
 
     more_than_a_pipe_holds = bytes(10**7)
     os.kill(call(os.getpid, seconds=60.0), signal.SIGSTOP)
-    monkeypatch.setattr("arena.utils.processes.workers._GRACE", 0.5)
+    monkeypatch.setattr("arena.utils.processes.workers.GRACE", 0.5)
     assert call(len, more_than_a_pipe_holds, seconds=0.5) == Ended(True, 0.5)
     monkeypatch.undo()
     assert call(len, more_than_a_pipe_holds, seconds=60.0) == 10**7

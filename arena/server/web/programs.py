@@ -29,7 +29,7 @@ from arena.server.web.language import _
 from arena.server.web.problems import Problem
 from arena.utils.strict_json import parse_json
 
-_POLL_SECONDS, _LONGEST_POLL = 0.2, 5.0
+_POLL_SECONDS, LONGEST_POLL = 0.2, 5.0
 _LONGEST_LOG = 65_536
 _INPUTS: Mapping[str, str] = {"trial": "sample", "hidden": "inputs"}
 """The kind of a run -> the name of its inputs in what is published on runs."""
@@ -149,7 +149,7 @@ def problem(call: Call) -> str | None:
 async def lease(call: Call, body: models.RunnerState) -> Response | responses.Lease:
     """Let a runner take the next run; 204 if there is none for five seconds."""
     _check_offer(call, body)
-    until = time.monotonic() + _LONGEST_POLL
+    until = time.monotonic() + LONGEST_POLL
     while True:
         await run_in_threadpool(advance, call)
         if await call.request.is_disconnected():  # the run would have no runner

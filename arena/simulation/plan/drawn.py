@@ -48,7 +48,7 @@ _FORMATS: Mapping[str, Show] = {
 _WIDEST_SHARE = 0.75
 """An interval that is wider, as a share of all possible values, is not printed with an estimate."""
 _DRAWS = 400
-_SCENARIOS = 20
+SCENARIOS = 20
 _KINDS = 4
 _DRAWS_OF_A_SCENARIO = 100
 _CELLS = 30_000
@@ -226,7 +226,7 @@ def populations_of(
         else _estimated(scores, centred, n_rows, bounds)[:2]
     )
     m = len(scores)
-    n_scenarios = _SCENARIOS * (_KINDS if shapes else 1)
+    n_scenarios = SCENARIOS * (_KINDS if shapes else 1)
     drawn = [rng.integers(0, m, m) for _ in range(n_scenarios)]
     factors, spreads = np.ones(n_scenarios), _spreads(m, shapes, rng, count=n_scenarios)
     if np.isfinite(degrees_of_freedom):

@@ -23,7 +23,7 @@ _TIME_IS_UP = 1
 """The exit code of a process that :mod:`faulthandler` terminates."""
 _CPU_IS_UP = getattr(signal, "SIGXCPU", 0)
 """The signal that terminates a process at its CPU time limit."""
-_GRACE = 10.0
+GRACE = 10.0
 """Seconds by which a worker that ends itself may exceed its time limit: then it is suspended."""
 _SECONDS_TO_START = 60.0
 """Time for a new worker to receive its first task."""
@@ -152,7 +152,7 @@ class WatchedWorker(Worker):
 
     def _restart_clock(self) -> None:
         super()._restart_clock()
-        self.deadline += _GRACE
+        self.deadline += GRACE
 
     def _was_too_long(self) -> bool:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -33,7 +33,7 @@ def board(seed: int, m: int, n: int, decimals: int | None) -> Any:
 @pytest.mark.parametrize("n", [5, 60, 500])
 def test_signed_rank_tests_are_those_of_scipy(n: int, decimals: int | None) -> None:
     values = board(n, 6, n, decimals)
-    found = signed_rank_p_values(values)
+    p_values = signed_rank_p_values(values)
     for j, k in np.argwhere(~np.eye(6, dtype=bool)):
         # A grid that floating point holds exactly: scipy does not round the differences.
         differences = values[j] - values[k] if decimals is None else np.rint(
@@ -43,7 +43,7 @@ def test_signed_rank_tests_are_those_of_scipy(n: int, decimals: int | None) -> N
             differences, alternative="greater", zero_method="wilcox", correction=True,
             method="asymptotic",
         ).pvalue  # fmt: skip
-        assert found[j, k] == pytest.approx(expected, rel=1e-10)
+        assert p_values[j, k] == pytest.approx(expected, rel=1e-10)
 
 
 def test_differences_that_are_equal_on_paper_tie() -> None:
@@ -55,19 +55,19 @@ def test_differences_that_are_equal_on_paper_tie() -> None:
 
 def test_pairs_that_never_differ_are_not_decided() -> None:
     values = np.vstack([board(0, 1, 80, 1), board(0, 1, 80, 1), board(0, 1, 80, 1) - 5])
-    found = significance_map(values)
-    assert (found.p_values[:2, :2] == 1).all()
-    assert found.better.astype(int).tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    decided = significance_map(values)
+    assert (decided.p_values[:2, :2] == 1).all()
+    assert decided.better.astype(int).tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
 
 
 def test_the_map_is_corrected_over_all_ordered_pairs() -> None:
-    found = significance_map(board(3, 7, 400, None), 0.9)
+    decided = significance_map(board(3, 7, 400, None), 0.9)
     pairs = ~np.eye(7, dtype=bool)
-    rejected, adjusted, *_ = multipletests(found.p_values[pairs], 0.1, "holm")
-    assert found.adjusted[pairs] == pytest.approx(adjusted)
-    assert (found.better[pairs] == rejected).all()
-    assert 0 < found.better.sum() < pairs.sum()
-    assert not found.better.diagonal().any()
+    rejected, adjusted, *_ = multipletests(decided.p_values[pairs], 0.1, "holm")
+    assert decided.adjusted[pairs] == pytest.approx(adjusted)
+    assert (decided.better[pairs] == rejected).all()
+    assert 0 < decided.better.sum() < pairs.sum()
+    assert not decided.better.diagonal().any()
 
 
 def test_smaller_can_be_better() -> None:
@@ -87,10 +87,10 @@ def test_tests_of_scores_are_one_sided_paired_t_tests() -> None:
     values = board(6, 4, 50, None)
     differences = values[:, np.newaxis] - values
     errors = differences.std(axis=2, ddof=1) / np.sqrt(50)
-    found = significance_map_from_errors(values.mean(axis=1), errors, 49)
+    decided = significance_map_from_errors(values.mean(axis=1), errors, 49)
     for j, k in np.argwhere(~np.eye(4, dtype=bool)):
         expected = stats.ttest_rel(values[j], values[k], alternative="greater").pvalue
-        assert found.p_values[j, k] == pytest.approx(expected)
+        assert decided.p_values[j, k] == pytest.approx(expected)
     tied = significance_map_from_errors(np.array([1.0, 0.5]), np.zeros((2, 2)), 49)
     assert not tied.better.any()
 
@@ -133,24 +133,24 @@ def test_agreement_of_submissions_that_all_tie_is_not_defined() -> None:
 
 def test_frequencies_count_every_rank() -> None:
     ranks = np.random.default_rng(0).integers(1, 7, (5, 1000))
-    found = rank_frequencies(ranks, 0.9)
-    frame = found.to_frame()
+    frequencies = rank_frequencies(ranks, 0.9)
+    frame = frequencies.to_frame()
     for j in range(5):
         own = frame[frame["submission"] == j].set_index("rank")["share"]
         for rank in range(1, 7):
             assert own.get(rank, 0.0) == pytest.approx((ranks[j] == rank).mean())
-    assert found.low.tolist() == np.quantile(ranks, 0.05, axis=1).tolist()
-    assert found.median.tolist() == np.median(ranks, axis=1).tolist()
+    assert frequencies.low.tolist() == np.quantile(ranks, 0.05, axis=1).tolist()
+    assert frequencies.median.tolist() == np.median(ranks, axis=1).tolist()
 
 
 def test_weighted_medians_are_those_of_the_drawn_cases() -> None:
     rng = np.random.default_rng(0)
     data = rng.integers(0, 9, (4, 30)).astype(float)
     weights = rng.multinomial(30, np.full(30, 1 / 30), size=25).T.astype(np.uint8)
-    found = weighted_medians(data, weights, workers=2)
+    medians = weighted_medians(data, weights, workers=2)
     for j in range(4):
         for b in range(25):
-            assert found[j, b] == np.median(np.repeat(data[j], weights[:, b]))
+            assert medians[j, b] == np.median(np.repeat(data[j], weights[:, b]))
 
 
 def slow_ranks(values: Any, method: str) -> Any:
@@ -185,9 +185,9 @@ def test_methods_are_what_their_words_say(method: str, greater_is_better: bool) 
 
 def test_the_method_of_tests_counts_wins_before_the_correction() -> None:
     values = board(2, 8, 100, None)
-    found = significance_map(values)
-    compared = compare_ranking_methods(values.mean(axis=1), None, found.p_values)
-    won = [(found.p_values[j] <= 0.05).sum() for j in range(8)]
+    decided = significance_map(values)
+    compared = compare_ranking_methods(values.mean(axis=1), None, decided.p_values)
+    won = [(decided.p_values[j] <= 0.05).sum() for j in range(8)]
     assert list(compared.ranks) == ["score", "tests"]
     assert compared.ranks["tests"].tolist() == stats.rankdata(np.negative(won), "min").tolist()
     assert compared.to_frame(list("abcdefgh")).loc["a", "score"] == compared.ranks["score"][0]
@@ -209,39 +209,39 @@ def test_methods_refuse_what_does_not_fit() -> None:
 def test_a_podium_shares_places_as_random_ties_would_on_average() -> None:
     rng = np.random.default_rng(0)
     values = rng.integers(0, 8, (4, 200)).astype(float)
-    found = podium(values)
+    places = podium(values)
     counts = np.zeros((4, 4))
     for _ in range(400):
         order = np.lexsort((rng.random(values.shape), -values), axis=0)
         for place in range(4):
             counts[:, place] += np.bincount(order[place], minlength=4)
-    assert found.shares == pytest.approx(counts / 400 / 200, abs=0.004)
-    assert found.shares.sum(axis=0) == pytest.approx(1)
-    untied = (np.diff(np.sort(found.values, axis=0), axis=0) > 0).all()
+    assert places.shares == pytest.approx(counts / 400 / 200, abs=0.004)
+    assert places.shares.sum(axis=0) == pytest.approx(1)
+    untied = (np.diff(np.sort(places.values, axis=0), axis=0) > 0).all()
     assert untied
-    assert 0 < found.values.shape[1] <= 40
+    assert 0 < places.values.shape[1] <= 40
 
 
 def test_a_consensus_is_the_ranking_by_mean_ranks() -> None:
     ranks = np.array([[1, 1, 4], [2, 1, 1], [3, 3, 2], [3, 4, 3]])
-    found = consensus_ranking(ranks)
+    consensus = consensus_ranking(ranks)
     average = stats.rankdata(ranks, method="average", axis=0)
-    assert found.mean_rank == pytest.approx(average.mean(axis=1))
-    assert found.rank.tolist() == [2, 1, 3, 4]
+    assert consensus.mean_rank == pytest.approx(average.mean(axis=1))
+    assert consensus.rank.tolist() == [2, 1, 3, 4]
 
     def distance(point: Any) -> float:
         return float(((average - np.asarray(point)[:, np.newaxis]) ** 2).sum(axis=0).mean())
 
-    others = np.random.default_rng(0).permuted(np.tile(found.mean_rank, (50, 1)), axis=1)
-    assert all(distance(found.mean_rank) <= distance(other) for other in others)
+    others = np.random.default_rng(0).permuted(np.tile(consensus.mean_rank, (50, 1)), axis=1)
+    assert all(distance(consensus.mean_rank) <= distance(other) for other in others)
     with pytest.raises(UsageError):
         consensus_ranking(np.empty((3, 0)))
 
 
 def test_a_picture_draws_neighbouring_ranks_together_where_there_are_many() -> None:
     ranks = np.random.default_rng(0).integers(1, 601, (3, 5000))
-    found = rank_frequencies(ranks)
-    rows = found.rows(["a", "b", "c"])
+    frequencies = rank_frequencies(ranks)
+    rows = frequencies.rows(["a", "b", "c"])
     assert max(len(row["rank"]) for row in rows) <= 120
     for row, own in zip(rows, ranks, strict=True):
         for rank, share in zip(row["rank"], row["share"], strict=True):

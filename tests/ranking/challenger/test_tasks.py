@@ -35,38 +35,38 @@ def board(study_of: StudyMaker, metrics: dict[str, Any]) -> Any:
 
 
 def test_scores_are_those_of_the_rows_of_each_task(board: Any) -> None:
-    found = task_scores(board, np.array([2, 0, 1]), seed=0)
-    assert found is not None
-    assert found.names == ("left </b>", "it's", "right")
-    assert found.n_rows.tolist() == [160, 25, 15]
+    by_task = task_scores(board, np.array([2, 0, 1]), seed=0)
+    assert by_task is not None
+    assert by_task.names == ("left </b>", "it's", "right")
+    assert by_task.n_rows.tolist() == [160, 25, 15]
     for column, task in enumerate((0, 1, 3)):
         rows = board.tasks == task
         for line, at in enumerate((2, 0, 1)):
             own = board.metric.score(board.truth[rows], board.predictions.values[at][rows])
-            assert found.scores[line, column] == pytest.approx(own)
-    assert found.ranks.tolist() == [[3, 3, 3], [1, 2, 2], [2, 1, 1]]
+            assert by_task.scores[line, column] == pytest.approx(own)
+    assert by_task.ranks.tolist() == [[3, 3, 3], [1, 2, 2], [2, 1, 1]]
 
 
 def test_resamples_keep_the_size_of_each_task(board: Any) -> None:
-    found = task_scores(board, np.arange(3), seed=0)
+    by_task = task_scores(board, np.arange(3), seed=0)
     again = task_scores(board, np.arange(3), seed=0, workers=2)
-    assert found is not None
+    assert by_task is not None
     assert again is not None
-    for one, same, scores in zip(found.resampled, again.resampled, found.scores.T, strict=True):
+    for one, same, scores in zip(by_task.resampled, again.resampled, by_task.scores.T, strict=True):
         assert one.shape == (3, 80)
         assert np.array_equal(one, same)
         assert one.std(axis=1).min() > 0
         assert np.abs(one.mean(axis=1) / scores - 1).max() < 0.1
-    spread = [one.std(axis=1).mean() for one in found.resampled]
+    spread = [one.std(axis=1).mean() for one in by_task.resampled]
     assert spread[0] < spread[2]
 
 
 def test_the_consensus_weighs_tasks_alike(board: Any) -> None:
     by_score = stats.rankdata(board.scores, method="min").tolist()
     assert by_score == [1, 2, 3]
-    found = task_scores(board, np.arange(3), seed=0)
-    assert found is not None
-    assert consensus_ranking(found.ranks).rank.tolist() == [2, 1, 3]
+    by_task = task_scores(board, np.arange(3), seed=0)
+    assert by_task is not None
+    assert consensus_ranking(by_task.ranks).rank.tolist() == [2, 1, 3]
 
 
 def test_a_metric_that_is_called_as_a_whole_is_not_resampled(
@@ -75,10 +75,10 @@ def test_a_metric_that_is_called_as_a_whole_is_not_resampled(
     truth = np.tile([0, 1], 20)
     study = study_of(metrics["black_box"], truth, np.stack([truth, 1 - truth]), resamples=20)
     study = dataclasses.replace(study, tasks=np.repeat([0, 1], 20), task_names=("x", "y"))
-    found = task_scores(study, np.arange(2), seed=0)
-    assert found is not None
-    assert found.scores.tolist() == [[0, 0], [1, 1]]
-    assert found.agreements(0.95) == {}
+    by_task = task_scores(study, np.arange(2), seed=0)
+    assert by_task is not None
+    assert by_task.scores.tolist() == [[0, 0], [1, 1]]
+    assert by_task.agreements(0.95) == {}
     titles = [section.title for section in sections_of(study)]
     assert "Consensus of the tasks" in titles
     assert "Agreement of the ranking within each task" not in titles
@@ -94,9 +94,9 @@ def test_a_task_that_a_group_misses_is_resampled_without_it(
     study = study_of(metrics["rmse"], truth, predictions, clusters=clusters, resamples=200)
     tasks = (clusters == 0).astype(np.intp)
     study = dataclasses.replace(study, tasks=tasks, task_names=("most", "one group"))
-    found = task_scores(study, np.arange(2), seed=0)
-    assert found is not None
-    most, one_group = (resampled.shape[1] for resampled in found.resampled)
+    by_task = task_scores(study, np.arange(2), seed=0)
+    assert by_task is not None
+    most, one_group = (resampled.shape[1] for resampled in by_task.resampled)
     assert most == 200
     assert 90 < one_group < 160  # 1 - (11 / 12) ** 12 = 0.65 of them
 
@@ -153,9 +153,9 @@ def test_tasks_without_a_score_are_left_out_and_named(board: Any) -> None:
             return float(np.abs(truth - prediction).mean())
 
     study = dataclasses.replace(board, metric=Picky())
-    found = task_scores(study, np.arange(3), seed=0)
-    assert found is not None
-    assert found.left_out == ("right",)
-    assert found.scores.shape == (3, 2)
+    by_task = task_scores(study, np.arange(3), seed=0)
+    assert by_task is not None
+    assert by_task.left_out == ("right",)
+    assert by_task.scores.shape == (3, 2)
     (section,) = [s for s in sections_of(study) if s.title == "Consensus of the tasks"]
     assert "score in them: right." in section.text

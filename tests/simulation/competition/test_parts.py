@@ -121,10 +121,10 @@ def test_true_accuracy_is_the_mean_chance_of_the_predicted_labels(manager, n_cla
     soft = chances if n_classes > 2 else chances[:, 1]
     codes = rng.integers(0, n_classes, (5, 200))
     metric = manager.metrics.resolve("accuracy")
-    found = true_scores(metric, solution(soft, usage), ArrayPredictions(codes))
+    true = true_scores(metric, solution(soft, usage), ArrayPredictions(codes))
     scored = usage != 2
     expected = [chances[scored, own[scored]].mean() for own in codes]
-    assert found == pytest.approx(expected)
+    assert true == pytest.approx(expected)
 
 
 def test_true_auc_is_that_of_all_pairs(manager):
@@ -270,10 +270,10 @@ def test_labels_that_are_numbers_have_the_codes_of_the_solution(manager, tmp_pat
     world = replace(WORLD, population=population, rows=training, classes=("10", "100", "9"))
     data = data_from_world(world)
     data.write(tmp_path / "solution.csv")
-    found = read_solution(tmp_path / "solution.csv", kind=PredictionKind.CLASS_PROBABILITIES)
-    assert found.targets[0].classes == data.classes == ("9", "10", "100")
+    solution = read_solution(tmp_path / "solution.csv", kind=PredictionKind.CLASS_PROBABILITIES)
+    assert solution.targets[0].classes == data.classes == ("9", "10", "100")
     assert [("10", "100", "9")[code] for code in codes] == [
-        data.classes[code] for code in found.truth
+        data.classes[code] for code in solution.truth
     ]
     told = [data.classes[code] for code in data.training.training.target]
     assert told == [("10", "100", "9")[code] for code in rows.target]

@@ -73,7 +73,10 @@ def test_seeds_change_nothing_but_the_seed(manager):
 
 def test_explorer_draws_every_parameter_again(manager):
     told = shown(start(manager, "lightgbm-climber(explore=1)"), [0.6] * 4)
-    assert max(sum(one[name] != told[0][name] for name in one) for one in told) > 2
+    assert (
+        max(sum(parameters[name] != told[0][name] for name in parameters) for parameters in told)
+        > 2
+    )
 
 
 def test_what_was_computed_elsewhere_is_what_is_sent(manager):
@@ -235,12 +238,15 @@ def test_families_learn_from_numbers_categories_and_missing_values(family, n_cla
     parts = [LabelledRows(features[part], target[part]) for part in (slice(100), slice(100, 140))]
     rows = TrainingRows(*parts, n_classes, categorical=(1,))
     settings = {name: values[-1] for name, values in FAMILIES[family].items()} | {"seed": 1}
-    found = predictions_of_family(rows, "", features[140:], settings, {"family": family})
-    assert np.array_equal(
-        found, predictions_of_family(rows, "", features[140:], settings, {"family": family})
+    family_predictions = predictions_of_family(
+        rows, "", features[140:], settings, {"family": family}
     )
-    assert found.shape == ((60, 3) if n_classes == 3 else (60,))
-    own = found @ np.arange(3) if n_classes == 3 else found
+    assert np.array_equal(
+        family_predictions,
+        predictions_of_family(rows, "", features[140:], settings, {"family": family}),
+    )
+    assert family_predictions.shape == ((60, 3) if n_classes == 3 else (60,))
+    own = family_predictions @ np.arange(3) if n_classes == 3 else family_predictions
     assert np.corrcoef(own, target[140:])[0, 1] > 0.5
 
 

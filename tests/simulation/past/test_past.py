@@ -102,11 +102,11 @@ def test_drawn_teams_have_the_entries_and_the_ties_of_the_board():
 
 def test_unpaired_scores_are_paired_with_the_default_correlation():
     teams = LikePast((typical_board(),)).draw(3_000, np.random.default_rng(0))
-    found = board_statistics(
+    board = board_statistics(
         FinalBoard(-teams.private_gap, -teams.public_gap, teams.entries.astype(float))
     )
     expected = 2 / np.pi * np.arcsin(Defaults().rank_correlation)
-    assert found["tau of public and private scores"] == pytest.approx(expected, abs=0.03)
+    assert board["tau of public and private scores"] == pytest.approx(expected, abs=0.03)
 
 
 def test_entries_stay_within_days_and_limits():

@@ -15,17 +15,19 @@ from arena_competitors.functions import attack
 
 @pytest.mark.slow
 def test_a_weighted_vote_reaches_more_by_the_factor_that_is_said():
-    found = attack("boosting(vote=signed)", "full", rows=4_000, submissions=400, repeats=20)
+    campaigns = attack("boosting(vote=signed)", "full", rows=4_000, submissions=400, repeats=20)
     weighted = ndtr(np.sqrt(0.1)) - 0.5
-    assert found.verdicts[0].bias == pytest.approx(weighted, rel=0.1)
+    assert campaigns.verdicts[0].bias == pytest.approx(weighted, rel=0.1)
     assert 1.6 < weighted / attack_bias((0.0, 1.0), 400, 4_000) < 1.8
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "roc_auc", "balanced_accuracy", "f1"])
 def test_the_formula_is_what_the_attack_measures(metric):
-    found = attack(mechanisms="full", metric=metric, rows=1_714, submissions=150, repeats=40)
-    assert found.verdicts[0].bias == pytest.approx(attack_bias((0.0, 1.0), 150, 1_714), rel=0.15)
+    campaigns = attack(mechanisms="full", metric=metric, rows=1_714, submissions=150, repeats=40)
+    assert campaigns.verdicts[0].bias == pytest.approx(
+        attack_bias((0.0, 1.0), 150, 1_714), rel=0.15
+    )
 
 
 def test_attacks_are_read_as_they_are_printed(tmp_path):

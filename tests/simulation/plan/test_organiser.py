@@ -62,8 +62,8 @@ def test_rows_for_places_are_those_of_boards(target):
             shown = np.sort(shown, axis=0)
         right = (shown == np.arange(target.size)[:, None]).all(axis=0)
         assert (until <= rows).mean() == pytest.approx(right.mean(), abs=1e-9)
-        found = share_right(TRUE, np.sqrt(100 / rows) * errors, target, rng)
-        assert found == pytest.approx(right.mean(), abs=1e-9)
+        share = share_right(TRUE, np.sqrt(100 / rows) * errors, target, rng)
+        assert share == pytest.approx(right.mean(), abs=1e-9)
 
 
 def test_equal_submissions_take_a_place_by_chance():
@@ -80,9 +80,9 @@ def test_equal_submissions_take_a_place_by_chance():
 def test_the_least_favourable_case_of_a_set_is_at_its_edge():
     errors = 0.1 * np.random.default_rng(0).normal(size=(4, 500))
     scores = np.array([9.0, 8.9, 5.0, 4.9])
-    found = least_favourable_for(scores, errors, RankTarget(3, False), 3.0)
-    assert found[2] == found[3] == 0.0
-    assert (found[:2] > 3).all()
+    case = least_favourable_for(scores, errors, RankTarget(3, False), 3.0)
+    assert case[2] == case[3] == 0.0
+    assert (case[:2] > 3).all()
 
 
 def test_drawn_competitions_are_those_played_out():
@@ -113,7 +113,7 @@ def test_drawn_competitions_are_those_played_out():
 
 
 def test_few_submissions_do_not_make_errors_look_small(monkeypatch):
-    monkeypatch.setattr("arena.simulation.plan.drawn._SCENARIOS", 0)
+    monkeypatch.setattr("arena.simulation.plan.drawn.SCENARIOS", 0)
     rng = np.random.default_rng(0)
     errors = 0.5 / np.sqrt(100) * rng.normal(size=(3, 4_000)) + rng.normal(size=4_000)  # + shared
     points, _ = populations_of(np.array([0.7, 0.8, 0.9]), errors, 100, rng)
@@ -126,12 +126,12 @@ def test_the_spread_of_true_scores_is_as_uncertain_as_few_submissions_leave_it(
     submissions, expected, monkeypatch
 ):
     """The 97.5% quantile of the drawn spread is that of the chi-square distribution."""
-    monkeypatch.setattr("arena.simulation.plan.drawn._SCENARIOS", 4_000)
+    monkeypatch.setattr("arena.simulation.plan.drawn.SCENARIOS", 4_000)
     monkeypatch.setattr("arena.simulation.plan.drawn._estimated", lambda *_: [None] * 3)
     rng = np.random.default_rng(0)
     scores, errors = rng.normal(size=submissions), 1e-6 * rng.normal(size=(submissions, 50))
     _, (normal, *_) = populations_of(scores, errors, 100, rng)
-    spreads = np.array([one.spread for one in normal]) / np.std(scores, ddof=1)
+    spreads = np.array([population.spread for population in normal]) / np.std(scores, ddof=1)
     assert np.quantile(spreads, 0.975) == pytest.approx(expected, rel=0.07)
     assert spreads.min() < 1 < spreads.max()
 
@@ -155,9 +155,9 @@ def test_standard_errors_of_few_groups_are_drawn():
         populations_of(scores, errors, 100, rng, degrees_of_freedom=degrees)[1][0]
         for degrees in (3.0, 1e6)
     )
-    drawn = np.array([one.error for one in many])
+    drawn = np.array([population.error for population in many])
     assert 0.02 < drawn.std() / drawn.mean() < 0.055  # by 400 resamples: 1 / sqrt(2 * 399)
-    assert max(one.error for one in few) > 1.5 * many[0].error
+    assert max(population.error for population in few) > 1.5 * many[0].error
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -259,10 +259,10 @@ def test_answers_name_every_question():
         rows = dict(told.answers())["How many private rows?"]
         assert ("300 under a normal prior" in rows) is is_answer
         assert ("90% would need" in told.paragraph()) is is_answer
-        section = next(one for one in plan_report(told).sections if one.charts)
+        section = next(section for section in plan_report(told).sections if section.charts)
         (cells,) = section.tables[0].rows
         assert cells[2:4] == (("300", "310") if is_answer else ("", ""))
-    rows_section = next(one for one in plan_report(advice).sections if one.charts)
+    rows_section = next(section for section in plan_report(advice).sections if section.charts)
     _, bands = rows_section.charts[0].specification["layer"]
     assert len({row["what"] for row in bands["data"]["values"]}) == 4
     assert all(row["low"] <= row["high"] for row in bands["data"]["values"])
@@ -496,9 +496,9 @@ def test_a_plan_reads_the_rows_that_it_is_told_to(files, monkeypatch):
 def test_copies_of_the_best_are_one_submission_and_rejected_files_are_named(files):
     truth, made = answers(200, a=0.9, b=0.7, c=0.6)
     pilot = files(truth, {**made, "copy": made["a"], "wrong": ["maybe"] * 200})
-    found = plan(*pilot, "accuracy", resamples=50)
-    assert (found.plan.submissions, found.plan.copies) == (3, 1)
-    assert found.notes[0].startswith("wrong.csv is rejected and left out: 'maybe' is not a label")
+    planned = plan(*pilot, "accuracy", resamples=50)
+    assert (planned.plan.submissions, planned.plan.copies) == (3, 1)
+    assert planned.notes[0].startswith("wrong.csv is rejected and left out: 'maybe' is not a label")
     perfect = files(truth, {"a": truth, "b": made["b"], "c": truth})
     with pytest.raises(InputError, match="2 of 3 submissions share the best score, 1"):
         plan(*perfect, "accuracy", resamples=50)

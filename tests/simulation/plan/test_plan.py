@@ -88,19 +88,19 @@ def test_power_is_that_of_statsmodels(difference, rows):
 
     error = 1 / np.sqrt(rows)
     for comparisons in (1, 10):
-        found = paired_power(difference, error, 0.95, comparisons)
+        power = paired_power(difference, error, 0.95, comparisons)
         given = {"nobs": rows, "alpha": 0.05 / comparisons}
-        assert found == pytest.approx(normal_power(difference, **given), abs=1e-12)
+        assert power == pytest.approx(normal_power(difference, **given), abs=1e-12)
         exact = TTestPower().power(difference, **given, alternative="two-sided")
-        assert found == pytest.approx(exact, abs=0.02)  # the t distribution has wider tails
+        assert power == pytest.approx(exact, abs=0.02)  # the t distribution has wider tails
 
 
 def test_shrinkage_finds_how_much_is_chance():
     rng = np.random.default_rng(0)
     true = rng.normal(size=400)
     errors = rng.normal(scale=1.0, size=(400, 200)) + rng.normal(size=200)
-    found = shrinkage(true + rng.normal(size=400) + 3.0, errors)
-    assert found == pytest.approx(np.sqrt(0.5), abs=0.05)
+    share_of_chance = shrinkage(true + rng.normal(size=400) + 3.0, errors)
+    assert share_of_chance == pytest.approx(np.sqrt(0.5), abs=0.05)
     assert shrinkage(np.array([1.0, 1.0]), errors[:2]) == 0.0
 
 
@@ -156,12 +156,12 @@ def test_widths_are_those_of_boards_with_few_units(groups, n):
     for _ in range(40):
         errors, sums = board()
         scores = true + errors[:, 0]
-        found = rank_intervals(
+        intervals = rank_intervals(
             scores, scores[:, None] + errors, n_units=groups,
             standard_errors=standard_errors_from_values(sums, n),
             degrees_of_freedom=np.full((5, 5), groups - 1.0),
         )  # fmt: skip
-        widths.append(np.mean(found.high - found.low))
+        widths.append(np.mean(intervals.high - intervals.low))
     low, high = row.intervals["interval_width"]
     assert low - 0.3 <= np.mean(widths) <= high + 0.1  # a plan lacks the stepdown
 
@@ -191,12 +191,12 @@ def test_widths_are_those_of_real_boards():
             weights = np.random.default_rng(board).multinomial(
                 row.test_rows, np.full(row.test_rows, 1 / row.test_rows), size=300
             )
-            found = rank_intervals(
+            intervals = rank_intervals(
                 values.mean(axis=1),
                 values @ weights.T / row.test_rows,
                 standard_errors=standard_errors_from_values(values),
             )
-            widths.append(np.mean(found.high - found.low))
+            widths.append(np.mean(intervals.high - intervals.low))
         assert row.interval_width == pytest.approx(np.mean(widths), abs=0.6)
 
 
@@ -233,7 +233,7 @@ def test_smaller_is_better_is_the_mirror_image():
     down = plan_rows(-scores, -resampled, 500, greater_is_better=False, difference=0.01)
     assert up.to_dict() == down.to_dict()
     assert [pair["power"] for pair in up.to_dict()["power_rows"]] == [0.5, 0.8, 0.9, 0.95]
-    (needed,) = [one.test_rows for one in up.power_rows if one.probability == 0.8]
+    (needed,) = [row.test_rows for row in up.power_rows if row.probability == 0.8]
     there = plan_rows(
         scores, resampled, 500, greater_is_better=True, difference=0.01, test_rows=[int(needed)]
     )
@@ -617,7 +617,7 @@ def test_no_grid_has_fewer_than_two_rows():
 @pytest.mark.slow
 def test_prize_places_and_the_top_ten_are_planned():
     planned = tiny(12, 100, test_rows=[100]).targets
-    assert [(one.target.size, one.target.ordered) for one in planned] == [
+    assert [(need.target.size, need.target.ordered) for need in planned] == [
         (2, True), (3, True), (10, False),
     ]  # fmt: skip
 
@@ -641,9 +641,9 @@ def test_degrees_of_freedom_are_given_or_one_less_than_the_units(given, degrees)
     made = tiny(2, 100, test_rows=[100], **given)
     assert made.degrees_of_freedom == degrees
     low, high = deviation_bounds(degrees_with_resamples(degrees, 100), 0.95)
-    for one in made.power_rows:  # a standard error that is larger by a factor needs its square
-        assert one.low == pytest.approx(one.test_rows * low**2, abs=1 + low**2)
-        assert one.high == pytest.approx(one.test_rows * high**2, abs=1 + high**2)
+    for row in made.power_rows:  # a standard error that is larger by a factor needs its square
+        assert row.low == pytest.approx(row.test_rows * low**2, abs=1 + low**2)
+        assert row.high == pytest.approx(row.test_rows * high**2, abs=1 + high**2)
 
 
 def test_a_plan_without_a_generator_has_seed_0():
@@ -838,9 +838,13 @@ def test_a_target_is_planned_like_the_first_place(whole):
         assert whole or np.ceil(low) > min(np.ceil(own[0]) for own in smallest)
         assert needed_rows.high == max(np.ceil(at_worst[place]), needed_rows.low)
     alone = target_plan(target, given, by_prior[:1], worst, grid, np.random.default_rng(5))
-    assert {one.normal for one in alone.shares} == {one.test_rows for one in alone.needed} == {None}
+    assert (
+        {need.normal for need in alone.shares}
+        == {need.test_rows for need in alone.needed}
+        == {None}
+    )
     tied = target_plan(target, given, by_prior, worst * 0, grid, rng)
-    assert {one.high for one in tied.needed} == {None}
+    assert {need.high for need in tied.needed} == {None}
 
 
 def test_scenarios_are_eighty_draws_of_each_prior_with_the_last_errors():
@@ -872,8 +876,8 @@ def test_scenarios_are_eighty_draws_of_each_prior_with_the_last_errors():
     ],
 )
 def test_what_decides_on_a_board_is_students_value(m, level, n_units, degrees, critical, freedom):
-    found = board_critical_value(2.6, (1 - level) / (m * (m - 1)), degrees, n_units)
-    assert found == pytest.approx(stats.t.isf(stats.norm.sf(critical), freedom), rel=1e-9)
+    critical_value = board_critical_value(2.6, (1 - level) / (m * (m - 1)), degrees, n_units)
+    assert critical_value == pytest.approx(stats.t.isf(stats.norm.sf(critical), freedom), rel=1e-9)
 
 
 def test_too_few_units_for_any_sign_test_decide_nothing():
@@ -912,8 +916,8 @@ def test_neither_the_unit_nor_the_origin_of_values_matters():
     ]
     expected = np.median(400 / (np.array(kurtosis) - 1))
     moved = values + np.array([[1e7], [0.0], [0.0]])
-    for one in (values, 1e-7 * values, moved):
-        assert pair_degrees_of_freedom(one) == pytest.approx(expected, rel=1e-6)
+    for scores in (values, 1e-7 * values, moved):
+        assert pair_degrees_of_freedom(scores) == pytest.approx(expected, rel=1e-6)
     assert pair_degrees_of_freedom(np.zeros((2, 30))) == 29.0  # no pair that differs
     even = np.tile([1.0, -1.0], 15)  # the smallest kurtosis, 1
     assert pair_degrees_of_freedom(np.stack([even, np.zeros(30)])) == 29.0

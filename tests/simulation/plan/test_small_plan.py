@@ -71,9 +71,11 @@ def test_the_command_prints_what_the_formulas_give(tmp_path: Path) -> None:
 
     assert len(document["answers"]) == 6
     # 30% public: 120 private rows are 70% of 171 rows; two submissions on each of two days.
-    by_share = next(one for one in document["sweeps"] if one["name"] == "public_share")["designs"]
-    assert {one["public_rows"] + one["private_rows"] for one in by_share} == {171}
-    assert [one["public_rows"] for one in by_share if one["setting"] == 0.3] == [51]
+    by_share = next(sweep for sweep in document["sweeps"] if sweep["name"] == "public_share")[
+        "designs"
+    ]
+    assert {row["public_rows"] + row["private_rows"] for row in by_share} == {171}
+    assert [row["public_rows"] for row in by_share if row["setting"] == 0.3] == [51]
     for sweep in document["sweeps"]:
         for design in sweep["designs"]:
             on_a_day = design["setting"] if sweep["name"] == "per_day" else 2
@@ -81,7 +83,7 @@ def test_the_command_prints_what_the_formulas_give(tmp_path: Path) -> None:
             for name in ("best_wins", "tau", "contenders"):
                 assert design[f"{name}_low"] <= design[name] <= design[f"{name}_high"], name
             assert design["loss"] >= 0
-    by_rows = next(one for one in document["sweeps"] if one["name"] == "rows")["designs"]
+    by_rows = next(sweep for sweep in document["sweeps"] if sweep["name"] == "rows")["designs"]
     assert by_rows[0]["best_wins"] < by_rows[-1]["best_wins"]
     assert by_rows[0]["loss"] > by_rows[-1]["loss"]
 

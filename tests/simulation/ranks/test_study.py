@@ -37,30 +37,30 @@ def _scores(world, manager, folder, metric, **changes):
 @pytest.mark.slow
 def test_truth_is_the_mean_over_all_labels(world, manager, folder):
     """The exact truth is what scikit-learn has with every label weighted by its chance."""
-    found = _scores(world, manager, folder, "roc_auc").true
+    scores = _scores(world, manager, folder, "roc_auc").true
     chance = world.population.chance / 100
     both = np.repeat([1, 0], len(chance))
     for number in (0, 11):
         twice = np.tile(folder.get(number), 2)
         weight = np.concatenate([chance, 1 - chance])
         expected = roc_auc_score(both, twice, sample_weight=weight)
-        assert found[number] == pytest.approx(expected, abs=1e-11)
+        assert scores[number] == pytest.approx(expected, abs=1e-11)
 
 
 def test_tests_are_scored_as_rows(world, manager, folder):
-    found = _scores(world, manager, folder, "log_loss", tests=3)
+    scores = _scores(world, manager, folder, "log_loss", tests=3)
     test = draw_test(world.population, 200, 2, 1, n_classes=None)
     expected = log_loss(test.target, folder.get(5)[test.rows].astype(float))
-    assert found.competition[200][5, 2] == pytest.approx(expected, rel=1e-9)
-    assert not found.greater_is_better
+    assert scores.competition[200][5, 2] == pytest.approx(expected, rel=1e-9)
+    assert not scores.greater_is_better
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("metric", ["roc_auc", "accuracy", "log_loss", "f1", "brier"])
 def test_tests_are_unbiased(world, manager, folder, metric):
     """The mean over many tests is the truth, within four standard errors."""
-    found = _scores(world, manager, folder, metric, test_rows=(2_000,), tests=200, count=3)
-    errors = found.competition[2_000] - found.true[:, np.newaxis]
+    scores = _scores(world, manager, folder, metric, test_rows=(2_000,), tests=200, count=3)
+    errors = scores.competition[2_000] - scores.true[:, np.newaxis]
     standard_errors = errors.std(axis=1, ddof=1) / np.sqrt(200)
     bias = 2e-3 if metric == "f1" else 0  # a ratio is biased in finite tests
     assert (np.abs(errors.mean(axis=1)) < 4 * standard_errors + bias).all()
@@ -75,11 +75,11 @@ def test_same_numbers_for_more_models_tests_and_workers(world, manager, folder):
 
 
 def test_black_box_metric_has_the_drawn_labels_for_truth(world, manager, folder):
-    found = _scores(world, manager, folder, "sklearn:jaccard_score", tests=2, count=1)
+    scores = _scores(world, manager, folder, "sklearn:jaccard_score", tests=2, count=1)
     from sklearn.metrics import jaccard_score
 
     expected = jaccard_score(world.population.target, folder.get(0) >= 0.5)
-    assert found.true[0] == pytest.approx(expected, rel=1e-9)
+    assert scores.true[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_populations_and_classes_that_do_not_reach(world, manager):
@@ -99,19 +99,19 @@ def test_win_frequency_averages_over_sets_of_models():
     # The best of the first set wins 3 of 4 tests, and of the second shares one and wins two.
     competition = np.array([[9, 9, 9, 1], [1, 1, 1, 9], [9, 9, 5, 1], [1, 1, 5, 9]], dtype=float)
     scores = ModelScores(true, {100: competition}, greater_is_better=True)
-    found = win_frequency(scores, 100, 2)
-    assert found.frequency == pytest.approx((0.75 + 2.5 / 4) / 2)
-    assert found.populations == 2
-    assert found.low < found.frequency < found.high
+    frequencies = win_frequency(scores, 100, 2)
+    assert frequencies.frequency == pytest.approx((0.75 + 2.5 / 4) / 2)
+    assert frequencies.populations == 2
+    assert frequencies.low < frequencies.frequency < frequencies.high
     assert win_frequency(scores, 100, 4).populations == 1
 
 
 def test_rank_quantiles_by_hand():
     competition = np.array([[1.0, 1.0, 2.0, 3.0], [2.0, 2.0, 1.0, 2.0], [3.0, 3.0, 3.0, 1.0]])
     scores = ModelScores(np.array([2.0, 1.0, 3.0]), {9: competition}, greater_is_better=False)
-    found = rank_quantiles(scores, 9, 3)
-    assert found.models.tolist() == [1, 0, 2]
-    assert found.quantiles.tolist() == [[1, 2, 2, 2], [1, 1, 3, 3], [1, 3, 3, 3]]
+    quantiles = rank_quantiles(scores, 9, 3)
+    assert quantiles.models.tolist() == [1, 0, 2]
+    assert quantiles.quantiles.tolist() == [[1, 2, 2, 2], [1, 1, 3, 3], [1, 3, 3, 3]]
 
 
 def test_rows_until_best_wins_against_trying_every_number():
@@ -149,7 +149,7 @@ def test_simulation_as_a_whole(world, manager, folder):
     }
     assert by_grid[800, 12] >= by_grid[200, 12]
     intervals = [coverage for coverage in simulation.coverage if coverage.kind == "intervals"]
-    spreads = [one for one in simulation.coverage if one.kind == "spread"]
+    spreads = [row for row in simulation.coverage if row.kind == "spread"]
     assert min(interval.each for interval in intervals) > 0.95
     assert spreads[1].all_ranks < intervals[1].all_ranks
     assert simulation.boards[3].true_ranks.shape == (12,)
@@ -191,7 +191,7 @@ def test_models_that_a_constant_prediction_equals_get_no_verdict(world, folder):
     assert result.scores.constant == pytest.approx(max(chance.mean(), 1 - chance.mean()))
     assert "the truly best one wins" in simulation_verdict(result)
     assert "This is one set of models" in simulation_verdict(result)
-    needed = next(one for one in result.rows_needed if one.probability == 0.9)
+    needed = next(row for row in result.rows_needed if row.probability == 0.9)
     far = replace(result, rows_needed=(replace(needed, rows=1_125_069_711.0),))
     assert "more than 10,000 rows would be needed" in simulation_verdict(far)
     tied = replace(result.scores, true=np.full(n_models, 0.9))
@@ -230,8 +230,8 @@ def test_the_interval_of_the_rows_needed_holds_over_tests():
 def test_few_tests_give_no_upper_limit():
     shown = {400: np.array([[0.8, 0.7, 0.8, 0.8], [0.7, 0.75, 0.7, 0.6]])}
     needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
-    assert [one.high for one in needed if one.probability >= 0.8] == [None, None, None]
-    assert all(one.low == 0 for one in needed if one.probability == 0.5)
+    assert [row.high for row in needed if row.probability >= 0.8] == [None, None, None]
+    assert all(row.low == 0 for row in needed if row.probability == 0.5)
 
 
 def test_rows_are_not_extrapolated_far():
@@ -250,6 +250,6 @@ def test_the_ends_are_the_order_statistics_of_a_binomial_interval():
     tests = np.arange(1, 42)
     shown = {400: np.array([np.full(41, 0.8), 0.7 + 0.1 * np.sqrt(tests)])}
     needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
-    found = {one.probability: (one.low, one.high) for one in needed}
+    found = {row.probability: (row.low, row.high) for row in needed}
     assert found[0.5] == pytest.approx((14 * 400, 28 * 400), abs=1)
     assert found[0.8] == pytest.approx((28 * 400, 38 * 400), abs=1)
