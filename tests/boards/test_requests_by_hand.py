@@ -6,6 +6,7 @@ two a week; they and the organiser ask through the queue of the server.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -119,10 +120,15 @@ REQUESTS = [
     refused(march(9), HOST, "disqualify", "no submission 99.", submission=99, reason="a leak"),
     done(march(9), HOST, "disqualify", f"owl is disqualified: a leak. This {AGAIN}", **AS_OWL,
          reason="a leak"),
+    refused(march(9), HOST, "disqualify", "'owl' is already disqualified", **AS_OWL, reason="x"),
     done(march(9), HOST, "undo", f"team owl is undone: none! This {AGAIN}", **AS_OWL,
          reason="none!"),
     done(march(9), HOST, "disqualify", f"4 is disqualified: a leak. This {NO_BOARD}", submission=4,
          reason="a leak"),
+    refused(march(9), HOST, "disqualify", "for this reason", submission=4, reason=" a leak "),
+    refused(march(9), HOST, "disqualify", "needs a reason", submission=4, reason=" "),
+    refused(march(9), HOST, "undo", "'owl' is not disqualified", **AS_OWL, reason="none!"),
+    refused(march(9), HOST, "undo", "6 is not disqualified", submission=6, reason="none!"),
     done(march(9), HOST, "bracket", "brackets of the team owl are recorded.", **AS_OWL,
          bracket="junior", member=True),
     refused(march(9), HOST, "bracket", "no bracket 'young'", **AS_OWL, bracket="young",
@@ -227,6 +233,7 @@ def test_every_request_has_the_answer_worked_out_by_hand(tmp_path: Path) -> None
     with Competition.create(
         tmp_path / "c", solution(LABELS), SETTINGS, seed=1, manager=manager, clock=clock
     ) as competition:
+        assert stat.S_IMODE((tmp_path / "c").stat().st_mode) == 0o700  # it holds the labels
         assert competition.board_notes() == (FULL_WARNING,)
         assert "send a first file" in competition.empty_board_sentence
         write_csv(path, list(corrected), list(zip(*corrected.values(), strict=True)))

@@ -20,6 +20,7 @@ from arena.competition.record.rebuild import CAUSES
 from arena.config import SAMPLE_NAME, Settings
 from arena.errors import InputError, UsageError
 from arena.plugin.manager import PluginManager
+from arena.requests import Request
 from arena.utils.parallel import NoProgress
 from program import write_csv
 from scenario import Clock
@@ -74,6 +75,29 @@ SENT: Sequence[tuple[datetime, str, Rows, Mapping[str, str], tuple[str, ...]]] =
     (BETWEEN, "ant", forecasts(third=4), {THIRD: "accepted"}, ()),
 ]  # fmt: skip
 """Time, team, rows, what becomes of the file in each round, and the rounds that are over."""
+
+
+def ask(competition: Competition, folder: Path) -> None:
+    """Send a file of two rounds through the queue: it has one answer for each."""
+    rows = forecasts(first=2, second=2)
+    write_csv(folder / "sent.csv", list(rows), list(zip(*rows.values(), strict=True)))
+    request = Request(
+        seq=1,
+        request="request 1",
+        kind="submit",
+        team="eel",
+        member="7",
+        received=BEFORE,
+        payload={"file": "sent.csv"},
+        path=folder / "sent.csv",
+    )
+    first, second = competition.process([request])
+    assert [(answer.phase, answer.status) for answer in (first, second)] == [
+        (FIRST, "accepted"), (SECOND, "accepted"),
+    ]  # fmt: skip
+    assert (first.request, second.of_request) == ("request 1", "request 1")
+    assert competition.last_answer() == first
+    competition.disqualify_team("eel", "a test")
 
 
 def send_all(competition: Competition, clock: Clock) -> None:
@@ -153,6 +177,7 @@ def test_every_round_has_the_boards_worked_out_by_hand(tmp_path: Path) -> None:
     with Competition.create(
         tmp_path / "c", rows_of([0, 1]), settings(), seed=1, manager=MANAGER, clock=clock
     ) as competition:
+        ask(competition, tmp_path)
         send_all(competition, clock)
         sample = (tmp_path / "c" / SAMPLE_NAME).read_text().split()
         assert [line.partition(",")[0] for line in sample] == ["id", *"abcdef"]
