@@ -100,8 +100,8 @@ def score_decimals(scores: Sequence[float | None]) -> int:
 
     >>> score_decimals([0.75, 0.5, None]), score_decimals([1 / 3]), score_decimals([1234.5678])
     (2, 6, 2)
-    >>> score_decimals([3.7312e-10])
-    14
+    >>> score_decimals([3.7312e-10]), score_decimals([0.0, None])
+    (14, 0)
     """
     finite_scores = [abs(score) for score in scores if score is not None and math.isfinite(score)]
     if not any(finite_scores):

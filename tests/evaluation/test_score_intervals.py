@@ -498,6 +498,10 @@ def test_few_effective_units_are_too_few_without_bounds(score_range, degrees, sa
     assert reason is None if said is None else said in reason
 
 
+def test_a_mean_of_normal_rows_has_as_many_effective_units_as_rows():
+    assert errors_of([0.5], 0.1, degrees=9).effective_units.tolist() == [10.0]
+
+
 def test_a_score_that_no_row_changes_needs_both_bounds_and_their_rows():
     for score_range, limit, given in (
         (SHARE, 30.0, True),

@@ -124,7 +124,7 @@ def test_an_upload_is_named_only_when_it_is_whole(tmp_path: Path) -> None:
     orphan = uploads.put([b"id,y\n"])
     assert {path.suffix for path in layout.uploads.iterdir()} == {".part", ""}
     assert uploads.sweep(keep={stored.name}) == 2
-    with uploads.opened([stored.name, orphan.name, "../intake"]) as paths:
+    with uploads.opened([orphan.name, "../intake", stored.name]) as paths:
         assert list(paths) == [stored.name]
         uploads.path(stored.name).rename(tmp_path / "moved")
         uploads.path(stored.name).symlink_to(layout.intake)

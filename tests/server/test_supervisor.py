@@ -1,14 +1,40 @@
-"""How often a process that keeps ending is started again, and how often that is logged."""
+"""In which order processes end, how often they are started again, and what of it is logged."""
 
 from __future__ import annotations
 
 import logging
+import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from arena.server import supervisor
+from arena.server.records.layout import Layout
+
+
+def test_the_web_process_and_the_scorer_end_before_the_checker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[tuple[str, str]] = []
+
+    def child(role: str) -> Any:
+        return SimpleNamespace(
+            role=role,
+            end=lambda: ended.append(("end", role)),
+            wait=lambda: ended.append(("wait", role)),
+        )
+
+    children = [child(role) for role in ("checker", "scorer", "web")]
+    monkeypatch.setattr(supervisor.Supervisor, "_planned", lambda *_: children)
+    stop = threading.Event()
+    stop.set()
+    supervisor.Supervisor(Layout(Path()), (), url="", socket=None).run(stop)
+    assert ended == [
+        *(("end", "scorer"), ("end", "web"), ("wait", "scorer"), ("wait", "web")),
+        *(("end", "checker"), ("wait", "checker")),
+    ]
 
 
 class Ending:

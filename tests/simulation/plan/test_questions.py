@@ -68,6 +68,9 @@ def test_questions_on_the_same_text_count_less() -> None:
     assert grouped == pytest.approx(4 * alone, rel=0.02)
     with pytest.raises(UsageError, match="at least two algorithms"):
         plan_questions(one.subset([0]), "value", 0.1)
+    for power in (0.0, 1.0):
+        with pytest.raises(UsageError, match="between 0 and 1"):
+            plan_questions(one, "value", 0.1, power=power)
 
 
 def test_the_command_prints_what_its_schema_says(tmp_path: Path) -> None:

@@ -1,0 +1,41 @@
+"""A folder of runs that is copied to a machine without a connection, and back."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from arena.errors import InputError
+from arena.runner.work_folder import WorkFolder
+
+
+def test_runs_without_a_result_are_taken_in_turn(tmp_path: Path) -> None:
+    runs = WorkFolder(tmp_path / "runs")
+    with pytest.raises(InputError, match="holds no runs: write them with arena programs rerun"):
+        runs.lease({})
+    program = tmp_path / "main.py"
+    program.write_text("print(1)")
+    digest = hashlib.sha256(b"print(1)").hexdigest()
+    for run in ("3", "12"):
+        runs.add(run, {"sha256": digest}, program)
+    assert runs.runs() == ["3", "12"]
+
+    for run in ("12", "3"):
+        work = runs.lease({})
+        assert work == {"sha256": digest, "run": run}
+        with pytest.raises(InputError, match="has no result: run arena runner --work"):
+            runs.result(run)
+        runs.program(work, tmp_path / "copy.py")
+        assert (tmp_path / "copy.py").read_text() == "print(1)"
+        runs.send_result(work, {"status": "ran"}, "signature", program)
+        result, signature, output = runs.result(run)
+        assert (result, signature) == ({"status": "ran"}, "signature")
+        assert output is not None
+        assert (output.name, output.read_text()) == ("main.py", "print(1)")
+    assert runs.lease({}) is None
+
+    (runs.folder / "3/program.py").write_text("print(2)")
+    with pytest.raises(InputError, match="is missing or damaged: copy it again"):
+        runs.program({"sha256": digest, "run": "3"}, tmp_path / "copy.py")
