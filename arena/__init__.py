@@ -62,11 +62,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    value = _imported(name)
     from inspect import isfunction
 
     from arena.utils.python_calls import naming_arguments
 
-    value = _imported(name)
     if isfunction(value):
         value = globals()[name] = naming_arguments(value)
         value.__module__ = __name__  # where pickle finds it
