@@ -41,7 +41,6 @@ from arena_ranking.small_samples import (
 from arena_ranking.unseen import unseen_losses
 
 _BLOCK_BYTES = 16 * 2**20
-MOST_VALUES = 6e7
 _MOST_PRODUCTS = 2e11
 """The most multiplications of all pairs of submissions, about a minute of one processor."""
 

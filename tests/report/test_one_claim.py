@@ -28,7 +28,7 @@ from arena.scoring.result import ScoreResult
 from arena.types import TEAMS
 from arena.utils.formatting import BoardDisplay
 from program import write_csv
-from small_competition import Clock
+from scenario import Clock
 
 MANAGER = PluginManager()
 
