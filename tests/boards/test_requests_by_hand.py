@@ -38,6 +38,8 @@ def march(day: int, hour: int = 0) -> datetime:
     return datetime(2026, 3, day, hour, tzinfo=UTC)
 
 
+CORRECTED_AT = march(12, 2)
+"""When the organiser puts the corrected solution into the folder."""
 SETTINGS = Settings.of(
     metric="accuracy", mechanism="full", intervals=False, baseline="base", final_rule="chosen",
     final_count=1, per_day=1, per_week=2, total=3,
@@ -164,19 +166,25 @@ REQUESTS = [
     done(march(12, 1), HOST, "verification", "Submission 12 is verified.", submission=12,
          state="verified", note=""),
     done(march(12, 1), HOST, "publish", "board is published, as result 1."),
-    done(march(12, 2), HOST, "retract", "Result 1 is retracted: p4 is 1", reason="p4 is 1"),
-    refused(march(12, 2), HOST, "rescore", "is not that of the current preview", preview="0"),
+    refused(march(12, 1), HOST, "rescore", "There is nothing to rescore: put the corrected"),
+    done(CORRECTED_AT, HOST, "retract", "Result 1 is retracted: p4 is 1", reason="p4 is 1"),
+    refused(CORRECTED_AT, HOST, "rescore", "is not that of the current preview", preview="0"),
     # Of the files of owl, 5 and 12 have the same public score then, and the earlier one counts.
-    done(march(12, 2), HOST, "rescore", "1 of 9 rows. Of 2 teams, 0 would change their rank on the "
+    done(CORRECTED_AT, HOST, "rescore", "1 of 9 rows. Of 2 teams, 0 would change their rank on the "
          "private board, and 1 its score. This releases the scores of 3 teams again"),
-    done(march(12, 2), HOST, "rescore", "All submissions are rescored.", preview=PREVIEWED),
-    done(march(12, 2), HOST, "finalize", "The private board is computed."),
-    done(march(12, 2), HOST, "publish", "board is published, as result 2."),
+    done(CORRECTED_AT, HOST, "rescore", "All submissions are rescored.", preview=PREVIEWED),
+    done(CORRECTED_AT, HOST, "finalize", "The private board is computed."),
+    done(CORRECTED_AT, HOST, "publish", "board is published, as result 2."),
 ]  # fmt: skip
 
 
 def solution(labels: Sequence[int]) -> dict[str, Sequence[Any]]:
     return {"id": IDS, "y": labels, "Usage": USAGE}
+
+
+def write_solution(path: Path, labels: Sequence[int]) -> None:
+    columns = solution(labels)
+    write_csv(path, list(columns), list(zip(*columns.values(), strict=True)))
 
 
 def request_of(seq: int, asked: Asked, folder: Path) -> Request:
@@ -205,6 +213,8 @@ def answer_all(competition: Competition, clock: Clock, folder: Path) -> list[Ans
     answers: list[Answer] = []
     while waiting := requests[len(answers) :]:
         clock.now = waiting[0].received
+        if clock.now == CORRECTED_AT:
+            write_solution(folder / "c" / CORRECTED_NAME, CORRECTED)
         if waiting[0].payload.get("preview") == PREVIEWED:
             code = answers[-1].message.removesuffix(".").rpartition(" ")[2]
             waiting[0] = replace(waiting[0], payload={"preview": code})
@@ -228,7 +238,7 @@ def rows_of(board: Iterable[Mapping[str, Any]], n_rows: int) -> list[Any]:
 
 def test_every_request_has_the_answer_worked_out_by_hand(tmp_path: Path) -> None:
     assert {asked.kind for asked in REQUESTS} == {*get_args(Kind)}
-    clock, manager, corrected = Clock(march(1)), PluginManager(), solution(CORRECTED)
+    clock, manager = Clock(march(1)), PluginManager()
     path = tmp_path / "c" / CORRECTED_NAME
     with Competition.create(
         tmp_path / "c", solution(LABELS), SETTINGS, seed=1, manager=manager, clock=clock
@@ -236,7 +246,6 @@ def test_every_request_has_the_answer_worked_out_by_hand(tmp_path: Path) -> None
         assert stat.S_IMODE((tmp_path / "c").stat().st_mode) == 0o700  # it holds the labels
         assert competition.board_notes() == (FULL_WARNING,)
         assert "send a first file" in competition.empty_board_sentence
-        write_csv(path, list(corrected), list(zip(*corrected.values(), strict=True)))
         answers = answer_all(competition, clock, tmp_path)
         for asked, answer in zip(REQUESTS, answers, strict=True):
             expected, said = (asked.kind, asked.team, asked.status), said_in(answer)
