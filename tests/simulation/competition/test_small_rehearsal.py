@@ -9,7 +9,7 @@ import pytest
 
 from arena.competition.competition import Competition
 from kept import check_kept, check_kept_document, masked
-from page_text import lines_of
+from page_text import charts_of, lines_of
 from program import run_here
 
 PUBLIC, PRIVATE = 18, 42
@@ -32,6 +32,7 @@ def test_two_mechanisms_on_the_same_rows(tmp_path: Path) -> None:
     check_kept_document("rehearsal", document)
     made = (tmp_path / "made.html").read_text(encoding="utf-8")
     check_kept("rehearsal.txt", masked(lines_of(made)))
+    check_kept_document("rehearsal-charts", charts_of(made))
     assert (document["teams"], document["days"], document["metric"]) == (3, 1, "accuracy")
     assert [(kind["competitor"], kind["teams"]) for kind in document["kinds"]] == [
         ("boosting", 2), ("copycat", 1),

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from kept import check_kept, check_kept_document, masked
-from page_text import lines_of, text_of
+from page_text import charts_of, lines_of, text_of
 from program import run_here, write_csv
 
 N = 120
@@ -41,7 +41,9 @@ def planned(folder: Path, *more: str) -> tuple[dict[str, Any], dict[str, np.ndar
 def test_the_command_prints_what_the_formulas_give(tmp_path: Path) -> None:
     document, right = planned(tmp_path, "--report", "plan.html")
     check_kept_document("plan", document)
-    check_kept("plan.txt", masked(lines_of((tmp_path / "plan.html").read_text(encoding="utf-8"))))
+    html = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    check_kept("plan.txt", masked(lines_of(html)))
+    check_kept_document("plan-charts", charts_of(html))
     assert (document["pilot_rows"], document["submissions"], document["copies"]) == (N, 3, 0)
 
     # The standard error of a difference is that of the mean of the rows' differences.
