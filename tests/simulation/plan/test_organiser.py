@@ -472,7 +472,6 @@ def test_the_rows_of_the_rarest_class_count_as_on_a_board(files):
     assert few == 3 > many
 
 
-@pytest.mark.slow
 def test_a_plan_reads_the_rows_that_it_is_told_to(files, monkeypatch):
     truth, made = answers(80, a=0.9, b=0.7, c=0.6)
     solution, submissions = files(truth, made)
