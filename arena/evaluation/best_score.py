@@ -62,6 +62,7 @@ PRIZES = 3
 _CROWD = 20
 """With fewer submissions, excluding those that cannot have won does not pay off."""
 _FEWEST_RESAMPLES = 100
+"""With fewer, correlations are not estimated, and critical values are Bonferroni's."""
 WEIGHT_BYTES = 500_000_000
 """Of the weights of draws that are held together."""
 _LEAST_DIFFERENCE = 0.05

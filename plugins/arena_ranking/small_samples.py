@@ -23,6 +23,7 @@ BONFERRONI_BELOW = 50
 """With fewer units than this the bootstrap's critical value is less reliable than Bonferroni's."""
 
 PRODUCTS = 5e9
+"""The most multiplications for the shapes of all pairs, a second or two of one processor."""
 _FEWEST_UNITS = 2_000
 """Shapes are estimated from at least so many units, also of many submissions."""
 _CANCELLED = 1e-9

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.record.phases import (
     Destination,
@@ -385,13 +384,10 @@ def test_stored_submissions_keep_their_phase_and_its_rows(
 def test_a_further_metric_must_be_defined_on_the_rows_of_each_phase(scenario: Scenario) -> None:
     usage = np.where(np.flatnonzero(TRUTH)[:40].max() >= np.arange(N_ROWS), "dev", "final")
     usage = np.where((usage == "final") & (TRUTH == 0), "dev", usage)
-    rows = list(zip(IDS, TRUTH, usage, strict=True))
-    write_csv(scenario.solution_file, ["id", "y", "Usage"], rows)
-    settings = Settings.of(metric="log_loss", mechanism="full", phase=PHASES)
-    Competition.create(scenario.folder, scenario.solution_file, settings, manager=MANAGER).close()
-    metric = settings.metric.model_copy(update={"secondary": ("roc_auc",)})
-    text = settings_as_toml(settings.model_copy(update={"metric": metric}))
-    (scenario.folder / CONFIG_NAME).write_text(text, encoding="utf-8")
+    scenario.solution = solution_with(usage)
+    keys = {"metric": "log_loss", "mechanism": "full"}
+    scenario.create(**keys).close()
+    scenario.configure(**keys, secondary="roc_auc")
     with pytest.raises(InputError, match="roc_auc is undefined on the private rows"):
         scenario.reopen()
 
