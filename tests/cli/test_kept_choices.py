@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Iterable, Iterator
 from importlib import metadata
@@ -12,11 +13,13 @@ from pydantic import BaseModel
 
 import arena
 from arena.config import Settings
+from arena.simulation import requests
 from kept import check_kept
 
 
 def test_every_choice_is_the_kept_one() -> None:
-    check_kept("choices.txt", "\n".join((*options(), *parameters(), *settings_of(Settings))) + "\n")
+    lines = (*options(), *parameters(), *fields_of_requests(), *settings_of(Settings))
+    check_kept("choices.txt", "\n".join(lines) + "\n")
 
 
 def options() -> Iterator[str]:
@@ -39,6 +42,13 @@ def parameters() -> Iterator[str]:
         if inspect.isfunction(exported):
             for parameter in inspect.signature(exported).parameters.values():
                 yield line_of(f"arena.{name}", str(parameter.name), parameter.default)
+
+
+def fields_of_requests() -> Iterator[str]:
+    for name, request in sorted(vars(requests).items()):
+        if name.endswith("Request"):
+            for field in dataclasses.fields(request):
+                yield line_of(name, field.name, field.default)
 
 
 def settings_of(model: type[BaseModel], table: str = "") -> Iterator[str]:
