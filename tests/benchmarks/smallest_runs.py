@@ -9,7 +9,7 @@ SMALLEST = {
     "bench_commands": "--submissions 10,20 --teams 5 --rows 40 --until audit",
     "bench_csv": "--scale 0.001 --repeats 1",
     "bench_engines": "--tasks 4 --seconds 0.05 --repeats 1",
-    "bench_finalize": "--teams 2,4 --rows 100",
+    "bench_finalize": "--teams 2,4 --rows 100 --metric log_loss",
     "bench_foreign": "--scale 0.002 --workers 1 --submissions 2 --repeats 1",
     "bench_growth": "--submissions 10 --teams 5 --team 1 --repeats 1",
     "bench_intake": "--scale 0.01",
