@@ -58,7 +58,8 @@ Boxes are those of 4 submissions of 500 images. Masks are decoded before the loo
 
 pyarrow's parse of a CSV file neither hashes it nor checks its ids, as a submission needs: SHA-256
 alone takes a quarter of the time of that parse with short ids, and half of it with UUIDs.
-With DuckDB's hash join of the ids beside that parse, both take as long: see [](reference/speed.md).
+arena's reading takes as long as that parse and DuckDB's hash join of the ids together
+([](reference/speed.md)).
 Predictions with all digits are stored in nearly 8 bytes a value. DuckDB keeps a few MB of blocks
 free for what comes next, which count for less the more submissions there are.
 
