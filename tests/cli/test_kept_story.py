@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kept import check_kept, masked
+from program import write_csv
 
 COMMANDS = """
 submit ../files/a.csv --team a
@@ -59,3 +60,22 @@ def test_the_commands_print_what_is_kept(arena_there: Any, here: Path) -> None:
         lines = f"{called.stdout}{called.stderr}".replace(str(here), "HERE")
         printed.append(f"$ arena {line}\n{lines}[{called.returncode}]\n")
     check_kept("commands.txt", masked("\n".join(printed)))
+
+
+def test_rank_prints_what_is_kept_and_strict_counts_rejected_algorithms(
+    arena_here: Any, tmp_path: Path
+) -> None:
+    values = {"a": "0.9 0.7 0.8 0.6 0.9 0.8", "b": "0.8 0.7 0.5 0.6 0.7 0.9", "c": "0.9 0.1"}
+    for name, algorithms in (("some", "abc"), ("all", "ab")):
+        rows = [
+            (algorithm, case, value)
+            for algorithm in algorithms
+            for case, value in enumerate(values[algorithm].split())
+        ]
+        write_csv(tmp_path / f"{name}.csv", ["algorithm", "case", "value"], rows)
+    printed = []
+    for line, code in (("some.csv", 0), ("some.csv --strict", 1), ("all.csv --strict --json", 0)):
+        called = arena_here("rank", *line.split(), "--resamples", 20)
+        assert called.returncode == code, line
+        printed.append(f"$ arena rank {line}\n{called.stdout}{called.stderr}")
+    check_kept("rank.txt", masked("\n".join(printed)))
