@@ -98,6 +98,10 @@ def ask(competition: Competition, folder: Path) -> None:
     assert (first.request, second.of_request) == ("request 1", "request 1")
     assert competition.last_answer() == first
     competition.disqualify_team("eel", "a test")
+    lacking = competition.submit(forecasts(first=1), "fox", phase=SECOND)
+    assert [(fault.kind, fault.id) for fault in lacking.faults] == [
+        ("missing id", row) for row in ALL[DAYS[1]]
+    ]
 
 
 def send_all(competition: Competition, clock: Clock) -> None:

@@ -201,7 +201,6 @@ def verified(folder: Path) -> tuple[str, ...]:
     return verify_bundle(folder / "export", folder / "solution.csv", MANAGER, NoProgress())
 
 
-@pytest.mark.slow
 def test_an_answer_after_a_freeze_does_not_show_that_a_file_came_in(scenario: Scenario) -> None:
     frozen = datetime(2026, 3, 2, tzinfo=UTC)
     scenario.clock.now = frozen - timedelta(hours=1)
