@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from arena.config import Settings
 from arena.interfaces import HasInfluenceValues, traits_of
 from arena.plugin.manager import PluginManager
 from arena.public_board.clipping import (
@@ -17,6 +18,7 @@ from arena.public_board.clipping import (
     share_at_bounds,
     suggested_clip,
 )
+from arena.public_board.mechanism import review_mechanism
 from arena.types import PredictionKind, Solution, Target, Usage
 from toy_metrics import BlackBoxRmse
 
@@ -93,6 +95,18 @@ def test_the_widest_bound_of_several_targets_and_the_shares_of_classes_count() -
     assert suggested_clip(log_loss, binary) == (0, 2.8)  # 4 log 2: probabilities below 1/16
     r2 = PluginManager().metrics.resolve("r2")
     assert suggested_clip(r2, ROWS) == (-1.4, 1)  # the constant has -0.2
+
+
+@pytest.mark.parametrize("mechanism", ["ladder", "ladder-free(clip=4)", "full"])
+def test_a_board_without_public_rows_is_not_reviewed(mechanism: str) -> None:
+    private = replace(ROWS, usage=np.full(5, Usage.PRIVATE, dtype=np.uint8))
+
+    def read_no_solution() -> Solution:
+        raise AssertionError
+
+    settings = Settings.of(metric="mae", mechanism=mechanism)
+    manager = PluginManager()
+    assert review_mechanism(settings, private.outline, read_no_solution, manager) == []
 
 
 def test_one_row_cannot_make_a_bound_absurd() -> None:
