@@ -16,7 +16,7 @@ from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
 from arena.server.backup import backup
 from arena.server.records.layout import Layout
-from scenario import SOLUTION, Scenario
+from scenario import Scenario
 from toy_metrics import BlackBoxRmse
 
 calls: list[int] = []
@@ -52,12 +52,13 @@ def made(root: Path) -> Competition:
     """Return a competition of 60 rows with four files."""
     manager = PluginManager()
     manager.register(Provides(), "stopped")
-    solution = {name: column[:60] for name, column in SOLUTION.items()}
-    scenario = Scenario(root, solution, manager=manager)
-    competition = scenario.create(metric="black_box_rmse", resamples=100, intervals=True)
-    rng = np.random.default_rng(1)
+    ids, labels = [f"r{row}" for row in range(60)], np.arange(60) / 60
+    scenario = Scenario(root, {"id": ids, "y": labels}, manager=manager)
+    keys = {"metric": "black_box_rmse", "resamples": 100, "intervals": True}
+    competition = scenario.create(**keys, public_share=0.5)
     for number in range(4):
-        competition.submit({"id": solution["id"], "y": rng.random(60)}, f"team {number}")
+        values = np.random.default_rng(number).random(60)
+        competition.submit({"id": ids, "y": values}, f"team {number}")
     calls.clear()
     return competition
 

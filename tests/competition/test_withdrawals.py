@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ from arena.errors import UsageError
 from arena.utils.parallel import NoProgress
 from scenario import MANAGER, Scenario, standings
 
-LADDER: dict[str, Any] = {"public": {"mechanism": "ladder-free"}, "analysis": {"resamples": 20}}
+LADDER = {"mechanism": "ladder-free"}
 
 
 def released(competition: Competition) -> dict[int, tuple[float, int]]:
