@@ -141,6 +141,6 @@ def test_a_mail_that_waits_for_a_time_far_ahead_is_sent(tmp_path: Path, scenario
     scenario.clock.now -= 300 * DAY
     claimed = mails.claim()
     assert claimed is not None
-    mails.postpone(claimed)
+    mails.postpone(claimed, "The server is busy.")
     assert mails.claim() is None  # it waits a minute
     mails.close()

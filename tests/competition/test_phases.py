@@ -410,7 +410,7 @@ THREE_SETS = np.array(["Public", "Private", "final", "Ignored"])[np.arange(N_ROW
 def test_the_best_teams_qualify_and_their_files_are_carried_over(scenario: Scenario) -> None:
     rows = np.flatnonzero(THREE_SETS != "Ignored")
     scenario.solution = solution_with(THREE_SETS)
-    with scenario.create(phase=FINALS) as competition:
+    with scenario.create(phase=FINALS, intervals=True) as competition:
         short = competition.submit(labels(np.flatnonzero(THREE_SETS == "Public"), 0), "A")
         assert short.status == "rejected"  # it must have the rows of the final as well
         for team, wrong in {"A": 0, "B": 30, "C": 34, "D": 90}.items():
