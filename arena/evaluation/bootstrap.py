@@ -20,6 +20,8 @@ __all__ = ["Resamples", "draw_halves", "draw_resamples"]
 _MAX_REDRAWS = 1_000
 _RESAMPLES_PER_TASK = 64
 TASK_BYTES = 128 * 2**20
+_ROWS_IN_CACHE = 1_024
+"""Weights are transposed so many rows at a time: whole columns would leave the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +90,7 @@ def draw_resamples(
         n_rows, seed, groups=groups, clusters=clusters, required=required, first=first
     )
     weights = np.empty((n_rows, resamples), dtype=np.uint8)
-    # Several columns at once, since one at a time would touch every cache line of the array.
+    # Several columns at once, so that each cache line of the array is written few times.
     step = min(_RESAMPLES_PER_TASK, max(8, TASK_BYTES // n_rows))
     tasks = ((weights[:, start : start + step], start) for start in range(0, resamples, step))
     return Resamples(weights, sum(run_tasks(sampler.fill, tasks, workers=workers)))
@@ -144,9 +146,14 @@ class Sampler:
 
     def fill(self, weights: WeightArray, start: int) -> int:
         """Fill columns from resample ``start`` on; return how many were redrawn."""
-        drawn = [self.draw(self.first + start + b) for b in range(weights.shape[1])]
-        np.stack([column for column, _ in drawn], axis=1, out=weights)
-        return sum(redrawn for _, redrawn in drawn)
+        columns, redrawn = np.empty(weights.shape[::-1], dtype=np.uint8), 0
+        for b, column in enumerate(columns):
+            column[:], times = self.draw(self.first + start + b)
+            redrawn += times
+        for begin in range(0, self.n_rows, _ROWS_IN_CACHE):
+            rows = slice(begin, begin + _ROWS_IN_CACHE)
+            weights[rows] = columns[:, rows].T
+        return redrawn
 
     def draw(self, b: int) -> tuple[WeightArray, int]:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(b,)))
