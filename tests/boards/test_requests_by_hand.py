@@ -13,11 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
+import pytest
+
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.queue.answers import answers_in
 from arena.competition.queue.decisions import CORRECTED_NAME
 from arena.config import CONFIG_NAME, Settings
+from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
 from arena.requests import Answer, Kind, Request
@@ -256,6 +259,8 @@ def test_every_request_has_the_answer_worked_out_by_hand(tmp_path: Path) -> None
         for (answer_on_record,), answer in recorded:  # the event of a decision names its team
             assert replace(answer_on_record, team=answer.team) == answer
         check_boards(competition)
+        with pytest.raises(UsageError, match="Name until when"):
+            competition.exempt("ant", reason="a crash")
         assert competition.audit() == ()
         assert competition.has_new_settings()  # the limit of a day, which was changed
         n_events = len(competition.events())

@@ -206,6 +206,7 @@ def test_every_round_has_the_boards_worked_out_by_hand(tmp_path: Path) -> None:
         ]  # fmt: skip
         assert boards_of(competition, THIRD) == WITHOUT_THE_LAST_FILE_OF_ANT
         assert competition.audit() == ()
+        assert list((tmp_path / "c").glob("unfinished/*")) == []  # of scoring with new labels
         competition.in_phase(THIRD).export(tmp_path / "export")
     everything = rows_of([0, 1, 2], label="0")
     rows = list(zip(*everything.values(), strict=True))
