@@ -62,13 +62,13 @@ def edits_of_table(text: str) -> Iterator[tuple[str, str]]:
         csv.writer(out, lineterminator="\n").writerows(changed)
         return out.getvalue()
 
-    for at, name in enumerate(rows[0]):
+    for position, name in enumerate(rows[0]):
         for value in ("7.25", "", "x"):
-            if rows[1][at] != value:
+            if rows[1][position] != value:
                 changed = [row.copy() for row in rows]
-                changed[1][at] = value
+                changed[1][position] = value
                 yield f"{name} is {value!r}", written(changed)
-        yield f"no {name}", written([row[:at] + row[at + 1 :] for row in rows])
+        yield f"no {name}", written([row[:position] + row[position + 1 :] for row in rows])
     yield "a column more", written([[*row, "1"] for row in rows])
     yield "a row less", written(rows[:-1])
     yield "a row twice", written([*rows, rows[-1]])

@@ -680,7 +680,7 @@ def test_a_changed_journal_is_named(there: Path, kind: str, where: str) -> None:
     """The record is whole without its journal; the audit says what the journal cannot confirm."""
     journal = there / "c" / f"{DATABASE}.journal"
     lines = journal.read_bytes().splitlines(keepends=True)
-    of_submissions = [1, *(at for at, line in enumerate(lines) if b'"status"' in line)]
+    of_submissions = [1, *(position for position, line in enumerate(lines) if b'"status"' in line)]
     middle = len(of_submissions) // 2
     at = of_submissions[{"begin": 0, "head": 2, "middle": middle, "tail": -1}[where]]
     if (kind, where) == ("moved to the end", "tail"):

@@ -115,7 +115,7 @@ def test_counts_and_several_hard_labels(folder):
 
 def test_groups_and_other_metrics(folder):
     frame = pd.read_csv(folder / "all.csv")
-    frame["patient"] = [f"p{at // 3}" for at in range(60)]
+    frame["patient"] = [f"p{number // 3}" for number in range(60)]
     frame.to_csv(folder / "grouped.csv", index=False)
     soft = ("grouped.csv", "--kind", "soft", "--column", "c")
     plain = ask(folder, *soft)
@@ -151,7 +151,7 @@ def test_features_give_bounds_and_no_estimate(folder):
     rng = np.random.default_rng(0)
     kind = rng.choice(["ill", "well", "unsure"], 400)
     shift = {"ill": 0, "well": 1.5, "unsure": 3}
-    rows = [(at, shift[one] + rng.normal(), 1000 * rng.normal(), one) for at, one in
+    rows = [(position, shift[one] + rng.normal(), 1000 * rng.normal(), one) for position, one in
             enumerate(kind)]  # fmt: skip
     write_csv(folder / "x.csv", ["id", "a", "b", "y"], rows)
     given = ("bayes-error", "x.csv", "--kind", "features", "--label", "y")

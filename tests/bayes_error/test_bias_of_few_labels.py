@@ -55,10 +55,10 @@ def jackknife(counts: FloatArray) -> float:
     """Return the mean of 1 - max_k u_k, each row corrected by leaving out one of its labels."""
     m = counts.sum(axis=1, keepdims=True)
     left = np.zeros_like(counts)
-    for at in range(counts.shape[1]):
+    for number in range(counts.shape[1]):
         fewer = counts.copy()
-        fewer[:, at] -= 1
-        left[:, at] = 1 - fewer.max(axis=1) / (m[:, 0] - 1)
+        fewer[:, number] -= 1
+        left[:, number] = 1 - fewer.max(axis=1) / (m[:, 0] - 1)
     plain = 1 - counts.max(axis=1) / m[:, 0]
     return float((m[:, 0] * plain - (m[:, 0] - 1) * (left * counts / m).sum(axis=1)).mean())
 

@@ -161,7 +161,7 @@ def test_soft_labels_that_cannot_be(tmp_path: Path, header, rows, columns, said)
     write_csv(
         path,
         ["id", "y", *header.split(",")],
-        [(at, at % 2, *row) for at, row in enumerate(rows)],
+        [(position, position % 2, *row) for position, row in enumerate(rows)],
     )
     with pytest.raises(InputError, match=said) as caught:
         read_solution(

@@ -71,11 +71,11 @@ def times(
     """Return elapsed and processor seconds of the tasks; their results must be right."""
     cells = SENT_BYTES // 8
     shared = np.ones(cells)
-    blocks = ((np.full(cells, float(at)), seconds) for at in range(tasks))
+    blocks = ((np.full(cells, float(number)), seconds) for number in range(tasks))
     started, before = time.perf_counter(), processor_seconds()
     results = list(engine.run(function, (shared,), blocks))
     elapsed, used = time.perf_counter() - started, processor_seconds() - before
-    if results != [1.0 + at for at in range(tasks)]:
+    if results != [1.0 + number for number in range(tasks)]:
         raise SystemExit(f"{engine.name} returned other numbers.")
     return elapsed, used
 

@@ -275,7 +275,9 @@ def loop_seconds(
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             call(0, weights[:, 0])
             started = time.process_time()
-            scores = [[call(at, weight) for weight in weights.T] for at in range(submissions)]
+            scores = [
+                [call(number, weight) for weight in weights.T] for number in range(submissions)
+            ]
             results.put((time.process_time() - started, scores))
 
     processes = [fork.Process(target=loop) for _ in range(workers)]
@@ -354,8 +356,8 @@ def calls_without_intervals(n_submissions: int) -> dict[str, float]:
             return (calls.stat().st_size - before) / n_submissions
 
         write(folder / "solution.csv", labels)
-        for at in range(n_submissions):
-            write(folder / "sent" / f"team-{at}.csv", labels ^ (rng.random(rows) < 0.3))
+        for number in range(n_submissions):
+            write(folder / "sent" / f"team-{number}.csv", labels ^ (rng.random(rows) < 0.3))
         metric = f"kaggle:metric/counted.py(calls='{calls}')"
         given = ("--metric", metric, "--no-intervals")
         counted["score"] = run("score", "solution.csv", "sent", *given)

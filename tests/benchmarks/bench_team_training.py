@@ -49,12 +49,12 @@ def of_teams(manager, world, rounds):
     trained = []
     began = time.process_time()
     for number in range(rounds):
-        for at, player in enumerate(players):
+        for position, player in enumerate(players):
             work = player.computation()
             player.receive_result(work.function(*work.arguments))
             player.submit()
             player.receive(Feedback(0.7 + 0.001 * number, None))
-            trained.append((at, work.arguments))
+            trained.append((position, work.arguments))
     return time.process_time() - began, trained
 
 

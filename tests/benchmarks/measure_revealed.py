@@ -34,7 +34,7 @@ def solution_of(metric: Metric, n_rows: int) -> Solution:
         targets=(Target("y", None if numeric else ("a", "b")),),
         columns=("y",),
         kind=metric.prediction,
-        ids=pa.array([str(at) for at in range(n_rows)]),
+        ids=pa.array([str(number) for number in range(n_rows)]),
         truth=rng.exponential(size=n_rows) if numeric else rng.integers(0, 2, n_rows),
         usage=np.zeros(n_rows, dtype=np.uint8),
         sha256="",

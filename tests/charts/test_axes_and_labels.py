@@ -104,7 +104,9 @@ def test_the_observed_best_score_is_seen_behind_an_equal_corrected_one() -> None
 def test_a_label_hides_no_point_and_no_other_label() -> None:
     rng = np.random.default_rng(0)
     public = rng.permutation(60) + 1
-    both = [(f"team {at}", int(rank), at) for at, rank in enumerate(public, start=1)]
+    both = [
+        (f"team {position}", int(rank), position) for position, rank in enumerate(public, start=1)
+    ]
     labelled = labelled_sides(both, 60)
     assert 3 <= len(labelled) <= 8
     down, right = 480 / 59, 420 / 59

@@ -23,7 +23,7 @@ def test_only_the_first_faults_are_printed_and_the_others_counted(
     print_answer(answer, Lines(), BoardDisplay(), most=most)
     first, *rest = capsys.readouterr().out.splitlines()
     assert first == "Submission 7 of ant: rejected."
-    assert [line.strip() for line in rest[:lines]] == [f"Mend {at}." for at in range(lines)]
+    assert [line.strip() for line in rest[:lines]] == [f"Mend {number}." for number in range(lines)]
     counted = [] if hidden is None else [f"  … and {hidden} more: --json prints every one."]
     assert rest[lines:] == counted
 

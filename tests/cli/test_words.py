@@ -31,7 +31,7 @@ def test_the_values_of_a_parameter_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_metric_that_is_missing_or_unsuitable_has_a_way_out(tmp_path: Path) -> None:
-    rows = [[f"r{at}", "abc"[at % 3]] for at in range(30)]
+    rows = [[f"r{number}", "abc"[number % 3]] for number in range(30)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
     write_csv(tmp_path / "a.csv", ["id", "y"], rows)
     assert "'arena metrics'" in run_here("score", "solution.csv", "a.csv", cwd=tmp_path).stderr

@@ -55,10 +55,12 @@ def tags(rng: Rng) -> tuple[Any, Any]:
 def answers(rng: Rng, **more: Any) -> Case:
     truth, sent = sentences(rng)
     known = [
-        {"id": f"q{at}", "answers": {"text": [one], "answer_start": [0]}}
-        for at, one in enumerate(truth)
+        {"id": f"q{position}", "answers": {"text": [one], "answer_start": [0]}}
+        for position, one in enumerate(truth)
     ]
-    told = [{"id": f"q{at}", "prediction_text": one, **more} for at, one in enumerate(sent)]
+    told = [
+        {"id": f"q{position}", "prediction_text": one, **more} for position, one in enumerate(sent)
+    ]
     return pair(known, told)
 
 

@@ -87,11 +87,11 @@ def spines(rng: Rng) -> Sample:
 
 def spectra(rng: Rng) -> Sample:
     ids, true = np.arange(N_ROWS), rng.uniform(0.001, 0.004, (N_ROWS, 5))
-    names = [f"wl_{at}" for at in range(1, 6)]
+    names = [f"wl_{number}" for number in range(1, 6)]
     solution = pd.DataFrame(true, columns=names).assign(planet_id=ids)[["planet_id", *names]]
     submission = solution.copy()
     submission[names] += rng.normal(0, 1e-4, true.shape)
-    submission[[f"sigma_{at}" for at in range(1, 6)]] = 2e-4
+    submission[[f"sigma_{number}" for number in range(1, 6)]] = 2e-4
     given = {"naive_mean": 0.0025, "naive_sigma": 0.001, "sigma_true": 1e-5}
     return Sample("planet_id", solution, submission, given)
 
@@ -146,7 +146,7 @@ def perturbations(rng: Rng) -> Sample:
 
 def trees(rng: Rng) -> Sample:
     """One, two and three trees, far from each other; numbers are texts that begin with s."""
-    ids = [f"{n:03d}_{at}" for n in (1, 2, 3) for at in range(n)]
+    ids = [f"{n:03d}_{number}" for n in (1, 2, 3) for number in range(n)]
     submission = pd.DataFrame({"id": ids})
     for name, values in (("x", 3 * np.arange(6)), ("y", rng.random(6)), ("deg", np.zeros(6))):
         submission[name] = [f"s{value:.6f}" for value in values]

@@ -89,7 +89,9 @@ def digits(rng: Rng, n: int) -> Cells:
 
 def top_five(rng: Rng, n: int) -> Cells:
     truth = [f"w{integer}" for integer in rng.integers(0, 7, n)]
-    return truth, [" ".join(rng.permutation([f"w{at}" for at in range(7)])[:5]) for _ in truth]
+    return truth, [
+        " ".join(rng.permutation([f"w{number}" for number in range(7)])[:5]) for _ in truth
+    ]
 
 
 def runs(rng: Rng, n: int) -> Cells:
@@ -106,12 +108,12 @@ def boxes_3d(rng: Rng, n: int) -> Cells:
 
 
 def characters(rng: Rng, n: int) -> Cells:
-    truth = [f"U+30{at % 5} 10 10 20 20 U+40{at % 3} 50 50 9 9" for at in range(n)]
+    truth = [f"U+30{number % 5} 10 10 20 20 U+40{number % 3} 50 50 9 9" for number in range(n)]
     return truth, [f"U+30{rng.integers(5)} 15 15 U+40{rng.integers(3)} 52 53" for _ in range(n)]
 
 
 def lesions(rng: Rng, n: int) -> Cells:
-    truth = ["none 1 0 0 1 1" if at % 3 else "opacity 1 10 10 50 50" for at in range(n)]
+    truth = ["none 1 0 0 1 1" if number % 3 else "opacity 1 10 10 50 50" for number in range(n)]
     sent = [
         f"opacity {rng.random():.3f} {rng.integers(5, 25)} 10 50 50 none {rng.random():.3f} 0 0 1 1"
         for _ in range(n)
@@ -166,7 +168,7 @@ def votes(rng: Rng, id: str, classes: Sequence[str]) -> Pair:
 
 
 def spine(rng: Rng) -> Pair:
-    places = ["patient_overall", *(f"C{at}" for at in range(1, 8))]
+    places = ["patient_overall", *(f"C{number}" for number in range(1, 8))]
     ids = [f"1.2.{row}_{place}" for row in range(6) for place in places]
     return table(rng, "row_id", {"fractured": binary}, ids)
 
@@ -195,9 +197,9 @@ def weeks(rng: Rng) -> Pair:
 def organs(rng: Rng) -> Pair:
     """Three rows for each slice, one for each class."""
     rows = [
-        (f"case1_day{day}_slice_{at:04d}", organ)
+        (f"case1_day{day}_slice_{number:04d}", organ)
         for day in (1, 2)
-        for at in range(1, 5)
+        for number in range(1, 5)
         for organ in ("large_bowel", "small_bowel", "stomach")
     ]
     truth, sent = runs(rng, len(rows))

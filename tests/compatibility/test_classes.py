@@ -36,7 +36,7 @@ NUMBERS = {
 @pytest.mark.parametrize(("values", "labels"), NUMBERS.values(), ids=NUMBERS)
 def test_kappa_takes_numbers_by_their_value(values: tuple[float, ...], labels: range) -> None:
     truth, sent = ([str(values[code]) for code in codes] for codes in (TRUE, SENT))
-    place = {str(label): at for at, label in enumerate(labels)}
+    place = {str(label): position for position, label in enumerate(labels)}
     expected = skm.cohen_kappa_score(
         [place[code] for code in truth],
         [place[code] for code in sent],
@@ -89,7 +89,10 @@ def test_a_label_that_no_row_has_can_be_predicted(metric: str) -> None:
 def test_the_public_score_of_a_competition_has_the_same_distances(tmp_path: Path) -> None:
     values = (0, 2, 3, 10)
     for name, codes, usage in (("solution", TRUE, ",Usage"), ("team", SENT, "")):
-        rows = [f"r{at},{values[code]}{usage and ',Public'}" for at, code in enumerate(codes)]
+        rows = [
+            f"r{position},{values[code]}{usage and ',Public'}"
+            for position, code in enumerate(codes)
+        ]
         rows += [f"{row}{usage and ',Private'}" for row in ("s0,0", "s1,2")]
         (tmp_path / f"{name}.csv").write_text("\n".join([f"id,y{usage}", *rows]))
     competition = arena.Competition.create(

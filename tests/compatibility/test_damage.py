@@ -34,7 +34,7 @@ DAMAGE = {
 
 
 def _solution(path: Path, ids: list[str]) -> Solution:
-    path.write_text("id,y\n" + "".join(f"{id},{at}\n" for at, id in enumerate(ids)))
+    path.write_text("id,y\n" + "".join(f"{id},{position}\n" for position, id in enumerate(ids)))
     columns = SolutionColumns(targets=("y",))
     return read_solution(path, kind=PredictionKind.VALUE, columns=columns)
 

@@ -41,7 +41,10 @@ TABLES: dict[str, tuple[Any, CaseColumns]] = {
     "columns": (COLUMNS, CaseColumns()),
     "values by algorithm and case": (BY_NAME, CaseColumns()),
     "pandas, columns": (
-        {key: {str(at): cell for at, cell in enumerate(cells)} for key, cells in COLUMNS.items()},
+        {
+            key: {str(position): cell for position, cell in enumerate(cells)}
+            for key, cells in COLUMNS.items()
+        },
         CaseColumns(),
     ),
     "pandas, split": (

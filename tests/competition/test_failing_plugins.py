@@ -26,8 +26,10 @@ TEAMS = ("a", "b", "c")
 
 def _file(tmp_path: Path, team: str, first: float = 0.0) -> Path:
     path = tmp_path / f"{team}-{first}.csv"
-    values = [first, *(0.1 * at + TEAMS.index(team) for at in range(1, N_ROWS))]
-    write_csv(path, ["id", "y"], [(f"r{at}", repr(value)) for at, value in enumerate(values)])
+    values = [first, *(0.1 * number + TEAMS.index(team) for number in range(1, N_ROWS))]
+    write_csv(
+        path, ["id", "y"], [(f"r{position}", repr(value)) for position, value in enumerate(values)]
+    )
     return path
 
 

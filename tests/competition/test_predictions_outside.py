@@ -278,9 +278,9 @@ def test_workers_read_their_blocks_and_give_the_same_board(
     monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
     url = request.getfixturevalue("bucket") if place == "bucket" else place
     sent: list[int] = []
-    for at, metric in enumerate(["roc_auc", f"kaggle:{KAGGLE}(beta=2)"]):
+    for position, metric in enumerate(["roc_auc", f"kaggle:{KAGGLE}(beta=2)"]):
         with played(
-            tmp_path / str(at), url, metric=metric, resamples=10, intervals=True
+            tmp_path / str(position), url, metric=metric, resamples=10, intervals=True
         ) as competition:
             here, changes = competition.finalize().to_dict(), competition.rescore()
             with dask_cluster() as address, open_engine("dask", address) as engine:

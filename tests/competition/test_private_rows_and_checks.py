@@ -94,9 +94,9 @@ def made(folder: Path, case: Case, private: Mapping[str, Sequence[Any]]) -> Comp
     metric, public, _, roles = case
     folder.mkdir()
     rows = [
-        (f"r{number}", *(column[at] for column in columns.values()), usage)
+        (f"r{number}", *(column[position] for column in columns.values()), usage)
         for start, columns, usage in ((0, public, "Public"), (N_PUBLIC, private, "Private"))
-        for at, number in enumerate(range(start, start + N_PRIVATE))
+        for position, number in enumerate(range(start, start + N_PRIVATE))
     ]
     write_csv(folder / "solution.csv", ["id", *public, "Usage"], rows)
     return Competition.create(
@@ -112,8 +112,8 @@ def files(folder: Path, columns: Sequence[str]) -> Iterator[Path]:
     for header in headers:
         for cell in CELLS if header == headers[0] else CELLS[:2]:
             for odd in (0, N_PUBLIC):
-                rows = [[id, *("1" if at != odd else cell for _ in header)]
-                        for at, id in enumerate(ids)]  # fmt: skip
+                rows = [[id, *("1" if position != odd else cell for _ in header)]
+                        for position, id in enumerate(ids)]  # fmt: skip
                 number += 1
                 path = folder / f"{number}.csv"
                 write_csv(path, ["id", *header], rows)

@@ -180,8 +180,8 @@ def test_a_deadline_and_a_day_follow_what_was_received(tmp_path: Path, scenario:
         assert [row["submission"] for row in competition.submissions() if row["selected"]] == [3]
         # These requests can be forged, their times included, but they wait for the deadline.
         ends = [
-            replace(decision(8 + at, kind), received=whens[-1])
-            for at, kind in enumerate(("finalize", "publish"))
+            replace(decision(8 + position, kind), received=whens[-1])
+            for position, kind in enumerate(("finalize", "publish"))
         ]
         scenario.clock.now = deadline
         assert [answer.status for answer in process_all(competition, ends)] == [

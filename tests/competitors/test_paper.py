@@ -45,7 +45,7 @@ def test_table_1_and_figure_6_follow_from_the_authors_files(ladder_data: Path) -
     assert [row.agrees for row in paper.table_1(ladder_data)] == [True] * 5
     rows = list(paper.figure_6(ladder_data))
     assert [row.agrees for row in rows] == [False] * 2 + [True] * 7
-    assert [at for at, row in enumerate(rows, start=2) if row.computed < 0.05] == [8, 9]
+    assert [position for position, row in enumerate(rows, start=2) if row.computed < 0.05] == [8, 9]
     names = [chart.name for chart in paper.authors_charts(ladder_data)]
     assert names == ["figure-4-kaggle", "figure-4-ladder", "figure-5", "figure-6"]
 

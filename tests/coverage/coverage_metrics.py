@@ -227,9 +227,8 @@ def survival(rng: Rng, m: int, n: int) -> tuple[Array, Array, Mapping[str, Array
 def lists(rng: Rng, m: int, n: int) -> tuple[Array, Array, Mapping[str, Array]]:
     """Draw one relevant id per query, and lists of five that hold it at some position or not."""
     place = np.floor(9 * special.ndtr(correlated(rng, m, n))).astype(np.intp)
-    found = np.array([" ".join("a" if at == j else f"x{j}" for j in range(5)) for at in range(9)],
-                     dtype=object)  # fmt: skip
-    return np.full(n, "a", dtype=object), found[place], {}
+    drawn = [" ".join("a" if place == j else f"x{j}" for j in range(5)) for place in range(9)]
+    return np.full(n, "a", dtype=object), np.array(drawn, dtype=object)[place], {}
 
 
 def queries(m: int, count: int, documents: int) -> Callable[[Rng], Board]:

@@ -81,7 +81,7 @@ def _solution(board: Board, metric: Metric | MetricOfBoard) -> Solution:
         labels = np.issubdtype(board.predictions.dtype, np.integer)
         largest = max(1, truth.max(), board.predictions.max() if labels else 1)
         classes = tuple(str(code) for code in range(int(largest) + 1))
-    names = tuple(f"y{at}" for at in range(truth.shape[1] if truth.ndim > 1 else 1))
+    names = tuple(f"y{number}" for number in range(truth.shape[1] if truth.ndim > 1 else 1))
     return Solution(
         id_column="id",
         targets=tuple(Target(name, classes) for name in names),
@@ -141,7 +141,7 @@ def _drawn(
     study = Study(
         metric=metric,
         truth=board.truth,
-        teams=tuple(f"team {at}" for at in range(len(best.positions))),
+        teams=tuple(f"team {number}" for number in range(len(best.positions))),
         submissions=best.positions + 1,
         predictions=predictions.subset(best.positions),
         scores=best.scores,
@@ -171,7 +171,7 @@ def _drawn_by_arena(
     study, _ = study_of(
         metric,
         RankedRows(board.truth, solution.targets[0].classes, board.clusters),
-        tuple(f"team {at}" for at in range(m)),
+        tuple(f"team {number}" for number in range(m)),
         np.arange(1, m + 1),
         predictions,
         full_scores(metric, board.truth, predictions),

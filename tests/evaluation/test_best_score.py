@@ -769,7 +769,7 @@ def test_draws_without_rows_to_choose_or_to_judge_on_are_left_out():
     assert (best.choices, best.choices_left_out) == (3, 2)
     assert best.selected.tolist() == [1.0, 0.0]
     assert best.estimate == pytest.approx(0.75)  # judged once: its score on all rows
-    parts = [(chosen_on[:, [at]], judged_on[:, [at]] > 0) for at in range(3)]
+    parts = [(chosen_on[:, [number]], judged_on[:, [number]] > 0) for number in range(3)]
     draws_of = Draws.of(2, means(values), parts)
     assert (draws_of.left_out, draws_of.sizes.tolist()) == (2, [2.0])
     assert draws_of.chosen.tolist() == [[1.0], [0.5]]

@@ -68,8 +68,8 @@ def test_submissions_have_the_same_means_alone_as_together() -> None:
     truth, block = rng.integers(0, 2, 3000), rng.random((9, 3000))
     weights = rng.multinomial(3000, np.full(3000, 1 / 3000), size=30).T.astype(np.uint8)
     together = weighted_means(LogLoss(), truth, block, weights)
-    for at in range(len(block)):
-        alone = weighted_means(LogLoss(), truth, block[at : at + 1], weights)
-        np.testing.assert_array_equal(alone[0], together[at])
+    for number in range(len(block)):
+        alone = weighted_means(LogLoss(), truth, block[number : number + 1], weights)
+        np.testing.assert_array_equal(alone[0], together[number])
     scores = score_under_weights(LogLoss(), truth, ArrayPredictions(block), weights)
     np.testing.assert_allclose(scores, together, rtol=1e-11)

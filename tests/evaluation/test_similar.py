@@ -25,7 +25,7 @@ LABELS = np.where(RIGHT, TRUTH > 0, TRUTH <= 0).astype(np.intp)
 
 
 def found(values: Any, kind: PredictionKind, teams: Any = None) -> list[SimilarSubmissions]:
-    names = [f"t{at}" for at in range(len(values))] if teams is None else teams
+    names = [f"t{number}" for number in range(len(values))] if teams is None else teams
     return list(
         similar_submissions(ArrayPredictions(values), range(1, len(values) + 1), names, kind)
     )
@@ -110,7 +110,7 @@ def test_of_very_many_only_the_last_of_each_team_is_compared(
     values[7] = values[0]  # of another team: identical, not the last of either
     values[21] = values[20] + 1e-7  # the last of two teams
     values[4] = values[3] + 1e-7  # nearly identical, not the last
-    teams = [f"t{at % 8}" for at in range(24)]
+    teams = [f"t{number % 8}" for number in range(24)]
     found = similar_submissions(
         ArrayPredictions(values), list(range(24)), teams, PredictionKind.VALUE, block=5
     )
@@ -155,7 +155,7 @@ def test_submissions_that_are_known_to_be_equal_are_not_read_again(
     values[11] = values[2] + 1e-6
     values[4] = values[6] = 0.5  # constant
     first = np.array([0, 1, 2, 3, 4, 5, 4, 3, 8, 3, 10, 11])
-    names, read = [f"t{at % 5}" for at in range(M)], []
+    names, read = [f"t{number % 5}" for number in range(M)], []
 
     class Counted(ArrayPredictions):
         def blocks(self, size: int) -> Any:

@@ -86,8 +86,8 @@ def test_each_target_counts_by_the_rows_that_have_it(metric: Metric | str, oracl
     def expected(counts: npt.NDArray[Any], predicted: npt.NDArray[Any]) -> float:
         drawn = np.repeat(np.arange(N_ROWS), counts)
         scores = []
-        for at in range(3):
-            own, other = truth[drawn, at], predicted[drawn, at]
+        for number in range(3):
+            own, other = truth[drawn, number], predicted[drawn, number]
             scores.append(oracle(own[~np.isnan(own)], other[~np.isnan(own)]))
         return float(np.mean(scores))
 

@@ -556,7 +556,7 @@ def test_a_folder_of_masks_is_one_submission(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_masks_are_scored_ranked_and_submitted(tmp_path: Path) -> None:
     rng = np.random.default_rng(8)
-    truth = {f"case{at:02d}": rng.random(SHAPE) < 0.5 for at in range(12)}
+    truth = {f"case{number:02d}": rng.random(SHAPE) < 0.5 for number in range(12)}
     (tmp_path / "truth").mkdir()
     for case, mask in truth.items():
         (tmp_path / "truth" / f"{case}.png").write_bytes(grey(mask))

@@ -19,7 +19,10 @@ from arena_metrics import modalities
 from program import run_here
 
 SIZES = ("height", "width", "depth")
-MASKS = {case: np.random.default_rng(at).random((4, 6)) < 0.4 for at, case in enumerate("abc")}
+MASKS = {
+    case: np.random.default_rng(position).random((4, 6)) < 0.4
+    for position, case in enumerate("abc")
+}
 
 
 def write(folder: Path, arrays: dict[str, Any], table: str = "") -> Path:
@@ -124,9 +127,10 @@ def test_masks_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_folder_is_scored_and_hosted_like_the_table_of_its_masks(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    arrays = {f"case_{at:02}": rng.random((8, 9)) < 0.4 for at in range(24)}
+    arrays = {f"case_{number:02}": rng.random((8, 9)) < 0.4 for number in range(24)}
     usage = "".join(
-        f"{case},{'Public' if at % 3 else 'Private'}\n" for at, case in enumerate(arrays)
+        f"{case},{'Public' if position % 3 else 'Private'}\n"
+        for position, case in enumerate(arrays)
     )
     write(tmp_path / "truth", arrays, f"id,Usage\n{usage}")
     for team, share in {"ann": 0.02, "bob": 0.2}.items():

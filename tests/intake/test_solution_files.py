@@ -223,14 +223,16 @@ def test_faults_of_the_organiser(
 
 
 def test_numbers_are_no_classes(solve: Solve) -> None:
-    numbers = [f"{at / 2}" for at in range(30)]
-    content = "id,y\n" + "".join(f"r{at},{number}\n" for at, number in enumerate(numbers))
+    numbers = [f"{number / 2}" for number in range(30)]
+    content = "id,y\n" + "".join(
+        f"r{position},{number}\n" for position, number in enumerate(numbers)
+    )
     with pytest.raises(
         InputError, match="30 different numbers, such as '0.5', and the metric need"
     ):
         solve(content, CLASSES)
     assert solve(content, VALUE).n_rows == 30
-    ratings = "id,y\n" + "".join(f"r{at},{at % 10 / 2}\n" for at in range(30))
+    ratings = "id,y\n" + "".join(f"r{number},{number % 10 / 2}\n" for number in range(30))
     assert len(solve(ratings, CLASSES).columns) == 10
 
 

@@ -117,7 +117,7 @@ def test_the_bounds_of_a_file_follow_from_its_valid_form(solve: Solve) -> None:
 def _form(
     kind: PredictionKind, columns: tuple[str, ...], *classes: tuple[str, ...] | None, **more: Any
 ) -> SubmissionForm:
-    targets = tuple(Target(f"t{at}", own) for at, own in enumerate(classes))
+    targets = tuple(Target(f"t{position}", own) for position, own in enumerate(classes))
     return SubmissionForm("id", columns, targets, kind, pa.array(["a"]), **more)
 
 
@@ -221,9 +221,9 @@ def test_only_one_name_that_is_left_is_taken_for_the_only_one_missing(
 
 
 def test_at_most_twenty_names_are_guessed() -> None:
-    expected = [8 * chr(ord("a") + at) + "x" for at in range(22)]
+    expected = [8 * chr(ord("a") + number) + "x" for number in range(22)]
     matched = match_columns([name[:-1] for name in expected], expected, FaultList())
-    assert matched == {name: at for at, name in enumerate(expected[:20])}
+    assert matched == {name: position for position, name in enumerate(expected[:20])}
 
 
 @pytest.mark.parametrize(("longer", "guessed"), [(0, True), (1, False)])

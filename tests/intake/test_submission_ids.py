@@ -101,9 +101,9 @@ def test_more_duplicates_than_are_kept_name_the_rows_of_their_own_ids(send: Send
     read = send("id,y\n" + rows_of() + "".join(f"{i:03d},0.5\n" for i in reversed(range(25))))
     faults = [fault for fault in read.faults if fault.kind == "duplicate id"]
     assert [fault.id for fault in faults[:-1]] == [f"{i:03d}" for i in range(24, 4, -1)]
-    for at, fault in enumerate(faults[:-1]):
-        assert fault.row == N_ROWS + 2 + at
-        assert f"already occurs in row {24 - at + 2}:" in fault.message
+    for position, fault in enumerate(faults[:-1]):
+        assert fault.row == N_ROWS + 2 + position
+        assert f"already occurs in row {24 - position + 2}:" in fault.message
     assert faults[-1].message == "… and 5 more of this kind (duplicate id)."
     assert faults[-1].count == 5
 

@@ -240,9 +240,9 @@ def test_whether_a_score_of_texts_is_defined_does_not_depend_on_the_truth(
         truths = [one for one in truths if not list(faults_of_truth(metric, one[:, None], info))]
         assert len(truths) >= 2
         scored = 0
-        for at in range(12):
+        for number in range(12):
             prediction = _cells(rng, WORDS, 6)
-            if at % 2:
+            if number % 2:
                 prediction = rng.choice(np.array(MASKS if masks else WORDS, dtype=object), N_ROWS)
             if list(faults_of_predictions(metric, prediction[:, None], info)):
                 continue

@@ -99,7 +99,8 @@ def _trec(measure: str) -> Callable[[Any, Any, Any], float]:
     def score(metric: Any, truth: Any, sent: Any) -> float:
         evaluation = pytest.importorskip("pytrec_eval")
         read = [
-            {str(at): json.loads(cell) for at, cell in enumerate(cells)} for cells in (truth, sent)
+            {str(position): json.loads(cell) for position, cell in enumerate(cells)}
+            for cells in (truth, sent)
         ]
         run = {
             query: {doc: float(one) for doc, one in docs.items()} for query, docs in read[1].items()
@@ -245,9 +246,9 @@ def test_a_forecasting_hub_is_scored_in_both_forms(tmp_path: Path) -> None:
     wide = {"location": ["z", "x", "y"], "day": [2, 1, 1], "q0.25": [3, 0, 1], "q0.5": [4, 1, 3],
             "q0.75": [6, 3, 5]}  # fmt: skip
     rows = [
-        {"location": wide["location"][at], "day": wide["day"][at], "output_type": "quantile",
-         "output_type_id": level + "0" * (at == 1), "value": wide[f"q{level}"][at]}
-        for at in range(3) for level in levels
+        {"location": wide["location"][row], "day": wide["day"][row], "output_type": "quantile",
+         "output_type_id": level + "0" * (row == 1), "value": wide[f"q{level}"][row]}
+        for row in range(3) for level in levels
     ]  # fmt: skip
     rows.append(
         {"location": "x", "day": 1, "output_type": "mean", "output_type_id": "", "value": 9}

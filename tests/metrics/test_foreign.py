@@ -118,7 +118,7 @@ def test_a_draw_has_the_columns_and_dtypes_of_the_frames(n_more: int, ids: str) 
         "missing": text([*["True"] * (N_ROWS - 1), ""]),  # truths, and a NaN in the last row
         "id": text(SENT),  # left out: the ids have its name
     }
-    kinds |= {f"more {at}": text(SENT) for at in range(n_more)}
+    kinds |= {f"more {number}": text(SENT) for number in range(n_more)}
     of_submission = {key: kinds[key] for key in ("float", "int", "str", *list(kinds)[6:])}
     row_context = RowContext("id", pa.array(names, pa.string()), tuple(kinds), tuple(of_submission))
     frames = Frames.of(

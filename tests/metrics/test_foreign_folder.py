@@ -26,7 +26,10 @@ PLAIN = "def agreement(y_true, y_pred):\n    return float((y_true == y_pred).mea
 def work(tmp_path: Path) -> Path:
     write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], ROWS)
     for number, team in enumerate(["a", "b"]):
-        rows = [(id, label if at > number else 1 - label) for at, (id, label, _) in enumerate(ROWS)]
+        rows = [
+            (id, label if position > number else 1 - label)
+            for position, (id, label, _) in enumerate(ROWS)
+        ]
         write_csv(tmp_path / f"{team}.csv", ["id", "y"], rows)
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "metric.py").write_text(KAGGLE.format(sign="+"))

@@ -81,7 +81,7 @@ def test_the_team_hears_in_time_of_what_the_private_rows_refuse(work: Path) -> N
     [pytest.param("r0", id="public", marks=pytest.mark.slow), pytest.param(PRIVATE, id="private")],
 )
 def test_what_the_metric_refuses_takes_a_place(work: Path, row: str) -> None:
-    answers = [json.loads(sent(work, 0.75, **{row: 2.0 + at}).stdout) for at in range(3)]
+    answers = [json.loads(sent(work, 0.75, **{row: 2.0 + number}).stdout) for number in range(3)]
     faults = [answer["faults"][0] for answer in answers]
     assert [answer["status"] for answer in answers] == ["rejected", "rejected", "refused"]
     assert [fault["kind"] for fault in faults] == [*["refused by the metric"] * 2, "limit"]

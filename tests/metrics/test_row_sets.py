@@ -60,7 +60,9 @@ def test_each_id_is_one_row_and_missing_ones_are_named(tmp_path: Path) -> None:
     assert solution.usage.tolist() == [0, 1, 1] * 6 + [0, 1]
     form = SubmissionForm.of(solution, modality=ROW_SETS)
     path = tmp_path / "t.csv"
-    path.write_text("experiment,x,id\n" + "".join(f"t{at},1,a\nt{at},2,b\n" for at in range(19)))
+    path.write_text(
+        "experiment,x,id\n" + "".join(f"t{number},1,a\nt{number},2,b\n" for number in range(19))
+    )
     (fault,) = parse_submission(path, form).faults
     assert (fault.kind, fault.id) == ("missing id", "t19")
     path.write_text(path.read_text() + "t19,1,a\n")

@@ -23,10 +23,10 @@ SIZES = ("height", "width", "depth")
 
 def context(shapes: list[tuple[int, ...]], spacings: list[tuple[float, ...]]) -> RowContext:
     extra = {}
-    for at, name in enumerate(SIZES[: len(shapes[0])]):
-        extra[name] = np.array([float(shape[at]) for shape in shapes])
-        extra[f"spacing_{name}"] = np.array([step[at] for step in spacings])
-    ids = pa.array([str(at) for at in range(len(shapes))])
+    for position, name in enumerate(SIZES[: len(shapes[0])]):
+        extra[name] = np.array([float(shape[position]) for shape in shapes])
+        extra[f"spacing_{name}"] = np.array([step[position] for step in spacings])
+    ids = pa.array([str(number) for number in range(len(shapes))])
     return RowContext("id", ids, ("mask",), ("mask",), extra=extra)
 
 

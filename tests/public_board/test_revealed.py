@@ -35,7 +35,7 @@ def _solution(metric: Metric, n: int = N_ROWS) -> Solution:
         targets=(Target("y", ("a", "b") if truth.dtype.kind == "i" else None),),
         columns=("y",),
         kind=metric.prediction,
-        ids=pa.array([str(at) for at in range(n)]),
+        ids=pa.array([str(number) for number in range(n)]),
         truth=truth,
         usage=np.zeros(n, dtype=np.uint8),
         sha256="",
@@ -212,7 +212,10 @@ def test_every_metric_has_bounds_by_default() -> None:
 
 
 def test_a_competition_in_masks_is_bounded_too(tmp_path: Path) -> None:
-    rows = [(f"i{at}", f"{11 + at} 5", 8, 8, "Public" if at % 2 else "Private") for at in range(12)]
+    rows = [
+        (f"i{number}", f"{11 + number} 5", 8, 8, "Public" if number % 2 else "Private")
+        for number in range(12)
+    ]
     header = ["id", "mask", "height", "width", "Usage"]
     write_csv(tmp_path / "solution.csv", header, rows)
     made = Competition.create(

@@ -95,9 +95,9 @@ def test_samples_of_an_archive_are_read_without_its_summaries(tmp_path: Path) ->
 
 def log_of_inspect(path: Path, values: list[Any], **top: Any) -> Path:
     samples = [
-        {"id": at, "epoch": 1, "scores": {"grade": {"value": value}}} if value != "error"
-        else {"id": at, "epoch": 1, "error": {"message": "timeout"}}
-        for at, value in enumerate(values)
+        {"id": position, "epoch": 1, "scores": {"grade": {"value": value}}} if value != "error"
+        else {"id": position, "epoch": 1, "error": {"message": "timeout"}}
+        for position, value in enumerate(values)
     ]  # fmt: skip
     about = {"model": "m", "task": "t", "created": top.pop("created", "2026-01-01")}
     path.write_text(json.dumps({"status": "success", "eval": about, "samples": samples, **top}))
@@ -142,8 +142,8 @@ def test_samples_of_lm_eval_have_the_scores_that_it_reports() -> None:
 def test_filters_and_newer_runs_of_lm_eval(tmp_path: Path) -> None:
     def write(date: str, right: float) -> None:
         lines = [
-            {"doc_id": at, "filter": name, "metrics": ["exact_match"], "exact_match": value}
-            for at in range(3)
+            {"doc_id": number, "filter": name, "metrics": ["exact_match"], "exact_match": value}
+            for number in range(3)
             for name, value in (("strict-match", 0.0), ("flexible-extract", right))
         ]
         file = tmp_path / "org__model" / f"samples_gsm8k_cot_{date}.jsonl"
@@ -176,11 +176,11 @@ def helm_run(folder: Path, model: str, values: list[float]) -> None:
 
     instances = [
         {
-            "instance_id": f"id{at // 2}",
-            "train_trial_index": at % 2,
+            "instance_id": f"id{position // 2}",
+            "train_trial_index": position % 2,
             "stats": [stat("exact_match", value), stat("num_prompt_tokens", 40.0)],
         }
-        for at, value in enumerate(values)
+        for position, value in enumerate(values)
     ]
     robust = {"name": "robustness", "robustness": True, "fairness": False}
     instances.append(
@@ -215,8 +215,8 @@ def test_runs_of_helm_are_models_on_instances(tmp_path: Path) -> None:
 def result_of_mteb(folder: Path, task: str, splits: dict[str, list[float]]) -> Path:
     scores = {
         split: [
-            {"main_score": value, "hf_subset": str(at), "languages": ["eng-Latn"]}
-            for at, value in enumerate(values)
+            {"main_score": value, "hf_subset": str(position), "languages": ["eng-Latn"]}
+            for position, value in enumerate(values)
         ]
         for split, values in splits.items()
     }

@@ -294,8 +294,10 @@ def test_the_table_finds_what_used_to_be_said() -> None:
 
 
 MORE = [
-    pytest.param(range(at, at + 50), marks=pytest.mark.slow if at < 100 else pytest.mark.campaign)
-    for at in range(2, 302, 50)
+    pytest.param(
+        range(number, number + 50), marks=pytest.mark.slow if number < 100 else pytest.mark.campaign
+    )
+    for number in range(2, 302, 50)
 ]
 
 

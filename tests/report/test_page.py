@@ -347,7 +347,10 @@ def test_three_thousand_teams_make_a_page_of_less_than_five_megabytes() -> None:
 
 
 def test_names_that_look_alike_keep_apart_in_a_chart() -> None:
-    rows = [{**row, "team": "a" * 90 + str(at)} for at, row in enumerate(crowded(20).standings)]
+    rows = [
+        {**row, "team": "a" * 90 + str(position)}
+        for position, row in enumerate(crowded(20).standings)
+    ]
     chart = a_result(standings=tuple(rows)).chart().to_dict()
     names = {row["team"] for row in chart["layer"][0]["data"]["values"]}
     assert len(names) == 20

@@ -157,7 +157,7 @@ def test_brackets_hold_at_once(n_boards: int, most_wrong: int) -> None:
     wrong = 0
     for seed in range(n_boards):
         table, files = files_of((0.9,) * 5 + (0.8,) * 5 + (0.7,) * 5, seed)
-        names = {str(start): [f"t{start + at}" for at in range(5)] for start in (0, 5, 10)}
+        names = {str(start): [f"t{start + number}" for number in range(5)] for start in (0, 5, 10)}
         result = board_of(table, files, resamples=500, brackets=names)
         first_wrong = False
         for rows in boards(result).document.values():

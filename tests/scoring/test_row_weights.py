@@ -39,7 +39,9 @@ COUNTS = np.stack([np.ones(N), *RNG.multinomial(N, np.full(N, 1 / N), 4)], axis=
 
 def bound(name: str, truth: Any, classes: tuple[str, ...] | None, weights: Any = WEIGHTS) -> Any:
     several = truth.ndim > 1
-    targets = tuple(Target(f"y{at}", classes) for at in range(truth.shape[1] if several else 1))
+    targets = tuple(
+        Target(f"y{number}", classes) for number in range(truth.shape[1] if several else 1)
+    )
     solution = Solution(
         id_column="id",
         targets=targets,

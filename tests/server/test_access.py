@@ -356,9 +356,9 @@ def test_addresses_of_one_ipv6_network_share_a_limit(tmp_path: Any) -> None:
         client = TestClient(web.app, base_url=URL, client=(host, 1))
         return client.get(f"{API}/board").status_code
 
-    answers = [read(f"2001:db8:0:7:{at}::1") for at in range(8)]
+    answers = [read(f"2001:db8:0:7:{number}::1") for number in range(8)]
     assert answers == [200] * 3 + [429] * 5
-    assert {read(f"2001:db8:0:{at}::1") for at in range(8, 16)} == {200}
+    assert {read(f"2001:db8:0:{number}::1") for number in range(8, 16)} == {200}
     web.close()
 
 

@@ -44,7 +44,9 @@ def test_no_text_of_a_participant_becomes_markup_or_a_formula(web: WebSite, brow
         assert client.post(path, params=named, content=b"id,y\na,1\n").status_code == 202
         fault = {"kind": text, "message": text, "id": text, "column": text, "cause": text}
         web.scorer.judge(web.site, faults=({**fault, "row": 3, "count": 1},))
-    rows = [{"rank": at, "team": text, "score": 0.5} for at, text in enumerate(TEXTS, 1)]
+    rows = [
+        {"rank": position, "team": text, "score": 0.5} for position, text in enumerate(TEXTS, 1)
+    ]
     web.scorer.publish(
         rules="\n\n".join(TEXTS),
         folder={"pages": [("overview", "\n\n".join(TEXTS)), ("p", "\n\n".join(TEXTS))],

@@ -232,8 +232,8 @@ def test_copies_are_found_from_a_part_of_the_rows(monkeypatch):
     rng = np.random.default_rng(0)
     n = 2_400
     scores = np.sqrt(0.6) * rng.normal(size=n) + np.sqrt(0.4) * rng.normal(size=(60, n))
-    for at in range(30, 60):  # correlated .90 to 1 with another
-        scores[at] = scores[at - 30] + 0.015 * (at - 30) * rng.normal(size=n)
+    for number in range(30, 60):  # correlated .90 to 1 with another
+        scores[number] = scores[number - 30] + 0.015 * (number - 30) * rng.normal(size=n)
     truth = np.arange(n) % 5 == 0
     monkeypatch.setattr(dependence_estimate, "BLOCK", 16)
     whole, part = [], []

@@ -81,7 +81,7 @@ def test_max_refuses(tmp_path):
 
 def write_board(folder):
     counts = np.round(500 * (0.91 - 0.05 * np.linspace(0, 1, 60) ** 2)).astype(int)
-    rows = [(f"t{at}", f"{int(count) / 500:.4f}") for at, count in enumerate(counts)]
+    rows = [(f"t{position}", f"{int(count) / 500:.4f}") for position, count in enumerate(counts)]
     write_csv(folder / "board.csv", ["team", "points"], rows)
 
 

@@ -120,9 +120,9 @@ def test_predictions_that_the_log_lost_without_a_word_are_told(
     whole = (killed / FILES["log"]).read_bytes()
     begin = whole.index(np.full(N_ROWS, 5, dtype=np.int32).tobytes())
     unseen = 0
-    for at in range(begin, begin + 8):  # where a word of the checksum begins is not known
-        path = Path(shutil.copytree(killed, tmp_path / f"{at}")) / FILES["database"]
-        path.with_name(FILES["log"]).write_bytes(whole[:at] + bytes(64) + whole[at + 64 :])
+    for number in range(begin, begin + 8):  # where a word of the checksum begins is not known
+        path = Path(shutil.copytree(killed, tmp_path / f"{number}")) / FILES["database"]
+        path.with_name(FILES["log"]).write_bytes(whole[:number] + bytes(64) + whole[number + 64 :])
         with contextlib.suppress(ArenaError), Store.open(path, create=False):
             unseen += 1
             shutil.copytree(path.parent, tmp_path / "unseen", dirs_exist_ok=True)

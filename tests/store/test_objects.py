@@ -34,7 +34,7 @@ LABEL = "a label that no file may hold"
 
 
 def solution_of(kind: PredictionKind, n_columns: int = 1) -> Solution:
-    columns = tuple(f"y{at}" for at in range(n_columns))
+    columns = tuple(f"y{number}" for number in range(n_columns))
     classes = ("0", "1", "2") if kind is PredictionKind.LABEL else None
     is_text = kind is PredictionKind.TEXT
     shape = (N_ROWS, n_columns) if n_columns > 1 else N_ROWS

@@ -56,8 +56,8 @@ def test_any_choice_of_submissions_is_read_back(tmp_path: Path, n_rows: int) -> 
         for first in range(0, 60, 16):
             store.add_submissions(
                 [
-                    Incoming(f"t{at}", "f", f"{at}", values[at][:, np.newaxis])
-                    for at in range(first, min(first + 16, 60))
+                    Incoming(f"t{number}", "f", f"{number}", values[number][:, np.newaxis])
+                    for number in range(first, min(first + 16, 60))
                 ]
             )
         everything = store.predictions(np.arange(1, 61))
@@ -131,7 +131,7 @@ def test_an_audit_reads_every_prediction_once_and_compares_them_as_well(
             patched.setattr(reading.TableReader, "read", counted)
             assert store.audit(compare=comparison) == ()
         assert counts == dict.fromkeys(range(1, 7), 1)
-        teams = [f"t{at}" for at in range(6)]
+        teams = [f"t{number}" for number in range(6)]
         found = comparison.similar(teams)
         stored = store.predictions(range(1, 7))
         assert found == similar_submissions(stored, range(1, 7), teams, PredictionKind.LABEL)
@@ -149,7 +149,10 @@ def test_what_is_read_once_is_not_kept(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.duckdb") as store:
         store.put_solution(solution_of(500))
         store.add_submissions(
-            [Incoming(f"t{at}", "f", f"{at}", own[:, np.newaxis]) for at, own in enumerate(values)]
+            [
+                Incoming(f"t{position}", "f", f"{position}", own[:, np.newaxis])
+                for position, own in enumerate(values)
+            ]
         )
         usual = limit()
         with store.reading_once():
@@ -207,7 +210,7 @@ def test_some_records_are_read_alone(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.duckdb") as store:
         store.put_solution(solution_of(2))
         store.add_submissions(
-            [Incoming(f"t{at % 2}", "f", f"{at}", np.zeros((2, 1))) for at in range(5)]
+            [Incoming(f"t{number % 2}", "f", f"{number}", np.zeros((2, 1))) for number in range(5)]
         )
         every = store.submissions()
         assert store.submissions(numbers={4, 2, 99}) == (every[1], every[3])

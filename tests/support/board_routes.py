@@ -345,7 +345,9 @@ def differences(
             pairs[name] = (_rounded(map(column.get, values)), _rounded(values.values()))
     if not scored:
         pairs["public board"] = (_shown(PublicRow, found.public), list(map(_rounded, case.public)))
-        sent = Counter(team for at, team in enumerate(case.teams, 1) if at not in case.rejected)
+        sent = Counter(
+            team for position, team in enumerate(case.teams, 1) if position not in case.rejected
+        )
         for row in (*found.public, *found.private):
             team = row["team"]
             facts = (row["n_submissions"], row["baseline"])

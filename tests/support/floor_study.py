@@ -31,7 +31,7 @@ def study_of(
     return Study(
         metric=resolved,
         truth=truth,
-        teams=tuple(f"team {at}" for at in range(m)),
+        teams=tuple(f"team {number}" for number in range(m)),
         submissions=np.arange(1, m + 1),
         predictions=ArrayPredictions(predictions),
         scores=scores,

@@ -312,7 +312,7 @@ def test_interrupted_it_says_how_to_go_on(tmp_path):
 
 @pytest.mark.slow
 def test_drawn_teams_like_a_past_board_and_how_alike_they_are(tmp_path):
-    lines = [[at + 1, 1 - (at / 30) ** 2, 1 + at % 5] for at in range(30)]
+    lines = [[number + 1, 1 - (number / 30) ** 2, 1 + number % 5] for number in range(30)]
     write_csv(tmp_path / "past.csv", ["rank", "score", "entries"], lines)
     few = ("--teams", 12, "--days", 3, "--rows", 400, "--train-rows", 30, "--validation-rows", 20)
     drawn = ("simulate", "competition", "s", *few, "--drawn", "--like", "past.csv")

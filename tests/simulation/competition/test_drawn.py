@@ -53,7 +53,7 @@ def test_a_gap_is_a_distance_of_scores_on_each_part_of_the_rows(manager, metric,
     metric, data = manager.metrics.resolve(metric), solution(n_classes)
     drawing = open_drawing(metric, data, 4.0, np.random.default_rng(0))
     gaps = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 9.0])
-    seeds = [(at,) for at in range(6)]
+    seeds = [(number,) for number in range(6)]
     drawn = drawing.predictions(gaps[::-1], gaps, seeds)
     assert np.array_equal(drawn, drawing.predictions(gaps[::-1], gaps, seeds))
     assert np.isfinite(drawn).all()
@@ -120,7 +120,7 @@ def test_competitors_do_not_play_with_drawn_teams(tmp_path, manager):
 
 @pytest.mark.slow
 def test_trained_teams_come_as_often_as_those_of_the_past_board(tmp_path, manager):
-    lines = [f"{at + 1},{1 - at / 10},{2 if at else 400}" for at in range(8)]
+    lines = [f"{number + 1},{1 - number / 10},{2 if number else 400}" for number in range(8)]
     (tmp_path / "past.csv").write_text("\n".join(["rank,score,entries", *lines]))
     simulation = simulate(
         tmp_path / "s", ["full"], teams=5, days=4, rows=200, train_rows=30, validation_rows=20,

@@ -41,7 +41,10 @@ def own(folder, manager, chosen):
         "group": rng.choice(["a", "b", "c", "d"], N),
         "ward": rng.choice(["east", "west"], N),
         "chance": rng.random(N).round(3),
-        **{f"p_{name}": third[:, at] for at, name in enumerate(("cat", "dog", "owl, barn"))},
+        **{
+            f"p_{name}": third[:, position]
+            for position, name in enumerate(("cat", "dog", "owl, barn"))
+        },
     }
     path = folder / "solution.csv"
     write_csv(path, list(columns), list(zip(*columns.values(), strict=True)))

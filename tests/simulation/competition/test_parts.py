@@ -209,7 +209,7 @@ def test_flags_are_judged_by_who_was_flagged(manager):
     teams = [honest.team(), copier.team(), attacker.team(), sybil.team(), sybil.team(1)]
     known = dict(zip(teams, (honest, copier, attacker, sybil, sybil), strict=True))
     standings = [{"submission": number, "team": team} for number, team in enumerate(teams)]
-    rows = [{"team": team, "flagged": at in (0, 2)} for at, team in enumerate(teams)]
+    rows = [{"team": team, "flagged": position in (0, 2)} for position, team in enumerate(teams)]
     findings = [
         Finding("one", "", {"near_copies": [[0, 1], [3, 4]], "submissions": 5}),
         Finding("two", "", {"near_copies": [[0, 1]], "submissions": rows}),

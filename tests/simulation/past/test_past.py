@@ -40,14 +40,17 @@ def test_a_board_with_ranks_is_ordered_best_first_and_larger_is_better(tmp_path)
 
 
 def test_an_empty_column_of_entries_is_no_entries(tmp_path):
-    rows = [f"{at},{1 - at / 10},{1 - at / 10}," for at in range(1, 7)]
+    rows = [f"{number},{1 - number / 10},{1 - number / 10}," for number in range(1, 7)]
     path = written(tmp_path, "empty.csv", "private_rank,private_score,public_score,entries", *rows)
     (board,) = read_boards(path)
     assert (board.n_teams, board.entries) == (6, None)
 
 
 def test_a_file_of_kaggle_has_the_times_of_last_submissions(tmp_path):
-    rows = [f"{at},t{at},2024-01-0{at} 10:00:00,{1 - at / 10},{at}" for at in range(1, 7)]
+    rows = [
+        f"{number},t{number},2024-01-0{number} 10:00:00,{1 - number / 10},{number}"
+        for number in range(1, 7)
+    ]
     path = written(
         tmp_path, "k.csv", "Rank,TeamName,LastSubmissionDate,Score,SubmissionCount", *rows
     )
@@ -60,7 +63,11 @@ def test_a_file_of_kaggle_has_the_times_of_last_submissions(tmp_path):
 
 
 def test_two_lists_without_teams_give_a_board_without_pairs_and_entries(tmp_path):
-    lists = [f"{name},{at},{1 - at / 20}" for name in ("public", "private") for at in range(1, 9)]
+    lists = [
+        f"{name},{number},{1 - number / 20}"
+        for name in ("public", "private")
+        for number in range(1, 9)
+    ]
     (board,) = read_boards(written(tmp_path, "lists.csv", "board,rank,score", *lists))
     assert not board.paired
     assert board.entries is None
@@ -141,7 +148,9 @@ def test_a_time_without_a_zone_is_utc(monkeypatch: pytest.MonkeyPatch, tmp_path:
         times = [
             f"2025-03-{day:02}T12:00:00{zone}" for day in (5, 8, 10, 14, 20)
         ]  # DST from the 9th
-        rows = [f"{rank},{1 - rank / 10},{at}" for rank, at in enumerate(times, start=1)]
+        rows = [
+            f"{rank},{1 - rank / 10},{position}" for rank, position in enumerate(times, start=1)
+        ]
         file = tmp_path / "board.csv"
         file.write_text("\n".join(["Rank,Score,LastSubmissionDate", *rows]))
         boards += read_boards(file)

@@ -284,7 +284,9 @@ def test_questions_out_of_range(change):
 
 def test_the_best_metric_is_compared_as_one_selected_on_the_same_splits():
     rng = np.random.default_rng(0)
-    agreements = {f"m{at}": 0.5 + 0.03 * at + rng.normal(0, 0.01, 25) for at in range(4)}
+    agreements = {
+        f"m{number}": 0.5 + 0.03 * number + rng.normal(0, 0.01, 25) for number in range(4)
+    }
     best, second = (found := compare_metrics(agreements, 0.95, 12))[:2]
     lost = agreements[best.metric] - agreements[second.metric]
     statistic = lost.mean() / np.sqrt((1 / 25 + 1) * lost.var(ddof=1))
