@@ -21,7 +21,7 @@ _MAX_REDRAWS = 1_000
 _RESAMPLES_PER_TASK = 64
 TASK_BYTES = 128 * 2**20
 _ROWS_IN_CACHE = 1_024
-"""Weights are transposed so many rows at a time: whole columns would leave the processor's cache."""
+"""Weights are transposed so many rows at a time: whole columns do not fit the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
