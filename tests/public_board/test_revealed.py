@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,18 @@ def test_one_row_is_revealed_or_not(name: str, mechanism: str, n_classes: int, r
     metric, oracle = MANAGER.metrics.resolve(name), MANAGER.mechanisms.resolve(mechanism)
     revealed = rows_revealed(metric, oracle, truth, n_classes, targets=1)
     assert revealed.shown_rows == rows
+
+
+def test_of_several_targets_the_first_is_tried() -> None:
+    metric = MANAGER.metrics.resolve("log_loss")
+    single = _solution(metric, 40)
+    truth = np.stack([single.truth, np.zeros(40, dtype=np.intp)], axis=1)
+    several = replace(single, targets=(single.targets[0], Target("z", ("a", "b"))), truth=truth)
+    amounts = [
+        revealed_by_one(metric, "kaggle", solution, MANAGER, targets=1)
+        for solution in (single, several)
+    ]
+    assert amounts[0] == amounts[1]
 
 
 PAIR = np.array([[0], [1]])
