@@ -419,6 +419,8 @@ def _of_other_sizes(names: Sequence[str], values: FloatArray) -> tuple[str, ...]
     >>> _of_other_sizes(["unet", "forest", "n_pixels"], np.array([[0.9], [0.8], [4096.0]]))
     ("Column 'n_pixels' leaves the range from 0 to 1, unlike most columns: remove from the table \
 what is no algorithm.",)
+    >>> _of_other_sizes([*"abcd"], np.array([[0.9], [0.8], [7.0], [9.0]]))
+    ()
     """
     with np.errstate(invalid="ignore"):
         outside = np.any((values < 0) | (values > 1), axis=1)
