@@ -17,7 +17,13 @@ ITEMS = {
 }
 
 
-@pytest.mark.parametrize("kind", ITEMS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[pytest.mark.slow] * (kind in {"metrics", "mechanisms"}))
+        for kind in ITEMS
+    ],
+)
 def test_items_are_listed_described_and_checked(tmp_path: Path, kind: str) -> None:
     listed = run_here(kind, "--json", cwd=tmp_path)
     assert listed.returncode == 0, listed.stderr

@@ -8,6 +8,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from web_site import NAME, URL, WebSite
 
 API = "/api/v1/competitions"
@@ -87,6 +89,7 @@ def test_the_reason_of_a_fault_is_told(web: WebSite) -> None:
     assert second["description"] == "[An id is missing.] mine ☂ ünï"
 
 
+@pytest.mark.slow
 def test_a_spent_limit_is_told_before_the_upload(tmp_path: Path) -> None:
     for limits, told in (
         ({"per_day": 1}, "all of its submissions of today. A new day starts at"),

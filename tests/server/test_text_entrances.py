@@ -154,6 +154,7 @@ def test_a_form_that_is_not_utf_8_is_refused_and_one_that_is_not_escaped_is_read
     assert web.site.accounts.team_named(NAME, "Caf\u00e9") is not None
 
 
+@pytest.mark.slow
 def test_no_text_ends_in_a_fault_for_a_guest(web: WebSite) -> None:
     assert check(web, TEXTS[4:5], ["anonymous"]) > 250
 
