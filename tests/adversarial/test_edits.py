@@ -484,7 +484,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_is_named(there: Path, name: str) -> None:
     statements, said = EDITS[name]

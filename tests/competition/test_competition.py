@@ -120,7 +120,7 @@ def test_limits_are_counted_by_day_and_in_total(scenario: Scenario) -> None:
         assert competition.submit(scenario.file(4), "other").status == "accepted"
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("counted", "expected"), [(False, "accepted"), (True, "refused")])
 def test_rejected_files_use_up_a_place_if_the_settings_say_so(
     tmp_path: Path, scenario: Scenario, counted: bool, expected: str
@@ -228,6 +228,7 @@ def test_a_failed_init_leaves_the_folder_as_it_was(
     scenario.create().close()
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_init_left_is_said(scenario: Scenario) -> None:
     scenario.create().close()
     (scenario.folder / "competition.toml").unlink()

@@ -17,6 +17,7 @@ FROZEN = datetime(2026, 3, 2, tzinfo=UTC)
 BEFORE = FROZEN - timedelta(hours=1)
 
 
+@pytest.mark.slow
 def test_a_frozen_board_shows_what_was_received_before_and_nothing_else(
     scenario: Scenario,
 ) -> None:
