@@ -35,6 +35,15 @@ def _colour(text: str) -> str:
     return text
 
 
+DRAFT_MARK = "<!-- draft"
+"""A file of rules that begins with it is not published yet."""
+
+
+def is_draft(rules: str) -> bool:
+    """Return whether a file of rules is a draft, which participants neither see nor accept."""
+    return rules.lstrip("\ufeff").lstrip().startswith(DRAFT_MARK)
+
+
 class ServerSection(ConfigSection):
     """The web server, arena serve, which records these settings."""
 

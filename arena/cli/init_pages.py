@@ -1,10 +1,11 @@
-"""The first pages of a new competition, with what is known of it."""
+"""The first pages of a new competition and a draft of its rules, with what is known of it."""
 
 from __future__ import annotations
 
 from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NOTE_NAME
 from arena.config import SAMPLE_NAME
+from arena.server_section import DRAFT_MARK
 from arena.types import Usage
 from arena.utils.text import printable
 
@@ -19,13 +20,34 @@ Predict {targets} for each of {n_rows} ids.
 3. {boards}
 """
 _BOTH = "The public board ranks the teams by a part of the ids, and the final board by the others."
+_RULES = f"""\
+{DRAFT_MARK}: participants neither see nor accept these rules before you delete this line. -->
+
+# Rules
+
+## Who may take part
+
+Each person has one account, and a team has at most {{team_size}} members.
+
+Write who may take part, and who may not, such as people who know the labels.
+
+## Data
+
+Write what the data may be used for, now and after the end, and whether other data and pretrained
+models may be used.
+
+## Results
+
+Write what teams that may win must hand in, such as their code, by when, and who decides in a
+dispute.
+"""
 _PRIVATE = "There is no public board. The final board appears after the end."
 
 
 def write_pages(competition: Competition) -> list[str]:
-    """Write ``pages/overview.md`` and ``pages/data.md``; return the names of those written.
+    """Write ``pages/overview.md``, ``pages/data.md`` and a draft of the rules.
 
-    Pages that exist are left as they are.
+    Return the names of the files written: those that exist are left.
     """
     solution = competition.solution
     targets = ", ".join(f"**{printable(target.name)}**" for target in solution.targets)
@@ -36,13 +58,15 @@ def write_pages(competition: Competition) -> list[str]:
     )
     sentences = (competition.folder / SAMPLE_NOTE_NAME).read_text(encoding="utf-8").splitlines()
     columns = [line.replace(SAMPLE_NAME, f"`{SAMPLE_NAME}`") for line in sentences]
+    server = competition.settings.server
     texts = {
-        "overview.md": overview,
-        "data.md": "# Data\n\n## The file to send\n\n" + "\n\n".join(columns) + "\n",
+        f"{PAGES_NAME}/overview.md": overview,
+        f"{PAGES_NAME}/data.md": "# Data\n\n## The file to send\n\n" + "\n\n".join(columns) + "\n",
+        server.rules: _RULES.format(team_size=server.team_size),
     }
-    folder = competition.folder / PAGES_NAME
-    folder.mkdir(exist_ok=True)
-    missing = [name for name in texts if not (folder / name).exists()]
+    missing = [name for name in texts if not (competition.folder / name).exists()]
     for name in missing:
-        (folder / name).write_text(texts[name], encoding="utf-8")
+        path = competition.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[name], encoding="utf-8")
     return missing

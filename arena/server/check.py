@@ -15,7 +15,7 @@ from arena.errors import SandboxError
 from arena.plugin.manager import PluginManager
 from arena.programs.checked import last_check
 from arena.server.records.layout import OIDC_SECRET
-from arena.server_section import ServerSection
+from arena.server_section import ServerSection, is_draft
 from arena.utils.distribution import how_to_install
 
 _STORED_FACTOR = 3
@@ -28,7 +28,7 @@ _BACKUP_DAYS = 2
 def problems(folder: Path, settings: Settings, url: str) -> list[str]:
     """Return a sentence on each thing to do before the launch.
 
-    No file is opened. The provider of OpenID Connect is asked, if there is one.
+    Only the rules are read. The provider of OpenID Connect is asked, if there is one.
     """
     return list(_problems(folder, settings, url))
 
@@ -40,8 +40,11 @@ def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
         yield from _of_inputs(folder, settings)
         yield from _of_sandbox(settings.programs.sandbox)
     server, limits = settings.server, settings.limits
-    if not (folder / server.rules).is_file():
-        yield f"There are no rules: write {folder / server.rules}."
+    rules = folder / server.rules
+    if not rules.is_file():
+        yield f"There are no rules: write {rules}."
+    elif is_draft(rules.read_text("utf-8", "replace")):
+        yield f"The rules are a draft: complete {rules} and delete its first line."
     if folder.stat().st_mode & 0o077:
         yield f"Other users of this machine can enter {folder}: run chmod 700 {folder}."
     free = shutil.disk_usage(folder).free

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,12 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena import Client
+from arena.cli.init_pages import write_pages
 from arena.client import ServerError
+from arena.competition.competition import Competition
 from arena.errors import UsageError
+from arena.server.check import problems
 from arena.server.records.layout import Layout
+from arena.server.scorer.facts import rules_of
 from arena.server.scorer.shared_folder import FolderReader
 from arena.server.web.colours import contrast, style_sheet
 from arena.server.web.prose import Addresses, markdown
+from arena.server_section import ServerSection
 from web_site import NAME, RULES, WebSite, listening
 
 TEXT = """# A race
@@ -218,3 +224,20 @@ def test_no_markdown_becomes_a_script(text: str) -> None:
     for tag, attributes in re.findall(r"<([a-z0-9]+)((?:\s[^>]*)?)>", page):
         assert tag not in {"script", "style", "iframe", "svg", "object", "b", "i"}
         assert not re.search(r"\bon\w+=|style=|javascript:", attributes)
+
+
+def test_a_draft_of_rules_is_neither_shown_nor_accepted(created: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(created, tmp_path / "race")
+    rules, section = folder / "rules.md", ServerSection()
+    rules.unlink()
+    with Competition.open(folder) as competition:
+        write_pages(competition)
+        draft = rules.read_text()
+        assert rules_of(competition, section) is None
+        to_do = problems(folder, competition.settings, "")
+        assert any("rules are a draft" in problem for problem in to_do)
+        first_line, _, rest = draft.partition("\n")
+        assert first_line.endswith("-->")
+        rules.write_text(rest)
+        assert write_pages(competition) == []
+        assert rules_of(competition, section) == rest

@@ -218,12 +218,17 @@ def _create(
         manager=manager,
         protected=protected,
     ) as competition:
-        write_pages(competition)
+        written = write_pages(competition)
         if inputs is not None:
             section = competition.settings.programs
             for source, name in zip(inputs, (section.inputs, section.sample), strict=True):
                 shutil.copytree(source, folder / name)
         _say_what_was_made(folder, competition)
+        if (rules := competition.settings.server.rules) in written:
+            say_note(
+                f"The rules in {folder / rules} are a draft: complete them and delete the first "
+                f"line, or delete the file."
+            )
         by_dates = any(phase.each for phase in settings.phase.values())
         if (usage := competition.settings.data.usage) != settings.data.usage and not by_dates:
             say_note(usage_note(usage))

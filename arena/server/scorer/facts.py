@@ -15,7 +15,7 @@ from arena.programs.unpack import PackedLimits
 from arena.public_board.chance import chance_difference, independent_rows
 from arena.public_board.mechanism import find_mechanism, public_metric
 from arena.server.records.published import CompetitionFacts
-from arena.server_section import ServerSection
+from arena.server_section import ServerSection, is_draft
 from arena.types import PredictionKind
 
 _RULES_BYTES = 2**20
@@ -198,9 +198,10 @@ def board_documents(competition: CompetitionView) -> dict[str, Any]:
 
 
 def rules_of(competition: CompetitionView, server: ServerSection) -> str | None:
-    """Return the text of the rules; None if there are none."""
+    """Return the text of the rules; None if there are none, or only a draft."""
     if server.rules:
         with contextlib.suppress(FileNotFoundError, IsADirectoryError):
             path = competition.folder / server.rules
-            return path.read_bytes()[:_RULES_BYTES].decode("utf-8", "replace")
+            text = path.read_bytes()[:_RULES_BYTES].decode("utf-8", "replace")
+            return None if is_draft(text) else text
     return None
