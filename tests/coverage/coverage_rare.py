@@ -117,6 +117,18 @@ def losses(
     return draw
 
 
+def lone_losses(m: int, n: int) -> Callable[[Rng], Board]:
+    """Draw losses near 1: 5 more on 2 % of the cases of every other team, 0.1 more for the rest."""
+
+    def draw(rng: Rng) -> Board:
+        values = np.abs(1 + 0.03 * correlated(rng, m, n, 0.7))
+        values[::2] += 0.1
+        values[1::2] += 5.0 * (rng.random(values[1::2].shape) < 0.02)
+        return values_board(values, 1.1)
+
+    return draw
+
+
 def medians(m: int, n: int, shape: str, *, groups: int = 0) -> Callable[[Rng], Board]:
     """Draw values per case whose median is known."""
     shapes: dict[str, tuple[Callable[[Array], Array], float]] = {
@@ -246,6 +258,8 @@ _LOSSES = (
     Cell("mean loss, lognormal, n=50", LOSS, losses(10, 50, "lognormal")),
     Cell("mean loss, Pareto 3, n=100", LOSS, losses(10, 100, "Pareto 3")),
     Cell("mean loss, 2 % cost 5 more, n=50", LOSS, losses(10, 50, "normal", rare=0.02)),
+    Cell("mean loss, half of the teams lose 5 more on 2 %, n=40", LOSS, lone_losses(10, 40),
+         violates=Assumption.NO_LARGER_LOSSES),
     Cell("mean loss, 10 % cost 10 more, n=50", LOSS,
          losses(10, 50, "normal", rare=0.1, size=10.0)),
     Cell("mean of normal values without a range, n=50", PLAIN,

@@ -67,7 +67,11 @@ above, and the violation is named on the pages.
 {beyond}
 **Losses without an upper end.** The intervals of scores assume that losses go on beyond the
 largest one in the sample, to at most five times as much; the sets of ranks do not assume it,
-and hold. Where 1% of 200 errors are ten times as large as the others, the MSE is 1.99, and
+and hold, except where losses so rare that most teams have none in the sample hide that all are
+equal: ten teams, five of which lose 5 more on 2% of 40 cases. There the ranks are offered on the
+few samples that hold hardly any such loss; with a range (`--value-range`) they hold.
+
+Where 1% of 200 errors are ten times as large as the others, the MSE is 1.99, and
 13% of the samples (0.99^200) have no large error: they are samples of normal errors, whose MSE is
 1. An interval that holds on 94% of these boards must therefore reach 1.99 on most samples of
 200 normal errors, too; now it ends at 1.4 on average. However wide it is, larger and rarer
