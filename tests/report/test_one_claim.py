@@ -295,9 +295,9 @@ def test_the_table_finds_what_used_to_be_said() -> None:
 
 MORE = [
     pytest.param(
-        range(number, number + 50), marks=pytest.mark.slow if number < 100 else pytest.mark.campaign
+        range(number, number + 45), marks=pytest.mark.slow if number < 90 else pytest.mark.campaign
     )
-    for number in range(2, 302, 50)
+    for number in range(2, 302, 45)
 ]
 
 
