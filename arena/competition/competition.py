@@ -714,10 +714,12 @@ class Competition(CompetitionView):
         workers: int = 0,
         progress: Progress | None = None,
         intervals: bool | None = None,
+        report: bool = True,
     ) -> ScoreResult:
         """Rank the final submissions on the private rows and store the private board.
 
-        ``intervals`` is whether to compute intervals; None: as the settings say.
+        ``intervals`` is whether to compute intervals; None: as the settings say. ``report`` is
+        whether to keep what a report shows; otherwise a report computes it.
 
         It can be run again: if nothing changed, nothing is recorded and the board is the same.
         ``workers`` is the number of workers on this machine; 0: one per processor.
@@ -735,7 +737,9 @@ class Competition(CompetitionView):
         from arena.competition.boards.finalize import finalize
 
         with shown(progress) as display, resumable(self._unfinished, display) as tasks:
-            result = finalize(self._board, display, workers=workers, intervals=intervals)
+            result = finalize(
+                self._board, display, workers=workers, intervals=intervals, report=report
+            )
             if tasks is not None:
                 tasks.remove()
             return result

@@ -60,9 +60,16 @@ def analysis_seed(secret: int) -> int:
 
 
 def finalize(
-    state: CompetitionState, progress: Progress, *, workers: int = 0, intervals: bool | None = None
+    state: CompetitionState,
+    progress: Progress,
+    *,
+    workers: int = 0,
+    intervals: bool | None = None,
+    report: bool = True,
 ) -> ScoreResult:
     """Rank the final submissions on the private rows, store the board and announce it.
+
+    ``report``: keep with the board what its report shows, unless ``intervals`` is given.
 
     Raises
     ------
@@ -76,7 +83,7 @@ def finalize(
     record_plugins(state)
     counted = counted_submissions(state)
     result = _evaluate(state, counted, progress=progress, workers=workers, intervals=intervals)
-    result = _keep(state, result, counted, with_report=intervals is None)
+    result = _keep(state, result, counted, with_report=report and intervals is None)
     state.manager.competition_finalized(result, competition_info(state.metric, state.solution))
     return result
 

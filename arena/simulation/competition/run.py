@@ -176,8 +176,11 @@ def run_competition(
     *,
     workers: int,
     progress: Progress,
+    report: bool = True,
 ) -> CompetitionRun:
     """Run the competition under one mechanism, or continue it, and compare it with the truth.
+
+    ``report``: keep with the private board what its report shows.
 
     Raises
     ------
@@ -228,7 +231,7 @@ def run_competition(
         start = first_day(state.settings, simulation.request.days)
         unaccepted = kinds_without_accepted(state, participants)
         competition = Competition(state)
-        result = competition.finalize(progress=progress)
+        result = competition.finalize(progress=progress, report=report)
         outcome = outcome_of(
             state,
             result,

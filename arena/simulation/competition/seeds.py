@@ -114,7 +114,13 @@ def run_story(request: SimulationRequest, seed: int, manager: PluginManager | No
     folder = simulation.open_folder()
     outcomes = [
         run_competition(
-            folder, simulation, mechanism, manager, workers=1, progress=NoProgress()
+            folder,
+            simulation,
+            mechanism,
+            manager,
+            workers=1,
+            progress=NoProgress(),
+            report=False,
         ).outcome.to_dict()
         for mechanism in simulation.mechanisms
     ]
