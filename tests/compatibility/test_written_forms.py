@@ -222,7 +222,7 @@ UNCLEAR: dict[str, tuple[Any, str]] = {
     "two values, nested": (TWO_VALUES, r"several values .* \('dice', 'hd'\): name one"),
     "a case for each column": (
         "algorithm,x,y\nu,1,0\nv,0,1\n",
-        "each column is a case, write --case columns",
+        "each column is a case, write columns=CaseColumns",
     ),
     "two levels of columns": (pd.concat({"m": WIDE}, axis=1), "columns of 2 levels"),
     "an array": (np.eye(2), "an array of shape"),

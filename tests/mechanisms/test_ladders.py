@@ -554,20 +554,17 @@ def test_the_default_threshold_is_four_over_the_root_of_the_rows() -> None:
     assert Thresholdout(threshold=0.2)._threshold(10_000) == 0.2
 
 
-def test_the_table_of_steps_in_the_docs_is_calculated() -> None:
+def test_the_step_in_the_docs_is_calculated() -> None:
     text = (Path(__file__).parents[2] / "docs" / "explanation" / "public-board.md").read_text()
-    rows = re.findall(r"\| ([\d,]+) \| ([\d,]+) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|", text)
-    assert len(rows) == 3
-    for row in rows:
-        n, k, *told = (float(cell.replace(",", "")) for cell in row)
-        order = np.cbrt(np.log(n * k) / n)
-        own = best_step(int(n), int(k))
-        found = [
-            end
-            for step in (own, order)
-            for end in (step, float(leaderboard_error_bound(int(n), int(k), step)))
-        ]
-        assert found == pytest.approx(told, abs=6e-4)
+    sentence = (
+        r"It is ([\d.]+) for ([\d,]+) rows and ([\d,]+) submissions, with a bound of ([\d.]+)\."
+    )
+    ((step, n_rows, submissions, bound),) = re.findall(sentence, text)
+    n, k = (int(number.replace(",", "")) for number in (n_rows, submissions))
+    assert best_step(n, k) == pytest.approx(float(step), abs=6e-4)
+    assert float(leaderboard_error_bound(n, k, best_step(n, k))) == pytest.approx(
+        float(bound), abs=6e-4
+    )
 
 
 class NoNoise:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 import pytest
+from rich.console import Console
 
 from arena import Competition, PluginManager, score
 from arena.competition.boards import kept_board
@@ -25,11 +27,13 @@ from arena.report.boards import private_board
 from arena.report.competition import competition_report, final_board, public_competition_report
 from arena.report.contents import PublicBoard
 from arena.report.final_page import final_page
+from arena.report.terminal import print_report
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.types import Chart, Fault, Finding, Section, Table
 from board_results import a_result, crowded
 from hostile_competition import BASELINE, HOSTILE, RIGHT_TO_LEFT, SCRIPT, TITLE, write_files
-from page_text import charts_of, strings_of, text_of
+from kept import check_kept, check_kept_document, masked
+from page_text import charts_of, lines_of, strings_of, text_of
 
 TECHNICAL_WORDS = re.compile(r"bootstrap(?! rank range)|resampl|p-value|p value", re.IGNORECASE)
 HEADINGS = [
@@ -369,3 +373,22 @@ def test_public_report_needs_no_private_board(tmp_path: Path) -> None:
         assert "No score was released yet: the board is empty" in text_of(html)
         with pytest.raises(Exception, match="finalize first"):
             competition_report(competition)
+
+
+def test_pages_are_the_kept_ones(html: str, public_html: str, competition: Competition) -> None:
+    final = page(final_page(competition))
+    for name, text in (("report", html), ("public-report", public_html), ("final-page", final)):
+        check_kept(f"{name}.txt", without_software(masked(lines_of(text))))
+    check_kept_document("report-charts", charts_of(html))
+
+
+def without_software(text: str) -> str:
+    """Leave out the installed packages, which are others beside other plugins."""
+    listed = r"(?:^[\w.-]+\nVERSION\n)+The first 10 of \d+ rows are printed\.$"
+    return re.sub(listed, "PACKAGES", text, flags=re.MULTILINE)
+
+
+def test_the_terminal_shows_the_kept_report(report: Report) -> None:
+    printed = io.StringIO()
+    print_report(report, Console(file=printed, width=100))
+    check_kept("report-in-terminal.txt", masked(printed.getvalue()))

@@ -137,7 +137,7 @@ def test_a_board_with_weights(tmp_path: Path) -> None:
             assert row[key] == pytest.approx(wanted, rel=1e-9)
         assert row["score_low"] < row["score"] < row["score_high"]
     assert any("rows of equal weight" in note for note in result.notes)
-    with pytest.raises(InputError, match="add --weight Weight"):
+    with pytest.raises(InputError, match='add weight="Weight"'):
         score(tmp_path / "solution.csv", [tmp_path / "sent"], ScoreSettings("mse"))
 
 
@@ -181,7 +181,7 @@ def test_weights_that_cannot_be_used_are_named(tmp_path: Path, weights: Any, sai
 
 def test_a_metric_without_weights_refuses_them(tmp_path: Path) -> None:
     columns = SolutionColumns(weight="Weight")
-    with pytest.raises(UsageError, match="max_error takes no row weights: omit --weight"):
+    with pytest.raises(UsageError, match="max_error takes no row weights: omit weight="):
         score(
             write(tmp_path, WEIGHTS),
             [tmp_path / "sent"],

@@ -43,6 +43,7 @@ SENT: dict[str, Any] = {
     "/team": {"name": "New name"},
     "/tokens": {"name": "x"},
     "POST /admin/announcements": {"text": "x"},
+    "POST /admin/mails": {"mail": "x"},
     "POST /admin/messages": {"answers": 99, "text": "x"},
     "/messages": {"text": "x"},
     "/admin/settings": {"settings": {"competition.title": "x"}},
@@ -51,6 +52,7 @@ SENT: dict[str, Any] = {
     "/admin/verifications": {"submission": 1, "state": "verified"},
     "/result-mail": {"wanted": True},
     "DELETE /admin/announcements": {"announcement": 2},
+    "DELETE /admin/accounts": {"account": "x"},
     "/team/members": {},
     "POST /team/requests": {"team": "x"},
     "PUT /team/requests": {"account": "x", "accept": False},
@@ -128,7 +130,8 @@ def test_every_endpoint_as_every_sender(senders: dict[str, TestClient], sender: 
             # 404: the request, account or team that is named does not exist.
             named = {"/private", "/admin/result", "/admin/approve", "/admin/block",
                      "/admin/merge", "/tokens", "/admin/invitations", "/team/requests",
-                     "/admin/announcements", "/admin/messages"}  # fmt: skip
+                     "/admin/announcements", "/admin/messages", "/admin/mails",
+                     "/admin/accounts"}  # fmt: skip
             missing = {404} if endpoint.path in named or "{" in endpoint.path else set()
             fine = {200, 201, 202, 409, 422} | missing
             assert answer.status_code in fine, (case, answer.text)

@@ -349,6 +349,7 @@ ELSEWHERE = {
 SHOWS_NEITHER = {
     *(f"GET {path}" for path in ("/team", "/tokens", "/files", "/files/{file}", "/announcements",
                                  "/phases", "/messages", "/answers", "/admin/messages",
+                                 "/admin/mails",
                                  "/admin/settings", "/admin/activity", "/admin/merges",
                                  "/team/requests",
                                  "/admin/queue", "/admin/health", "/admin/invitations",

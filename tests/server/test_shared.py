@@ -17,7 +17,14 @@ BOARD, PAGE = f"/api/v1/{NAME}/board?limit=5", f"/{NAME}/"
 
 def rows(*teams: str) -> list[dict[str, Any]]:
     return [
-        {"rank": rank, "team": team, "score": 1 / rank, "submission": rank, "baseline": False}
+        {
+            "rank": rank,
+            "team": team,
+            "score": 1 / rank,
+            "submission": rank,
+            "n_submissions": 1,
+            "baseline": False,
+        }
         for rank, team in enumerate(teams, 1)
     ]
 
