@@ -6,6 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kept import check_kept, masked
 from program import write_csv
 
@@ -53,6 +55,7 @@ report --public --out ../page.html
 """
 
 
+@pytest.mark.slow
 def test_the_commands_print_what_is_kept(arena_there: Any, here: Path) -> None:
     printed = []
     for line in COMMANDS.strip().splitlines():
