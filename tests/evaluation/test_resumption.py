@@ -137,6 +137,7 @@ def test_a_part_of_what_was_kept_is_enough(tmp_path: Path) -> None:
     assert np.delete(scores, 2, axis=0).tobytes() == expected.tobytes()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "changed",
     [

@@ -120,7 +120,7 @@ def test_log_that_a_kill_left_needs_no_repair(broken: Path) -> None:
         assert len(store.submissions()) == N_SUBMISSIONS
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.6, 0.02, 0.3, 0.9, 0.999])
 def test_log_with_a_flipped_byte_is_cut_there(broken: Path, share: float) -> None:
     log = log_of(broken)

@@ -27,12 +27,17 @@ def run(folder: Path, *more: object) -> str:
     return done.stdout
 
 
-def test_two_mechanisms_on_the_same_rows(tmp_path: Path) -> None:
-    document = json.loads(run(tmp_path, "--json", "--report", "made.html"))
-    check_kept_document("rehearsal", document)
+@pytest.mark.slow
+def test_the_page_of_a_rehearsal_is_the_kept_one(tmp_path: Path) -> None:
+    run(tmp_path, "--report", "made.html")
     made = (tmp_path / "made.html").read_text(encoding="utf-8")
     check_kept("rehearsal.txt", masked(lines_of(made)))
     check_kept_document("rehearsal-charts", charts_of(made))
+
+
+def test_two_mechanisms_on_the_same_rows(tmp_path: Path) -> None:
+    document = json.loads(run(tmp_path, "--json"))
+    check_kept_document("rehearsal", document)
     assert (document["teams"], document["days"], document["metric"]) == (3, 1, "accuracy")
     assert [(kind["competitor"], kind["teams"]) for kind in document["kinds"]] == [
         ("boosting", 2), ("copycat", 1),
