@@ -135,7 +135,11 @@ def versions_of_code() -> tuple[tuple[str, str], ...]:
 
 
 def _packages(modules: set[str]) -> list[str]:
-    """Return the outermost packages of modules, and of what their modules have imported."""
+    """Return the outermost packages of modules, and of what their modules have imported.
+
+    Not of what arena has: some of it is imported only when it is needed, such as the display of
+    progress, and the libraries with which arena computes are known by their versions.
+    """
     waiting = {name.partition(".")[0] for name in modules} | {"arena"}
     packages: set[str] = set()
     while waiting:
@@ -143,7 +147,7 @@ def _packages(modules: set[str]) -> list[str]:
         if not name or name in packages or (name in sys.stdlib_module_names and name != "__main__"):
             continue
         packages.add(name)
-        if _is_known_by_version(name):
+        if name == "arena" or _is_known_by_version(name):
             continue
         for loaded, module in list(sys.modules.items()):
             if loaded.partition(".")[0] == name:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,3 +109,13 @@ def test_equal_arrays_have_equal_digests_and_others_do_not(cells: list[object]) 
 def test_the_order_in_memory_does_not_count() -> None:
     array = np.arange(6.0).reshape(2, 3)
     assert array_digest(array) == array_digest(np.asfortranarray(array))
+
+
+def test_what_arena_imports_late_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that goes on in the same process finds what it kept before."""
+    first = digest_of(BlackBoxRmse())
+    late, display = types.ModuleType("arena.late"), types.ModuleType("a_display")
+    monkeypatch.setattr(late, "a_display", display, raising=False)
+    monkeypatch.setitem(sys.modules, "a_display", display)
+    monkeypatch.setitem(sys.modules, "arena.late", late)
+    assert None is not first == digest_of(BlackBoxRmse())
