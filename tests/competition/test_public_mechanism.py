@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.competition.view import CompetitionView
 from arena.errors import InputError
 from arena.store import Store, Transaction
 from program import write_csv
@@ -48,6 +49,21 @@ def test_a_mechanism_that_cannot_be_is_refused_when_the_settings_are_read(
     with pytest.raises(InputError) as caught:
         scenario.reopen()
     assert message in str(caught.value)
+
+
+def test_a_look_shows_another_mechanism_at_once_while_nothing_is_released(
+    scenario: Scenario,
+) -> None:
+    scenario.create(mechanism="full").close()
+    scenario.configure(mechanism="kaggle")
+    with CompetitionView.open(scenario.folder) as view:
+        assert view.settings.public.mechanism == "kaggle"
+    with scenario.reopen() as competition:
+        competition.submit(scenario.file(1), "ant")
+    scenario.configure(mechanism="full")
+    with CompetitionView.open(scenario.folder) as view:
+        assert view.settings.public.mechanism == "kaggle"
+        assert any("The board follows with the next command" in note for note in view.notes)
 
 
 @pytest.mark.slow

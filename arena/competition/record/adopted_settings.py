@@ -111,7 +111,8 @@ def view_settings(
 ) -> tuple[Settings, list[str], tuple[list[Any], ...]]:
     """Return the settings for read-only access: nothing is recorded.
 
-    A board whose mechanism or baseline changed, or whose hidden scores are to be shown, stays.
+    A board with submissions stays as it was released if its mechanism or baseline changed, or if
+    its hidden scores are to be shown.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def view_settings(
     """
     proposal = _propose(store, manager, new_settings)
     settings, notes = proposal.after, [*proposal.notes]
-    if proposal.changes_releases:
+    if proposal.changes_releases and store.teams():
         notes.append(
             f"{CONFIG_NAME} changes what the public board shows: its mechanism, its baselines or "
             f"whether scores are hidden. The board follows with the next command that writes, such "
