@@ -103,8 +103,13 @@ class Mails(Records):
             database.execute("UPDATE mails SET state = 'waiting' WHERE state = 'sending'")
 
     def claim(self) -> Mail | None:
-        """Return the next mail that is due, and mark it as being sent; None if none is due."""
+        """Return the next mail that is due, and mark it as being sent; None if none is due.
+
+        Mails that failed more than a month ago lose their address, their text and their reason.
+        """
+        month_ago = (self._clock() - _FAILURES_KEPT).timestamp()
         with self._change() as database:
+            _erase(database, "state = 'failed' AND recipient != '' AND created < ?", month_ago)
             row = database.execute(
                 # The last condition: the clock was set back, and it would wait until that time.
                 "SELECT * FROM mails WHERE state = 'waiting' AND (due <= ?1 OR due > ?1 + ?2) "
@@ -124,11 +129,13 @@ class Mails(Records):
 
     def failed(self, mail: Mail, reason: str) -> None:
         """Record that a mail is given up, and why: organisers read it."""
-        month_ago = (self._clock() - _FAILURES_KEPT).timestamp()
         with self._change() as database:
             database.execute("UPDATE mails SET state = 'failed' WHERE key = ?", (mail.key,))
-            database.execute("REPLACE INTO mail_failures VALUES (?, ?)", (mail.key, reason))
-            _erase(database, "state = 'failed' AND created < ?", month_ago)
+            database.execute(
+                "REPLACE INTO mail_failures "
+                "SELECT key, ? FROM mails WHERE key = ? AND recipient != ''",
+                (reason, mail.key),
+            )
 
     def failures(self, competition: str) -> list[FailedMail]:
         """Return the mails that failed within a month, newest first."""
@@ -163,7 +170,8 @@ class Mails(Records):
         """Delete the address and the text of every mail to an address that was not sent."""
         with self._change() as database:
             database.execute(
-                "UPDATE mails SET state = 'failed' WHERE state = 'waiting' AND recipient = ?",
+                "UPDATE mails SET state = 'failed' "
+                "WHERE state IN ('waiting', 'sending') AND recipient = ?",
                 (recipient,),
             )
             _erase(database, "recipient = ?", recipient)
@@ -180,7 +188,7 @@ class Mails(Records):
         with self._change() as database:
             database.execute(
                 "UPDATE mails SET state = 'waiting', tries = tries + 1, "
-                "due = ? + min(? * (1 << min(tries, 10)), ?) WHERE key = ?",
+                "due = ? + min(? * (1 << min(tries, 10)), ?) WHERE key = ? AND state = 'sending'",
                 (now.timestamp(), _FIRST_PAUSE, _LONGEST_PAUSE, mail.key),
             )
 
@@ -195,7 +203,14 @@ class Mails(Records):
 
 
 def _erase(database: sqlite3.Connection, condition: str, value: object) -> None:
-    """Delete what names a person in mails; their keys stay, so that none is sent twice."""
+    """Delete what names a person in mails; their keys stay, so that none is sent twice.
+
+    The reason of a failure can quote the address.
+    """
+    database.execute(
+        f"DELETE FROM mail_failures WHERE key IN (SELECT key FROM mails WHERE {condition})",  # noqa: S608
+        (value,),
+    )
     database.execute(
         f"UPDATE mails SET recipient = '', subject = '', body = '' WHERE {condition}",  # noqa: S608
         (value,),
