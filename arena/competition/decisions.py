@@ -242,17 +242,17 @@ def _reinstatement(
 def rename_team(state: CompetitionState, team: str, name: str, *, on_record: bool = True) -> None:
     """Rename a team and record it: its submissions, limits and decisions continue.
 
-    With ``on_record=False``, a team without stored submissions can be renamed too. Submissions
-    that arrive later under its former name belong to it.
+    With ``on_record=False``, a team that sent nothing can be renamed too. Submissions that arrive
+    later under its former name belong to it.
     """
-    if on_record or state.ledger.records(team):
+    if on_record or has_sent(state, team):
         team = _require_participant(state, team)
     if fault := team_fault(name):
         raise UsageError(fault.message)
     teams = state.ledger.teams()
     if team == name:
         raise UsageError(f"The team is called {name!r} already.")
-    taken = teams.was_used(name) or name in state.store.teams()
+    taken = teams.was_used(name) or name in state.store.teams() or has_sent(state, name)
     if (taken and teams.current(name) != team) or name in state.settings.competition.baselines:
         raise UsageError(
             f"Another team has or had the name {name!r}: choose another name, or merge the two "
@@ -274,14 +274,18 @@ def merge_teams(state: CompetitionState, team: str, into: str) -> None:
     _record_decision(state, MERGED, {"team": team, "to": into})
 
 
+def has_sent(state: CompetitionState, team: str) -> bool:
+    """Return whether a submission or a program of a team is on record, by its current name."""
+    current = state.ledger.teams().current
+    return bool(state.ledger.records(team)) or team in {
+        current(program.team) for program in programs_in(state.store).values()
+    }
+
+
 def _require_team(state: CompetitionState, name: str) -> str:
     """Return the current name of a team; refuse a name that no submission or program has."""
-    teams = state.ledger.teams()
-    team = teams.current(name)
-    programs = programs_in(state.store).values()
-    if not state.ledger.records(team) and team not in {
-        teams.current(program.team) for program in programs
-    }:
+    team = state.ledger.teams().current(name)
+    if not has_sent(state, team):
         raise UsageError(f"No submission of a team {name!r} is stored.")
     return team
 

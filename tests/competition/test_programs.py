@@ -20,6 +20,7 @@ from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl
 from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
+from arena.requests import Request
 from arena.runner import Runner, RunnerKey
 from arena.store import Store
 from arena.store.events import TimeCheck
@@ -170,6 +171,29 @@ def test_teams_may_send_the_same_file(
         for event in competition.events():
             times.add(event)
         assert times.problems == []
+
+
+@pytest.mark.slow
+def test_a_team_whose_only_program_waits_is_merged_and_keeps_its_name(
+    tmp_path: Path, scenario: Scenario
+) -> None:
+    path = write_program(tmp_path / "main.py", output=GOOD)
+    with scenario.create() as competition:
+        for team in ("ants", "bees"):
+            program_runs.receive(competition._state, path, team=team, received=scenario.clock())
+        with pytest.raises(UsageError, match="Another team has or had the name 'bees'"):
+            competition.rename_team("ants", "bees")
+        merge = Request(
+            seq=1,
+            request="merge",
+            kind="merge",
+            team="",
+            member="host",
+            received=scenario.clock(),
+            payload={"team": "ants", "into": "bees"},
+        )
+        competition.process([merge], seconds=60.0)
+        assert [event.payload["to"] for event in competition.events("team merged")] == ["bees"]
 
 
 @pytest.mark.slow

@@ -66,10 +66,10 @@ def _merge(state: CompetitionState, request: Request) -> None:
     team, into = (team_name(request.payload[key]) for key in ("team", "into"))
     if request.team:  # otherwise the organiser asked
         _require_same_brackets(state, team, into)
-    has_sent, into_sent = (bool(state.ledger.records(name)) for name in (team, into))
-    if has_sent and into_sent:
+    team_sent, into_sent = (decisions.has_sent(state, name) for name in (team, into))
+    if team_sent and into_sent:
         decisions.merge_teams(state, team, into)
-    elif has_sent:
+    elif team_sent:
         decisions.rename_team(state, team, into)
     else:
         state.record(
