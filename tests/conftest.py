@@ -67,10 +67,10 @@ class _Examples:
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(self, file_path: Path) -> Generator[None, Any, Any]:
         """Search only files with examples for them: that costs an import of the whole file."""
-        found = yield
+        collectors = yield
         if file_path.suffix == ".py" and b">>>" not in file_path.read_bytes():
-            found = [collector for collector in found if type(collector) is pytest.Module]
-        return found
+            collectors = [item for item in collectors if type(item) is pytest.Module]
+        return collectors
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

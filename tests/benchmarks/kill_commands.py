@@ -148,10 +148,10 @@ def without_interrupted(state: State, command: Command) -> State:
 
     It is counted against the limits of the team, and recorded when the competition is opened again.
     """
-    found = [row for row in state if row[0] == "submission interrupted"]
-    if len(found) > (command.arguments[0] == "submit"):
-        raise HalfThereError(f"these submissions are called interrupted: {found}")
-    return tuple(row for row in state if row not in found)
+    interrupted = [row for row in state if row[0] == "submission interrupted"]
+    if len(interrupted) > (command.arguments[0] == "submit"):
+        raise HalfThereError(f"these submissions are called interrupted: {interrupted}")
+    return tuple(row for row in state if row not in interrupted)
 
 
 def is_between(state: State, before: State, after: State, *, in_steps: bool) -> bool:

@@ -26,8 +26,8 @@ KNOWN = np.arange(N_ROWS) < 10
 """Five public and five private rows."""
 
 
-def solution(known: Any) -> dict[str, Any]:
-    return {"id": IDS, "y": np.where(known, TRUTH.astype(str), ""), "Usage": USAGE}
+def solution(has_label: Any) -> dict[str, Any]:
+    return {"id": IDS, "y": np.where(has_label, TRUTH.astype(str), ""), "Usage": USAGE}
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_the_command_says_what_arrived(tmp_path: Path, scenario: Scenario) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("known", "usage", "sentence"),
+    ("has_labels", "usage", "sentence"),
     [
         (False, "Public", "no public row has a label"),
         (True, "Private", "No row is public"),
@@ -165,11 +165,11 @@ def test_the_command_says_what_arrived(tmp_path: Path, scenario: Scenario) -> No
     ],
 )
 def test_an_empty_board_says_why(
-    scenario: Scenario, known: bool, usage: str, sentence: str
+    scenario: Scenario, has_labels: bool, usage: str, sentence: str
 ) -> None:
     """Labels, rows or files are missing: each needs something else."""
     column = np.where(np.arange(N_ROWS) % 2 == 0, usage, "Private")
-    cells = np.where(known | (column == "Private"), TRUTH.astype(str), "")
+    cells = np.where(has_labels | (column == "Private"), TRUTH.astype(str), "")
     scenario.solution = {"id": IDS, "y": cells, "Usage": column}
-    with scenario.create(pending_labels=not known) as competition:
+    with scenario.create(pending_labels=not has_labels) as competition:
         assert sentence in competition.empty_board_sentence

@@ -110,8 +110,8 @@ def test_the_organiser_hears_of_a_clock_before_the_last_event(scenario: Scenario
                 continue
             with opened.open(
                 scenario.folder, clock=lambda back=back: scenario.clock.now - back
-            ) as one:
-                notes = [note for note in one.notes if "clock" in note]
+            ) as competition:
+                notes = [note for note in competition.notes if "clock" in note]
             assert len(notes) == told
     with pytest.raises(UsageError, match="of 2026-03-02 23:00 UTC: set the clock"):
         Competition.open(scenario.folder, clock=lambda: scenario.clock.now - DAY)

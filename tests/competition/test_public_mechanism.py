@@ -135,11 +135,11 @@ def test_a_start_from_the_baseline_is_from_the_best_of_several(
     with scenario.create(**sections) as competition:
         for right in order:
             competition.submit(scenario.file(1, right), "base")
-        shown = competition.submit(scenario.file(3, 0.5), "a").released
+        started = competition.submit(scenario.file(3, 0.5), "a").released
         best = [row["score"] for row in competition.leaderboard() if row["team"] == "base"]
     with Scenario(tmp_path / "alone").create(**sections) as competition:
         alone = competition.submit(scenario.file(1, 0.8), "base").released
-    assert shown == alone
+    assert started == alone
     assert best == [alone]
 
 
@@ -263,16 +263,16 @@ def test_another_mechanism_releases_again_and_is_recorded(
     with scenario.reopen() as competition:
         assert "released again: 5 submissions" in competition.notes[0]
         (event,) = (event for event in competition.events() if event.kind == "board rebuilt")
-        shown = dict(event.payload["released"])
-        assert [*shown] == [1, 2, 3, 4, 5, 6]
-        assert shown.pop(2) is None
+        released = dict(event.payload["released"])
+        assert [*released] == [1, 2, 3, 4, 5, 6]
+        assert released.pop(2) is None
         # The same file again is answered as it was first.
         again = competition.submit(files[5][0], files[5][1])
         assert (again.submission, again.released) == (6, first[5].released)
         board = competition.leaderboard()
-        assert {row["score"] for row in board} <= set(shown.values())
+        assert {row["score"] for row in board} <= set(released.values())
         new_file = competition.submit(scenario.file(99, 0.5), files[5][1])
-        assert new_file.released == shown[6]
+        assert new_file.released == released[6]
         assert competition.verify_events() is None
     with scenario.reopen() as competition:
         assert not any("released again" in note for note in competition.notes)

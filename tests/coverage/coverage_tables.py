@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from coverage_boards import Cell
 from coverage_cells import CELLS
@@ -142,8 +142,8 @@ def pages(store: Store) -> dict[str, str]:
         boards = sorted(count.boards for _, _, count in claims)
         all_boards += boards
         lines.append(
-            f"| [{kind}]({name}.md) | {len(cells)} | {len(claims)} | {boards[0]:,} to "
-            f"{boards[-1]:,} | {len(failing)} |"
+            f"| [{kind}]({name}.md) | {len(cells)} | {len(claims)} | {_extent(boards)} | "
+            f"{len(failing)} |"
         )
     simulated = sum(bool(store.counts.get(cell.name)) for cell in CELLS)
     extent = (
@@ -192,10 +192,15 @@ def table(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
         name = cell.name + (f" (at {cell.level:.0%})" if cell.level != 0.95 else "")
         name += f" ({cell.violates.value})" if cell.violates else ""
         cells = [_entry(own.get(claim), cell) for claim in claims]
-        boards = sorted({count.boards for claim, count in own.items() if claim in claims})
-        extent = " to ".join(f"{count:,}" for count in sorted({*boards[:1], *boards[-1:]}))
+        extent = _extent(count.boards for claim, count in own.items() if claim in claims)
         lines.append(f"| {name} | {' | '.join(cells)} | {extent} |")
     return "\n".join(lines) + "\n"
+
+
+def _extent(boards: Iterable[int]) -> str:
+    """Return the smallest and the largest number of boards, or the only one."""
+    ordered = sorted(set(boards))
+    return " to ".join(f"{count:,}" for count in (*ordered[:1], *ordered[1:][-1:]))
 
 
 def _failed(count: Count, cell: Cell) -> bool:

@@ -626,8 +626,8 @@ def test_several_numbers_of_places_share_their_computation_and_nothing_else():
     assert alone[0].contenders < alone[1].contenders < 30
     # A product of matrices of other shapes is rounded differently.
     near = {"rel": 1e-6, "abs": 0.0}
-    own = intervals.winner_low, intervals.winner_high
-    assert own == pytest.approx((alone[0].low[0], alone[0].high[0]), **near)
+    of_winner = intervals.winner_low, intervals.winner_high
+    assert of_winner == pytest.approx((alone[0].low[0], alone[0].high[0]), **near)
     assert intervals.low == intervals.winner_low
     assert intervals.high >= intervals.winner_high
     assert intervals.winners.low == pytest.approx(alone[1].low, **near)

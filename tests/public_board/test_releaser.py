@@ -42,8 +42,9 @@ def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.Monk
             instances=PerRank(greater_is_better=False),
         )
         released = None
-        for one in range(first, last):
-            scored_submission = ScoredSubmission(one, f"team {one}", stored[one][np.newaxis])
+        for number in range(first, last):
+            values = stored[number]
+            scored_submission = ScoredSubmission(number, f"team {number}", values[np.newaxis])
             released = releaser.release(scored_submission, log)
         return released, reads
 
@@ -86,10 +87,10 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
             )
 
         releaser, released = fresh(), []
-        for one, values in stored.items():
+        for number, values in stored.items():
             if restarted:
                 releaser = fresh()
-            scored_submission = ScoredSubmission(one, f"team {one % 3}", values[np.newaxis])
+            scored_submission = ScoredSubmission(number, f"team {number % 3}", values[np.newaxis])
             released.append(releaser.release(scored_submission, log))
         return released
 
@@ -97,7 +98,7 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
     assert reads == []
     assert play(MemoryLog(), restarted=True) == in_one_process
     assert len(reads) >= 9
-    assert sum(one.release.improved for one in in_one_process) > 3
+    assert sum(released.release.improved for released in in_one_process) > 3
 
 
 @pytest.mark.parametrize(
@@ -206,12 +207,12 @@ def test_a_start_from_the_baseline_is_from_its_best_submission(
         sent[number] = loss
         releaser = fresh() if restarted else releaser
         team = "base" if number <= len(order) else "other"
-        one = ScoredSubmission(number, team, np.full((1, N_ROWS), loss))
-        released = releaser.release(one, log)
+        scored_submission = ScoredSubmission(number, team, np.full((1, N_ROWS), loss))
+        released = releaser.release(scored_submission, log)
         assert released is not None
         shown.append(released.release.score)
     best_so_far = np.minimum.accumulate(order).tolist()
     assert shown == pytest.approx([*best_so_far, min(order), 0.1])
     best_so_far += [min(order)] * 2
     assert [loss for loss, _ in seen] == pytest.approx(best_so_far)
-    assert [number for _, number in seen] == [1 + order.index(one) for one in best_so_far]
+    assert [number for _, number in seen] == [1 + order.index(loss) for loss in best_so_far]

@@ -303,11 +303,11 @@ MORE = [
 
 @pytest.mark.parametrize("seeds", [range(2), *MORE], ids=str)
 def test_no_two_sentences_of_a_board_contradict(seeds: range) -> None:
-    found = {}
+    found_of_seed = {}
     for seed in seeds:
         result = random_board(seed)
-        found[seed] = problems("\n".join(sentences(result)), result.board_document())
-    assert {seed: own for seed, own in found.items() if own} == {}
+        found_of_seed[seed] = problems("\n".join(sentences(result)), result.board_document())
+    assert {seed: found for seed, found in found_of_seed.items() if found} == {}
 
 
 @pytest.mark.slow

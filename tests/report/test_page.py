@@ -65,10 +65,10 @@ def test_the_parts_stand_in_their_order(html: str) -> None:
 
 def test_technical_words_stand_only_in_the_last_part(html: str, public_html: str) -> None:
     for page_text in (html, public_html):
-        shown = text_of(page_text, without="how")
-        assert not TECHNICAL_WORDS.findall(shown)
+        text = text_of(page_text, without="how")
+        assert not TECHNICAL_WORDS.findall(text)
         for chart in charts_of(page_text):
-            assert not [text for text in strings_of(chart) if TECHNICAL_WORDS.search(text)]
+            assert not [word for word in strings_of(chart) if TECHNICAL_WORDS.search(word)]
     assert TECHNICAL_WORDS.search(text_of(html))
 
 

@@ -102,8 +102,8 @@ def test_a_type_checker_knows_the_keys_of_answers(tmp_path: Path) -> None:
         (tmp_path / folder / "__init__.py").touch()
     (tmp_path / "script.py").write_text(SCRIPT)
     arguments = [sys.executable, "-m", "mypy", "--strict", "--python-version=3.11", "script.py"]
-    found = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stdout + found.stderr
+    checked = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @pytest.fixture
@@ -124,8 +124,8 @@ def test_an_organiser_works_from_a_program(
     sent = member.submit(tmp_path / "a.csv", description="first")
     assert [one["team"] for one in host.queue()] == ["Ants"]
     web.scorer.judge(web.site, faults=({"kind": "odd", "message": "No."},))
-    (found,) = host.all_submissions(search="odd")
-    assert (found["request"], found["description"]) == (sent["request"], "first")
+    (submission,) = host.all_submissions(search="odd")
+    assert (submission["request"], submission["description"]) == (sent["request"], "first")
     assert host.all_submissions(status="accepted") == []
     again = host.judge_again(sent["request"])
     web.scorer.judge(web.site)

@@ -78,7 +78,9 @@ def copied(path: Path, folder: Path) -> Path:
 def changed_blocks(before: bytes, after: bytes) -> list[int]:
     """Return where blocks that were there before are different."""
     places = range(BLOCKS_AT, len(before), BLOCK)
-    return [at for at in places if before[at : at + BLOCK] != after[at : at + BLOCK]]
+    return [
+        start for start in places if before[start : start + BLOCK] != after[start : start + BLOCK]
+    ]
 
 
 @pytest.mark.slow
@@ -89,16 +91,16 @@ def test_a_kill_between_the_pages_of_a_block_loses_nothing(
     saved = module.SavedBlocks.parsed(rollback_path(killed[1]).read_bytes())
     assert saved is not None
     changed = changed_blocks(before, after)
-    in_use = [at for at in changed if (at - BLOCKS_AT) // BLOCK in saved.numbers]
+    in_use = [start for start in changed if (start - BLOCKS_AT) // BLOCK in saved.numbers]
     # The header refers to no other block: all of them at once, each at every share of the others.
-    torn = [*([at] for at in in_use), [at for at in changed if at not in in_use]]
+    torn = [*([start] for start in in_use), [start for start in changed if start not in in_use]]
     refused = 0
     for number, (places, share) in enumerate(itertools.product(torn, SHARES)):
         path = copied(killed[1], tmp_path / str(number))
         with path.open("r+b") as file:
-            for at in places:
-                file.seek(at + share)
-                file.write(before[at + share : at + BLOCK])
+            for start in places:
+                file.seek(start + share)
+                file.write(before[start + share : start + BLOCK])
         try:
             duckdb.connect(str(path), read_only=True).close()
         except duckdb.Error as error:
@@ -135,8 +137,8 @@ def test_blocks_of_a_database_that_was_removed_are_not_put_into_a_new_one(
     assert not rollback_path(path).exists()
     # Its headers are the same: it was written as often, and has as many blocks.
     headers = path.read_bytes()[4096:BLOCKS_AT]
-    at = content.index(killed[0].read_bytes()[4096:BLOCKS_AT])
-    same = content[20:at] + headers + content[at + len(headers) :]
+    start = content.index(killed[0].read_bytes()[4096:BLOCKS_AT])
+    same = content[20:start] + headers + content[start + len(headers) :]
     rollback_path(path).write_bytes(content[:16] + zlib.crc32(same).to_bytes(4, "little") + same)
     before = path.read_bytes()
     Store.open(path).close()
@@ -243,7 +245,7 @@ def test_no_damaged_copy_of_blocks_is_put_back(
     content = rollback_path(path).read_bytes()
     damaged = [content[:length] for length in (0, 10, 19, 20, len(content) - 1)]
     damaged += [content[:place] + b"?" + content[place + 1 :] for place in (0, 17, 30, 500)]
-    assert [module.SavedBlocks.parsed(one) for one in damaged] == [None] * len(damaged)
+    assert [module.SavedBlocks.parsed(copy) for copy in damaged] == [None] * len(damaged)
     rollback_path(path).write_bytes(damaged[-1])
     path.unlink()
     module.undo_interrupted_checkpoint(path, read_only=True)

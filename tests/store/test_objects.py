@@ -129,8 +129,8 @@ def test_both_places_give_the_same_blocks(
     rows = np.array([4, 2, 9])
     wanted = [3, 1, 4, 1]
     read = []
-    for place, own in ((None, tmp_path / "table.duckdb"), ("predictions", path)):
-        with filled(own, place, kind, n_columns) as store:
+    for place, database in ((None, tmp_path / "table.duckdb"), ("predictions", path)):
+        with filled(database, place, kind, n_columns) as store:
             whole = store.predictions(wanted)
             blocks = [block for _, block in whole.blocks(2)]
             blocks += [block for _, block in store.predictions(wanted, rows=rows).blocks(3)]
@@ -143,10 +143,10 @@ def test_both_places_give_the_same_blocks(
                 sent = pickle.loads(pickle.dumps(whole.for_workers()))  # noqa: S301 - our own
                 blocks += [block for _, block in sent.blocks(4)]
                 np.testing.assert_array_equal(blocks.pop(), np.concatenate(blocks[:2]))
-    for one, other in zip(*read, strict=True):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
-    assert not any(LABEL.encode() in one.read_bytes() for one in objects_in(path.parent))
+    for inside, outside in zip(*read, strict=True):
+        assert inside.dtype == outside.dtype
+        np.testing.assert_array_equal(inside, outside)
+    assert not any(LABEL.encode() in file.read_bytes() for file in objects_in(path.parent))
     with duckdb.connect(str(path), read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM predictions").fetchall() == [(0,)]
 
@@ -289,7 +289,7 @@ def test_a_transaction_that_fails_stores_nothing_and_leaves_a_harmless_object(pa
         assert store.audit() == ()
         (object_file(store, 1).parent / ".part-x").touch()
         assert store.remove_unused_objects() == [unused]
-        assert [one.stem for one in objects_in(path.parent)] == [object_file(store, 1).stem]
+        assert [file.stem for file in objects_in(path.parent)] == [object_file(store, 1).stem]
         assert not [*path.parent.rglob(".part-*")]
         assert store.audit() == ()
 

@@ -91,9 +91,9 @@ class CompetitionModel:
         if self.rules.deadline is not None and now > self.rules.deadline and not late:
             return False
         wanted = set(numbers)
-        own = {submission.number for submission in self.counting() if submission.team == team}
-        known = any(submission.team == team for submission in self.sent)
-        if not known or len(wanted) > self.rules.count or wanted - own:
+        allowed = {submission.number for submission in self.counting() if submission.team == team}
+        is_team = any(submission.team == team for submission in self.sent)
+        if not is_team or len(wanted) > self.rules.count or wanted - allowed:
             return False
         self.chosen[team] = wanted
         self.kinds.append("selection")
@@ -177,16 +177,16 @@ class CompetitionModel:
             if submission.team != self.rules.baseline:
                 by_team.setdefault(submission.team, []).append(submission)
         finals = {}
-        for team, own in by_team.items():
-            best = self._ordered(own, public)
+        for team, submissions in by_team.items():
+            best = self._ordered(submissions, public)
             wanted = [
                 submission for submission in best if submission.number in self.chosen.get(team, ())
             ]
             finals[team] = {
                 "best_public": best[:1],
-                "last": own[-1:],
+                "last": submissions[-1:],
                 "chosen": wanted[: self.rules.count] or best[:1],
-                "best_private": own,
+                "best_private": submissions,
             }[self.rules.rule]
         return finals
 
@@ -195,10 +195,11 @@ class CompetitionModel:
         finals = self.finals()
         value = {
             submission.number: self.private(submission)
-            for own in finals.values()
-            for submission in own
+            for submissions in finals.values()
+            for submission in submissions
         }
-        best = self._ordered([self._ordered(own, value)[0] for own in finals.values()], value)
+        firsts = [self._ordered(submissions, value)[0] for submissions in finals.values()]
+        best = self._ordered(firsts, value)
         ranks = self._ranks(best, value)
         return [
             (ranks[submission.number], submission.team, value[submission.number], submission.number)

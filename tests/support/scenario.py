@@ -103,7 +103,7 @@ class Scenario:
         return self._labels(f"file-{number}-{right}", wrong)
 
     def file_right_on(self, n_public: int) -> Path:
-        """Write labels that are right on the first of the 100 public rows and all private ones."""
+        """Write labels: right on so many of the 100 public rows, the first, and on all private."""
         return self._labels(f"right-{n_public}", PUBLIC & (np.cumsum(PUBLIC) > n_public))
 
     def _labels(self, name: str, wrong: np.ndarray) -> Path:
@@ -117,9 +117,9 @@ class Scenario:
             for number in range(length)
         ]
 
-    def send(self, competition: Competition, *sent: tuple[str, int]) -> None:
-        """Submit files of teams, each right on so many public rows."""
-        for team, n_public in sent:
+    def send(self, competition: Competition, *files: tuple[str, int]) -> None:
+        """Submit files, each by its team and the number of public rows on which it is right."""
+        for team, n_public in files:
             answer = competition.submit(self.file_right_on(n_public), team)
             assert answer.status == "accepted"
 

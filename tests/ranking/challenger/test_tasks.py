@@ -52,12 +52,13 @@ def test_resamples_keep_the_size_of_each_task(board: Any) -> None:
     again = task_scores(board, np.arange(3), seed=0, workers=2)
     assert by_task is not None
     assert again is not None
-    for one, same, scores in zip(by_task.resampled, again.resampled, by_task.scores.T, strict=True):
-        assert one.shape == (3, 80)
-        assert np.array_equal(one, same)
-        assert one.std(axis=1).min() > 0
-        assert np.abs(one.mean(axis=1) / scores - 1).max() < 0.1
-    spread = [one.std(axis=1).mean() for one in by_task.resampled]
+    pairs = zip(by_task.resampled, again.resampled, strict=True)
+    for (resampled, repeated), scores in zip(pairs, by_task.scores.T, strict=True):
+        assert resampled.shape == (3, 80)
+        assert np.array_equal(resampled, repeated)
+        assert resampled.std(axis=1).min() > 0
+        assert np.abs(resampled.mean(axis=1) / scores - 1).max() < 0.1
+    spread = [resampled.std(axis=1).mean() for resampled in by_task.resampled]
     assert spread[0] < spread[2]
 
 
@@ -132,10 +133,10 @@ def test_the_sections_of_tasks(board: Any) -> None:
 
 
 def test_one_task_is_none(board: Any) -> None:
-    one = dataclasses.replace(board, tasks=np.zeros(200, dtype=np.intp))
-    assert task_scores(one, np.arange(3), seed=0) is None
+    of_one_task = dataclasses.replace(board, tasks=np.zeros(200, dtype=np.intp))
+    assert task_scores(of_one_task, np.arange(3), seed=0) is None
     assert task_scores(dataclasses.replace(board, tasks=None), np.arange(3), seed=0) is None
-    assert "Consensus of the tasks" not in {section.title for section in sections_of(one)}
+    assert "Consensus of the tasks" not in {section.title for section in sections_of(of_one_task)}
 
 
 def test_tasks_without_a_score_are_left_out_and_named(board: Any) -> None:

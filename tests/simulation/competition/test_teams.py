@@ -246,8 +246,8 @@ def test_families_learn_from_numbers_categories_and_missing_values(family, n_cla
         predictions_of_family(rows, "", features[140:], settings, {"family": family}),
     )
     assert family_predictions.shape == ((60, 3) if n_classes == 3 else (60,))
-    own = family_predictions @ np.arange(3) if n_classes == 3 else family_predictions
-    assert np.corrcoef(own, target[140:])[0, 1] > 0.5
+    values = family_predictions @ np.arange(3) if n_classes == 3 else family_predictions
+    assert np.corrcoef(values, target[140:])[0, 1] > 0.5
 
 
 def test_family_plays_like_the_climber(manager):

@@ -250,6 +250,6 @@ def test_the_ends_are_the_order_statistics_of_a_binomial_interval():
     tests = np.arange(1, 42)
     shown = {400: np.array([np.full(41, 0.8), 0.7 + 0.1 * np.sqrt(tests)])}
     needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
-    found = {row.probability: (row.low, row.high) for row in needed}
-    assert found[0.5] == pytest.approx((14 * 400, 28 * 400), abs=1)
-    assert found[0.8] == pytest.approx((28 * 400, 38 * 400), abs=1)
+    intervals = {row.probability: (row.low, row.high) for row in needed}
+    assert intervals[0.5] == pytest.approx((14 * 400, 28 * 400), abs=1)
+    assert intervals[0.8] == pytest.approx((28 * 400, 38 * 400), abs=1)
