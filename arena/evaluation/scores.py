@@ -42,10 +42,12 @@ __all__ = [
 
 _PROBES = np.array([0.3, 0.7])
 BLOCK_BYTES = 128 * 2**20
+"""Of the predictions of the submissions that are scored together."""
 _LARGEST_BLOCK = 512 * 2**20
 _LEAST_SUBMISSIONS = 4
 """Of a block of a pointwise metric, if they fit: all share the time of converting the weights."""
 TILE_ROWS = 1_024
+"""Rows whose values are multiplied with their weights at a time."""
 _TILE_CELLS = 160 * TILE_ROWS
 """Row values that a processor's second cache holds."""
 _SMALLEST_ROUNDED = 1e-280

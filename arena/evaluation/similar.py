@@ -30,6 +30,7 @@ _MOST_IN_A_BYTE = 255
 _CELLS, _CELLS_OF_MANY, _MANY = 1_024, 256, 2_000
 """Number of cells, and of groups of cells, compared; the second for more than ``_MANY``."""
 MOST_COMPARED = 10_000
+"""Of more different submissions, the last of each team is compared, and every repeated one."""
 _NAMED = 10
 _MOST_HASHES = 0.9
 _COPIED, _FEWEST_COPIED = 0.25, 20

@@ -24,6 +24,7 @@ _CUTOFF = 0.6
 _MAX_GUESSED = 20
 _LONGEST_GUESSED = 100
 MORE_ROWS, _MORE_COLUMNS = 100_000, 10_000
+"""So many more than a submission needs are read, so that faults can name them."""
 _BYTES_OF_CELL = 32
 _MEMORY_OF_BYTE = 16
 _LEAST_MEMORY = 256 * 2**20

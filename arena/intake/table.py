@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 CHUNK = 2**24
+"""Bytes in which ends of lines are sought at a time."""
 _LF, _CR = 10, 13
 
 

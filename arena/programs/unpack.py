@@ -16,6 +16,7 @@ from arena.utils.processes import Ended, Limits, call_limited
 
 _PART = 2**20
 _SECONDS, MEMORY = 300.0, 2**29
+"""What the process that reads an archive may use: seconds, and bytes of memory."""
 _LONGEST_NAME, _LONGEST_PATH = 200, 1000
 _IS_UTF8, _IS_ENCRYPTED = 0x800, 0x1
 _KINDS = (0, stat.S_IFREG, stat.S_IFDIR)

@@ -30,11 +30,14 @@ from arena.utils.file_digest import file_sha256
 
 _LOGGER = logging.getLogger("arena.runner")
 LOOK_SECONDS = 0.2
+"""The pause between two looks at a running program."""
 _BEAT_TIMEOUT = 10.0
 LEASE_SECONDS = 60.0
 """Without a beat for so long, another runner gets the run."""
 PAUSE_SECONDS, _LONGEST_PAUSE = 10.0, 600.0
+"""The pause after a fault, which doubles with each further fault, and the longest one."""
 FREE_BYTES = 5 * 10**9
+"""With less free disk space, no run is taken."""
 _FAULTS_IN_A_ROW = 3
 _REPEAT = {0, *REPEAT, HTTPStatus.INSUFFICIENT_STORAGE}
 """Answers of a server after which a request is repeated; 0: there was none."""

@@ -26,6 +26,7 @@ else:
 
 
 BATCH_ROWS = 2**20
+"""Rows of the table that are read at a time."""
 MOST_RUNS = 64
 _INSERTED_CELLS = 2**23
 """Cells that are copied for one statement: 100 MB."""

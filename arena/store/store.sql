@@ -100,7 +100,7 @@ CREATE TABLE places (
     PRIMARY KEY (team, day)
 );
 
--- What the public board showed. A new epoch starts when the mechanism is changed.
+-- What the public board showed. A new epoch starts when the board is released again.
 CREATE TABLE releases (
     release INTEGER PRIMARY KEY,
     submission INTEGER NOT NULL,

@@ -37,6 +37,7 @@ ENGINES = ("local", "dask", "ray")
 _Result = TypeVar("_Result")
 _SECONDS_TO_ANSWER = 5.0
 SECONDS_TO_CONNECT = 60.0
+"""Until a cluster that does not answer is refused."""
 _SECONDS_TO_NOTICE = 10.0
 """After which a result that does not come makes this process ask whether there are workers."""
 _SECONDS_OF_SILENCE = 25.0

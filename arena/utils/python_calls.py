@@ -67,13 +67,13 @@ def in_python(message: str, parameters: dict[str, object]) -> str:
 
     def as_argument(option: re.Match[str]) -> str:
         name, value = option[1].replace("-", "_"), option[2]
-        rest = f" {value}" if value else ""
+        words_after = f" {value}" if value else ""
         if name in forms:
             return forms[name] % ("…" if value is None else _literal(value))
         if name.removeprefix("no_") in parameters:
-            return f"{name.removeprefix('no_')}=False{rest}"
+            return f"{name.removeprefix('no_')}=False{words_after}"
         if name == "lower_is_better" and "greater_is_better" in parameters:
-            return f"greater_is_better=False{rest}"
+            return f"greater_is_better=False{words_after}"
         return option[0]
 
     return _OPTION.sub(as_argument, message)

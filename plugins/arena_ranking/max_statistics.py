@@ -21,6 +21,7 @@ from arena.utils.parallel import run_tasks
 COMPILE_ABOVE = 1e8
 _ROWS_PER_TASK = 32
 TILE = 32
+"""Submissions of a tile of pairs, whose errors stay in the processor's cache."""
 
 _Pairs = npt.NDArray[np.bool_]
 

@@ -21,6 +21,7 @@ COPIES = 0.95
 """Submissions with a larger correlation count as one."""
 
 BLOCK = 512
+"""Submissions, or columns, of a block of a product of matrices."""
 CORRELATED_AT_ONCE = 2**26
 """Values in one block of submissions whose correlations are computed."""
 _EVERY, FEWEST_ROWS = 4, 2_000

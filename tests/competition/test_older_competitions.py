@@ -143,6 +143,7 @@ def test_phases_publish_the_columns_that_they_published() -> None:
         "public": {"mechanism": "full", "epoch": 2},
         "phase": {
             "as-all": {"private_rows": "as-all", "metric": {"decimals": 2}},
+            "same": {"private_rows": "same", "metric": {"publish_secondary": True}},
             "hidden": {"private_rows": "hidden", "metric": {"publish_secondary": False}},
             "other": {
                 "private_rows": "other",
@@ -151,7 +152,7 @@ def test_phases_publish_the_columns_that_they_published() -> None:
             "by-name": {"private_rows": "by-name", "metric": "r2"},
         },
     }
-    assert len(use_current_keys(settings)) == 5
+    assert len(use_current_keys(settings)) == 6
     assert settings == {
         "data": {"target": ["x", "y"]},
         "metric": {"name": "mae", "secondary": ["mse"]},
@@ -159,6 +160,7 @@ def test_phases_publish_the_columns_that_they_published() -> None:
         "public": {"mechanism": "full"},
         "phase": {
             "as-all": {"private_rows": "as-all", "metric": {"decimals": 2}},
+            "same": {"private_rows": "same", "metric": {}},
             "hidden": {"private_rows": "hidden", "metric": {}, "final": {"columns": []}},
             "other": {
                 "private_rows": "other",

@@ -280,9 +280,8 @@ def with_combined_boards(
     result = rank(run)
     if not settings.board:
         return result
-    from arena.competition.record.combined_boards import (
-        combined_findings,  # few competitions have one
-    )
+    # Few competitions have one.
+    from arena.competition.record.combined_boards import combined_findings
 
     reference = None if result.baseline is None else result.baseline["submission"]
     findings = combined_findings(run, settings, rank, reference)

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from arena.competition.boards.boards_over_phases import (
-    phases_by_board,
-)
+from arena.competition.boards.boards_over_phases import phases_by_board
 from arena.competition.exports.claims import (
     Claims,
     counting_teams,

@@ -342,14 +342,14 @@ def _differences(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Ite
         expected = computed.get(key, default)
         if claimed.get(key, expected if default is None else default) != expected:
             yield f"{key} differs."
-    mine = {row["team"]: row for row in computed["standings"]}
+    recomputed_rows = {row["team"]: row for row in computed["standings"]}
     for row in claimed["standings"]:
-        recorded_row = mine.pop(row["team"], None)
-        if recorded_row is None:
+        recomputed_row = recomputed_rows.pop(row["team"], None)
+        if recomputed_row is None:
             yield f"The team {printable(row['team'])} is not on the recomputed board."
             continue
         for column in sorted(set(row) - _NOT_COMPARED):
-            if not _agree(row[column], recorded_row.get(column)):
+            if not _agree(row[column], recomputed_row.get(column)):
                 yield f"{column} of the team {printable(row['team'])} differs."
     again = {row["team"]: row for row in unranked_rows(computed)}
     for row in unranked_rows(claimed):
@@ -361,7 +361,7 @@ def _differences(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Ite
     for team in sorted(again.keys() - listed):
         yield f"The team {printable(team)}, which is not ranked, is missing from the board."
     yield from _differences_in_brackets(claimed, computed)
-    for team in mine:
+    for team in recomputed_rows:
         yield f"The team {printable(team)} is missing from the exported board."
     if not _agree(claimed["best_score_corrected"]["estimate"],
                   computed["best_score_corrected"]["estimate"]):  # fmt: skip

@@ -157,14 +157,14 @@ def _refuse(state: CompetitionState, request: Request, message: str) -> Answer:
 
 def _group(requests: Sequence[Request]) -> Iterator[Request]:
     """Yield the first submissions whose files exist and are not too large together."""
-    held = 0
+    group_bytes = 0
     for position, request in enumerate(requests):
         if request.kind != "submit" or "run" in request.payload:
             return
         if request.path is None or not request.path.exists():
             return
-        held += request.path.stat().st_size
-        if position and held > _GROUP_BYTES:
+        group_bytes += request.path.stat().st_size
+        if position and group_bytes > _GROUP_BYTES:
             return
         yield request
 

@@ -168,8 +168,9 @@ def adopt_settings(
             if rebuilt is not None:
                 rebuilt.store(transaction, cause="configuration", actor=actor, now=now)
                 notes.append(
-                    f"The public board was released again: {plural(len(rebuilt.new), 'submission')}"
-                    f" that count. The scores shown before stay on record."
+                    f"The public board was released again: "
+                    f"{plural(len(rebuilt.new), 'submission')}. The scores shown before stay on "
+                    f"record."
                 )
     return settings, [*notes, *proposal.remarks]
 

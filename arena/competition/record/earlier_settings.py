@@ -106,6 +106,8 @@ def use_current_keys(settings: MutableMapping[str, Any]) -> list[str]:
         if (columns_of_phase := _published_columns(of_phase, targets)) != columns:
             phase.setdefault("final", {})["columns"] = columns_of_phase
             done.append(f"[phase.{name}] final has columns instead of {_PUBLISH}")
+        elif _PUBLISH in keys:
+            done.append(f"{_PUBLISH} was removed from [phase.{name}]")
     if settings.get("public", {}).pop("epoch", None) is not None:
         done.append("[public] epoch was removed")
     return done

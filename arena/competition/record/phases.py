@@ -103,9 +103,8 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
             hint = advice if of_labels and not other_kind else ""
             raise InputError(f"{place}: {error}{hint}") from error
     if any(board.phases for board in settings.board.values()):
-        from arena.competition.record.combined_boards import (
-            check_boards_over_phases,  # few have one
-        )
+        # Few competitions have one.
+        from arena.competition.record.combined_boards import check_boards_over_phases
 
         try:
             check_boards_over_phases(settings, solution, manager)

@@ -78,10 +78,10 @@ def _repeated_metrics(settings: Settings) -> Iterator[str]:
 
 def _columns_of_the_final_board(settings: Settings) -> Iterator[str]:
     phases = (settings, *map(settings.in_phase, settings.phase))
-    known = {*settings.data.target}.union(*(phase.metric.secondary for phase in phases))
+    columns = {*settings.data.target}.union(*(phase.metric.secondary for phase in phases))
     for phase in phases:
         for column in phase.final.columns:
-            if column not in known:
+            if column not in columns:
                 yield (
                     f"[final] columns: {column} is neither in [metric] secondary nor in [data] "
                     f"target: name it there, or leave it out."

@@ -13,9 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from arena.errors import UsageError
 from arena.requests import Answer, Kind, Request
-from arena.server.records.accounts import (
-    Team,
-)
+from arena.server.records.accounts import Team
 from arena.server.records.published import CompetitionFacts, TeamFacts
 from arena.server.records.runs import AGAIN, FINAL, Program, ProgramState
 from arena.server.web import programs

@@ -28,18 +28,19 @@ _PARAMETERS = {
 @functools.cache
 def document(version: str) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of the API, made once; not to be changed."""
+    # Here, so that arena.responses needs no pydantic.
     for response in filter(is_typeddict, vars(responses).values()):
         with_config(ConfigDict(use_attribute_docstrings=True))(response)
-    documents = {
-        document
+    json_types = {
+        content
         for endpoint in ENDPOINTS
-        for document in (endpoint.body, endpoint.answer)
-        if document not in {None, bytes} and not isinstance(document, str)
+        for content in (endpoint.body, endpoint.answer)
+        if content not in {None, bytes} and not isinstance(content, str)
     }
     references, schemas = TypeAdapter.json_schemas(
         [
-            (document, "serialization", TypeAdapter(document))
-            for document in sorted(documents, key=repr)
+            (json_type, "serialization", TypeAdapter(json_type))
+            for json_type in sorted(json_types, key=repr)
         ],
         ref_template="#/components/schemas/{model}",
     )
@@ -71,10 +72,11 @@ def document(version: str) -> dict[str, Any]:
     }
 
 
-def _content(document: Any, references: Mapping[Any, Any]) -> dict[str, Any]:
-    if isinstance(document, str):
-        return {document: {"schema": {"type": "string"}}}
-    return {"application/json": {"schema": references[document, "serialization"]}}
+def _content(content: Any, references: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the content of a body or an answer, given as its type or its media type."""
+    if isinstance(content, str):
+        return {content: {"schema": {"type": "string"}}}
+    return {"application/json": {"schema": references[content, "serialization"]}}
 
 
 def errors_of(endpoint: Endpoint) -> list[int]:

@@ -49,6 +49,7 @@ _WIDEST_SHARE = 0.75
 """An interval that is wider, as a share of all possible values, is not printed with an estimate."""
 _DRAWS = 400
 SCENARIOS = 20
+"""Draws of the scores of the field, whose spread is the uncertainty of a plan."""
 _KINDS = 4
 _DRAWS_OF_A_SCENARIO = 100
 _CELLS = 30_000
