@@ -307,7 +307,7 @@ def test_bits_flipped_throughout(read: Read, step: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not HAS_LIMITS, reason="this system has no limit on memory")
-def test_memory_and_open_files_are_limited(tmp_path: Path) -> None:
+def test_memory_and_open_files_are_limited() -> None:
     limits = Limits(memory=64 * MIB, open_files=16)
     with pytest.raises(MemoryError):
         call_limited(bytearray, 128 * MIB, seconds=60.0, limits=limits)

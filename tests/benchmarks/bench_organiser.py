@@ -26,7 +26,7 @@ REHEARSALS = (
     "--mechanism", "full, ladder-free(minimum_step=0.005)",
 )  # fmt: skip
 """Those of the tutorial on planning."""
-BARE_READING = """
+BARE_PARTS = """
 import json, sys, time
 import numpy as np, pandas, pyarrow.csv
 {imports}
@@ -66,7 +66,7 @@ def seconds_of_bare_parts(files: Sequence[Path], *, is_board: bool) -> dict[str,
 
     pyarrow imports pandas with the first value that it converts.
     """
-    code = BARE_READING.format(
+    code = BARE_PARTS.format(
         imports="import duckdb, numba, scipy.optimize" if is_board else "",
         resampling=RESAMPLING if is_board else "",
     )

@@ -132,7 +132,7 @@ def test_answers_without_a_header(take: Take, task: str) -> None:
 
 
 @pytest.mark.repository("angus924/rocket")
-def test_a_file_for_each_algorithm(take: Take, tmp_path: Path) -> None:
+def test_a_file_for_each_algorithm(take: Take) -> None:
     paths = [take(f"results/{name}.csv") for name in ("results_ucr", "results_ucr_resamples")]
     columns = CaseColumns(algorithm_from="name", value="accuracy_mean")
     board = rank_of(paths, columns=columns)

@@ -17,7 +17,7 @@ DATES = {"start": MONDAY.isoformat(), "deadline": (MONDAY + timedelta(days=14)).
 
 
 @pytest.fixture
-def scenario(tmp_path: Path, scenario: Scenario) -> Scenario:
+def scenario(tmp_path: Path) -> Scenario:
     return Scenario(tmp_path, settings=DATES, clock=Clock(MONDAY))
 
 

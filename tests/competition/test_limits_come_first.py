@@ -129,7 +129,7 @@ def test_after_the_end_every_file_has_the_same_answer_and_none_is_scored(
 
 @pytest.mark.slow
 def test_every_file_that_reached_the_metric_uses_a_submission(
-    tmp_path: Path, scenario: Scenario, plugin: Plugin
+    tmp_path: Path, scenario: Scenario
 ) -> None:
     moods = [NAN, RAISES, SLOW, REFUSES, INFINITE, FINE]
     with scenario.create(total=len(moods)) as competition:
@@ -141,7 +141,7 @@ def test_every_file_that_reached_the_metric_uses_a_submission(
 
 @pytest.mark.slow
 def test_a_team_cannot_tell_why_there_is_no_score_and_the_organiser_can(
-    tmp_path: Path, scenario: Scenario, plugin: Plugin, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, scenario: Scenario, caplog: pytest.LogCaptureFixture
 ) -> None:
     with scenario.create() as competition:
         faults = {send(competition, tmp_path, mood).faults for mood in UNSCORED}
@@ -177,7 +177,7 @@ def test_a_file_without_a_score_is_tried_again_only_after_a_rescore(
 
 @pytest.mark.slow
 def test_a_mechanism_that_fails_has_used_a_place_and_a_full_disk_has_not(
-    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with replace(scenario, root=tmp_path / "disk").create(total=1) as competition:
         with monkeypatch.context() as patched:
@@ -198,7 +198,7 @@ def test_a_mechanism_that_fails_has_used_a_place_and_a_full_disk_has_not(
 
 @pytest.mark.slow
 def test_what_fails_before_it_is_scored_has_used_no_place(
-    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with scenario.create(total=1) as competition:
         with monkeypatch.context() as patched:
@@ -216,7 +216,7 @@ def test_what_fails_before_it_is_scored_has_used_no_place(
 
 @pytest.mark.slow
 def test_what_was_stored_when_the_program_was_interrupted_is_counted_once(
-    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     announced: list[int] = []
     heard: list[int] = []
@@ -251,7 +251,7 @@ def test_what_was_stored_when_the_program_was_interrupted_is_counted_once(
 
 @pytest.mark.slow
 def test_submissions_of_a_queue_are_not_announced_one_by_one(
-    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The queue itself judges them again after a kill."""
     announced: list[Any] = []
@@ -274,7 +274,7 @@ def test_submissions_of_a_queue_are_not_announced_one_by_one(
 
 @pytest.mark.slow
 def test_a_new_name_that_looks_like_another_one_is_said_once(
-    tmp_path: Path, scenario: Scenario, plugin: Plugin, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, scenario: Scenario, caplog: pytest.LogCaptureFixture
 ) -> None:
     with scenario.create() as competition:
         send(competition, tmp_path, FINE)

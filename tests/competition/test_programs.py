@@ -147,9 +147,7 @@ def test_a_fault_of_the_machine_is_set_aside(tmp_path: Path, scenario: Scenario)
 
 
 @pytest.mark.slow
-def test_teams_may_send_the_same_file(
-    tmp_path: Path, scenario: Scenario, sandbox: ScriptedSandbox
-) -> None:
+def test_teams_may_send_the_same_file(tmp_path: Path, scenario: Scenario) -> None:
     path = write_program(tmp_path / "main.py", output=GOOD)
     with scenario.create() as competition:
         state, handler = competition._state, competition._open_handler()

@@ -174,7 +174,7 @@ def test_noise_is_fresh_where_a_score_changed_and_the_same_where_not(
             row["team"]: row["score"] - score
             for row, score in zip(
                 sorted(competition.leaderboard(), key=lambda row: row["team"]),
-                _public_scores(competition),
+                _public_scores(),
                 strict=True,
             )
         }
@@ -187,7 +187,7 @@ def test_noise_is_fresh_where_a_score_changed_and_the_same_where_not(
     assert all(rescored_noise[team] != pytest.approx(first_noise[team]) for team in first_noise)
 
 
-def _public_scores(competition: Competition) -> list[float]:
+def _public_scores() -> list[float]:
     """Return the scores of the two files by the corrected labels, of which 20 are public."""
     truth = np.where(np.arange(N_ROWS) < 40, 1 - TRUTH, TRUTH)[PUBLIC]
     first = TRUTH[PUBLIC]

@@ -216,7 +216,7 @@ def test_sybil_takes_its_teams_in_turn() -> None:
     assert player.finish().team == 2
 
 
-def test_the_board_in_memory_is_the_hosts(tmp_path: object) -> None:
+def test_the_board_in_memory_is_the_hosts() -> None:
     """The same submissions through the parameter-free Ladder, its formula written out."""
     rows = rows_for("accuracy")
     board = PublicBoardRun(mechanism_named("ladder-free"), rows, BoardSettings(30), seed=1)

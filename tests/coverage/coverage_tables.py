@@ -39,8 +39,9 @@ simulates all boards and writes these pages. {extent}
 - **boards**: the number of simulated boards.
 
 The required coverage is .94 where the nominal level is 95%. A coverage significantly below it
-(one-sided test, 1%) is **bold**, and is measured on up to 10,000 boards. Cheap designs have more
-boards than dear ones. A fault is found with probability .8 if the true coverage is at most
+(one-sided test, 1%) is **bold**, and is measured on up to 10,000 boards. Designs that
+are fast to simulate have more boards. With so many boards, a coverage that is too low is found with
+probability .8 if it is at most
 
 | boards | true coverage | intervals and sets with so many boards or more |
 |---|---|---|

@@ -270,9 +270,9 @@ def test_one_target_needs_no_mean() -> None:
 # -- rounding ------------------------------------------------------------------------------------
 
 
-@given(st.floats(1e-200, 1e200), st.integers(-3, 3))
+@given(st.floats(1e-200, 1e200))
 @settings(max_examples=examples(200))
-def test_rounding_keeps_twelve_digits(value: float, ulps: int) -> None:
+def test_rounding_keeps_twelve_digits(value: float) -> None:
     rounded = float(round_significant(value))
     assert rounded == pytest.approx(value, rel=6e-12)
     assert float(round_significant(rounded)) == rounded

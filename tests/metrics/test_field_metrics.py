@@ -240,7 +240,7 @@ def test_answers_are_compared_as_in_squad(
 
 
 @pytest.mark.slow
-def test_a_forecasting_hub_is_scored_in_both_forms(tmp_path: Path) -> None:
+def test_a_forecasting_hub_is_scored_in_both_forms() -> None:
     levels = ("0.25", "0.5", "0.75")
     truth = {"location": ["x", "y", "z"], "day": [1, 1, 2], "target": [1.0, 2.0, 4.0]}
     wide = {"location": ["z", "x", "y"], "day": [2, 1, 1], "q0.25": [3, 0, 1], "q0.5": [4, 1, 3],

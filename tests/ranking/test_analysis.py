@@ -156,7 +156,7 @@ def test_one_team_with_several_submissions_has_one_prize(study_of, parts):
     assert sum(prize["share"] for prize in prizes) == pytest.approx(1)
 
 
-def test_paired_tests_are_of_the_first_against_all_pairs(study_of, metrics, parts):
+def test_paired_tests_are_of_the_first_against_all_pairs(study_of, parts):
     metric, truth, predictions = parts
     study = study_of(metric, truth, predictions)
     document = Ranks().run(study, RNG).document["paired_tests"]

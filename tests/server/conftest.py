@@ -21,7 +21,7 @@ from web_site import WebSite
 
 @pytest.fixture(scope="session", autouse=True)
 def _checked_responses() -> Iterator[None]:
-    """Let every answer of the API in this process have the type that its endpoint declares."""
+    """Check that every answer of the API in this process has the type of its endpoint."""
     with checked_responses():
         yield
 

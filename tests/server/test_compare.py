@@ -178,7 +178,7 @@ def test_senders_are_compared_with_the_accounts(
 
 
 def test_a_queue_that_is_not_there_or_no_database_is_told(
-    tmp_path: Path, records: tuple[Intake, Accounts], sent: list[Request]
+    tmp_path: Path, sent: list[Request]
 ) -> None:
     layout = Layout(tmp_path / "elsewhere")
     recorded = RecordedRequests.of([event_of(request) for request in sent])

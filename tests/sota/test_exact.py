@@ -15,7 +15,7 @@ from drawn_maximum import simulate_maximum
 from thinned import examples
 
 
-def plain_cumulative(n, theta, m, rho0, theta0, *, random, thin=1):
+def plain_cumulative(n, theta, m, rho0, theta0, *, random):
     """Return F by the sums as they stand in the text, over every K and every probability."""
     values, counts = np.unique(theta, return_counts=True)
     right, wrong = conditional_probabilities(values, rho0, theta0)

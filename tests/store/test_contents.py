@@ -249,7 +249,7 @@ def test_damaged_predictions_are_noticed(
 
 
 @pytest.mark.slow
-def test_threads_write_and_read_at_once(store: Store, solution: Solution) -> None:
+def test_threads_write_and_read_at_once(store: Store) -> None:
     def work(i: int) -> int:
         record = store.add_submission(f"t{i}", "f", "s", np.full((5, 3), float(i)))
         ((_, block),) = store.predictions([record.submission]).blocks(1)

@@ -18,7 +18,6 @@ from arena.errors import DamagedLogError, StoreBusyError, StoreError, StoreForma
 from arena.store import SCHEMA_VERSION, Store
 from arena.store.errors import translate_error
 from arena.store.locks import owner_only
-from arena.types import Solution
 from program import killed_in_the_end
 
 ROOT = Path(__file__).parents[2]
@@ -32,9 +31,7 @@ def _python(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def test_only_the_owner_can_read_it_and_its_log(
-    store: Store, database: Path, solution: Solution
-) -> None:
+def test_only_the_owner_can_read_it_and_its_log(store: Store, database: Path) -> None:
     store.add_submission("a", "f", "s", np.zeros((5, 3)))
     files = sorted(database.parent.iterdir())
     assert [file.name for file in files] == [
@@ -81,7 +78,7 @@ def test_closed_store_says_so(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_another_process_holds_it(database: Path, solution: Solution) -> None:
+def test_another_process_holds_it(database: Path) -> None:
     code = """
         import sys, pathlib
         from arena.store import Store

@@ -207,7 +207,7 @@ def test_a_log_that_closing_leaves_behind_is_kept(
 
 
 @pytest.mark.slow
-def test_log_that_was_removed_and_older_copy(broken: Path, tmp_path: Path) -> None:
+def test_log_that_was_removed_and_older_copy(broken: Path) -> None:
     log_of(broken).unlink()
     with pytest.raises(StoreFormatError, match="or an older copy was restored"):
         Store.open(broken)

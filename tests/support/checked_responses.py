@@ -19,7 +19,7 @@ from arena.server.web.api import ENDPOINTS, Endpoint
 from arena.server.web.documents import json_bytes
 
 WITH_MORE_COLUMNS = (responses.BoardPage, responses.Result, responses.NextResult)
-"""Their rows have columns of the competition, such as secondary metrics."""
+"""Types whose rows have further columns, such as secondary metrics."""
 
 adapter = cache(TypeAdapter)
 
@@ -53,7 +53,7 @@ _CHECKED = tuple(map(checked, ENDPOINTS))
 
 @contextlib.contextmanager
 def checked_responses() -> Iterator[None]:
-    """Let every answer of an application that is created meanwhile have its declared type."""
+    """Check that each answer of the applications created meanwhile has its declared type."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "ENDPOINTS", _CHECKED)
         yield

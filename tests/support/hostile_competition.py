@@ -10,7 +10,6 @@ from program import write_csv
 
 SCRIPT = "</script><b>x"
 RIGHT_TO_LEFT = "فريق البيانات"
-OVERRIDE = "abc\u202edcba"
 HOSTILE = (SCRIPT, RIGHT_TO_LEFT, "🦊" * 100, '" onload="alert(1)', "=1+1", "{{ 7*7 }}", "a" * 100)
 BASELINE = "organiser's baseline"
 TITLE = "Digits & <i>letters</i>"

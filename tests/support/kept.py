@@ -34,7 +34,7 @@ def masked(text: str) -> str:
 
 
 def shortened(value: Any) -> Any:
-    """Return what JSON holds with its numbers to five digits, as another machine computes them."""
+    """Return a document with numbers of five digits, in which machines agree."""
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, dict):
@@ -45,6 +45,6 @@ def shortened(value: Any) -> Any:
 
 
 def check_kept_document(name: str, document: Any) -> None:
-    """Compare a document with the kept one of this name, its numbers to five digits."""
+    """Compare a document with the kept ``name.json``, its numbers to five digits."""
     text = json.dumps(shortened(document), indent=1, ensure_ascii=False)
     check_kept(f"{name}.json", f"{masked(text)}\n")

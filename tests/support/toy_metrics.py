@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from arena.types import FloatArray, MetricTraits, PredictionKind
+from arena.types import FloatArray, PredictionKind
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,3 @@ class Recall:
         if not truth.any():
             raise ValueError("no positive row")
         return float(np.average(prediction[truth == 1], weights=weight))
-
-
-@dataclass(frozen=True)
-class PickyRecall(Recall):
-    """Declares that it needs every class."""
-
-    name: str = "picky_recall"
-    traits: MetricTraits = field(default_factory=lambda: MetricTraits(needs_every_class=True))

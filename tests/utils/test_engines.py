@@ -171,7 +171,7 @@ def test_a_killed_worker_costs_its_tasks_only(tmp_path):
 @pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="ray is not installed")
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("part", ["gcs_server", "raylet"])
-def test_ray_that_ends_is_a_sentence_before_it_ends_this_process(tmp_path, part):
+def test_ray_that_ends_is_a_sentence_before_it_ends_this_process(part):
     code = f"""
 import os, signal, subprocess, sys, time
 from arena.errors import InputError

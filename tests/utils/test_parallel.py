@@ -88,7 +88,7 @@ def test_every_task_has_one_thread_of_blas(workers: int, processes: bool) -> Non
     assert counts == [{1}] * 3
 
 
-def test_blas_has_its_threads_again_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blas_has_its_threads_again_afterwards() -> None:
     with threadpool_limits(2):
         before = blas_threads()
         with one_thread_each():

@@ -246,7 +246,7 @@ def test_a_system_that_refuses_a_confinement_runs_without_it(
 
 
 @LINUX
-def test_nothing_outlives_the_process_that_waits(tmp_path: Path) -> None:
+def test_nothing_outlives_the_process_that_waits() -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(SUPPORT)!r}); import escaping_tasks\n"
         "from arena.utils.processes import run_limited\n"

@@ -188,7 +188,7 @@ def test_identical_teams_are_never_shown_to_be_better(
 
 
 @pytest.mark.slow
-def test_charts_of_results_are_those_of_the_report(rmse_study: Any) -> None:
+def test_charts_of_results_are_those_of_the_report() -> None:
     from arena_ranking.challenger import podium, rank_frequencies, significance_map
 
     values = np.random.default_rng(0).normal(size=(4, 50))

@@ -248,14 +248,14 @@ def test_a_simulated_copycat_is_flagged(manager, tmp_path):
     assert flagged >= {team.team for team in one.outcome.teams if team.conduct == "copies"} != set()
 
 
-def test_what_is_sent_is_written_as_it_is(manager):
+def test_what_is_sent_is_written_as_it_is():
     sent = solution(np.full(3, 0.5), np.ones(3, dtype=np.uint8))
     table = submission_table(np.array([1, 0, 7, 1]), sent)
     assert table.to_pydict() == {"id": ["0", "1", "2", "more 0"], "y": ["b", "a", "7", "b"]}
     assert submission_table(np.zeros((3, 2)), sent).column_names == ["id", "y", "column 1"]
 
 
-def test_labels_that_are_numbers_have_the_codes_of_the_solution(manager, tmp_path):
+def test_labels_that_are_numbers_have_the_codes_of_the_solution(tmp_path):
     from dataclasses import replace
 
     from arena.intake import read_solution
