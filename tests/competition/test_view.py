@@ -1,4 +1,4 @@
-"""A competition that is looked at: nothing is written, and leave to read is enough."""
+"""A competition that is looked at: nothing is written, and permission to read is enough."""
 
 from __future__ import annotations
 

@@ -336,8 +336,8 @@ def test_what_a_verdict_says_at_its_limits():
 
     assert said(0).startswith("The best of 1,200 scores is 0.9000 on average if")
     assert "is 0.8500: 0.0500 of the best score is selection bias. 7 teams scored" in said(0)
-    for nobody in (None, 0):
-        assert "0 teams scored above" in sota_verdict(0, "mean", 0.9, 0.88, 0.85, 9, nobody)
+    for n_above in (None, 0):
+        assert "0 teams scored above" in sota_verdict(0, "mean", 0.9, 0.88, 0.85, 9, n_above)
     assert "0.9000 is within the range expected of the best of 1,200" in said(0, "upper")
     assert "almost nothing" in said(0, sota=0.8996)
     assert "almost nothing" not in said(0, sota=0.9 - HARDLY - 1e-9)

@@ -41,9 +41,12 @@ def checked(endpoint: Endpoint) -> Endpoint:
 
 
 def check(expected: Any, content: bytes) -> None:
-    """Raise ValidationError unless JSON has the keys and values of a type, and no others."""
+    """Raise ValidationError unless JSON has the keys and values of a type, and no others.
+
+    Other keys are found from pydantic 2.12 on.
+    """
     further_keys: dict[str, Any] = {}
-    if "extra" in inspect.signature(TypeAdapter.validate_json).parameters:  # pydantic 2.12
+    if "extra" in inspect.signature(TypeAdapter.validate_json).parameters:
         further_keys = {"extra": "ignore" if expected in WITH_MORE_COLUMNS else "forbid"}
     adapter(expected).validate_json(content, strict=True, **further_keys)
 
