@@ -67,11 +67,20 @@ class InputError(ArenaError):
 
 @contextlib.contextmanager
 def says_that_nothing_changed() -> Iterator[None]:
-    """Add to the message of an InputError that nothing was changed; also a decorator."""
+    r"""Add to the message of an InputError that nothing was changed; also a decorator.
+
+    >>> with says_that_nothing_changed():
+    ...     raise InputError("The file cannot be used:\n  row 3: The id already occurs in row 2.")
+    Traceback (most recent call last):
+    arena.errors.InputError: The file cannot be used:
+      row 3: The id already occurs in row 2.
+    Nothing was changed.
+    """
     try:
         yield
     except InputError as error:
-        raise InputError(f"{error} Nothing was changed.") from error
+        separator = "\n" if "\n" in str(error) else " "
+        raise InputError(f"{error}{separator}Nothing was changed.") from error
 
 
 class MetricError(ArenaError):
