@@ -30,8 +30,13 @@ def rows(*teams: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that grows by one entry for each board that is made, not kept."""
+def made(web: WebSite, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that grows by one entry for each board that is made, not kept.
+
+    Boards are kept for a second: the clock stands still but for ``web.offset``.
+    """
+    now = web.site.clock()
+    monkeypatch.setattr(web.site, "clock", lambda: now + web.offset)
     calls: list[str] = []
     real = CompetitionSite.board
 
