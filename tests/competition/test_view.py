@@ -44,7 +44,7 @@ def folder(finalized: Path, tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    files = sorted(one for one in (folder / "c").rglob("*") if one.is_file())
+    files = sorted(file for file in (folder / "c").rglob("*") if file.is_file())
     return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
 
 
@@ -140,8 +140,8 @@ def test_a_log_that_a_kill_left_is_read_and_left(folder: Path, tmp_path: Path) -
         with store.transaction() as transaction:
             transaction.append_event("note", "host", {})
         killed = Path(shutil.copytree(folder / "c", tmp_path / "killed")) / "arena.duckdb"
-    before = {one.name: one.read_bytes() for one in killed.parent.iterdir()}
+    before = {file.name: file.read_bytes() for file in killed.parent.iterdir()}
     assert "arena.duckdb.wal" in before
     with Store.open(killed, read_only=True) as store:
         assert [event.kind for event in store.events()][-1] == "note"
-    assert {one.name: one.read_bytes() for one in killed.parent.iterdir()} == before
+    assert {file.name: file.read_bytes() for file in killed.parent.iterdir()} == before

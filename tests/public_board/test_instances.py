@@ -63,8 +63,10 @@ def ranks() -> PerRank:
 def test_no_team_changes_what_another_is_released(history: list[tuple[str, float]]) -> None:
     together = play(PerTeam(), LadderFree(), history)
     for team in "abcd":
-        alone = play(PerTeam(), LadderFree(), [one for one in history if one[0] == team])
-        own = [one for one, (name, _) in zip(together, history, strict=True) if name == team]
+        alone = play(
+            PerTeam(), LadderFree(), [submission for submission in history if submission[0] == team]
+        )
+        own = [placed for placed, (name, _) in zip(together, history, strict=True) if name == team]
         assert [placed.release.score for placed in own] == [
             placed.release.score for placed in alone
         ]
@@ -111,8 +113,12 @@ def test_the_same_instances_come_out_of_the_record() -> None:
         for number, ((team, _), one) in enumerate(zip(history[:cut], placed[:cut], strict=True)):
             log.add(number + 1, team, one)
         rest = play(ranks(), Ladder(eta=0.05), history[cut:], log)
-        assert [one.instance for one in rest] == [one.instance for one in placed[cut:]]
-        assert [one.release.score for one in rest] == [one.release.score for one in placed[cut:]]
+        assert [placed_release.instance for placed_release in rest] == [
+            placed_release.instance for placed_release in placed[cut:]
+        ]
+        assert [placed_release.release.score for placed_release in rest] == [
+            placed_release.release.score for placed_release in placed[cut:]
+        ]
 
 
 def test_a_baseline_with_the_name_of_a_rank_holds_none() -> None:

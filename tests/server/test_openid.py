@@ -147,7 +147,9 @@ def test_a_person_registers_and_signs_in_again(
     ours = "".join(
         record.getMessage() for record in caplog.records if record.name.startswith("arena")
     )
-    assert not {"ada", SECRET, "code-"} & {one for one in ("ada", SECRET, "code-") if one in ours}
+    assert not {"ada", SECRET, "code-"} & {
+        text for text in ("ada", SECRET, "code-") if text in ours
+    }
     web.site.accounts.set_state(account.account, "blocked")
     assert_nobody(blocked := web.browser(), sign_in(blocked, provider), 403)
 
@@ -594,7 +596,7 @@ def test_names_of_any_kind_do_no_harm(name: Any, site: Any, provider: FakeProvid
     client = site().browser()
     answer = sign_in(client, provider)
     assert answer.status_code == 303
-    assert all(len(one) < 4_000 for one in answer.headers.get_list("set-cookie"))
+    assert all(len(cookie) < 4_000 for cookie in answer.headers.get_list("set-cookie"))
     page = client.get(f"/{NAME}/join").text
     assert "<script>alert" not in page
     assert "<script>x" not in page
@@ -656,7 +658,7 @@ def test_a_check_says_what_a_provider_lacks(
         keys = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, **changes}
         settings = Settings.model_validate({"metric": {"name": "accuracy"}, "server": keys})
         said = problems(tmp_path, settings, "https://race.example.org")
-        return " ".join(one for one in said if "oidc" in one.lower())
+        return " ".join(line for line in said if "oidc" in line.lower())
 
     assert "is for tests only" in found()
     assert "cannot be used" not in found()
@@ -757,7 +759,7 @@ def test_an_identity_of_another_account_is_not_linked(site: Any, provider: FakeP
     bo = web.person("Bo", subject=f"{provider.issuer} eve-1")
     refused = client.post(f"/{NAME}/provider/link", data=form)
     assert (refused.status_code, "belongs to another account" in refused.text) == (422, True)
-    assert [accounts.subject(one) for one in (owner, eve, bo)] == [
+    assert [accounts.subject(account) for account in (owner, eve, bo)] == [
         f"{provider.issuer} ada-1", None, f"{provider.issuer} eve-1"
     ]  # fmt: skip
     # Nor does a blocked person's identity come back by another account.
@@ -890,7 +892,11 @@ def test_no_answer_that_was_changed_on_its_way_signs_in(site: Any, provider: Fak
         parameters = dict(location.params)
         ((name, value),) = changes.items()
         if isinstance(value, int):
-            cookie = next(one for one in client.cookies.jar if one.value and "sign-in" in one.name)
+            cookie = next(
+                kept_cookie
+                for kept_cookie in client.cookies.jar
+                if kept_cookie.value and "sign-in" in kept_cookie.name
+            )
             place = value * max(len(cookie.value) // 40, 1) % len(cookie.value)
             letter = "A" if cookie.value[place] != "A" else "B"
             changed = cookie.value[:place] + letter + cookie.value[place + 1 :]

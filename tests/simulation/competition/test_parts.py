@@ -47,10 +47,10 @@ def test_shares_are_kept_and_names_say_that_they_are_simulated(manager):
     some = participants(
         manager, "random-search=5, copycat=3, block-flip(rows=16)=2, boosting=0", 11
     )
-    counts = Counter(one.kind.specification for one in some)
+    counts = Counter(participant.kind.specification for participant in some)
     assert counts == {"random-search": 6, "copycat": 3, "block-flip(rows=16)": 2}
-    assert all(one.team().startswith("simulated ") for one in some)
-    assert len({one.team() for one in some}) == 11
+    assert all(participant.team().startswith("simulated ") for participant in some)
+    assert len({participant.team() for participant in some}) == 11
 
 
 def test_kinds_that_are_none(manager):
@@ -64,17 +64,20 @@ def test_kinds_that_are_none(manager):
 def test_calendar_keeps_the_limits(manager, limits):
     some = participants(manager, "random-search=6, boosting=2, sybil(teams=3)=1", 9)
     rounds = calendar(some, settings(**limits), 6, seed=3)
-    visits = [visit for own in rounds for visit in own]
+    visits = [visit for visits_of_round in rounds for visit in visits_of_round]
     assert [visit.when for visit in visits] == sorted(visit.when for visit in visits)
-    assert all(len({visit.participant for visit in own}) == len(own) for own in rounds)
-    for one in some:
-        own = [visit for visit in visits if visit.participant == one.number]
+    assert all(
+        len({visit.participant for visit in visits_of_round}) == len(visits_of_round)
+        for visits_of_round in rounds
+    )
+    for participant in some:
+        own = [visit for visit in visits if visit.participant == participant.number]
         assert [visit.is_last for visit in own] == [False] * (len(own) - 1) + [True]
-        assert len(own) <= limits.get("total", 10**6) * one.kind.accounts
+        assert len(own) <= limits.get("total", 10**6) * participant.kind.accounts
         by_day = Counter(visit.when.date() for visit in own)
-        assert max(by_day.values()) <= limits.get("per_day", 3) * one.kind.accounts
-        if one.kind.conduct == "attacks" and "total" not in limits:
-            assert len(own) == 6 * limits.get("per_day", 3) * one.kind.accounts
+        assert max(by_day.values()) <= limits.get("per_day", 3) * participant.kind.accounts
+        if participant.kind.conduct == "attacks" and "total" not in limits:
+            assert len(own) == 6 * limits.get("per_day", 3) * participant.kind.accounts
 
 
 def test_calendar_depends_on_the_seed_alone_and_ends_with_the_deadline(manager):
@@ -85,7 +88,11 @@ def test_calendar_depends_on_the_seed_alone_and_ends_with_the_deadline(manager):
     deadline = datetime(2026, 3, 9, 12, tzinfo=UTC)
     until = settings(deadline=deadline)
     assert first_day(until, 6) == datetime(2026, 3, 4, tzinfo=UTC)
-    times = [visit.when for own in calendar(some, until, 6, seed=3) for visit in own]
+    times = [
+        visit.when
+        for visits_of_round in calendar(some, until, 6, seed=3)
+        for visit in visits_of_round
+    ]
     assert max(times) <= deadline
     assert max(times) > deadline - timedelta(hours=12)
     assert first_day(settings(deadline=datetime(2026, 3, 9, tzinfo=UTC)), 1).day == 8
@@ -123,7 +130,7 @@ def test_true_accuracy_is_the_mean_chance_of_the_predicted_labels(manager, n_cla
     metric = manager.metrics.resolve("accuracy")
     true = true_scores(metric, solution(soft, usage), ArrayPredictions(codes))
     scored = usage != 2
-    expected = [chances[scored, own[scored]].mean() for own in codes]
+    expected = [chances[scored, assigned[scored]].mean() for assigned in codes]
     assert true == pytest.approx(expected)
 
 

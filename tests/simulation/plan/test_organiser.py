@@ -101,7 +101,9 @@ def test_drawn_competitions_are_those_played_out():
         own = within * error * rng.normal(size=(teams, k))
         public = true + (common + own) / np.sqrt(n_public)
         chosen = public.argmax(axis=1)
-        shown, truth = (one[np.arange(teams), chosen] for one in (public, true))
+        shown, truth = (
+            scores_of_boards[np.arange(teams), chosen] for scores_of_boards in (public, true)
+        )
         private = truth + error / np.sqrt(n_private) * rng.normal(size=teams)
         winner = truth[private.argmax()]
         wins.append(winner == truth.max())
@@ -292,7 +294,7 @@ def test_the_best_metric_is_compared_as_one_selected_on_the_same_splits():
     statistic = lost.mean() / np.sqrt((1 / 25 + 1) * lost.var(ddof=1))
     assert second.p == pytest.approx(min(1, 6 * 2 * stats.t.sf(statistic, 24)))
     assert 0 < second.p < 1
-    assert [one.metric for one in found] == ["m3", "m2", "m1", "m0"]
+    assert [agreement.metric for agreement in found] == ["m3", "m2", "m1", "m0"]
 
 
 def agreement_of_halves(first, second):
