@@ -31,6 +31,7 @@ from scenario import N_ROWS, START, Clock, Scenario
 DATABASE = "arena.duckdb"
 FIRST_CELL = 2 * N_ROWS
 """The rowid of the first cell of submission 3."""
+FIRST_CELL_OF_0 = "(SELECT min(rowid) FROM predictions WHERE submission = 3 AND value = 0)"
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +156,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "columns": ("UPDATE solutions SET columns = '[\"z\"]'", "solution 1"),
     "classes": ('UPDATE solutions SET targets = \'[["y", ["1", "0"]]]\'', "solution 1"),
     "number of rows": ("UPDATE solutions SET n_rows = 50", "file, columns"),
-    "metric of the solution": ("UPDATE solutions SET metric = 'accuracy'", "file, columns"),
+    "metric of the solution": ("UPDATE solutions SET metric = 'f1'", "file, columns"),
     "time of the solution": ("UPDATE solutions SET stored = '2020-01-01'", "file, columns"),
     "names of sets of rows": ("UPDATE solutions SET row_sets = '[\"dev\"]'", "file, columns"),
     "second solution": (
@@ -220,13 +221,12 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
         "predictions of submission 2 were changed",
     ),
     "last digit": (
-        f"UPDATE predictions SET value = value + 1e-16 WHERE rowid = {FIRST_CELL}",  # noqa: S608
+        f"UPDATE predictions SET value = value + 1e-16 WHERE rowid = {FIRST_CELL_OF_0}",  # noqa: S608
         "predictions of submission 3 were changed",
     ),
     "cells swapped": (
-        "UPDATE predictions SET value = other.value FROM predictions other WHERE "  # noqa: S608
-        f"predictions.rowid IN ({FIRST_CELL}, {FIRST_CELL + 1}) "
-        f"AND other.rowid = {2 * FIRST_CELL + 1} - predictions.rowid",
+        "UPDATE predictions SET value = 1 - value "  # noqa: S608
+        f"WHERE rowid IN ({FIRST_CELL_OF_0}, {FIRST_CELL_OF_0.replace('= 0', '= 1')})",
         "predictions of submission 3 were changed",
     ),
     "cell removed": (
@@ -443,7 +443,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     "table more": (["CREATE TABLE x (a INTEGER)", "SELECT 1"], "table x .* is not of arena"),
     "view in its place": (
         ["ALTER TABLE labels RENAME TO x", "CREATE VIEW labels AS FROM x"],
-        "view truth of the database is not of arena",
+        "view labels of the database is not of arena",
     ),
     "column more": (["ALTER TABLE texts ADD COLUMN x INTEGER", "SELECT 1"], "column texts.x"),
     "column dropped": (
@@ -452,7 +452,7 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
     ),
     "type of a column": (
         ["ALTER TABLE labels ALTER value TYPE VARCHAR", "SELECT 1"],
-        "column truth.value of the database was changed",
+        "column labels.value of the database was changed",
     ),
     "a value that is missing": (
         [
@@ -875,7 +875,8 @@ def test_an_edit_before_an_upgrade_is_named_by_verify(there: Path, name: str) ->
 def test_another_truth_is_told_first(there: Path) -> None:
     assert problems_after(there, ["UPDATE labels SET value = 1 - value WHERE position < 20"])
     lines = (there / "solution.csv").read_text().splitlines()
-    flipped = [f"{line[:-1]}{1 - int(line[-1])}" for line in lines[1:21]]
+    rows = (line.split(",") for line in lines[1:21])
+    flipped = [f"{row_id},{1 - int(label)},{usage}" for row_id, label, usage in rows]
     (there / "other.csv").write_text("\n".join([lines[0], *flipped, *lines[21:]]) + "\n")
     exported(there)
     told = verified(there, there / "other.csv")

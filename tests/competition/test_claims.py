@@ -15,7 +15,15 @@ from arena.store import Event
 def claims_of(*solutions: Any) -> Claims:
     """Return the claims of an export with an event for each entry of digests of solutions."""
     events = [
-        Event(number, "2026-03-01", "host", "rescored", {"facts": {"solutions": entry}}, "", "")
+        Event(
+            number,
+            "2026-03-01",
+            "host",
+            "rescored",
+            payload={"facts": {"solutions": entry}},
+            previous="",
+            hash="",
+        )
         for number, entry in enumerate(solutions, start=1)
     ]
     settings = Settings.of(metric="f1")

@@ -18,7 +18,15 @@ ANSWER = {"submission": 1, "team": "ant", "status": "accepted", "released": 0.5}
 
 
 def event(number: int, kind: str, payload: dict[str, Any], digest: str) -> Event:
-    return Event(number, "2026-03-01T12:00:00+00:00", "host", kind, payload, "", digest)
+    return Event(
+        number,
+        "2026-03-01T12:00:00+00:00",
+        "host",
+        kind,
+        payload=payload,
+        previous="",
+        hash=digest,
+    )
 
 
 EVENTS = [

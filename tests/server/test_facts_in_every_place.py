@@ -44,7 +44,7 @@ from arena.server.web.pages import PAGES
 from arena.server.web.people import identify
 from arena.server.web.site import Site
 from program import run_here, write_csv
-from scenario import IDS, N_ROWS, PUBLIC, START, TRUTH, Clock, Scenario
+from scenario import IDS, N_ROWS, PUBLIC, SOLUTION, START, TRUTH, Clock, Scenario
 
 SETTINGS: dict[str, Any] = {
     "mechanism": "ladder-free",
@@ -235,7 +235,7 @@ OF_A_PHASE: dict[str, Fact] = {
     ),
 }  # fmt: skip
 """Facts of a competition with a phase; there the others have the same consequences."""
-PENDING = {"data": {"pending_labels": True, "classes": ["0", "1"]}, "n_labels": N_ROWS - 20}
+PENDING = {"pending_labels": True, "classes": ("0", "1")}
 OF_PENDING_LABELS: dict[str, Fact] = {
     "labels arrive": Fact(
         LABELS_ADDED, lambda c, _: c.add_labels({"id": IDS, "y": TRUTH.astype(str)}) and None,
@@ -404,7 +404,10 @@ def test_every_place_has_its_entry() -> None:
 
 def publish(folder: Path, **keys: Any) -> Path:
     """Make a competition with files and a published result."""
-    scenario = Scenario(folder)
+    labels = [str(label) for label in TRUTH]
+    if keys.get("pending_labels"):
+        labels[-20:] = [""] * 20
+    scenario = Scenario(folder, {**SOLUTION, "y": labels})
     with scenario.create(**SETTINGS, **keys) as competition:
         if "phase" in keys:
             competition.qualify("main", ["Ants", "Bees", "Cats"], apply=True)

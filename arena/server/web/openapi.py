@@ -79,11 +79,23 @@ def _content(content: Any, references: Mapping[Any, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": references[content, "serialization"]}}
 
 
+_OTHER_ANSWERS: Mapping[str, Mapping[str, str]] = {
+    "/board": {"304": "Not modified."},
+    "/files/{file}": {
+        "206": "The part that Range names.",
+        "304": "Not modified.",
+        "400": "Range cannot be read.",
+        "416": "The file has no such part.",
+    },
+}
+"""Path -> further statuses of its answers, which are no problem documents."""
+
+
 def errors_of(endpoint: Endpoint) -> list[int]:
-    """Return the statuses with which an endpoint refuses."""
-    statuses = {*endpoint.errors, 404, 429, 503}
+    """Return the statuses with which an endpoint refuses; 401 is also for a token of nobody."""
+    statuses = {*endpoint.errors, 401, 404, 429, 503}
     if endpoint.who != "anyone":
-        statuses |= {401, 403}
+        statuses.add(403)
     if endpoint.body is not None:
         statuses |= {400, 408, 413, 415, 422}
     if endpoint.query:
@@ -115,7 +127,10 @@ def _operation(endpoint: Endpoint, references: Mapping[Any, Any]) -> dict[str, A
                 "description": "Done.",
                 "content": _content(endpoint.answer, references),
             },
-            **({"304": {"description": "Not modified."}} if endpoint.path == "/board" else {}),
+            **{
+                status: {"description": description}
+                for status, description in _OTHER_ANSWERS.get(endpoint.path, {}).items()
+            },
             **{
                 str(status): {
                     "description": TITLES[status],

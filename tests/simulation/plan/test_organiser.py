@@ -588,7 +588,7 @@ def test_the_function_answers_as_the_command_does(tmp_path):
         ["mcc", "accuracy"],
         ["accuracy", "mcc"],
     )
-    with pytest.raises(UsageError, match="needs submissions and --metric"):
+    with pytest.raises(UsageError, match="needs submissions and metric="):
         arena.plan(tmp_path / "solution.csv")
     with pytest.raises(UsageError, match="total_rows takes whole numbers from 2, not 0"):
         arena.plan(tmp_path / "solution.csv", files, "accuracy", total_rows=0, resamples=50)
