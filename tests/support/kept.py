@@ -25,8 +25,8 @@ def check_kept(name: str, text: str) -> None:
 
 
 def masked(text: str) -> str:
-    """Replace what differs by run or machine: times, free space, versions, digests, last digits."""
-    text = re.sub(r"\b\d+\.\d GB\b", "FREE GB", text)
+    """Replace what differs by run or machine: times, sizes, versions, digests, last digits."""
+    text = re.sub(r"\b\d+(\.\d)? [kMG]B\b", "SIZE", text)
     text = re.sub(r"20[2-9]\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?(\+00:00|Z)?)?", "TIME", text)
     text = re.sub(r"\d+(\.\d+){2,}\S*", "VERSION", text)
     text = re.sub(r"\d+\.\d{8,}", lambda number: f"{float(number[0]):.5g}", text)
