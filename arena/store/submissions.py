@@ -171,9 +171,8 @@ def select_records(
         (f"{column} = ?", name) for column, name in names.items() if name is not None
     ]
     if numbers is not None:
-        storable = sorted(
-            number for number in numbers if abs(number) < 2**31
-        )  # as the column's type
+        # No other number fits the column.
+        storable = sorted(number for number in numbers if abs(number) < 2**31)
         chosen.append(("submission IN (SELECT unnest(?::INTEGER[]))", storable))
     where = f"WHERE {' AND '.join(condition for condition, _ in chosen)}" if chosen else ""
     query = f"SELECT {_COLUMNS} FROM submissions {where} ORDER BY submission"  # noqa: S608

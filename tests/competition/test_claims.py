@@ -1,4 +1,4 @@
-"""What an export claims is read from its events, whatever an upgrade wrote into one of them."""
+"""The claims of an export come from its events, also if ``arena upgrade`` added to them."""
 
 from __future__ import annotations
 

@@ -436,7 +436,10 @@ class Postman:
                 _deliver(message_of(mail, settings.smtp_from), settings)
         except (KeyError, Problem, OSError, smtplib.SMTPException) as error:
             _LOGGER.warning("A mail could not be sent: %s.", _reason(error))
-            (mails.failed if _is_permanent(error) else mails.postpone)(mail, _words(error))
+            if _is_permanent(error):
+                mails.failed(mail, _words(error))
+            else:
+                mails.postpone(mail, _words(error))
         except Exception:
             _LOGGER.exception("A mail could not be written.")
             mails.failed(mail, "it could not be written: the log of the server says why")
@@ -487,34 +490,35 @@ def _post(mail: Mail, settings: ServerSection) -> None:
         pass
 
 
-def _codes(error: BaseException) -> list[int]:
+def _answers(error: BaseException) -> list[tuple[int, str]]:
+    """Return the codes and the words with which a mail server refused; empty: it did not answer."""
+    answers: list[tuple[int, bytes | str]] = []
     if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return [code for code, _text in error.recipients.values()]
-    return [error.smtp_code] if isinstance(error, smtplib.SMTPResponseException) else []
+        answers += error.recipients.values()
+    elif isinstance(error, smtplib.SMTPResponseException):
+        answers.append((error.smtp_code, error.smtp_error))
+    return [
+        (code, words.decode("utf-8", "replace") if isinstance(words, bytes) else words)
+        for code, words in answers
+    ]
 
 
 def _is_permanent(error: BaseException) -> bool:
     """Return whether the mail server refused this mail, and not its sender or the connection."""
     about_mail = isinstance(error, smtplib.SMTPRecipientsRefused | smtplib.SMTPDataError)
-    return about_mail and all(code >= _PERMANENT for code in _codes(error))
+    return about_mail and all(code >= _PERMANENT for code, _text in _answers(error))
 
 
 def _words(error: BaseException) -> str:
     """Return an error for organisers, with the words of the mail server."""
-    answers: Sequence[tuple[int, bytes | str]]
-    if isinstance(error, smtplib.SMTPRecipientsRefused):
-        answers = list(error.recipients.values())
-    elif isinstance(error, smtplib.SMTPResponseException):
-        answers = [(error.smtp_code, error.smtp_error)]
-    else:
-        return str(error) or type(error).__name__
-    texts = (text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-             for _code, text in answers)  # fmt: skip
-    codes = (str(code) for code, _text in answers)
-    return "; ".join(map(" ".join, zip(codes, texts, strict=True)))[:300]
+    if answers := _answers(error):
+        return "; ".join(f"{code} {words}" for code, words in answers)[:300]
+    return str(error) or type(error).__name__
 
 
 def _reason(error: BaseException) -> str:
     """Return an error without the words of the mail server, which can have addresses."""
-    numbers = [error.errno] if isinstance(error, OSError) and error.errno else _codes(error)
+    numbers = [code for code, _text in _answers(error)]
+    if isinstance(error, OSError) and error.errno:
+        numbers = [error.errno]
     return " ".join((type(error).__name__, *map(str, numbers)))

@@ -92,7 +92,7 @@ _OTHER_ANSWERS: Mapping[str, Mapping[str, str]] = {
 
 
 def errors_of(endpoint: Endpoint) -> list[int]:
-    """Return the statuses with which an endpoint refuses; 401 is also for a token of nobody."""
+    """Return the statuses of refusals; 401 for any endpoint, if the token is not valid."""
     statuses = {*endpoint.errors, 401, 404, 429, 503}
     if endpoint.who != "anyone":
         statuses.add(403)

@@ -30,7 +30,7 @@ from arena.server.web.problems import Problem
 from arena.utils.strict_json import parse_json
 
 _POLL_SECONDS, LONGEST_POLL = 0.2, 5.0
-"""Seconds between two looks for work, and until a runner is told that there is none."""
+"""Seconds between two checks for work, and until a runner gets the answer that there is none."""
 _LONGEST_LOG = 65_536
 _INPUTS: Mapping[str, str] = {"trial": "sample", "hidden": "inputs"}
 """The kind of a run -> the name of its inputs in what is published on runs."""
