@@ -142,15 +142,15 @@ def largest_leads(
     limits = np.zeros(len(rows)) if least is None else least
 
     def task(first: int) -> tuple[IntArray, FloatArray]:
-        some = rows[first : first + TILE]
-        largest = np.zeros((len(some), errors.shape[1]))
+        tile_rows = rows[first : first + TILE]
+        largest = np.zeros((len(tile_rows), errors.shape[1]))
         tile_limits = limits[first : first + TILE]
-        kernel(errors, single, sizes, unit, precisions, some, others, tile_limits, largest)
-        return some, largest
+        kernel(errors, single, sizes, unit, precisions, tile_rows, others, tile_limits, largest)
+        return tile_rows, largest
 
     parts = ((first,) for first in range(0, len(rows), TILE))
-    for some, largest in run_tasks(task, parts, workers=workers):
-        yield from zip(some.tolist(), largest, strict=True)
+    for tile_rows, largest in run_tasks(task, parts, workers=workers):
+        yield from zip(tile_rows.tolist(), largest, strict=True)
 
 
 def _in_single_precision(

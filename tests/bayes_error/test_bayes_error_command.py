@@ -151,8 +151,10 @@ def test_features_give_bounds_and_no_estimate(folder):
     rng = np.random.default_rng(0)
     kind = rng.choice(["ill", "well", "unsure"], 400)
     shift = {"ill": 0, "well": 1.5, "unsure": 3}
-    rows = [(position, shift[one] + rng.normal(), 1000 * rng.normal(), one) for position, one in
-            enumerate(kind)]  # fmt: skip
+    rows = [
+        (position, shift[group] + rng.normal(), 1000 * rng.normal(), group)
+        for position, group in enumerate(kind)
+    ]
     write_csv(folder / "x.csv", ["id", "a", "b", "y"], rows)
     given = ("bayes-error", "x.csv", "--kind", "features", "--label", "y")
     printed = document(

@@ -325,8 +325,8 @@ def test_coverage_of_the_t_interval(setup):
         0.95, 999, loc=losses.mean(axis=1), scale=stats.sem(losses, axis=1)
     )
     assert ((low <= truth(setup)) & (truth(setup) <= high)).mean() == pytest.approx(0.95, abs=0.01)
-    for sample, wanted in zip(samples[:10], zip(low, high, strict=True), strict=False):
-        assert from_soft_labels(sample, resamples=2).interval == pytest.approx(wanted)
+    for sample, interval in zip(samples[:10], zip(low, high, strict=True), strict=False):
+        assert from_soft_labels(sample, resamples=2).interval == pytest.approx(interval)
 
 
 @pytest.mark.few(3)

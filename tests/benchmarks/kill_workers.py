@@ -321,8 +321,8 @@ def campaign(
                     seconds = time.monotonic() - began
             plain = undisturbed[0]
             if any((ended.code, ended.out) != (0, plain.out) for ended in undisturbed):
-                said = " ".join(ended.said[-1_000:] for ended in undisturbed)
-                wrong.append(f"{name}, undisturbed: {said}")
+                printed = " ".join(ended.said[-1_000:] for ended in undisturbed)
+                wrong.append(f"{name}, undisturbed: {printed}")
                 continue
             for number in range(runs):
                 try:

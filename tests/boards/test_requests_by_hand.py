@@ -69,17 +69,17 @@ class Asked:
     """A part of the message or of the first fault, or the score that is released."""
 
 
-def submit(time: datetime, team: str, rows: str, said: str | float, **answers: str) -> Asked:
-    status = "accepted" if isinstance(said, float) else "refused"
-    return Asked(time, team, "submit", {"rows": rows, "answers": answers}, status, said)
+def submit(time: datetime, team: str, rows: str, answer: str | float, **answers: str) -> Asked:
+    status = "accepted" if isinstance(answer, float) else "refused"
+    return Asked(time, team, "submit", {"rows": rows, "answers": answers}, status, answer)
 
 
-def done(time: datetime, sender: str, kind: str, said: str, **payload: Any) -> Asked:
-    return Asked(time, sender, kind, payload, "done", said)
+def done(time: datetime, sender: str, kind: str, answer: str, **payload: Any) -> Asked:
+    return Asked(time, sender, kind, payload, "done", answer)
 
 
-def refused(time: datetime, sender: str, kind: str, said: str, **payload: Any) -> Asked:
-    return Asked(time, sender, kind, payload, "refused", said)
+def refused(time: datetime, sender: str, kind: str, answer: str, **payload: Any) -> Asked:
+    return Asked(time, sender, kind, payload, "refused", answer)
 
 
 AS_OWL, NO_BOARD = {"team": "owl"}, "changed no released score and no published result."
@@ -190,10 +190,10 @@ def write_solution(path: Path, labels: Sequence[int]) -> None:
     write_csv(path, list(columns), list(zip(*columns.values(), strict=True)))
 
 
-def request_of(seq: int, asked: Asked, folder: Path) -> Request:
+def request_of(seq: int, asked_request: Asked, folder: Path) -> Request:
     """Write the file of a request, and return it."""
-    payload, path = dict(asked.payload), None
-    if asked.kind == "submit":
+    payload, path = dict(asked_request.payload), None
+    if asked_request.kind == "submit":
         cells = zip(IDS, LABELS, payload.pop("rows").replace(" ", ""), strict=False)
         path, payload["file"] = folder / f"{seq}.csv", "sent.csv"
         rows = [(row, label if cell == "+" else 1 - label) for row, label, cell in cells]
@@ -201,10 +201,10 @@ def request_of(seq: int, asked: Asked, folder: Path) -> Request:
     return Request(
         seq=seq,
         request=f"request {seq}",
-        kind=asked.kind,
-        team=asked.team,
+        kind=asked_request.kind,
+        team=asked_request.team,
         member="7",
-        received=asked.time,
+        received=asked_request.time,
         payload=payload,
         path=path,
     )
@@ -212,7 +212,10 @@ def request_of(seq: int, asked: Asked, folder: Path) -> Request:
 
 def answer_all(competition: Competition, clock: Clock, folder: Path) -> list[Answer]:
     """Process every request at its time; submissions that wait together are a group."""
-    requests = [request_of(seq, asked, folder) for seq, asked in enumerate(REQUESTS, start=1)]
+    requests = [
+        request_of(seq, asked_request, folder)
+        for seq, asked_request in enumerate(REQUESTS, start=1)
+    ]
     answers: list[Answer] = []
     while waiting := requests[len(answers) :]:
         clock.now = waiting[0].received
@@ -240,7 +243,7 @@ def rows_of(board: Iterable[Mapping[str, Any]], n_rows: int) -> list[Any]:
 
 
 def test_every_request_has_the_answer_worked_out_by_hand(tmp_path: Path) -> None:
-    assert {asked.kind for asked in REQUESTS} == {*get_args(Kind)}
+    assert {asked_request.kind for asked_request in REQUESTS} == {*get_args(Kind)}
     clock, manager = Clock(march(1)), PluginManager()
     path = tmp_path / "c" / CORRECTED_NAME
     with Competition.create(
@@ -250,11 +253,16 @@ def test_every_request_has_the_answer_worked_out_by_hand(tmp_path: Path) -> None
         assert competition.board_notes() == (FULL_WARNING,)
         assert "send a first file" in competition.empty_board_sentence
         answers = answer_all(competition, clock, tmp_path)
-        for asked, answer in zip(REQUESTS, answers, strict=True):
-            expected, said = (asked.kind, asked.team, asked.status), said_in(answer)
+        for asked_request, answer in zip(REQUESTS, answers, strict=True):
+            expected, answer_text = (
+                (asked_request.kind, asked_request.team, asked_request.status),
+                said_in(answer),
+            )
             assert (answer.kind, answer.team, answer.status) == expected
-            is_text = isinstance(asked.said, str) and isinstance(said, str)
-            assert asked.said in said if is_text else asked.said == said
+            is_text = isinstance(asked_request.said, str) and isinstance(answer_text, str)
+            assert (
+                asked_request.said in answer_text if is_text else asked_request.said == answer_text
+            )
         recorded = zip(answers_in(competition.events()).values(), answers, strict=True)
         for (answer_on_record,), answer in recorded:  # the event of a decision names its team
             assert replace(answer_on_record, team=answer.team) == answer

@@ -119,7 +119,7 @@ def send_all(competition: Competition, clock: Clock) -> None:
 
 def add_rows(competition: Competition) -> None:
     new, n_events = rows_of([2]), len(competition.events())
-    for said, rows in {
+    for sentence, rows in {
         "Every row of the file is in the solution": rows_of([0, 1]),
         f"The phase {FIRST} has submissions, which lack the new rows": {**new, "due": [DAYS[0]]},
         "another usage for 2 rows of the solution, such as id 'a'": {
@@ -127,7 +127,7 @@ def add_rows(competition: Competition) -> None:
         },
         "'soon', which is no date": {**new, "due": ["soon"]},
     }.items():  # fmt: skip
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=sentence):
             competition.add_rows(rows)
     assert len(competition.events()) == n_events
     added = competition.add_rows(rows_of([1, 2]))

@@ -104,10 +104,10 @@ def test_the_observed_best_score_is_seen_behind_an_equal_corrected_one() -> None
 def test_a_label_hides_no_point_and_no_other_label() -> None:
     rng = np.random.default_rng(0)
     public = rng.permutation(60) + 1
-    both = [
+    teams = [
         (f"team {position}", int(rank), position) for position, rank in enumerate(public, start=1)
     ]
-    labelled = labelled_sides(both, 60)
+    labelled = labelled_sides(teams, 60)
     assert 3 <= len(labelled) <= 8
     down, right = 480 / 59, 420 / 59
     boxes = []
@@ -120,7 +120,7 @@ def test_a_label_hides_no_point_and_no_other_label() -> None:
     for box in boxes:
         assert not any(
             box[0] < (before - 1) * right < box[2] and box[1] < (after - 1) * down < box[3]
-            for _, before, after in both
+            for _, before, after in teams
         )
     for one, other in itertools.combinations(boxes, 2):
         assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]

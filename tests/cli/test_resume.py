@@ -51,8 +51,8 @@ def folder(tmp_path: Path) -> Path:
 def undisturbed_plan(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int]:
     """Return what ``arena plan`` prints, and the number of its calls."""
     folder = write_files(tmp_path_factory.mktemp("plan"))
-    expected, said = end(start(folder, command="plan"))
-    assert expected, said
+    expected, messages = end(start(folder, command="plan"))
+    assert expected, messages
     return expected, calls(folder)
 
 
@@ -117,8 +117,8 @@ def stop(
 
 @pytest.mark.long
 def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
-    expected, said = end(start(folder))
-    assert expected, said
+    expected, messages = end(start(folder))
+    assert expected, messages
     all_calls = calls(folder)
 
     assert stop(folder, signal.SIGKILL, 3)[0] == -signal.SIGKILL

@@ -55,13 +55,14 @@ def tags(rng: Rng) -> tuple[Any, Any]:
 def answers(rng: Rng, **more: Any) -> Case:
     truth, sent = sentences(rng)
     known = [
-        {"id": f"q{position}", "answers": {"text": [one], "answer_start": [0]}}
-        for position, one in enumerate(truth)
+        {"id": f"q{position}", "answers": {"text": [answer], "answer_start": [0]}}
+        for position, answer in enumerate(truth)
     ]
-    told = [
-        {"id": f"q{position}", "prediction_text": one, **more} for position, one in enumerate(sent)
+    predictions = [
+        {"id": f"q{position}", "prediction_text": answer, **more}
+        for position, answer in enumerate(sent)
     ]
-    return pair(known, told)
+    return pair(known, predictions)
 
 
 def regions(rng: Rng) -> Case:

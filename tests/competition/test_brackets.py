@@ -65,7 +65,7 @@ def test_a_team_keeps_its_brackets_by_any_name_and_a_merged_one_has_those_of_bot
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
+    ("keys", "refusal"),
     [
         ({"bracket": {"x": {"ranked": False}}, "scope": "rank"}, "have no rank"),
         ({"bracket": {"a, b": {}}}, "no comma"),
@@ -73,8 +73,8 @@ def test_a_team_keeps_its_brackets_by_any_name_and_a_merged_one_has_those_of_bot
         ({"baseline": ["a", "a"]}, "named once"),
     ],
 )
-def test_what_contradicts_itself_is_refused(keys: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_contradicts_itself_is_refused(keys: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(UsageError, match=refusal):
         settings_of(**keys)
 
 

@@ -77,8 +77,8 @@ def test_order_ties_and_scores_follow_the_record_and_not_the_clock(tmp_path: Pat
             competition.export(scenario.root / "out")
             boards.append((competition.leaderboard(), competition.private_leaderboard()))
         files = (scenario.root / "out", scenario.solution_file)
-        told = verify_bundle(*files, PluginManager(), NoProgress())
-        assert backwards(told) == ([3, 5] if name == "jumping" else [])
+        problems = verify_bundle(*files, PluginManager(), NoProgress())
+        assert backwards(problems) == ([3, 5] if name == "jumping" else [])
     assert boards[0] == boards[1]
 
 

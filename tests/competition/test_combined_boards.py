@@ -40,7 +40,7 @@ def scenario(tmp_path: Path) -> Scenario:
 
 
 @pytest.mark.parametrize(
-    ("board", "said"),
+    ("board", "refusal"),
     [
         ({"columns": ["accuracy", "log_loss"]}, "has no direction|no submission"),
         ({"columns": ["accuracy"], "tasks": False}, "nothing to combine"),
@@ -50,14 +50,14 @@ def scenario(tmp_path: Path) -> Scenario:
 )
 @pytest.mark.slow
 def test_a_board_that_cannot_be_computed_is_refused_at_once(
-    scenario: Scenario, board: dict[str, Any], said: str
+    scenario: Scenario, board: dict[str, Any], refusal: str
 ) -> None:
-    with pytest.raises((InputError, UsageError), match=said):
+    with pytest.raises((InputError, UsageError), match=refusal):
         scenario.create(board={"x": board})
     assert not (scenario.folder / "arena.duckdb").exists()
     scenario.create().close()
     scenario.configure(board={"x": board})
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=refusal):
         scenario.reopen()
 
 

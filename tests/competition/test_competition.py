@@ -241,11 +241,11 @@ def test_no_label_is_in_the_record(scenario: Scenario) -> None:
     scenario.solution["y"] = labels
     with scenario.create(metric="mae") as competition:
         competition.submit(scenario.file(1), "one")
-        shown = "".join(str(event) for event in competition.events())
-        shown += str(competition.submissions()) + str(competition.leaderboard())
+        texts = "".join(str(event) for event in competition.events())
+        texts += str(competition.submissions()) + str(competition.leaderboard())
     for name in ("competition.toml", "sample_submission.csv"):
-        shown += (scenario.folder / name).read_text()
-    assert not [label for label in labels if label in shown]
+        texts += (scenario.folder / name).read_text()
+    assert not [label for label in labels if label in texts]
 
 
 # -- the end -------------------------------------------------------------------------------------

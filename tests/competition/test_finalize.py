@@ -156,9 +156,9 @@ def test_baselines_stand_unranked_on_the_private_board_and_are_verified(
     changed["baseline"]["score"] += 0.01
     changed["unranked"][0]["baseline"] = False
     (tmp_path / "export" / "result.json").write_text(json.dumps(changed))
-    told = verify_bundle(tmp_path / "export", scenario.solution_file, manager, NoProgress())
-    assert "score of the baseline base differs." in told
-    assert "baseline of the unranked team dull differs." in told
+    problems = verify_bundle(tmp_path / "export", scenario.solution_file, manager, NoProgress())
+    assert "score of the baseline base differs." in problems
+    assert "baseline of the unranked team dull differs." in problems
 
 
 @pytest.mark.slow

@@ -132,8 +132,8 @@ def test_keys_of_version_9_become_columns_and_its_export_is_verified(tmp_path: P
         competition.export(tmp_path / "again")
     for export in (folder / "export", tmp_path / "again"):
         assert verify_bundle(export, folder / "solution.csv", MANAGER, NoProgress()) == ()
-    (said,) = upgrade_competition(folder, actor="host")
-    assert "nothing was changed" in said
+    (sentence,) = upgrade_competition(folder, actor="host")
+    assert "nothing was changed" in sentence
 
 
 def test_phases_publish_the_columns_that_they_published() -> None:

@@ -354,7 +354,7 @@ def test_the_file_keeps_the_phases(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("phases", "said"),
+    ("phases", "refusal"),
     [
         ({"final": PHASES["final"]}, "belong to the phase dev would belong to no phase"),
         ({}, "belong to the phase dev would belong to no phase"),
@@ -366,7 +366,7 @@ def test_the_file_keeps_the_phases(tmp_path: Path) -> None:
     ],
 )
 def test_stored_submissions_keep_their_phase_and_its_rows(
-    scenario: Scenario, phases: Mapping[str, Any], said: str
+    scenario: Scenario, phases: Mapping[str, Any], refusal: str
 ) -> None:
     with scenario.create() as competition:
         competition.submit(labels(DEV, 10), "A")
@@ -375,7 +375,7 @@ def test_stored_submissions_keep_their_phase_and_its_rows(
     path.write_text(settings_as_toml(settings_with(phases)), encoding="utf-8")
     with pytest.raises(InputError) as error:
         scenario.reopen()
-    assert said in str(error.value)
+    assert refusal in str(error.value)
     path.write_text(before, encoding="utf-8")
     scenario.reopen().close()
 

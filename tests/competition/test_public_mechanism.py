@@ -93,14 +93,14 @@ def test_a_clip_bounds_what_a_row_can_cost(tmp_path: Path, scenario: Scenario) -
 
 
 @pytest.mark.parametrize(
-    ("scope", "said"),
+    ("scope", "refusal"),
     [("team", "for at most 7 submissions"), ("rank", "with no limit on submissions")],
 )
 def test_a_limit_of_submissions_is_the_budget_of_a_team_and_not_of_a_rank(
-    scenario: Scenario, scope: str, said: str
+    scenario: Scenario, scope: str, refusal: str
 ) -> None:
     with scenario.create(mechanism="ladder", scope=scope, total=7) as competition:
-        assert said in " ".join(competition.notes)
+        assert refusal in " ".join(competition.notes)
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def differ(name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("receipt", "problems"),
+    ("receipt", "beginnings"),
     [
         ({**ANSWER, "receipt": SENT}, []),
         ({"answers": [{**ANSWER, "team": "owl", "receipt": SENT}]}, []),
@@ -62,24 +62,26 @@ def differ(name: str) -> str:
         ([SENT, OTHER, OTHER], [LOST]),
     ],
 )
-def test_every_difference_is_a_sentence(tmp_path: Path, receipt: Any, problems: list[str]) -> None:
+def test_every_difference_is_a_sentence(
+    tmp_path: Path, receipt: Any, beginnings: list[str]
+) -> None:
     (tmp_path / "receipt").write_text(json.dumps(receipt), encoding="utf-8")
-    told = receipt_problems(tmp_path / "receipt", EVENTS)
-    assert len(told) == len(problems)
-    for sentence, problem in zip(told, problems, strict=True):
-        assert sentence.startswith(problem)
+    problems = receipt_problems(tmp_path / "receipt", EVENTS)
+    assert len(problems) == len(beginnings)
+    for problem, beginning in zip(problems, beginnings, strict=True):
+        assert problem.startswith(beginning)
 
 
 def test_a_text_without_a_hash_is_no_receipt(tmp_path: Path) -> None:
     path = tmp_path / "receipt"
     with pytest.raises(InputError, match="cannot be read: name a text file"):
         receipt_problems(path, EVENTS)
-    for content, said in (
+    for content, refusal in (
         (b"submission 1: " + SENT[:-1].encode(), "contains no hash: give the output of submit"),
         (b"\xff" + SENT.encode(), "cannot be read: name a text file"),
     ):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=refusal):
             receipt_problems(path, EVENTS)
     path.write_text(f"submission 1: {SENT}\n")
     assert receipt_problems(path, EVENTS) == ()

@@ -130,13 +130,13 @@ class CompetitionMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), team=st.sampled_from(TEAMS), stranger=st.booleans(), late=st.booleans())
     def select(self, data: st.DataObject, team: str, stranger: bool, late: bool) -> None:
-        some = [
+        submissions = [
             submission.number
             for submission in self.model.sent
             if stranger or submission.team == team
         ]
-        wanted = data.draw(st.lists(st.sampled_from([*some, 99] if stranger else some), max_size=4)
-                           if some else st.just([]))  # fmt: skip
+        choices = st.sampled_from([*submissions, 99] if stranger else submissions)
+        wanted = data.draw(st.lists(choices, max_size=4) if submissions else st.just([]))
         if self.model.select(team, wanted, self.now, late=late):
             self.competition.select(team, wanted, late=late)
         else:

@@ -95,8 +95,8 @@ def test_no_look_writes_or_releases_again(folder: Path) -> None:
         called = run_here(*arguments, cwd=folder / "c")
         assert called.returncode == 0, called.stderr
         # The audit reads the database and not competition.toml, which is no part of the record.
-        said = "changes what the public board shows"
-        assert (said in called.stderr) == (arguments != ("audit",))
+        sentence = "changes what the public board shows"
+        assert (sentence in called.stderr) == (arguments != ("audit",))
     assert contents(folder) == before
     with Store.open(folder / "c" / "arena.duckdb", read_only=True) as store:
         assert store.releases(2) == ()

@@ -170,11 +170,11 @@ def test_a_page_runs_from_top_to_bottom(
 def test_the_readme_shows_what_the_demo_prints(demo: tuple[Path, str]) -> None:
     text = re.search(r"^```text\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.M)
     assert text is not None
-    printed, shown = (
+    printed, documented = (
         [{word.rstrip(".") for word in line.split()} for line in output.splitlines()]
         for output in (demo[1], text[1])
     )
-    assert all(any(words <= line for line in printed) for words in shown)
+    assert all(any(words <= line for line in printed) for words in documented)
 
 
 @pytest.mark.slow

@@ -87,8 +87,8 @@ def test_each_target_counts_by_the_rows_that_have_it(metric: Metric | str, oracl
         drawn = np.repeat(np.arange(N_ROWS), counts)
         scores = []
         for number in range(3):
-            own, other = truth[drawn, number], predicted[drawn, number]
-            scores.append(oracle(own[~np.isnan(own)], other[~np.isnan(own)]))
+            labels, other = truth[drawn, number], predicted[drawn, number]
+            scores.append(oracle(labels[~np.isnan(labels)], other[~np.isnan(labels)]))
         return float(np.mean(scores))
 
     weights = rng.multinomial(N_ROWS, [1 / N_ROWS] * N_ROWS, 5).T.astype(np.uint8)

@@ -117,7 +117,7 @@ def test_the_bounds_of_a_file_follow_from_its_valid_form(solve: Solve) -> None:
 def _form(
     kind: PredictionKind, columns: tuple[str, ...], *classes: tuple[str, ...] | None, **more: Any
 ) -> SubmissionForm:
-    targets = tuple(Target(f"t{position}", own) for position, own in enumerate(classes))
+    targets = tuple(Target(f"t{position}", labels) for position, labels in enumerate(classes))
     return SubmissionForm("id", columns, targets, kind, pa.array(["a"]), **more)
 
 

@@ -53,8 +53,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def family(prefix: str, home: Path) -> ForeignFamily:
-    (found,) = (family for family in FAMILIES if family.prefix == prefix)
-    return found.within(home)
+    (family_of_prefix,) = (family for family in FAMILIES if family.prefix == prefix)
+    return family_of_prefix.within(home)
 
 
 @pytest.mark.parametrize(

@@ -66,11 +66,13 @@ def test_no_team_changes_what_another_is_released(history: list[tuple[str, float
         alone = play(
             PerTeam(), LadderFree(), [submission for submission in history if submission[0] == team]
         )
-        own = [placed for placed, (name, _) in zip(together, history, strict=True) if name == team]
-        assert [placed.release.score for placed in own] == [
+        releases_of_team = [
+            placed for placed, (name, _) in zip(together, history, strict=True) if name == team
+        ]
+        assert [placed.release.score for placed in releases_of_team] == [
             placed.release.score for placed in alone
         ]
-        assert [placed.release.improved for placed in own] == [
+        assert [placed.release.improved for placed in releases_of_team] == [
             placed.release.improved for placed in alone
         ]
 

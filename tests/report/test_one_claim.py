@@ -250,35 +250,39 @@ def problems_of_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def problems(text: str, document: Mapping[str, Any]) -> list[str]:
     """Return the contradictions of a board: in its sentences, and with its own columns."""
     made = {name for name, pattern in CLAIMS.items() if re.search(pattern, text)}
-    found = [f"{one} and {other}" for one, other in EXCLUDE if {one, other} <= made]
+    contradictions = [f"{one} and {other}" for one, other in EXCLUDE if {one, other} <= made]
     rows, m = document["standings"], len(document["standings"])
     withheld = rows[0]["rank_low"] is None
     possible = [row["team"] for row in rows if row["possible_winner"]]
-    found += [] if withheld else problems_of_columns(rows)
+    contradictions += [] if withheld else problems_of_columns(rows)
     if withheld != ("no ranks" in made):
-        found.append("the ranks are withheld silently, or said to be")
+        contradictions.append("the ranks are withheld silently, or said to be")
     expected = "one leads" if len(possible) == 1 else "some may lead"
     expected = "none leads" if len(possible) == m else expected
     expected = "nothing to compare" if m == 1 else "no ranks" if withheld else expected
     if expected not in made:
-        found.append(f"{len(possible)} of {m} may be first, but the claims are {sorted(made)}")
+        contradictions.append(
+            f"{len(possible)} of {m} may be first, but the claims are {sorted(made)}"
+        )
     for count in re.findall(r"([\d,]+) of [\d,]+ \w+ may truly be the best", text):
         if int(count) != len(possible):
-            found.append(f"{count} may be first, and {len(possible)}")
+            contradictions.append(f"{count} may be first, and {len(possible)}")
     for count in re.findall(r"May truly be the best \(([\d,]+)\)", text):
         if int(count) != len(possible):
-            found.append(f"the summary counts {count}, the board {len(possible)}")
+            contradictions.append(f"the summary counts {count}, the board {len(possible)}")
     levels = set(re.findall(r"(\d+(?:\.\d+)?)% (?:confidence|interval)", text))
     if levels > {"95"}:
-        found.append(f"levels {levels}")
+        contradictions.append(f"levels {levels}")
     best = document["best_score_corrected"]
     winner = next(iter(best["winners"]), best)
     if (
         None not in (winner["low"], best["low"])
         and not best["low"] <= winner["low"] <= winner["high"] <= best["high"]
     ):
-        found.append(f"the winner's interval {winner} is not within that of the best, {best}")
-    return found
+        contradictions.append(
+            f"the winner's interval {winner} is not within that of the best, {best}"
+        )
+    return contradictions
 
 
 def test_the_table_finds_what_used_to_be_said() -> None:
@@ -307,7 +311,9 @@ def test_no_two_sentences_of_a_board_contradict(seeds: range) -> None:
     for seed in seeds:
         result = random_board(seed)
         found_of_seed[seed] = problems("\n".join(sentences(result)), result.board_document())
-    assert {seed: found for seed, found in found_of_seed.items() if found} == {}
+    assert {
+        seed: contradictions for seed, contradictions in found_of_seed.items() if contradictions
+    } == {}
 
 
 @pytest.mark.slow
@@ -316,5 +322,5 @@ def test_no_two_sentences_of_a_board_contradict(seeds: range) -> None:
 )
 def test_no_two_sentences_of_a_competition_contradict(seed: int, tmp_path: Path) -> None:
     boards = boards_of_competition(random_competition(seed, tmp_path))
-    found = [problem for text, document in boards for problem in problems(text, document)]
-    assert found == []
+    contradictions = [problem for text, document in boards for problem in problems(text, document)]
+    assert contradictions == []

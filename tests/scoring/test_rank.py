@@ -312,12 +312,12 @@ def test_a_board_speaks_of_algorithms_and_cases_but_keeps_names() -> None:
     assert result.to_markdown().startswith("| rank | algorithm |")
     assert "| row net " in result.to_markdown()
     report = board_report(result, BARE)
-    said = [
+    messages = [
         *report.verdicts,
         *(text for section in report.technical[:1] for text in (section.text,)),
     ]
-    assert said[0].startswith("row net is first of 2 algorithms, with mean value 0.85")
-    assert "The 40 ranked cases were drawn again" in said[-1]
+    assert messages[0].startswith("row net is first of 2 algorithms, with mean value 0.85")
+    assert "The 40 ranked cases were drawn again" in messages[-1]
     assert ("Algorithms ranked", "2") in report.facts
 
 

@@ -78,11 +78,11 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "said"), REFUSED, ids=[said for _, said in REFUSED])
+@pytest.mark.parametrize(("call", "refusal"), REFUSED, ids=[refusal for _, refusal in REFUSED])
 def test_what_cannot_be_ranked_is_refused_in_a_sentence(
-    call: Callable[[], object], said: str
+    call: Callable[[], object], refusal: str
 ) -> None:
-    with pytest.raises(ArenaError, match=said):
+    with pytest.raises(ArenaError, match=refusal):
         call()
 
 

@@ -138,16 +138,16 @@ def test_a_database_with_foreign_tables_names_three_of_them(written: Path, tmp_p
 
 def test_every_edit_is_named(written: Path, tmp_path: Path) -> None:
     problems = problems_after(written, tmp_path, *EDITS)
-    for said in EDITS.values():
-        (problem,) = [problem for problem in problems if problem.startswith(said)]
+    for sentence in EDITS.values():
+        (problem,) = [problem for problem in problems if problem.startswith(sentence)]
         problems.remove(problem)
     assert [
-        re.findall(r"The table (\w+), which is derived", said)[0] for said in problems
+        re.findall(r"The table (\w+), which is derived", problem)[0] for problem in problems
     ] == DERIVED
 
 
 @pytest.mark.parametrize("edit", HIDING)
 def test_an_edit_that_hides_others_is_named(written: Path, tmp_path: Path, edit: str) -> None:
     problems = problems_after(written, tmp_path, edit)
-    for problem, said in zip(problems, HIDING[edit], strict=True):
-        assert problem.startswith(said)
+    for problem, sentence in zip(problems, HIDING[edit], strict=True):
+        assert problem.startswith(sentence)

@@ -494,9 +494,9 @@ def test_every_place_keeps_lists_and_removes_objects(tmp_path: Path, kind: Any) 
     place.put({one: b"one"})
     assert sorted(place.names()) == sorted(names)
     absent = object_name(b"absent")
-    wanted = [two, absent, one, two, empty] * (READ_TOGETHER // 2)
-    assert list(place.get(wanted, size=2**20)) == [
-        {two: b"two" * 1000, one: b"one", empty: b""}.get(name) for name in wanted
+    names_to_read = [two, absent, one, two, empty] * (READ_TOGETHER // 2)
+    assert list(place.get(names_to_read, size=2**20)) == [
+        {two: b"two" * 1000, one: b"one", empty: b""}.get(name) for name in names_to_read
     ]
     place.remove([one])
     assert (sorted(place.names()), list(other.names())) == (sorted([empty, two]), [one])
@@ -531,9 +531,9 @@ def test_an_object_is_read_as_it_was_written_or_named(
         "are missing: there is no": path.unlink,
         "cannot be read from .*: is a directory": path.mkdir,
     }
-    for said, damage in faults.items():
+    for sentence, damage in faults.items():
         damage()
-        with pytest.raises(ObjectError, match=said):
+        with pytest.raises(ObjectError, match=sentence):
             reader.read(np.array([1]), None)
     with pytest.raises(ObjectError, match="submission 3 are missing: the database names no object"):
         reader.read(np.array([3]), None)

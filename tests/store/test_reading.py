@@ -30,9 +30,9 @@ def solution_of(n_rows: int) -> Solution:
     )
 
 
-@pytest.mark.parametrize("wanted", [[1, 2, 3, 4, 5], [4, 2, 5]])
+@pytest.mark.parametrize("submissions", [[1, 2, 3, 4, 5], [4, 2, 5]])
 def test_a_batch_that_ends_within_a_submission_is_continued(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: list[int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, submissions: list[int]
 ) -> None:
     monkeypatch.setattr(reading, "BATCH_ROWS", 2048)
     values = np.random.default_rng(1).integers(0, 2, size=(5, 1500, 1)).astype(float)
@@ -41,8 +41,8 @@ def test_a_batch_that_ends_within_a_submission_is_continued(
         store.add_submissions(
             [Incoming("t", f"{n}", f"{n}", sent) for n, sent in enumerate(values, start=1)]
         )
-        ((_, block),) = store.predictions(wanted).blocks(9)
-    np.testing.assert_array_equal(block, values[np.array(wanted) - 1, :, 0])
+        ((_, block),) = store.predictions(submissions).blocks(9)
+    np.testing.assert_array_equal(block, values[np.array(submissions) - 1, :, 0])
 
 
 @pytest.mark.slow
@@ -150,8 +150,8 @@ def test_what_is_read_once_is_not_kept(tmp_path: Path) -> None:
         store.put_solution(solution_of(500))
         store.add_submissions(
             [
-                Incoming(f"t{position}", "f", f"{position}", own[:, np.newaxis])
-                for position, own in enumerate(values)
+                Incoming(f"t{position}", "f", f"{position}", row_values[:, np.newaxis])
+                for position, row_values in enumerate(values)
             ]
         )
         usual = limit()

@@ -179,13 +179,13 @@ class CompetitionModel:
         finals = {}
         for team, submissions in by_team.items():
             best = self._ordered(submissions, public)
-            wanted = [
+            chosen_submissions = [
                 submission for submission in best if submission.number in self.chosen.get(team, ())
             ]
             finals[team] = {
                 "best_public": best[:1],
                 "last": submissions[-1:],
-                "chosen": wanted[: self.rules.count] or best[:1],
+                "chosen": chosen_submissions[: self.rules.count] or best[:1],
                 "best_private": submissions,
             }[self.rules.rule]
         return finals

@@ -71,13 +71,13 @@ def test_calendar_keeps_the_limits(manager, limits):
         for visits_of_round in rounds
     )
     for participant in some:
-        own = [visit for visit in visits if visit.participant == participant.number]
-        assert [visit.is_last for visit in own] == [False] * (len(own) - 1) + [True]
-        assert len(own) <= limits.get("total", 10**6) * participant.kind.accounts
-        by_day = Counter(visit.when.date() for visit in own)
+        own_visits = [visit for visit in visits if visit.participant == participant.number]
+        assert [visit.is_last for visit in own_visits] == [False] * (len(own_visits) - 1) + [True]
+        assert len(own_visits) <= limits.get("total", 10**6) * participant.kind.accounts
+        by_day = Counter(visit.when.date() for visit in own_visits)
         assert max(by_day.values()) <= limits.get("per_day", 3) * participant.kind.accounts
         if participant.kind.conduct == "attacks" and "total" not in limits:
-            assert len(own) == 6 * limits.get("per_day", 3) * participant.kind.accounts
+            assert len(own_visits) == 6 * limits.get("per_day", 3) * participant.kind.accounts
 
 
 def test_calendar_depends_on_the_seed_alone_and_ends_with_the_deadline(manager):

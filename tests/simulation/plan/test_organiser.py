@@ -101,14 +101,14 @@ def test_drawn_competitions_are_those_played_out():
         own = within * error * rng.normal(size=(teams, k))
         public = true + (common + own) / np.sqrt(n_public)
         chosen = public.argmax(axis=1)
-        shown, truth = (
+        public_scores, truth = (
             scores_of_boards[np.arange(teams), chosen] for scores_of_boards in (public, true)
         )
         private = truth + error / np.sqrt(n_private) * rng.normal(size=teams)
         winner = truth[private.argmax()]
         wins.append(winner == truth.max())
         losses.append(truth.max() - winner)
-        overstated.append((shown - truth)[shown.argmax()])
+        overstated.append((public_scores - truth)[public_scores.argmax()])
     assert found["best_wins"] == pytest.approx(np.mean(wins), abs=0.04)
     assert found["loss"] == pytest.approx(np.mean(losses), abs=0.001)
     assert found["overstatement"] == pytest.approx(np.mean(overstated), abs=0.0015)
