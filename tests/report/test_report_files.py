@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from string import ascii_lowercase
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -14,8 +16,11 @@ from arena.errors import InputError, UsageError
 from arena.evaluation.best_score import CorrectedBest, WinnerIntervals
 from arena.plugin.manager import PluginManager
 from arena.report import Report, check_target, write_charts, write_file
+from arena.report.chart_files import svg
 from arena.report.competition import final_board
 from arena.report.contents import board_report
+from arena.report.heading import picture_of
+from arena.types import Chart, Section
 from arena_ranking.bootstrap_ranks import bootstrap_rank_ranges
 from arena_ranking.simultaneous import rank_intervals
 from hostile_competition import SCRIPT
@@ -152,3 +157,129 @@ def test_long_names_with_emoji_are_drawn_on_paper(tmp_path: Path) -> None:
     result = score({"id": range(80), "y": truth}, teams, metric="roc_auc", resamples=20)
     written = {path.name for path in write_charts(board_report(result, PluginManager()), tmp_path)}
     assert {"rank-intervals-1column.pdf", "rank-intervals-2columns.pdf"} <= written
+
+
+LAYERED = {
+    "config": {"axis": {"labelColor": "#111111"}},
+    "width": 640,
+    "height": {"step": 20},
+    "layer": [
+        {
+            "data": {"values": [{"team": "a", "x": 1}]},
+            "mark": "point",
+            "encoding": {"x": {"field": "x", "type": "quantitative"}},
+        }
+    ],
+}
+
+
+def names_across(*names: str) -> dict[str, Any]:
+    """Return a chart with names along its horizontal axis."""
+    x = {"field": "x", "type": "nominal", "scale": {"domain": list(names)}}
+    return {**LAYERED, "layer": [{**LAYERED["layer"][0], "encoding": {"x": x}}]}
+
+
+@pytest.mark.parametrize(
+    ("specification", "widths"),
+    [
+        (LAYERED, ["1column", "2columns"]),
+        ({**LAYERED, "width": "container"}, []),  # no single view of a width
+        # A column has 241 points, of which 90 are for labels: 151 hold 12 names of 12 points.
+        (names_across(*ascii_lowercase[:12]), ["1column", "2columns"]),
+        (names_across(*ascii_lowercase[:13]), ["2columns"]),
+        # Two columns have 504 - 90 = 414 points: 34 names.
+        (names_across(*map(str, range(34))), ["2columns"]),
+        (names_across(*map(str, range(35))), []),
+    ],
+)
+def test_a_chart_is_drawn_on_paper_where_its_names_fit(
+    specification: dict[str, Any],
+    widths: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    drawn: list[dict[str, Any]] = []
+
+    def to_pdf(paper: dict[str, Any], **_: Any) -> bytes:
+        drawn.append(paper)
+        return b"%PDF"
+
+    monkeypatch.setattr("vl_convert.vegalite_to_pdf", to_pdf)
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg/>")
+    monkeypatch.setattr("vl_convert.svg_to_png", lambda *_, **__: PNG)
+    chart = Chart("one", "A title", "", specification)
+    report = Report("", (), (), (), sections=(Section("", "", charts=(chart,)),))
+    written = [path.name for path in write_charts(report, tmp_path / "new" / "charts")]
+    assert written == [
+        "one.svg", "one.png", *(f"one-{width}.pdf" for width in widths), "one.vl.json"
+    ]  # fmt: skip
+    assert [paper["width"] for paper in drawn] == [
+        {"1column": 241, "2columns": 504}[width] for width in widths
+    ]
+    for paper in drawn:
+        assert paper["height"] == {"step": 12}
+        assert paper["autosize"] == {"type": "fit-x", "contains": "padding"}
+        for part in ("axis", "legend"):
+            config = paper["config"][part]
+            assert (config["labelFontSize"], config["titleFontSize"]) == (8, 8)
+            assert config["labelLimit"] == 90
+        assert paper["config"]["axis"]["labelColor"] == "#111111"
+    text = (tmp_path / "new" / "charts" / "one.vl.json").read_text(encoding="utf-8")
+    kept = json.loads(text)
+    assert (kept["title"], kept["width"]) == ("A title", specification["width"])
+    assert kept["config"]["background"] == "#ffffff"
+    assert text.endswith("}\n")
+
+
+def test_a_label_that_cannot_be_cut_is_drawn_without_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[dict[str, Any]] = []
+
+    def refuse(specification: dict[str, Any], **_: Any) -> str:
+        tried.append(specification)
+        if specification["layer"][0]["labelLimit"]:
+            raise ValueError
+        return "<svg/>"
+
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", refuse)
+    limited = {**LAYERED, "layer": [{**LAYERED["layer"][0], "labelLimit": 90}]}
+    assert svg(Chart("one", "", "", limited)) == "<svg/>"
+    assert [specification["layer"][0]["labelLimit"] for specification in tried] == [90, 0]
+    assert tried[0]["padding"] == {"left": 35, "top": 5, "right": 5, "bottom": 5}
+    monkeypatch.setattr(
+        "vl_convert.vegalite_to_svg", lambda *_, **__: (_ for _ in ()).throw(ValueError)
+    )
+    assert svg(Chart("one", "", "", limited)) is None
+
+
+def test_a_chart_that_asks_for_data_is_no_file(tmp_path: Path) -> None:
+    chart = Chart("one", "", "", {**LAYERED, "data": {"url": "https://example.org"}})
+    report = Report("", (), (), (), technical=(Section("", "", charts=(chart,)),))
+    with pytest.raises(InputError) as refused:
+        write_charts(report, tmp_path)
+    assert str(refused.value) == (
+        "The chart one cannot be drawn: it is not valid Vega-Lite, or loads data from elsewhere."
+    )
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError) as refused_folder:
+        write_charts(report, tmp_path / "file")
+    assert str(refused_folder.value).startswith(f"The folder {tmp_path / 'file'} cannot be made: ")
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".PNG", ".webp", ".jpg", ".jpeg"])
+def test_a_logo_of_half_a_megabyte_stands_in_the_page(suffix: str, tmp_path: Path) -> None:
+    logo = tmp_path / f"logo{suffix}"
+    logo.write_bytes(b"\0" * 500_000)
+    kind = {".svg": "svg+xml", ".PNG": "png", ".webp": "webp"}.get(suffix, "jpeg")
+    # Base64 writes four letters for three bytes: 500,000 bytes are 166,667 times four letters.
+    address = picture_of(logo)
+    assert address.startswith(f"data:image/{kind};base64,AAAA")
+    assert len(address) == len(f"data:image/{kind};base64,") + 4 * 166_667
+    logo.write_bytes(b"\0" * 500_001)
+    with pytest.raises(InputError, match="has 500,001 bytes; a logo has at most 500,000"):
+        picture_of(logo)
+    with pytest.raises(InputError, match=r"cannot be read: No such file or directory\."):
+        picture_of(tmp_path / f"none{suffix}")
+    with pytest.raises(UsageError, match=r"must be one of \.svg, \.png, \.webp, \.jpg, \.jpeg\."):
+        picture_of(tmp_path / "logo.gif")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from arena.report.model import Report
+from arena.report.plan import plan_report
+from arena.simulation.plan.drawn import Sweep
+from arena.simulation.plan.metric_choice import MetricSeparation
+from arena.simulation.plan.organiser import Advice
+from arena.simulation.plan.plan import NeededRows
 from kept import check_kept, check_kept_document, masked
 from page_text import charts_of, lines_of, text_of
 from program import run_here, write_csv
@@ -38,10 +45,53 @@ def planned(folder: Path, *more: str) -> tuple[dict[str, Any], dict[str, np.ndar
     return json.loads(done.stdout), right
 
 
-def test_the_command_prints_what_the_formulas_give(tmp_path: Path) -> None:
-    document, right = planned(tmp_path, "--report", "plan.html")
+@dataclass(frozen=True)
+class OnePlan:
+    """What the command made of the pilot."""
+
+    document: dict[str, Any]
+    right: dict[str, np.ndarray]
+    html: str
+    advice: Advice
+
+
+@pytest.fixture(scope="module")
+def one_plan(tmp_path_factory: pytest.TempPathFactory) -> OnePlan:
+    """Plan once, for the tests that only read."""
+    folder, given = tmp_path_factory.mktemp("plan"), []
+
+    def report_of(advice: Advice) -> Report:
+        given.append(advice)
+        return plan_report(advice)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("arena.report.plan.plan_report", report_of)
+        document, right = planned(folder, "--report", "plan.html")
+    html = (folder / "plan.html").read_text(encoding="utf-8")
+    return OnePlan(document, right, html, given[0])
+
+
+def table_of(advice: Advice, title: str) -> tuple[tuple[Any, ...], ...]:
+    """Return the rows of the table with a title that begins so."""
+    sections = plan_report(advice).sections
+    (rows,) = (
+        table.rows
+        for section in sections
+        for table in section.tables
+        if table.title.startswith(title)
+    )
+    return rows
+
+
+def with_sweep(advice: Advice, changed: Sweep) -> Advice:
+    """Return advice with another sweep in place of the one with its name."""
+    others = [changed if sweep.name == changed.name else sweep for sweep in advice.sweeps]
+    return replace(advice, sweeps=tuple(others))
+
+
+def test_the_command_prints_what_the_formulas_give(one_plan: OnePlan) -> None:
+    document, right, html = one_plan.document, one_plan.right, one_plan.html
     check_kept_document("plan", document)
-    html = (tmp_path / "plan.html").read_text(encoding="utf-8")
     check_kept("plan.txt", masked(lines_of(html)))
     check_kept_document("plan-charts", charts_of(html))
     assert (document["pilot_rows"], document["submissions"], document["copies"]) == (N, 3, 0)
@@ -88,6 +138,109 @@ def test_the_command_prints_what_the_formulas_give(tmp_path: Path) -> None:
     by_rows = next(sweep for sweep in document["sweeps"] if sweep["name"] == "rows")["designs"]
     assert by_rows[0]["best_wins"] < by_rows[-1]["best_wins"]
     assert by_rows[0]["loss"] > by_rows[-1]["loss"]
+
+
+def test_rows_are_named_only_where_their_interval_is_narrow(one_plan: OnePlan) -> None:
+    """Narrow is at most ten times as wide as its lower end."""
+    needed = tuple(
+        NeededRows(probability, test_rows=rows, nonparametric=other, low=low, high=high)
+        for probability, rows, other, low, high in (
+            (0.5, 1_200.4, 900.0, 500.0, 5_000.0),
+            (0.8, 1_200.4, 900.0, 500.0, 5_001.0),
+            (0.9, None, 900.0, 500.0, 600.0),
+            (0.95, 700.0, None, 500.0, 600.0),
+            (0.99, 700.0, 900.0, 500.0, None),
+        )
+    )
+    shown = [
+        ("first place", "50.0%", "1,200", "900", "500 to 5,000"),
+        ("first place", "80.0%", "", "", "500 to 5,001"),
+        ("first place", "90.0%", "", "900", "500 to 600"),
+        ("first place", "95.0%", "700", "", "500 to 600"),
+        ("first place", "99.0%", "", "", "at least 500"),
+    ]
+    plan = replace(one_plan.advice.plan, best_wins_rows=needed, targets=())
+    assert list(table_of(replace(one_plan.advice, plan=plan), "Private rows needed")) == shown
+
+
+def test_a_plan_without_a_normal_prior_shows_the_other_one(one_plan: OnePlan) -> None:
+    rows = tuple(
+        replace(row, best_wins=best, best_wins_nonparametric=0.5, intervals=row.intervals | ends)
+        for row, best, ends in zip(
+            one_plan.advice.plan.rows,
+            (0.75, None),
+            ({"best_wins": (0.25, 1.0)}, {"best_wins": (0.125, 0.875)}),
+            strict=True,
+        )
+    )
+    plan = replace(one_plan.advice.plan, rows=rows, targets=(), copies=1_234)
+    advice = replace(one_plan.advice, plan=plan)
+    assert table_of(advice, "On other numbers of private rows") == (
+        ("100", "75.0% / 50.0% [25.0%, 100.0%]"),
+        ("400", "50.0% [12.5%, 87.5%]"),
+    )
+    (section,) = (
+        part for part in plan_report(advice).sections if part.charts and part.text[:2] == "Of"
+    )
+    assert section.text.endswith(" Copies of other submissions, left out: 1,234.")
+    lines, bands = section.charts[0].specification["layer"]
+    drawn = [
+        (row["rows"], row["probability"])
+        for row in section.charts[0].specification["data"]["values"]
+        if row["what"] == "the truly best wins (normal prior)"
+    ]
+    assert drawn == [(100, 0.75)]
+    assert {row["what"] for row in bands["data"]["values"] if row["low"] == 0.125} == {
+        "the truly best wins (normal prior)"  # as of the first number of rows, which has one
+    }
+    assert lines["mark"] == {"type": "line", "point": True}
+
+
+def test_a_design_is_best_shown_to_be_worse_or_neither(one_plan: OnePlan) -> None:
+    sweep = next(sweep for sweep in one_plan.advice.sweeps if sweep.name == "per_day")
+    designs = tuple(
+        replace(design, shown_worse=worse, point={**design.point, "quality": quality})
+        for design, worse, quality in zip(
+            sweep.designs[:3], (True, False, False), (0.1, 0.3, 0.2), strict=True
+        )
+    )
+    advice = with_sweep(one_plan.advice, replace(sweep, designs=designs))
+    rows = table_of(advice, "By submissions per team and day")
+    assert [row[-1] for row in rows] == ["shown worse", "best", "not shown"]
+
+
+def test_a_figure_that_does_not_vary_is_not_drawn(one_plan: OnePlan) -> None:
+    sweep = next(sweep for sweep in one_plan.advice.sweeps if sweep.name == "public_share")
+    first = sweep.designs[0]
+    same = [replace(first, setting=design.setting) for design in sweep.designs]
+    for ends, names in (
+        ([first.high] * len(same), []),
+        (
+            [{**first.high, "overstatement": 0.5 + place} for place in range(len(same))],
+            ["plan-public-share-overstatement"],
+        ),
+    ):
+        designs = tuple(replace(one, high=high) for one, high in zip(same, ends, strict=True))
+        advice = with_sweep(one_plan.advice, replace(sweep, designs=designs))
+        section = next(part for part in plan_report(advice).sections if "share" in part.title)
+        assert [chart.name for chart in section.charts] == names
+
+
+def test_metrics_are_listed_with_the_first_as_the_best(one_plan: OnePlan) -> None:
+    assert "Which metric separates best?" not in one_plan.html
+    metrics = tuple(
+        MetricSeparation(name, 0.9, 0.8, 1.0, difference, p, shown)
+        for name, difference, p, shown in (
+            ("accuracy", 0.0, 1.0, False),
+            ("mcc", -0.1, 0.2, False),
+            ("f1", -0.3, 0.01, True),
+        )
+    )
+    assert table_of(replace(one_plan.advice, metrics=metrics), "Metrics on the pilot") == (
+        ("accuracy", 0.9, 0.8, 1.0, 0.0, 1.0, "best"),
+        ("mcc", 0.9, 0.8, 1.0, -0.1, 0.2, "not shown"),
+        ("f1", 0.9, 0.8, 1.0, -0.3, 0.01, "shown"),
+    )
 
 
 @pytest.mark.slow
