@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from arena.charts import best_score_chart, rank_chart, shake_up_chart
+from arena.charts import best_score_chart, rank_chart, shake_up_chart, standings_chart
+from arena.charts.board import score_chart
+from arena.charts.files import check_chart_path, file_padding, write_chart
+from arena.charts.labels import axis_labels
 from arena.charts.shake_up import labelled_sides
 from arena.charts.shares import shares_chart
-from arena.charts.specification import count_axis, score_axis, whole_axis
+from arena.charts.specification import (
+    count_axis,
+    layered,
+    named,
+    quantitative,
+    rank_scale,
+    score_axis,
+    titled,
+    whole_axis,
+)
+from arena.charts.theme import THEME, themed
+from arena.errors import InputError, UsageError
+from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay
 
 
@@ -131,3 +148,279 @@ def test_labels_of_a_chart_are_those_that_were_placed() -> None:
     texts = [layer for layer in chart["layer"] if layer["mark"]["type"] == "text"]
     named = [row["team"] for layer in texts for row in layer["data"]["values"]]
     assert sorted(named) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("last", "values"),
+    [
+        (1, [1]),
+        (15, [*range(1, 16)]),
+        (16, [1, 5, 10, 15]),
+        (60, [1, *range(5, 61, 5)]),  # twelve steps of 5
+        (61, [1, *range(10, 61, 10)]),
+        (120, [1, *range(10, 121, 10)]),
+        (121, [1, *range(20, 121, 20)]),
+        (240, [1, *range(20, 241, 20)]),
+        (241, [1, 50, 100, 150, 200]),
+        (601, [1, *range(100, 601, 100)]),
+        (2_401, [1, 500, 1_000, 1_500, 2_000]),
+    ],
+)
+def test_ranks_have_steps_of_5_10_20_and_their_multiples(last: int, values: list[int]) -> None:
+    assert whole_axis(last) == {"format": ",d", "values": values}
+
+
+@pytest.mark.parametrize(
+    ("most", "values"),
+    [
+        (0, [0]),
+        (5, [0, 1, 2, 3, 4, 5]),
+        (6, [0, 2, 4, 6]),
+        (10, [0, 2, 4, 6, 8, 10]),
+        (11, [0, 5, 10]),
+        (25, [0, 5, 10, 15, 20, 25]),
+        (26, [0, 10, 20]),
+        (51, [0, 20, 40]),
+        (251, [0, 100, 200]),
+    ],
+)
+def test_counts_have_steps_of_1_2_5_and_their_multiples(most: int, values: list[int]) -> None:
+    assert count_axis(most) == {"format": ",d", "values": values}
+
+
+@pytest.mark.parametrize(("last", "domain"), [(0, [1, 2]), (1, [1, 2]), (2, [1, 2]), (3, [1, 3])])
+def test_a_scale_of_ranks_has_a_length(last: int, domain: list[int]) -> None:
+    scale = {"domain": domain, "nice": False, "zero": False, "padding": 8}
+    assert rank_scale(last) == scale
+    assert rank_scale(last, padding=3) == {**scale, "padding": 3}
+
+
+@pytest.mark.parametrize(
+    ("ends", "domain", "ticks", "form"),
+    [
+        # A sixth of the range is rounded up to 1, 2 or 5 of a decimal place.
+        ((0, 1), (0, 1), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], ",.1f"),
+        ((0, 6), (0, 6), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], ",.0f"),
+        ((0, 6.1), (0, 6.1), [0.0, 2.0, 4.0, 6.0], ",.0f"),
+        ((2, 4), (2, 4), [2.0, 2.5, 3.0, 3.5, 4.0], ",.1f"),
+        ((-1, 1), (-1, 1), [-1.0, -0.5, 0.0, 0.5, 1.0], ",.1f"),
+        ((0, 4_000), (0, 4_000), [0.0, 1_000.0, 2_000.0, 3_000.0, 4_000.0], ",.0f"),
+        # One value has a hundredth of itself on each side, and zero a half.
+        ((0.5, 0.5), (0.495, 0.505), [0.496, 0.498, 0.5, 0.502, 0.504], ",.3f"),
+        ((-2, -2), (-2.02, -1.98), [-2.02, -2.01, -2.0, -1.99, -1.98], ",.2f"),
+        ((0, 0), (-0.5, 0.5), [-0.4, -0.2, 0.0, 0.2, 0.4], ",.1f"),
+        # Ten decimals of less than 0.00001 are written with an exponent.
+        ((1e-10, 7e-10), (1e-10, 7e-10), [n * 1e-10 for n in range(1, 8)], ".0~e"),
+        ((1e-9, 7e-9), (1e-9, 7e-9), [n * 1e-9 for n in range(1, 8)], ",.9f"),
+    ],
+)
+def test_an_axis_of_scores_has_these_ticks(
+    ends: tuple[float, float], domain: tuple[float, float], ticks: list[float], form: str
+) -> None:
+    axis = score_axis(ends, padding=5)
+    assert axis["scale"] == {
+        "domain": pytest.approx(list(domain)), "zero": False, "nice": False, "padding": 5
+    }  # fmt: skip
+    assert axis["axis"]["values"] == pytest.approx(ticks)
+    assert [str(value) for value in axis["axis"]["values"]].count("-0.0") == 0
+    assert axis["axis"]["labelExpr"] == f"format(datum.value, '{form}')"
+    assert score_axis(ends)["scale"]["padding"] == 8
+
+
+@pytest.mark.parametrize(
+    ("ends", "ticks"),
+    [
+        ((0.10, 0.12), [0.10, 0.11, 0.12]),  # three units of the last digit fit
+        ((0.105, 0.125), [0.11, 0.12]),  # two
+        ((0.101, 0.112), [0.102, 0.104, 0.106, 0.108, 0.11, 0.112]),  # only 0.11
+    ],
+)
+def test_ticks_are_a_unit_of_the_last_digit_apart_if_two_fit(
+    ends: tuple[float, float], ticks: list[float]
+) -> None:
+    assert score_axis(ends, BoardDisplay(2))["axis"]["values"] == ticks
+
+
+def test_titles_of_encodings_are_those_given_or_of_the_field() -> None:
+    assert quantitative("rows") == {"field": "rows", "type": "quantitative", "title": "rows"}
+    assert quantitative("n", "rows", axis=1)["title"] == "rows"
+    assert named("team") == {"field": "team", "type": "nominal", "title": None}
+    assert layered([{"mark": "bar"}], height={"step": 3}, rows=[{"x": 1}]) == {
+        "data": {"values": [{"x": 1}]},
+        "width": 640,
+        "height": {"step": 3},
+        "layer": [{"mark": "bar"}],
+    }
+    words = Vocabulary("model", "model", "question")
+    chart = {"data": {"values": [{"field": "team"}]}, "layer": [{"field": "team", "title": "x"}]}
+    assert titled(chart, words) == chart  # a title of its own is kept, and data are no encoding
+    assert titled({"tooltip": {"field": "team"}}, TEAMS) == {"tooltip": {"field": "team"}}
+
+
+def test_labels_stand_on_the_first_side_that_is_free() -> None:
+    """The plane is 420 wide and 480 high; a label is 6.5 for each letter and 12 high."""
+    # Above and right of the plane there are 9 and 12 pixels more: a name there is outside.
+    assert [side for side, _ in labelled_sides([("a", 1, 2), ("b", 2, 1)], 2)] == ["right", "left"]
+    # The point at the top left has room on its right only.
+    (only,) = labelled_sides([("a", 1, 1)], 3)
+    assert only == ("right", {"team": "a", "public": 1, "private": 1})
+
+
+def test_eight_teams_are_labelled_leaders_first_and_then_those_that_moved_most() -> None:
+    """Ten teams change their order: they move by 9, 7, 5, 3, 1, 1, 3, 5, 7 and 9 places."""
+    teams = [(f"t{rank}", 11 - rank, rank) for rank in range(1, 11)]
+    labelled = labelled_sides(teams, 10)
+    named_teams = [row["team"] for _, row in labelled]
+    assert named_teams == ["t1", "t10", "t2", "t9", "t3", "t8", "t4", "t7"]
+    # Those that fell are named on the left of the line, those that rose on its right.
+    assert {side for side, row in labelled if row["public"] < row["private"]} <= {"left", "right"}
+    still = [("a", 1, 1), ("b", 2, 2), ("c", 3, 4), ("d", 4, 3)]
+    assert [row["team"] for _, row in labelled_sides(still, 4)] == ["a", "c", "d"]
+
+
+def test_a_shake_up_has_a_point_for_every_team_with_both_ranks() -> None:
+    chart = shake_up_chart(["a", "b", "c", "d" * 33, "e"], [2, 1, None, 3, 4], [1, 2, 3, 3, None])
+    same, points, *labels = chart["layer"]
+    assert [tuple(row.values()) for row in points["data"]["values"]] == [
+        ("a", 2, 1, "rose"),
+        ("b", 1, 2, "fell"),
+        ("d" * 31 + "…", 3, 3, "kept its rank"),
+    ]
+    assert same["data"]["values"] == [{"public": 1, "private": 1}, {"public": 3, "private": 3}]
+    x, y = (points["encoding"][channel] for channel in "xy")
+    assert (x["scale"]["domain"], x["scale"]["reverse"], x["title"]) == (
+        [1, 3],
+        False,
+        "public rank",
+    )
+    assert (y["scale"]["domain"], y["scale"]["reverse"], y["title"]) == (
+        [1, 3],
+        True,
+        "private rank",
+    )
+    assert points["mark"] == {"type": "point", "filled": True, "size": 60, "opacity": 0.85}
+    assert (chart["width"], chart["height"]) == (640, 480)
+    offsets = {
+        "right": {"align": "left", "dx": 9}, "above": {"align": "center", "dy": -15.0},
+        "left": {"align": "right", "dx": -9}, "below": {"align": "center", "dy": 15.0},
+    }  # fmt: skip
+    style = {"type": "text", "color": "#565d6b", "fontSize": 11, "baseline": "middle"}
+    for label in labels:
+        assert label["mark"] in [{**style, **offset} for offset in offsets.values()]
+    few = shake_up_chart(["a", "b", "c"], [1, 2, 3], [1, 2, 3], most=2)
+    assert len(few["layer"][1]["data"]["values"]) == 2
+
+
+def test_teams_more_than_four_median_distances_behind_are_left_out() -> None:
+    # The distances to the first are 0, 1, 1, 1 and x: their median is 1.
+    for last, shown in ((4.0, 5), (4.1, 4)):
+        scores = np.array([0.0, -1.0, -1.0, -1.0, -last])
+        chart = score_chart(list("abcde"), scores, (scores - 0.5, scores + 0.5), 0.25)
+        line, bars, points = chart["layer"]
+        assert [row["team"] for row in points["data"]["values"]] == list("abcde")[:shown]
+        assert bars["data"]["values"][1] == {
+            "team": "b", "what": "interval of the score", "from": -1.5, "to": -0.5
+        }  # fmt: skip
+        assert line["data"]["values"] == [{"what": "corrected best score", "at": 0.25}]
+    # Of three equal ones and a distant one the median distance is 0: the three are shown.
+    for scores, shown in ((np.array([0.0, 0.0, 0.0, -1.0]), 3), (np.array([0.0, -1.0, -1.0]), 3)):
+        chart = score_chart(list("abcd"), scores, (scores, scores))
+        assert len(chart["layer"]) == 2
+        assert len(chart["layer"][1]["data"]["values"]) == shown
+    # Of the first alone every one is shown, and not more than asked for.
+    few = score_chart(list("abc"), scores, (scores, scores), most=2)
+    assert len(few["layer"][1]["data"]["values"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "best", "is_drawn"),
+    [
+        ("rank-intervals", {"rank_low": 1, "rank_high": 2}, {}, True),
+        ("rank-intervals", {"bootstrap_rank_low": 1, "bootstrap_rank_high": 2}, {}, True),
+        ("rank-intervals", {"rank_low": 1, "bootstrap_rank_high": 2}, {}, False),
+        ("wins", {"win_rate": 0.5}, {}, True),
+        ("wins", {"win_rate": None}, {}, False),
+        ("score-intervals", {"score_low": 0.1, "score_high": 0.9, "score": 0.5}, {}, True),
+        ("score-intervals", {"score_low": 0.1, "score_high": 0.9, "score": None}, {}, False),
+        ("score-intervals", {"score_low": 0.1, "score": 0.5}, {}, False),
+        ("best-score", {"score": 0.5}, {"estimate": 0.4, "low": 0.3, "high": 0.5}, True),
+        ("best-score", {"score": 0.5}, {"estimate": 0.4, "low": None, "high": 0.5}, False),
+        ("best-score", {"score": 0.5}, {"estimate": 0.4, "low": 0.3, "high": np.inf}, False),
+        ("shake-up", {"rank": 1, "public_rank": 1}, {}, True),
+        ("shake-up", {"rank": 1}, {}, False),
+        ("shake-up", {"public_rank": 1}, {}, False),
+    ],
+)
+def test_a_chart_of_a_board_needs_its_columns(
+    name: str, columns: dict[str, float | None], best: dict[str, float], is_drawn: bool
+) -> None:
+    standings = [{"team": "a", **columns}, {"team": "b", **dict.fromkeys(columns)}]
+    standings = [{**row, "rank": row.get("rank") or place + 1} if "rank" in columns else row
+                 for place, row in enumerate(standings)]  # fmt: skip
+    assert (standings_chart(name, standings, best) is not None) == is_drawn
+    assert standings_chart(name, [], best) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("a" * 32, "a" * 32),
+        ("a" * 33, "a" * 31 + "…"),
+        ("長" * 16, "長" * 16),  # each is two wide
+        ("長" * 17, "長" * 16 + "…"),
+        ("a" + "長" * 16, "a" + "長" * 15 + "…"),
+    ],
+)
+def test_a_label_is_at_most_32_wide(name: str, label: str) -> None:
+    assert axis_labels([name, "b"]) == [label, "b"]
+    assert axis_labels(["b", name, name]) == ["b", f"{label} (2)", f"{label} (3)"]
+
+
+def test_shares_are_drawn_from_the_largest_at_most_twenty() -> None:
+    shares = [0.01 * place for place in range(22)]
+    chart = shares_chart([f"t{place}" for place in range(22)], shares, "share")
+    rows = chart["data"]["values"]
+    assert [row["team"] for row in rows] == [f"t{place}" for place in range(21, 1, -1)]
+    assert rows[0]["share"] == 0.21
+    assert chart["encoding"]["x"]["axis"] == {"format": ".0%", "tickCount": 5}
+    assert shares_chart(["a"], [0.8], "s")["encoding"]["x"]["axis"]["tickCount"] == 5  # up to 1
+    beyond = shares_chart(["a"], [0.81], "s")["encoding"]["x"]["axis"]
+    assert beyond["values"] == [0, 0.25, 0.5, 0.75, 1]
+    assert shares_chart([], [], "s")["encoding"]["x"]["scale"]["domain"] == [0, 0.05]
+    bars, figures = chart["layer"]
+    assert bars["mark"] == {"type": "bar", "color": "#0a5c9c", "height": {"band": 0.72}}
+    assert figures["mark"] == {"type": "text", "align": "left", "dx": 5, "color": "#1b1e24"}
+    assert chart["height"] == {"step": 22}
+
+
+def test_a_chart_in_a_file_has_a_page_below_it_and_room_at_its_left(tmp_path: Path) -> None:
+    given = {**layered([], height=10), "padding": {"left": 36, "top": 4}}
+    write_chart({**given, "layer": [{"mark": "bar", "data": {"values": []}}]}, tmp_path / "a.json")
+    written = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert written["padding"] == {"left": 36, "top": 5, "right": 5, "bottom": 5}
+    assert written["background"] == "#ffffff"
+    assert file_padding({"padding": 50}) == {"left": 35, "top": 5, "right": 5, "bottom": 5}
+    check_chart_path(None)
+    for name in ("a.SVG", "b.png", "c.json"):
+        check_chart_path(tmp_path / name)
+    with pytest.raises(UsageError) as refused:
+        check_chart_path(tmp_path / "a.pdf")
+    assert str(refused.value) == "--chart a.pdf: the file name must end in .svg, .png, .json."
+    (tmp_path / "folder.svg").mkdir()
+    for path in (tmp_path / "folder.svg", tmp_path / "none" / "a.svg"):
+        with pytest.raises(InputError) as unwritable:
+            check_chart_path(path)
+        assert str(unwritable.value) == (
+            f"{path} cannot be written: give a file name in an existing folder."
+        )
+
+
+def test_the_theme_gives_way_to_the_config_of_a_chart() -> None:
+    own = {"view": {"continuousWidth": 300, "stroke": "red"}, "axis": {"labelLimit": 3}, "new": 1}
+    config = themed({"mark": "bar", "config": own})["config"]
+    assert config["view"] == {"stroke": "red", "continuousWidth": 640, "continuousHeight": 360}
+    assert config["axis"]["labelLimit"] == 3
+    assert config["axis"]["labelFontSize"] == 12
+    assert config["new"] == 1
+    assert themed({"mark": "bar"}) == {"mark": "bar", "config": THEME}
+    assert own["view"]["continuousWidth"] == 300
