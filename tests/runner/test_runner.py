@@ -17,12 +17,13 @@ from arena.errors import InputError, SandboxError
 from arena.interfaces import Box, Job, Outcome
 from arena.programs.digests import digest_of_folder
 from arena.programs.figures import seconds_until_answer
+from arena.programs.unpack import PackedLimits, unpack_here
 from arena.runner import Runner, RunnerKey
 from arena.store.events import canonical_json
+from arena.types import Fault
 from lease_server import LeaseServer, lease_server
 from scripted_sandbox import ScriptedSandbox
 
-pytestmark = pytest.mark.slow  # a child process unpacks each program
 KEY = RunnerKey("machine-1", "arena_token", bytes(32))
 
 
@@ -37,6 +38,13 @@ def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
     monkeypatch.setattr("arena.runner.runner.LOOK_SECONDS", 0.01)
     monkeypatch.setattr("arena.runner.runner.PAUSE_SECONDS", 0.01)
+    # Elsewhere a child process does it, with limits, which takes a second.
+    monkeypatch.setattr("arena.programs.running.unpack_program", unpack_in_this_process)
+
+
+def unpack_in_this_process(path: Path, folder: Path, entry: str) -> tuple[Fault, ...]:
+    faults = unpack_here(str(path), str(folder), entry, PackedLimits())
+    return tuple(Fault(kind, message) for kind, message in faults)
 
 
 def runner(server: LeaseServer, folder: Path, sandbox: Any = None, **more: Any) -> Runner:

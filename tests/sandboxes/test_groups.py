@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -135,6 +137,118 @@ def test_version_1_limits_each_controller(
     write(group.folders["memory"], memory__oom_control="oom_kill_disable 0\noom_kill 2\n")
     write(group.folders["cpuacct"], cpuacct__usage="2500000000\n")
     assert (group.is_out_of_memory(), group.cpu_seconds()) == (True, 2.5)
+    write(group.folders["memory"], memory__oom_control="oom_kill 0\n")
+    write(group.folders["memory"], memory__stat="rss 1\ntotal_rss 300\ntotal_shmem 40\n")
+    assert (group.is_out_of_memory(), group.memory()) == (False, 340)
+    group.forget()
+    assert (group.folders["memory"] / "memory.force_empty").read_text() == "0"
+
+
+def test_version_1_without_one_of_its_controllers_is_none(
+    tmp_path: Path, kernel: Callable[[str, str], None]
+) -> None:
+    mounts = "".join(
+        f"30 20 0:5 / {{}}/{name} rw - cgroup cgroup rw,{name}\n"
+        for name in ("memory", "cpu,cpuacct")
+    )
+    kernel(mounts, "3:memory:/\n1:cpu,cpuacct:/\n")
+    for name in ("memory", "cpu,cpuacct"):
+        write(tmp_path / name)
+    assert groups.new_group() is None
+
+
+@pytest.fixture
+def version_2(tmp_path: Path, kernel: Callable[[str, str], None]) -> Path:
+    """Return the group of this process, below which groups can be made."""
+    kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/\n")
+    return level(tmp_path / "v2", handed_down="cpu memory pids")
+
+
+def test_a_group_exists_while_its_run_lasts(
+    version_2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The kernel removes the files of a group with its folder.
+    monkeypatch.setattr(groups, "_remove", shutil.rmtree)
+    monkeypatch.setattr(groups.Group, "processes", lambda group: set())
+    with groups.group_for(BOX) as group:
+        assert group is not None
+        (folder,) = {*group.folders.values()}
+        assert folder.name.startswith(f"arena-run-{os.getpid()}-")
+        assert (folder / "pids.max").read_text() == "15"
+        with pytest.raises(BlockingIOError):
+            groups._locked(folder)
+    assert not folder.exists()
+
+
+def test_a_group_that_cannot_be_limited_is_named(
+    version_2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def limit(group: groups.Group, box: Box) -> None:
+        raise OSError("no such file")
+
+    monkeypatch.setattr(groups.Group, "processes", lambda group: set())
+    monkeypatch.setattr(groups._Version2, "limit", limit)
+    monkeypatch.setattr(groups._Version2, "forget", lambda group: None)
+    with pytest.raises(SandboxError) as refused, groups.group_for(BOX):
+        pass
+    assert str(refused.value) == "The control group of a run cannot be limited: no such file"
+    assert list(version_2.glob("arena-run-*")) == []
+
+
+def test_a_group_that_stays_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "SECONDS_TO_END", 0.01)
+    write(tmp_path / "group", tasks="")
+    with pytest.raises(SandboxError, match="^The control group of a run is left: .*not empty"):
+        groups._remove(tmp_path / "group")
+
+
+def test_what_a_killed_runner_left_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = []
+    monkeypatch.setattr(groups.os, "kill", lambda *call: killed.append(call))
+    monkeypatch.setattr(groups, "_remove", shutil.rmtree)
+    no_process = 2**22 + 1
+    write(tmp_path / f"arena-run-{os.getpid()}-0", cgroup__procs="12\n")
+    write(tmp_path / f"arena-run-{no_process}-0", cgroup__procs="12\n13\n")
+    write(tmp_path / f"arena-run-{no_process}-1", cgroup__procs="0\n14\n")
+    write(tmp_path / f"arena-run-{no_process}-2", cgroup__procs="15\n")
+    lock = groups._locked(tmp_path / f"arena-run-{no_process}-2")  # its runner is seen elsewhere
+    groups._remove_left(tmp_path)
+    os.close(lock)
+    assert sorted(killed) == [(12, signal.SIGKILL), (13, signal.SIGKILL)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"arena-run-{os.getpid()}-0", f"arena-run-{no_process}-1", f"arena-run-{no_process}-2",
+    ]  # fmt: skip
+
+
+def test_controllers_are_handed_down_if_the_kernel_allows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = level(tmp_path / "group", handed_down="cpu")
+    assert groups.hands_down(group)
+    assert (group / "cgroup.subtree_control").read_text() == "+cpu +memory +pids"
+
+    def refuse(path: Path, text: str) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    assert not groups.hands_down(group)
+
+
+def test_processes_are_killed_by_the_group_or_one_by_one(
+    version_2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = groups.new_group()
+    assert group is not None
+    killed = []
+    monkeypatch.setattr(groups.os, "kill", lambda *call: killed.append(call))
+    folder = write(group.folders["pids"])
+    group._kill({12})
+    assert killed == [(12, signal.SIGKILL)]
+    write(folder, cgroup__kill="")
+    group._kill({13})
+    assert (killed, (folder / "cgroup.kill").read_text()) == ([(12, signal.SIGKILL)], "1")
 
 
 def test_without_control_groups_there_is_none(kernel: Callable[[str, str], None]) -> None:
