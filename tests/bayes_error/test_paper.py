@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from arena.interfaces import PaperOptions
 from arena.utils.parallel import NoProgress
 from arena_bayes_error import paper
+from kept import check_kept_document, check_kept_reproduction
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "soft-labels"
 
@@ -60,3 +63,76 @@ def test_the_real_annotations() -> None:
     images, papers = paper.real_charts(estimates)
     assert "published" in str(images.specification)
     assert "ICLR 2023" in str(papers.specification)
+
+
+def annotations_in(folder: Path) -> Path:
+    """Write small annotations of images and papers, and return the folder of all papers."""
+    rng, files = np.random.default_rng(0), folder / "soft-labels"
+    files.mkdir()
+    counts = rng.multinomial(20, rng.dirichlet(np.full(10, 0.3), size=12))
+    np.savetxt(files / "fmh_counts.csv", counts, delimiter=",")
+    np.save(files / "cifar10h_counts.npy", counts[::-1])
+    for year in range(2017, 2024):
+        scores = rng.integers(1, 10, 24)
+        accepted = scores + rng.normal(size=24) > 5 + (year - 2017) / 10
+        decisions = np.where(accepted, "Accept", "Reject")
+        rows = zip(scores, decisions, strict=True)
+        lines = [f"{number},{score},{decision}" for number, (score, decision) in enumerate(rows)]
+        text = "\n".join(["paper,score,decision", *lines])
+        (files / f"iclr_{year}.csv").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_what_the_paper_shows_is_the_kept_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two set-ups and small annotations, with estimates that tell how often they are drawn."""
+    asked, draws = [], []
+
+    def clean(drawn, rng):
+        draws.append(len(drawn.positive))
+        error = 0.1 / draws[-1] + 0.01 * rng.random()
+        return dict(zip(paper.SHAPES, np.array([1, 2, 3, 1, 5, np.nan]) * error, strict=True))
+
+    def estimated(*given):
+        asked.append(given)
+        return replace(fitted, estimate=fitted.estimate + len(asked) / 1_000)
+
+    def from_counts(counts, positive):
+        one = estimated(counts.sum(axis=0).tolist(), positive)
+        return replace(one, corrected=one.estimate / 2) if len(asked) > 1 else one
+
+    def from_scores(scores, accepted, *, resamples):
+        one = estimated(int(scores.sum()), int(accepted.sum()), resamples)
+        return replace(one, refit_interval=(one.interval[0] / 2, one.interval[1])), None
+
+    fitted = paper.from_soft_labels(np.array([0.25, 0.0, 1.0, 0.5]), resamples=50)
+    monkeypatch.setattr(paper, "truth", {"A": 0.0943, "C": 0.0569}.__getitem__)
+    monkeypatch.setattr(paper, "SETUPS", {name: paper.SETUPS[name] for name in "AC"})
+    monkeypatch.setattr(paper, "clean", clean)
+    monkeypatch.setattr(paper, "noisy", lambda width, *given: {
+        name: width * value for name, value in clean(*given).items() if name not in paper.BASELINES
+    })  # fmt: skip
+    for function in (from_counts, from_scores):
+        monkeypatch.setattr(paper, function.__name__, function)
+    monkeypatch.setattr(paper, "simulated", partial(paper.simulated, sizes=(2, 6)))
+    for name, quick in (("published", False), ("alone", True)):
+        asked.clear()
+        draws.clear()
+        data = annotations_in(tmp_path) if name == "published" else tmp_path / "none"
+        options = PaperOptions(data=data, quick=quick, seed=3)
+        found = paper.BayesErrorPaper().reproduce(options, NoProgress())
+        charts = found.charts if name == "published" else ()
+        kept = replace(found, charts=charts)
+        check_kept_reproduction(f"bayes-error-{name}", kept, asked=asked)
+        # Two set-ups, two sizes; once without noise and with each of two kinds of it.
+        assert draws == 6 * ([2] * (4 if quick else 10) + [6] * (4 if quick else 10))
+
+
+def test_the_estimates_from_a_draw_are_the_kept_ones() -> None:
+    """With noise as wide as half the distance to a certain label, and without."""
+    rng = np.random.default_rng(2)
+    drawn = paper.draw("A", 9, rng)
+    document = {"clean": paper.clean(drawn, rng), "noisy": paper.noisy(0.5, drawn, rng)}
+    sizes = {"rows": paper.PER_CLASS, "widths": paper.WIDTHS, "shapes": paper.SHAPES}
+    check_kept_document("bayes-error-draw", {**document, **sizes})

@@ -9,10 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from arena.interfaces import Reproduction
+from arena.utils.tabular import as_json
+
 FOLDER = Path(__file__).parents[1] / "kept"
+_LONG = 60
 
 
 def check_kept(name: str, text: str) -> None:
@@ -48,3 +53,19 @@ def check_kept_document(name: str, document: Any) -> None:
     """Compare a document with the kept ``name.json``, its numbers to five digits."""
     text = json.dumps(shortened(document), indent=1, ensure_ascii=False)
     check_kept(f"{name}.json", f"{masked(text)}\n")
+
+
+def check_kept_reproduction(name: str, reproduction: Reproduction, **others: Any) -> None:
+    """Compare all that a repeated paper shows, and other parts of the same document."""
+    document = as_json({**asdict(reproduction), **others})
+    check_kept_document(name, with_short_curves(document))
+
+
+def with_short_curves(value: Any) -> Any:
+    """Return a document with every tenth point of curves, which are many, and the last one."""
+    if isinstance(value, dict):
+        return {key: with_short_curves(item) for key, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    points = [value[:-1:10], value[-1:]] if len(value) > _LONG else [value]
+    return [with_short_curves(item) for part in points for item in part]

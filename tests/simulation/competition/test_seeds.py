@@ -6,12 +6,15 @@ import contextlib
 import json
 import subprocess
 import sys
+from dataclasses import asdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from arena.errors import InputError, UsageError
+from arena.report.seeds import seeds_report
 from arena.simulation.competition.comparison import (
     MEASURES,
     Story,
@@ -21,8 +24,10 @@ from arena.simulation.competition.comparison import (
 from arena.simulation.competition.seeds import read_stories
 from arena.simulation.competition.simulate import simulate
 from arena.simulation.competition.summary import summarize_seeds
+from arena.utils.tabular import as_json
 from clusters import InProcess
 from competition_folder import document
+from kept import check_kept_document
 from page_text import text_of
 from program import run_here
 
@@ -229,3 +234,24 @@ def test_numbers_out_of_range(tmp_path):
         with pytest.raises(UsageError, match="level|seed"):
             simulate(tmp_path / "new", **settings)
     assert not (tmp_path / "new").exists()
+
+
+def test_the_report_of_several_seeds_is_the_kept_one():
+    """Of three mechanisms on four seeds, one of them without a meaning."""
+    errors = [(0.10, 0.04, 0.11), (0.12, 0.05, 0.10), (0.09, 0.03, 0.12), (0.30, 0.20, 0.10)]
+    stories = []
+    for seed, of_mechanisms in enumerate(errors):
+        outcomes = [outcome(error, won=place == 1) for place, error in enumerate(of_mechanisms)]
+        for place, one in enumerate(outcomes):
+            one["loss"] = seed * place / 100
+            one["degenerate"] = "3 of 3 submissions share the best score, 0." if seed == 3 else None
+            one["days"] += [{**one["days"][0], "day": 2, "error": 2 * one["days"][0]["error"]}]
+        stories.append(Story(seed, "", tuple(outcomes)))
+    compared = compare_mechanisms(["full", "ladder", "kaggle"], stories)
+    simulation = SimpleNamespace(
+        metric="accuracy",
+        data=SimpleNamespace(name="own rows"),
+        request=SimpleNamespace(teams=5, days=2),
+    )
+    kept = {"report": asdict(seeds_report(simulation, compared)), "document": compared.to_dict()}
+    check_kept_document("seeds", as_json(kept))

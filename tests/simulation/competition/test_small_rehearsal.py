@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from arena.cli.commands import simulate_competition
+from arena.cli.reporting import show_report
 from arena.competition.competition import Competition
+from arena.utils.tabular import as_json
 from kept import check_kept, check_kept_document, masked
 from page_text import charts_of, lines_of
 from program import run_here
@@ -35,9 +40,23 @@ def test_the_page_of_a_rehearsal_is_the_kept_one(tmp_path: Path) -> None:
     check_kept_document("rehearsal-charts", charts_of(made))
 
 
-def test_two_mechanisms_on_the_same_rows(tmp_path: Path) -> None:
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Keep what the command would print without ``--json``."""
+    made: list[Any] = []
+
+    def show(output: Any, document: Any, page: Any, shown: Any) -> None:
+        made.append(as_json(asdict(shown())))
+        show_report(output, document, page, shown)
+
+    monkeypatch.setattr(simulate_competition, "show_report", show)
+    return made
+
+
+def test_two_mechanisms_on_the_same_rows(tmp_path: Path, reports: list[Any]) -> None:
     document = json.loads(run(tmp_path, "--json"))
     check_kept_document("rehearsal", document)
+    check_kept_document("rehearsal-report", reports)
     assert (document["teams"], document["days"], document["metric"]) == (3, 1, "accuracy")
     assert [(kind["competitor"], kind["teams"]) for kind in document["kinds"]] == [
         ("boosting", 2), ("copycat", 1),
@@ -96,3 +115,21 @@ def test_what_is_finished_is_read_and_printed(tmp_path: Path) -> None:
         assert f"{row['score']:.4f}" in printed
     for words in ("under full", "under kaggle", "Mechanisms compared", "constant prediction"):
         assert words in printed, words
+
+
+def test_drawn_teams_that_come_like_those_of_past_boards(
+    tmp_path: Path, reports: list[Any]
+) -> None:
+    done = run_here(
+        "simulate", "competition", "drawn", "--rows", 60, "--train-rows", 30, "--validation-rows",
+        20, "--per-day", 2, "--workers", 1, "--drawn", "--teams", 6, "--days", 2, "--like",
+        "typical", "--mechanism", "full", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    document, said = json.loads(done.stdout), done.stderr.splitlines()[0]
+    check_kept_document("rehearsal-drawn", {"said": said, "done": document, "report": reports})
+    (one,) = document["mechanisms"]
+    # Six teams, of which none sends more than two files on each of two days.
+    sent = [row["submissions"] for row in one["standings"]]
+    assert (len(sent), sum(sent)) == (6, one["submissions"])
+    assert max(sent) <= 4

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import arena
 from arena.interfaces import PaperOptions
 from arena.simulation.ranks import paper
+from arena.simulation.ranks.coverage import Coverage
+from arena.simulation.ranks.outcome import win_frequency
+from arena.simulation.ranks.scores import ModelScores
 from arena.utils.parallel import NoProgress
+from kept import check_kept_reproduction
 
 GRID = """
 rounds = 60
@@ -66,3 +72,38 @@ def test_a_frequency_against_the_trend_is_named():
     ]
     found[10, 4] = paper.Frequency(0.99, 0.02, (0.99,) * 2)
     assert paper.against_the_trend(found)[1:] == ["(10, 4) wins more often than (20, 4)"]
+
+
+@pytest.mark.parametrize("kind", ["published", "alone"])
+def test_what_a_study_shows_is_the_kept_whole(tmp_path, monkeypatch, kind):
+    """Of drawn scores, whose errors shrink with the root of the rows."""
+    rng, n_models = np.random.default_rng(0), 3_000
+    true = rng.normal(size=n_models)
+    shown = {
+        rows: true[:, None] + 30 / np.sqrt(rows) * rng.normal(size=(n_models, 3))
+        for rows in (10_000, 100_000)
+    }
+    scores = ModelScores(true, shown, greater_is_better=True)
+    sizes = [(rows, count) for rows in shown for count in (100, 1_000)]
+    drawn = SimpleNamespace(
+        scores=scores,
+        win_frequency=[win_frequency(scores, *size) for size in sizes],
+        coverage=[Coverage(300, 16, "spread", 0.95, 2, 0.5, 1.0, 0.9375)],
+    )
+    asked = []
+
+    def simulate_ranks(*sizes, models, progress, grid, **settings):
+        asked.append([*sizes, grid.name, settings])
+        return drawn
+
+    monkeypatch.setattr(paper, "simulate_ranks", simulate_ranks)
+    options = PaperOptions(quick=True, seed=4)
+    if kind == "published":
+        file = tmp_path / "winstab" / "best_winning.csv"
+        file.parent.mkdir()
+        file.write_text("test_size_N,models_M,win_freq\n10000,100,0.5\n10000,3000,0.25\n")
+        options = PaperOptions(
+            data=tmp_path, models=tmp_path / "m", workers=3, engine="dask", address="here:1"
+        )
+    found = paper.WinnerStability().reproduce(options, NoProgress())
+    check_kept_reproduction(f"winner-stability-{kind}", found, asked=asked)

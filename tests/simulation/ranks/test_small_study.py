@@ -1,0 +1,112 @@
+"""A small study of ranks, with models that need no training: everything that it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import arena
+import arena_metrics
+import arena_ranking
+from arena.hookspecs import hookimpl
+from arena.plugin.manager import PluginManager
+from arena.report.rank_simulation import rank_simulation_report
+from arena.simulation.data import TrainingRows
+from arena.types import FloatArray
+from arena.utils.parallel import NoProgress
+from arena.utils.tabular import as_json
+from kept import check_kept_document
+
+TEST_ROWS, COMPETITORS, TESTS = (50, 200), (2, 4), 4
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Models that know the trend of one feature, up to noise that is each one's own."""
+
+    name: str = "steps"
+
+    def start(self, *_: Any) -> Any:
+        raise NotImplementedError
+
+    def identity(self) -> str:
+        return "steps 1"
+
+    def check(self, rows: TrainingRows) -> None:
+        assert len(rows.training.target) == 30
+        assert len(rows.validation.target) == 20
+
+    def draw(self, rng: np.random.Generator) -> Mapping[str, Any]:
+        return {"noise": float(rng.random()), "seed": int(rng.integers(100))}
+
+    def predictions(
+        self, rows: TrainingRows, key: str, features: FloatArray, settings: Mapping[str, Any]
+    ) -> npt.NDArray[np.float32]:
+        noise = np.random.default_rng(settings["seed"]).random(len(features))
+        blurred = features[:, 1] + settings["noise"] * (noise - 0.5)
+        return np.clip(blurred, 0, 1).astype(np.float32)
+
+
+class Provider:
+    """A plugin that provides this competitor."""
+
+    @hookimpl
+    def provide_competitors(self) -> list[Steps]:
+        return [Steps()]
+
+
+class Said(NoProgress):
+    """Keeps what is announced, without times."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.sentences.append(re.sub(r"\d+ s\.", "TIME.", text))
+
+
+@pytest.fixture(scope="module")
+def manager() -> PluginManager:
+    manager = PluginManager(entry_points=False)
+    for plugin in (arena_metrics, arena_ranking, Provider()):
+        manager.register(plugin, getattr(plugin, "__name__", "a stranger's"))
+    return manager
+
+
+def test_everything_that_a_small_study_says(
+    tmp_path: Path, manager: PluginManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = Said()
+    result = arena.simulate_ranks(
+        TEST_ROWS, COMPETITORS, metric="roc_auc", tests=TESTS, sets=2, boards=2, resamples=40,
+        train_rows=30, validation_rows=20, population=600, search="steps", models="models",
+        workers=1, manager=manager, progress=said,
+    )  # fmt: skip
+    report = rank_simulation_report(result)
+    document = {
+        "said": said.sentences,
+        "result": result.to_dict(),
+        "report": as_json(asdict(report)),
+    }
+    check_kept_document("rank-study", document)
+
+    # The best of the models 0 to 3 is that of the highest true score; a win shared by k is 1/k.
+    for wins in result.by_set[0]:
+        first = 0.0
+        shown = result.scores.competition[wins.test_rows]
+        groups = [range(start, start + wins.competitors) for start in range(0, 4, wins.competitors)]
+        for models in groups:
+            best = max(models, key=result.scores.true.__getitem__)
+            for test in range(TESTS):
+                top = max(shown[model, test] for model in models)
+                winners = [model for model in models if shown[model, test] == top]
+                first += (best in winners) / len(winners)
+        assert wins.frequency == pytest.approx(first / (TESTS * len(groups)))
