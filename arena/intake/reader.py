@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,6 +29,9 @@ _SECONDS = 60
 _WAITING = 10.0
 """Ratio of the limits on wall-clock time and CPU time, for busy machines."""
 _CELLS_PER_SECOND = 50_000
+_MEMORY_STEP = 16 * 2**20
+"""Memory limits are rounded up to a multiple: a process is kept for the next file with the same
+limits, also if it is one of another competition."""
 
 
 class FileReader(Protocol):
@@ -154,7 +158,10 @@ def _in_another_process(
             parse,
             *task,
             seconds=seconds,
-            limits=Limits(form.max_memory, processor_seconds=processor_seconds),
+            limits=Limits(
+                math.ceil(form.max_memory / _MEMORY_STEP) * _MEMORY_STEP,
+                processor_seconds=processor_seconds,
+            ),
             purpose=__name__,
             shared=form,
         )

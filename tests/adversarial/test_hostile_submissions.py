@@ -345,10 +345,11 @@ def test_the_process_that_read_good_labels_reads_the_next_file(tmp_path: Path) -
     from arena.intake import read_solution
     from arena.types import PredictionKind
 
-    path = tmp_path / "solution.csv"
-    path.write_text("id,y\n" + "".join(f"{i},{'cat' if i % 2 else 'dog'}\n" for i in range(20)))
-    solution: Solution = read_solution(path, kind=PredictionKind.LABEL)
-    read_submission(path, solution)
-    process_numbers = {worker.process.pid for worker in workers.idle_workers}
-    assert read_submission(path, solution).values is not None
-    assert {worker.process.pid for worker in workers.idle_workers} == process_numbers
+    path, processes = tmp_path / "solution.csv", []
+    for n_rows in (20, 20, 90):  # the last one is another competition of about the same size
+        rows = "".join(f"{i},{'cat' if i % 2 else 'dog'}\n" for i in range(n_rows))
+        path.write_text(f"id,y\n{rows}")
+        solution: Solution = read_solution(path, kind=PredictionKind.LABEL)
+        assert read_submission(path, solution).values is not None
+        processes.append({worker.process.pid for worker in workers.idle_workers})
+    assert processes[0] == processes[1] == processes[2]
