@@ -80,7 +80,11 @@ def board_report(
         boards=(private_board(result), *below),
         sections=(
             *(section for section in sections if not section.technical),
-            *(_section(finding) for finding in result.findings if finding.tables or finding.charts),
+            *(
+                section_of(finding)
+                for finding in result.findings
+                if finding.tables or finding.charts
+            ),
         ),
         rejections=tuple(as_rejections(result.rejected) if rejections is None else rejections),
         technical=(
@@ -195,7 +199,8 @@ def _verdicts(result: ScoreResult) -> tuple[str, ...]:
     )
 
 
-def _section(finding: Finding) -> Section:
+def section_of(finding: Finding) -> Section:
+    """Return what a finding shows, as a section of a report."""
     name = finding.analysis.replace("-", " ").replace("_", " ")
     return Section(
         f"{name[:1].upper()}{name[1:]} in detail", finding.verdict, finding.tables, finding.charts

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from arena.competition.record.combined_boards import is_combined_board
 from arena.competition.view import CompetitionView
 from arena.config import Settings
 from arena.report.board_sections import board_sections
 from arena.report.boards import other_title, private_board
 from arena.report.columns import RANKED_COLUMNS
 from arena.report.competition import final_board
+from arena.report.contents import section_of
 from arena.report.for_participants import (
     facts_for_participants,
     how_to_submit,
@@ -48,12 +50,19 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
     result = final_board(competition, progress=progress)
     settings = competition.settings
     facts = [
+        *([("Phase", competition.phase)] if competition.phase else []),
         ("Metric", settings.metric.specification),
         ("Teams ranked", f"{len(result.standings):,}"),
         *_verified(competition),
         *facts_for_participants(competition),
     ]
     verdicts = [finding.verdict for finding in result.findings if finding.analysis == "ranks"]
+    other_boards = [
+        finding
+        for finding in result.findings
+        if finding.analysis == "brackets" or is_combined_board(finding.analysis)
+    ]
+    verdicts += [finding.verdict for finding in other_boards]
     board = private_board(result)
     published = {ranked_column.title for ranked_column in RANKED_COLUMNS} - _LEFT_OUT
     published |= {other_title(key) for key in competition.published_scores}
@@ -67,7 +76,12 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
         if result.standings
         else ("No submission could be ranked.",),
         boards=(with_last_entries(replace(board, columns=public_columns), teams, entries),),
-        sections=(*board_sections(result), _rules(settings), how_to_submit(competition)),
+        sections=(
+            *board_sections(result),
+            *(section_of(finding) for finding in other_boards),
+            _rules(settings),
+            how_to_submit(competition),
+        ),
         summary=board_summary(result),
     )
 

@@ -198,8 +198,10 @@ def boards_of_competition(competition: Competition) -> Iterator[tuple[str, Mappi
         document = result.board_document()
         about_others = verdicts_of_combined(document)
         for report in (final_page(in_phase), competition_report(in_phase)):
+            assert ("Phase", phase) in report.facts
             texts = "\n".join([*sentences_of(report), *terminal(document)])
             for verdict in about_others.values():
+                assert verdict in report.verdicts
                 texts = texts.replace(verdict, "")
             yield texts, document
         for name, board in combined_boards(document).items():

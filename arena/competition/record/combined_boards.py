@@ -181,12 +181,17 @@ def phase_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     }
 
 
+def is_combined_board(analysis: str) -> bool:
+    """Return whether a finding of a private board, by its name, is a combined board."""
+    return analysis.startswith(_ANALYSIS)
+
+
 def verdicts_of_combined(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return name -> verdict of each combined board in the document of a private board."""
     return {
         finding["analysis"].removeprefix(_ANALYSIS): finding.get("verdict")
         for finding in document.get("findings", ())
-        if finding["analysis"].startswith(_ANALYSIS)
+        if is_combined_board(finding["analysis"])
     }
 
 
@@ -195,5 +200,5 @@ def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         finding["analysis"].removeprefix(_ANALYSIS): finding["document"]
         for finding in document.get("findings", ())
-        if finding["analysis"].startswith(_ANALYSIS)
+        if is_combined_board(finding["analysis"])
     }
