@@ -55,14 +55,39 @@ report --public --out ../page.html
 """
 
 
-@pytest.mark.slow
-def test_the_commands_print_what_is_kept(arena_there: Any, here: Path) -> None:
+SHORT = """
+leaderboard
+import ../files
+submissions
+leaderboard
+leaderboard --csv
+disqualify 2 --reason copied
+exempt a --extra 1 --reason ill
+exempt nobody --extra 2 --reason ill
+pause --reason "wrong data"
+phases
+audit
+finalize --no-intervals
+winners 3 --state failed --note "no code"
+leaderboard --private
+replay --mechanism "kaggle(rounding=0.1)"
+"""
+"""Some of the commands, in the order in which a competition needs them; the others are slow."""
+
+
+@pytest.mark.parametrize(
+    ("name", "commands"),
+    [("story", SHORT), pytest.param("commands", COMMANDS, marks=pytest.mark.slow)],
+)
+def test_the_commands_print_what_is_kept(
+    arena_there: Any, here: Path, name: str, commands: str
+) -> None:
     printed = []
-    for line in COMMANDS.strip().splitlines():
+    for line in commands.strip().splitlines():
         called = arena_there(*shlex.split(line))
         lines = f"{called.stdout}{called.stderr}".replace(str(here), "HERE")
         printed.append(f"$ arena {line}\n{lines}[{called.returncode}]\n")
-    check_kept("commands.txt", masked("\n".join(printed)))
+    check_kept(f"{name}.txt", masked("\n".join(printed)))
 
 
 def test_rank_prints_what_is_kept_and_strict_counts_rejected_algorithms(
