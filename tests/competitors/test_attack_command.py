@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ from arena.utils.engines import using
 from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import NoProgress
 from arena_competitors import campaign
-from arena_competitors.advice import Verdict, advise
+from arena_competitors.advice import Verdict, advise, evaluate
+from arena_competitors.campaign import Curve
+from arena_competitors.cli.request import AttackRequest, prepare
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import synthetic_rows
 from arena_competitors.smallest_gain import smallest_gain_shown
-from attacks import mechanism_named, metric_named
+from attacks import manager, mechanism_named, metric_named
 from clusters import InProcess
 from competition_folder import change, document
+from kept import check_kept, check_kept_document, with_short_curves
 from program import UNPROTECTED, run_here, write_csv
 
 SMALL = ("--rows", 200, "--submissions", 30, "--repeats", 3)
@@ -41,6 +45,20 @@ def test_the_document(tmp_path: Path) -> None:
     assert [curve["submissions"] for curve in printed["curves"]][:30] == list(range(1, 31))
     assert printed["budget"] is printed["within_budget"] is None
     assert "--budget" in printed["advice"]
+
+
+def test_what_people_are_shown_is_the_kept_whole(tmp_path: Path) -> None:
+    """Two attacks on two mechanisms, with a budget that one of them exceeds."""
+    names = "boosting, pair-probe"
+    charts = ("--chart", "curves.json", "--feedback-chart", "feedback.json")
+    called = run_here(
+        "attack", "--attack", names, "--mechanism", "full, ladder(eta=0.2)", "--rows", 20,
+        "--submissions", 5, "--repeats", 2, "--seed", 3, "--budget", 0.15, *charts, cwd=tmp_path,
+    )  # fmt: skip
+    assert called.returncode == 1
+    check_kept("attack.txt", called.stdout + called.stderr)
+    drawn = [json.loads((tmp_path / name).read_text(encoding="utf-8")) for name in charts[1::2]]
+    check_kept_document("attack-charts", with_short_curves(drawn))
 
 
 @pytest.mark.slow
@@ -126,6 +144,136 @@ def test_every_mechanism_that_shows_no_gain_is_named(budget: float | None) -> No
     assert "did not show even the largest honest gain tried in nine of ten trials." in advice
     useless = advice.split(". ")[-1 if budget else -2]
     assert {name for name in biases if name in useless} == {"ladder(eta=0.1)", "ladder(eta=0.2)"}
+
+
+COSTS = "{} shows honest gains of {} or more in nine of ten trials; smaller gains less often."
+NOT_SHOWN = "ladder(eta=0.1) did not show even the largest honest gain tried in nine of ten trials."
+
+
+ASKED = {
+    "attacks": "boosting", "mechanisms": None, "rows": None, "total_rows": None, "submissions": 400,
+    "repeats": 5, "metric": None, "classes": None, "scope": None, "seed": 0, "budget": None,
+}  # fmt: skip
+"""What the command is asked without options."""
+
+
+def choice(mechanism: str, budget: float, bias: float, gain: float) -> str:
+    return (
+        f"Choose {mechanism}: of the mechanisms that keep every attack within a bias of {budget} "
+        f"(its largest is {bias}, by boosting) it shows the smallest honest gains. "
+        f"{COSTS.format(mechanism, gain)}"
+    )
+
+
+def refusal(budget: float) -> str:
+    return (
+        f"No mechanism tried is shown to keep every attack within a bias of {budget} and to show "
+        f"honest gains in nine of ten trials. The smallest bias is 0.001, with ladder(eta=0.1) "
+        f"against boosting. Try a larger step, fewer submissions, a start from the baseline, an "
+        f"instance per rank, or more public rows."
+    )
+
+
+@pytest.mark.parametrize(
+    ("budget", "repeated", "said"),
+    [
+        (0.0189, True, f"{refusal(0.0189)} {NOT_SHOWN}"),
+        (0.019, True, f"{choice('ladder-free', 0.019, 0.018, 0.0032)} {NOT_SHOWN}"),
+        (0.0709, True, f"{choice('ladder-free', 0.0709, 0.018, 0.0032)} {NOT_SHOWN}"),
+        (0.071, True, f"{choice('kaggle', 0.071, 0.07, 0.0001)} {NOT_SHOWN}"),
+        (
+            0.071,
+            False,
+            "One repetition does not show how much the bias varies, so no mechanism is "
+            f"recommended. Use --repeats 5 or more. {NOT_SHOWN}",
+        ),
+        (
+            None,
+            True,
+            "The largest bias of each mechanism: ladder(eta=0.1): 0.001 by boosting; ladder-free: "
+            "0.018 by boosting; kaggle: 0.07 by boosting. "
+            f"{COSTS.format('ladder-free', 0.0032)} {NOT_SHOWN} Set the largest bias you accept "
+            "with --budget to get a recommendation.",
+        ),
+    ],
+)
+def test_the_advice_for_each_budget(budget: float | None, repeated: bool, said: str) -> None:
+    """The upper bounds of the biases are 0.002, 0.019 and 0.071: a budget may equal one."""
+    verdicts = [
+        Verdict(name, "boosting", bias, gain, None, high if repeated else None)
+        for name, bias, gain, high in (
+            ("kaggle", 0.07, 0.0001, 0.071),
+            ("ladder-free", 0.018, 0.0032, 0.019),
+            ("ladder(eta=0.1)", 0.001, None, 0.002),
+        )
+    ]
+    assert advise(verdicts, budget) == said
+
+
+def test_a_verdict_by_hand() -> None:
+    """The largest bias is the later attack's; the bound is 6.313752 errors above it at 1 degree."""
+
+    def curve(attack: str, biases: list[float], error: float, repeats: int = 2) -> Curve:
+        means, errors = {"bias": np.array(biases)}, {"bias": np.full(2, error)}
+        return Curve(attack, f"{attack}(1)", "full", (1, 2), means, errors, repeats)
+
+    curves = [curve("one", [0.1, 0.2], 0.02), curve("two", [0.25, 0.15], 0.01)]
+    asked: Any = ({"full": 0.05}, {"full": None})
+    (verdict,) = evaluate(curves, *asked, 0.25)
+    assert verdict == Verdict(
+        "full", "two(1)", 0.25, 0.05, True, pytest.approx(0.2 + 0.02 * 6.313752)
+    )  # 0.3263 beats 0.25 + 0.01 * 6.313752 = 0.3131
+    (verdict,) = evaluate([curve("one", [0.1, 0.2], 0.0, repeats=1)], *asked, 0.1999)
+    assert verdict == Verdict("full", "one(1)", 0.2, 0.05, False, None)
+    (verdict,) = evaluate([*curves, curve("three", [0.1, 0.1], 0.0, repeats=1)], *asked, None)
+    assert verdict.bias_high == pytest.approx(0.2 + 0.02 * 6.313752)
+    assert verdict.within_budget is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"budget": -1e-9}, "--budget must be a bias of 0 or more, not -1e-09."),
+        ({"budget": np.inf}, "--budget must be a bias of 0 or more, not inf."),
+        ({"seed": 0.5}, "The seed, the submissions and the repetitions are whole numbers."),
+        ({"seed": -1}, "The seed must be 0 or more."),
+        ({"submissions": 0}, "At least 1 submission and 1 repetition are needed."),
+        ({"repeats": 0}, "At least 1 submission and 1 repetition are needed."),
+        ({"scope": "world"}, "--scope must be team, rank or competition, not 'world'."),
+        ({"rows": 1}, "There must be at least 2 public rows, and as many rows in all: not 1 of 3."),
+        (
+            {"rows": 4, "total_rows": 3},
+            "There must be at least 2 public rows, and as many rows in all: not 4 of 3.",
+        ),
+        ({"classes": 1}, "There must be at least 2 classes, not 1."),
+        ({"metric": "bleu"}, "bleu takes texts, and no attack can guess texts."),
+        ({"attacks": ","}, "Name at least one attack and one mechanism."),
+        ({"mechanisms": ","}, "Name at least one attack and one mechanism."),
+    ],
+)
+def test_what_a_study_refuses(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        prepare(AttackRequest(**{**ASKED, "rows": 2, **changes}), None, 0.0, manager())
+    assert str(refused.value) == said
+
+
+def test_the_least_that_can_be_attacked() -> None:
+    """Two rows, all public: hidden are the same rows with new labels."""
+    least = {
+        "rows": 2,
+        "total_rows": 2,
+        "submissions": 1,
+        "repeats": 1,
+        "classes": 2,
+        "budget": 0.0,
+    }
+    study = prepare(AttackRequest(**{**ASKED, **least}), None, 0.0, manager())
+    assert study.example.hidden.tolist() == study.example.public.tolist() == [0, 1]
+    study = prepare(AttackRequest(**ASKED), None, 0.0, manager())
+    rows = study.example
+    assert (len(rows.public), rows.n_rows, rows.n_classes) == (4_000, 12_000, 2)
+    assert (study.campaign.submissions, study.campaign.repeats) == (400, 5)
+    assert list(study.mechanisms) == ["kaggle", "ladder-free"]
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from arena_competitors.catalogue import all_competitors
 from arena_competitors.public_board import BoardSettings, PublicBoardRun
 from arena_competitors.rows import Rows, synthetic_rows
 from attacks import competitor_named, manager, mechanism_named, metric_named, run_attack
+from kept import check_kept_document
 
 ATTACKS = {
     "boosting": "accuracy",
@@ -333,3 +334,29 @@ def test_votes_follow_a_file_that_is_right_on_every_row(attack: str) -> None:
     sent = player.submit().prediction
     player.receive(Feedback(1.0, None))
     np.testing.assert_array_equal(player.finish().prediction, sent)
+
+
+def test_what_every_attack_reaches_is_the_kept_curve() -> None:
+    """With few submissions, on each kind of prediction."""
+    curves = {}
+    for attack, metric, settings in (
+        ("multiclass", "accuracy", {"n_classes": 3}),
+        ("boosting(vote=signed)", "roc_auc", {}),
+        ("auc-oracle", "roc_auc", {}),
+        ("log-loss-oracle", "log_loss(clip=0.01)", {}),
+        ("pair-probe", "log_loss(clip=0.01)", {}),
+        ("random-search", "rmse", {}),
+        ("random-search", "log_loss(clip=0.01)", {"n_classes": 3}),
+        ("random-search", "accuracy", {"n_classes": 3}),
+        ("copycat", "mae", {}),
+        ("boosting", "accuracy", {}),
+        ("block-flip(rows=4)", "f1", {}),
+        ("sybil(of='random-search', teams=3)", "mae", {}),
+    ):
+        classes = settings.get("n_classes", 2)
+        curve = run_attack(
+            attack, "kaggle(rounding=0.01)", metric=metric, rows=20, total_rows=50, submissions=7,
+            repeats=2, classes=classes,
+        )  # fmt: skip
+        curves[f"{attack} on {metric}, {classes} classes"] = curve.to_rows()[::3]
+    check_kept_document("attack-curves", curves)
