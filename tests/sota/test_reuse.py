@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from arena.errors import UsageError
+from arena_sota.charts import report_chart
 from arena_sota.reuse import reuse_of_public_rows
 from arena_sota.similarity_bound import similarity_bound
 from arena_sota.verdict import of_reuse
 from competition_folder import document
+from kept import check_kept_document
 from program import UNPROTECTED, run_here, write_csv
 
 
@@ -70,6 +72,12 @@ def test_teams_that_correct_public_rows_are_found(greater_is_better: bool) -> No
     assert reuse.gaps[0] == pytest.approx(-0.02)
     assert [gap.n for gap in reuse.history] == [2, 2, *[1] * 8]
     assert "the teams adapted to the public rows" in of_reuse(reuse)[0]
+    whole = {
+        "reuse": reuse.to_dict(),
+        "said": [*of_reuse(reuse)],
+        "chart": asdict(report_chart(reuse)),
+    }
+    check_kept_document(f"reuse-{'scores' if greater_is_better else 'errors'}", whole)
 
 
 def test_equal_submissions_count_as_one_and_independent_ones_as_all() -> None:

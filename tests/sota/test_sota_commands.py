@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from competition_folder import document
+from kept import check_kept, check_kept_document, with_short_curves
 from program import UNPROTECTED, run_here, write_csv
 
 INIT = (
@@ -108,6 +111,39 @@ def estimate_document(called):
     return printed
 
 
+COMMANDS = {
+    "max": ("max", "--rows", 50, "--classifiers", 20, "--theta", 0.8, "--at", 0.9),
+    "max, dependent": (
+        "max", "--rows", 50, "--classifiers", 20, "--uniform", 0.7, 0.8, "--rho", 0.5,
+        "--theta0", 0.8,
+    ),
+    "estimate": ("estimate", "board.csv", "--rows", 50, "--classes", 2),
+    "estimate, cropped": (
+        "estimate", "board.csv", "--rows", 50, "--classes", 2, "--method", "crop", "--rho", 0,
+    ),
+    "similarity": ("similarity", "--theta", 0.75, "--similarity", 0.85),
+    "similarity, apart": ("similarity", "--theta", 0.75, "--theta2", 0.7, "--similarity", 0.5),
+}  # fmt: skip
+
+
+def test_what_the_commands_print_is_the_kept_whole(tmp_path):
+    scores = (0.5, 0.62, 0.7, 0.74, 0.78, 0.82, 0.84, 0.84)
+    write_csv(tmp_path / "board.csv", ["score"], [(score,) for score in scores])
+    told, documents, charts = [], {}, {}
+    for name, command in COMMANDS.items():
+        drawn = () if "similarity" in name else ("--chart", "chart.json")
+        called = run_here("sota", *command, *drawn, cwd=tmp_path)
+        assert called.returncode == 0, called.stderr
+        told += [f"# {name}", called.stdout, called.stderr]
+        if drawn:
+            charts[name] = json.loads((tmp_path / "chart.json").read_text(encoding="utf-8"))
+        if name in {"max, dependent", "estimate"}:
+            documents[name] = json.loads(run_here("sota", *command, "--json", cwd=tmp_path).stdout)
+    check_kept("sota-commands.txt", "\n".join(told))
+    kept = {"documents": documents, "charts": charts}
+    check_kept_document("sota-commands", with_short_curves(kept))
+
+
 @pytest.mark.slow
 def test_estimate_of_a_board(tmp_path):
     write_board(tmp_path)
@@ -193,7 +229,8 @@ def test_posterior_of_a_board(tmp_path):
     assert sum(printed["probability"]) == pytest.approx(1)
     assert max(np.array(printed["best"])[np.array(printed["probability"]) > 0]) < 0.9
     assert printed["prior"] == "uniform on 0.5 to 0.9"
-    assert "posterior mean" in (tmp_path / "p.json").read_text()
+    drawn = json.loads((tmp_path / "p.json").read_text())
+    check_kept_document("sota-posterior", with_short_curves([printed, drawn]))
     assert run_here(*command, "--prior", 0.9, 0.8, cwd=tmp_path).returncode == 2
 
 
