@@ -358,5 +358,11 @@ def test_what_every_attack_reaches_is_the_kept_curve() -> None:
             attack, "kaggle(rounding=0.01)", metric=metric, rows=20, total_rows=50, submissions=7,
             repeats=2, classes=classes,
         )  # fmt: skip
-        curves[f"{attack} on {metric}, {classes} classes"] = curve.to_rows()[::3]
+        curves[f"{attack} on {metric}, {classes} classes"] = [
+            {
+                name: round(cell, 9) if isinstance(cell, float) else cell
+                for name, cell in row.items()
+            }
+            for row in curve.to_rows()[::3]
+        ]
     check_kept_document("attack-curves", curves)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from arena.competition.competition import Competition
@@ -12,10 +16,42 @@ from arena.config import Settings
 from arena.errors import SandboxError, UsageError
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition.prepare import with_programs
+from arena.simulation.competition.sent_programs import (
+    program_with,
+    settings_with_programs,
+    write_inputs,
+)
 from arena.simulation.competition.simulate import simulate
 from arena.simulation.competition.teams import read_kinds
 from arena.utils.parallel import NoProgress
 from arena_sandboxes.bubblewrap import Bubblewrap
+
+
+def test_a_program_is_two_files_without_a_time() -> None:
+    with zipfile.ZipFile(io.BytesIO(program_with(b"id,y\n"))) as members:
+        found = {one.filename: one.date_time for one in members.infolist()}
+        assert members.read("predictions.csv") == b"id,y\n"
+        assert all(one.compress_type == zipfile.ZIP_DEFLATED for one in members.infolist())
+    assert found == dict.fromkeys(["main.py", "predictions.csv"], (1980, 1, 1, 0, 0, 0))
+
+
+def test_what_programs_run_on_are_the_ids_and_for_the_trial_those_of_none(tmp_path: Path) -> None:
+    asked = Settings.model_validate(
+        {
+            "metric": {"name": "accuracy"},
+            "programs": {"sandbox": "podman", "seconds": 3, "command": "python other.py"},
+        }
+    )
+    programs = settings_with_programs(asked).programs
+    plain = settings_with_programs(Settings.of(metric="accuracy")).programs
+    assert (programs.sandbox, plain.sandbox) == ("podman", "bwrap")
+    assert (programs.seconds, programs.command, tuple(programs.show)) == (3, plain.command, ())
+    solution = SimpleNamespace(id_column="row", ids=pa.array(["a", "b"]))
+    for _ in range(2):  # the folders may exist
+        write_inputs(tmp_path / "new", programs, solution)
+    written = [(tmp_path / "new" / name / "rows.csv").read_bytes()
+               for name in (programs.inputs, programs.sample)]  # fmt: skip
+    assert written == [b"row\r\na\r\nb\r\n", b"row\r\n"]
 
 
 @pytest.mark.slow

@@ -6,7 +6,13 @@ import pytest
 from arena.errors import InputError, UsageError
 from arena.simulation.past.boards import PastBoard
 from arena.simulation.past.teams import typical_board
-from arena.simulation.plan.drawn import Design, RandomNumbers, draw_competitions, populations_of
+from arena.simulation.plan.drawn import (
+    Design,
+    Population,
+    RandomNumbers,
+    draw_competitions,
+    populations_of,
+)
 from arena.simulation.plan.like import populations_like, shape_of
 from arena.simulation.plan.organiser import Questions
 from arena.simulation.requests import PlanRequest
@@ -89,3 +95,18 @@ def test_a_plan_has_as_many_teams_as_the_board():
 def test_a_bracket_has_some_of_the_teams(count):
     with pytest.raises(UsageError, match="bracket students of a competition of 50 teams"):
         Questions.of(PlanRequest(brackets=f"students={count}"), n_rows=700)
+
+
+def test_without_public_rows_the_private_board_alone_is_drawn():
+    """One team's only submission: its score is the team's, with an error that shrinks with rows."""
+    population = Population(np.array([0.7]), np.ones(1), 0.02, 0.4)
+    numbers = RandomNumbers.of(20, 40, np.random.default_rng(0))
+    (figures,) = draw_competitions(population, 0.5, [Design(20, 10**9, 0, 3)], numbers)
+    team = population.true_scores(*numbers.population)
+    # A submission differs from its team by half of the spread of 0.02, and by no selection.
+    true = team + 0.5 * 0.02 * numbers.errors[0]
+    assert figures["best_wins"] == 1.0  # 10**9 rows: an error of 0.4 / 31,623
+    assert figures["quality"] == pytest.approx(float((true.max(axis=0) - team.mean(axis=0)).mean()))
+    assert figures["loss"] == pytest.approx(0.0, abs=1e-5)
+    assert figures["contenders"] == 1
+    assert np.isnan([figures["overstatement"], figures["tau"]]).all()

@@ -68,6 +68,15 @@ def test_questions_on_the_same_text_count_less() -> None:
     assert grouped == pytest.approx(4 * alone, rel=0.02)
     with pytest.raises(UsageError, match="at least two algorithms"):
         plan_questions(one.subset([0]), "value", 0.1)
+    two = replace(one.subset([0, 1]), values=one.subset([0, 1]).values[:, :2])
+    assert plan_questions(replace(two, clusters=None), "value", 0.1).needed[0].cases > 0
+    single = replace(two, clusters=np.zeros(2, dtype=int))
+    for few in (single, replace(two, values=two.values[:, :1])):
+        with pytest.raises(UsageError) as refused:
+            plan_questions(few, "value", 0.1)
+        assert str(refused.value) == (
+            "A plan needs at least two algorithms on at least two cases, or groups of cases."
+        )
     for power in (0.0, 1.0):
         with pytest.raises(UsageError, match="between 0 and 1"):
             plan_questions(one, "value", 0.1, power=power)

@@ -1,0 +1,74 @@
+"""Every mechanism on the same scores: all that it releases, keeps, and tells an organiser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arena.errors import InputError
+from arena.interfaces import PublicBoard
+from arena.plugin.manager import PluginManager
+from kept import check_kept_document
+from run_mechanism import run_mechanism
+
+LOSSES = [0.5, 0.47, 0.48, 0.44, 0.4449, 0.31, 0.3, 0.31, 0.29, 0.2, 0.1, 0.25]
+MECHANISMS = (
+    "full",
+    "kaggle",
+    "kaggle(rounding=0.1)",
+    "ladder",
+    "ladder(eta=0.05)",
+    "ladder(eta=0.05, start=baseline)",
+    "ladder-free",
+    "ladder-free(rounding=None, z=2)",
+    "ladder-free(minimum_step=0.03, start=baseline)",
+    "ladder-free(noise=2)",
+    "ladder-boot",
+    "ladder-boot(bayes_factor=1, resamples=4, start=baseline)",
+    "noisy-ladder",
+    "noisy-ladder(eta=0.02, noise=0.02, start=baseline)",
+    "thresholdout",
+    "thresholdout(threshold=0.1, noise=0.01, budget=3, start=baseline)",
+)
+BOARDS = {
+    "small": {"n_rows": 100, "has_baseline": True, "baseline": 0.5},
+    "large": {"n_rows": 40_000, "budget": 400, "scope": "rank"},
+    "without a range": {"n_rows": 100, "score_range": None},
+    "with a known bound": {"n_rows": 100, "score_range": None, "suggested_clip": (1.0, 7.5)},
+    "with few submissions": {"n_rows": 1_000, "budget": 3, "scope": "competition"},
+}
+
+
+def board(settings: dict[str, Any]) -> PublicBoard:
+    plain = {
+        "metric": "loss", "greater_is_better": False, "score_range": (0.0, 1.0), "budget": None,
+        "has_baseline": False, "baseline": None, "scope": "team",
+    }  # fmt: skip
+    return PublicBoard(**{**plain, **settings})
+
+
+def test_what_is_released_and_said_is_the_kept_whole() -> None:
+    manager, whole = PluginManager(), {}
+    for name in MECHANISMS:
+        mechanism: Any = manager.mechanisms.resolve(name)
+        one: dict[str, Any] = {"for participants": mechanism.for_participants}
+        for side, settings in (
+            ("losses", {}),
+            ("scores", {"mirrored": True, "n_rows": 400, "score_range": (0.0, 2.0), "budget": 9}),
+        ):
+            released = run_mechanism(
+                mechanism, LOSSES, baseline=0.46, baseline_submission=7, **settings
+            )
+            one[side] = [
+                f"{release.score:.5g}, {'improved' if release.improved else 'the last one'}, "
+                f"of {release.source}"
+                for release in released
+            ]
+            one[f"state after {side}"] = released[-1].state
+        if hasattr(mechanism, "review"):
+            for title, settings in BOARDS.items():
+                try:
+                    one[title] = mechanism.review(board(settings))
+                except InputError as error:
+                    one[title] = f"refused: {error}"
+        whole[name] = one
+    check_kept_document("mechanisms", whole)

@@ -1,0 +1,120 @@
+"""What an organiser of a new competition is told about its board, limits and deadline."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arena.config import Settings
+from arena.plugin.manager import PluginManager
+from arena.public_board.advice import FULL_WARNING, default_mechanism, protection_notes
+from arena.public_board.revealed import rows_revealed
+from arena.types import PredictionKind, Solution, Target, Usage
+from kept import check_kept_document
+
+MANAGER = PluginManager()
+NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
+UNLIMITED = (
+    "Warning: the number of submissions is not limited. Set per_day or total under [limits] of "
+    "competition.toml."
+)
+ENDLESS = (
+    "No deadline is set: submissions are taken until you set one under [competition] of "
+    "competition.toml."
+)
+SOLUTION = Solution(
+    id_column="id",
+    targets=(Target("y", None),),
+    columns=("y",),
+    kind=PredictionKind.VALUE,
+    ids=pa.array(list("abcde")),
+    truth=np.array([0.0, 1.0, 2.0, 9.0, 500.0]),
+    usage=np.array([Usage.PUBLIC] * 4 + [Usage.PRIVATE], dtype=np.uint8),
+    sha256="",
+)
+
+
+def settings(mechanism: str, metric: str, deadline: datetime | None, **limits: Any) -> Settings:
+    return Settings.model_validate(
+        {
+            "metric": {"name": metric},
+            "public": {"mechanism": mechanism},
+            "limits": limits,
+            "competition": {"deadline": deadline},
+        }
+    )
+
+
+def passed(name: str, to: str, section: str) -> str:
+    return (
+        f"Warning: the {name} 2026-03-09 11:59 UTC has passed: every submission{to} is refused. "
+        f"Set a later one under {section} of competition.toml."
+    )
+
+
+BEFORE = datetime(2026, 3, 9, 11, 59, tzinfo=UTC)
+SHOWN = (
+    "The public board shows every score of mae, rounded (kaggle): this metric has no bounds, which "
+    "a Ladder needs. To protect the public rows, give the values bounds, such as --mechanism "
+    "'ladder-free(clip=10, noise=2)'."
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "said"),
+    [
+        (settings("full", "accuracy", None), {}, (FULL_WARNING, UNLIMITED, ENDLESS)),
+        (settings("full", "accuracy", NOW, total=1), {"has_public_rows": False}, ()),
+        (settings("ladder-free", "accuracy", NOW, per_day=1), {}, ()),
+        (settings("kaggle", "accuracy", NOW, per_day=1, total=9), {}, ()),
+        (settings("kaggle", "mae", NOW, per_day=1), {}, (SHOWN,)),
+        (
+            settings("kaggle", "accuracy", BEFORE, per_day=1),
+            {},
+            (passed("deadline", "", "[competition]"),),
+        ),
+        (
+            settings("kaggle", "accuracy", BEFORE, per_day=1),
+            {"phase": "two"},
+            (passed("end", " to the phase two", "[phase.two]"),),
+        ),
+        (
+            settings("kaggle", "accuracy", None, per_day=1),
+            {"phase": "two"},
+            (
+                "No end is set: submissions are taken until you set one under [phase.two] of "
+                "competition.toml.",
+            ),
+        ),
+    ],
+)
+def test_what_leaves_a_competition_unprotected_is_said(
+    asked: Settings, options: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    assert protection_notes(asked, SOLUTION, MANAGER, NOW, **options) == said
+
+
+def test_what_one_submission_reveals_is_kept() -> None:
+    """Rows and bits, for each kind of prediction; a Ladder hides what rounding shows."""
+    whole = {}
+    for name, mechanism, n_classes in (
+        ("log_loss", "kaggle", 2),
+        ("log_loss", "ladder-free(clip=[0, 5], noise=2)", 2),
+        ("accuracy", "full", 3),
+        ("roc_auc", "full", 2),
+    ):
+        metric, oracle = MANAGER.metrics.resolve(name), MANAGER.mechanisms.resolve(mechanism)
+        revealed = rows_revealed(metric, oracle, np.arange(20) % n_classes, n_classes, targets=1)
+        whole[f"{name} of {n_classes} classes, {mechanism}"] = [revealed.rows, revealed.bits]
+    check_kept_document("revealed", whole)
+
+
+def test_the_default_mechanism_is_bounded_where_a_bound_is_known() -> None:
+    mae, accuracy = (MANAGER.metrics.resolve(name) for name in ("mae", "accuracy"))
+    assert default_mechanism(accuracy, SOLUTION, MANAGER) == "ladder-free"
+    # Of four public rows the noise is that of 2 rows, the least.
+    assert default_mechanism(mae, SOLUTION, MANAGER) == "ladder-free(clip=10, noise=2)"
