@@ -24,6 +24,7 @@ from arena.testing import (
     check_ranker,
     competitor_problem,
 )
+from arena.testing.analyses import example_study
 from arena.testing.conformance import Check, Conformance, Outcome, run_checks
 from arena.testing.examples import Guess, MeanAbsolute, Repeat, ShareRight
 from arena.testing.problems import MetricProblem, problem_for
@@ -387,6 +388,8 @@ def test_a_mistake_of_a_mechanism_is_said_in_a_sentence(
 
 # -- analyses and rankers ------------------------------------------------------------------------
 
+BOARD = example_study(n_rows=20, resamples=5)
+
 
 @dataclass(frozen=True)
 class Analyst:
@@ -439,7 +442,17 @@ FOUND = Finding("analyst", "It is so.", {"n": 1})
 def test_a_mistake_of_an_analysis_is_said_in_a_sentence(
     findings: Sequence[Finding], expected: dict[str, str]
 ) -> None:
-    assert failures(check_analysis(Analyst(findings))) == expected
+    assert failures(check_analysis(Analyst(findings), BOARD)) == expected
+
+
+def test_the_synthetic_board_is_of_eight_teams() -> None:
+    study = example_study()
+    assert study.teams == tuple(f"team {number}" for number in range(8))
+    assert study.submissions.tolist() == list(range(1, 9))
+    assert (len(study.truth), study.resampled.shape) == (200, (8, 100))
+    # The noise grows from 0.5 to 1, and a mean absolute difference is 0.798 of its deviation.
+    assert study.scores[0] == pytest.approx(0.798 * 0.5, rel=0.15)
+    assert study.scores[7] == pytest.approx(0.798, rel=0.15)
 
 
 def test_an_analysis_is_not_tried_on_a_board_that_does_not_suit_it() -> None:
@@ -450,7 +463,7 @@ def test_an_analysis_is_not_tried_on_a_board_that_does_not_suit_it() -> None:
         "It does not apply to the synthetic board: pass a study to which it applies.",
     )
     not_json = replace(FOUND, document={"n": float("nan")})
-    found = failures(check_analysis(Analyst((not_json,))))
+    found = failures(check_analysis(Analyst((not_json,)), BOARD))
     assert found["its document"].startswith("The document is not JSON without NaN and arrays: ")
 
 
@@ -495,7 +508,7 @@ def at(first: int, others: int) -> Any:
     ],
 )  # fmt: skip
 def test_a_mistake_of_a_ranker_is_found_by_its_check(made: Any, expected: set[str]) -> None:
-    assert set(failures(check_ranker(Ranker(made)))) == expected
+    assert set(failures(check_ranker(Ranker(made), BOARD))) == expected
 
 
 def test_a_mistake_of_a_ranker_is_said_in_a_sentence() -> None:
@@ -522,7 +535,7 @@ def test_a_mistake_of_a_ranker_is_said_in_a_sentence() -> None:
         ),
     }
     for sentence, made in sentences.items():
-        assert sentence in failures(check_ranker(Ranker(made))).values(), sentence
+        assert sentence in failures(check_ranker(Ranker(made), BOARD)).values(), sentence
 
 
 # -- competitors ---------------------------------------------------------------------------------
