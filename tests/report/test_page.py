@@ -25,7 +25,7 @@ from arena.report import plugin as builtin_plugin
 from arena.report.board_sections import board_sections
 from arena.report.boards import private_board
 from arena.report.competition import competition_report, final_board, public_competition_report
-from arena.report.contents import PublicBoard
+from arena.report.contents import PublicBoard, reasons_of
 from arena.report.final_page import final_page
 from arena.report.terminal import print_report
 from arena.scoring.result import RejectedFile, ScoreResult
@@ -392,3 +392,85 @@ def test_the_terminal_shows_the_kept_report(report: Report) -> None:
     printed = io.StringIO()
     print_report(report, Console(file=printed, width=100))
     check_kept("report-in-terminal.txt", masked(printed.getvalue()))
+
+
+def test_the_public_page_says_what_stands_above_a_board(tmp_path: Path) -> None:
+    manager = PluginManager(entry_points=False)
+    row = {"rank": 1, "team": "a", "score": 0.9, "n_submissions": 3, "baseline": False}
+    report = public_report(PublicBoard("", "mae", False, [row, {**row, "rank": None}]), manager)
+    assert report.title == "Public board"
+    assert report.boards[0].caption == (
+        "mae, a smaller score is better: the scores that the public board showed, each team with "
+        "its best."
+    )
+    assert report.verdicts[0].startswith("This is the public board.")
+    assert report.boards[0].name == "board"
+    alone = public_report(PublicBoard("T", "mae", True, [row]), manager, sections=False)
+    assert (alone.title, alone.technical) == ("T", ())
+    assert ", a larger score is better:" in alone.boards[0].caption
+
+
+def test_the_first_line_of_a_folded_part_is_its_picture_table_or_sentence() -> None:
+    chart = Chart("c", "C", "A picture.", {"mark": "bar", "data": {"values": []}})
+    table = Table("A table", ("a",), (("b",),))
+    parts = [
+        *(Section(f"Open {number}", "x") for number in range(5)),
+        Section("With both", "One. Two.", (table,), (chart,)),
+        Section("With a table", "One. Two.", (table,)),
+        Section("With a text", "One\ntwo. Three. Four."),
+        Section("With a sentence", "One sentence."),
+        Section("With no end", "No end"),
+    ]
+
+    class Parts:
+        @hookimpl
+        def provide_report_sections(self, result: Any) -> list[Section]:
+            return parts
+
+    html = page(board_report(a_result(), manager_with(Parts())))
+    found = re.findall(r'<details class="folded">.*?<span>(.*?)</span>', html, flags=re.DOTALL)
+    assert found[:5] == ["A picture.", "A table", "One two.", "One sentence.", "No end"]
+
+
+def test_a_board_report_lists_what_it_was_given_and_each_verdict_once() -> None:
+    manager = PluginManager(entry_points=False)
+    findings = (Finding("a", "So.", {}), Finding("b_c-d", "So.", {}, tables=(TABLE,)))
+    report = board_report(
+        a_result(findings=findings, greater_is_better=False), manager,
+        facts=(("Metric", "mine"), ("Deadline", "never")),
+        public=PublicBoard("T", "mae", True, []),
+    )  # fmt: skip
+    assert report.title == "Leaderboard by accuracy"
+    assert report.facts == (
+        ("Metric", "mine"),
+        ("Teams ranked", "2"),
+        ("Ranked on", "10 private rows"),
+        ("Deadline", "never"),
+    )
+    assert report.verdicts == ("a is first of 2 teams, with accuracy 0.900000.", "So.")
+    assert [board.name for board in report.boards] == ["board"]
+    assert [section.title for section in report.sections] == ["B c d in detail"]
+    plain = board_report(a_result(greater_is_better=False), manager)
+    assert plain.facts[0] == ("Metric", "accuracy (smaller is better)")
+
+
+TABLE = Table("Figures", ("n",), ((1,),))
+CELLS = [Fault("empty cell", "Write a number.", row=row) for row in (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("faults", "lines"),
+    [
+        ([], ()),
+        (CELLS[:1], ("row 2: Write a number.",)),
+        (CELLS, ("empty cell (2), such as row 2: Write a number.",)),
+        (
+            [Fault("late", "Too late."), *CELLS * 600],
+            ("Too late.", "empty cell (1,200), such as row 2: Write a number."),
+        ),
+    ],
+)
+def test_reasons_of_a_rejection_are_one_line_for_each_kind(
+    faults: list[Fault], lines: tuple[str, ...]
+) -> None:
+    assert reasons_of(faults) == lines

@@ -41,3 +41,50 @@ def test_a_rename_that_was_done_and_is_not_acknowledged_is_no_failure(
     assert file.read_bytes() == (b"new" if is_done else b"old")
     assert [path.name for path in tmp_path.rglob("*")].count("x") == is_done
     assert not list(tmp_path.glob(".arena-*")) + list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_a_file_has_its_mode_and_its_old_content_until_it_is_whole(
+    tmp_path: Path, mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    atomic_write(file, b"old", mode)
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"old", mode)
+
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        atomic_write(file, b"new", mode)
+    assert file.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_folder_that_fails_leaves_nothing_and_an_empty_one_stays(
+    tmp_path: Path, exists: bool
+) -> None:
+    folder = tmp_path / "folder"
+    if exists:
+        folder.mkdir()
+
+    def write(*, failing: bool) -> None:
+        with atomic_folder(folder) as written:
+            assert written.name == ("folder" if exists else "folder.part")
+            (written / "inner").mkdir()
+            (written / "inner" / "x").touch()
+            (written / "y").touch()
+            if failing:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(failing=True)
+    assert folder.exists() == exists
+    assert not list(folder.glob("*"))
+    (tmp_path / "folder.part").mkdir()  # of a command that was killed
+    (tmp_path / "folder.part" / "z").touch()
+    write(failing=False)
+    names = sorted(path.name for path in folder.rglob("*"))
+    assert names == ["inner", "x", "y"]
+    assert (tmp_path / "folder.part").exists() == exists

@@ -17,16 +17,20 @@ from types import SimpleNamespace
 import pytest
 
 import clusters
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
+from arena.utils.distribution import DISTRIBUTION
 from arena.utils.engines import (
     Engine,
     OneThreadOutput,
     call_checked,
+    check_scheduler,
+    check_versions,
     cluster_in_use,
     open_engine,
     ray_engine,
     using,
     versions_here,
+    worker_versions,
 )
 from checkout import python_path
 from clusters import GoneError, InProcess, LostError, dask_cluster, killed_once
@@ -133,6 +137,106 @@ def test_a_cluster_is_in_use_until_it_is_closed():
     assert cluster_in_use() is None
 
 
+LOCAL = (
+    "--scheduler names a cluster, and --engine local uses none: add --engine dask or --engine ray, "
+    "or leave --scheduler out."
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "sentence"),
+    [
+        ("spark", None, "There is no engine 'spark'; there are local, dask, ray."),
+        ("local", "a:1", LOCAL),
+        ("dask", "host", "The address 'host' of dask is not of the form host:port."),
+        ("ray", "ray://host", "The address 'ray://host' of ray is not of the form host:port."),
+        ("dask", ":8786", "The address ':8786' of dask is not of the form host:port."),
+        ("dask", "a:x", "The address 'a:x' of dask is not of the form host:port."),
+    ],
+)
+def test_an_engine_that_cannot_be_opened_is_refused_in_a_sentence(name, address, sentence):
+    with pytest.raises(UsageError) as refused, open_engine(name, address):
+        pass
+    assert str(refused.value) == sentence
+
+
+def test_an_address_where_nothing_listens_is_refused_at_once(monkeypatch):
+    asked = []
+
+    def refuse(place, *, timeout):
+        asked.append((place, timeout))
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr("socket.create_connection", refuse)
+    for address in ("tcp://host:8786", "host:8786"):
+        with pytest.raises(InputError) as refused, open_engine("dask", address):
+            pass
+        assert str(refused.value) == (
+            f"dask does not answer at {address}: Connection refused. Start it there, or use this "
+            "machine with --engine local."
+        )
+    assert asked == [(("host", 8786), 5.0)] * 2
+
+
+def test_workers_and_schedulers_of_other_versions_are_refused():
+    here = dict(versions_here())
+    check_versions({"w": here}, "a:1")
+    check_scheduler(here, "a:1")
+    with pytest.raises(InputError) as none:
+        check_versions({}, "a:1")
+    assert str(none.value) == "The scheduler at a:1 has no workers. Start some and try again."
+    with pytest.raises(InputError) as other:
+        check_versions({"w2": here, "w1": {**here, "numpy": "0"}}, "a:1")
+    assert str(other.value) == (
+        f"The worker w1 has numpy 0, but this machine has {here['numpy']}. Install the same there: "
+        "the numbers depend on it."
+    )
+    own = here[DISTRIBUTION]
+    with pytest.raises(InputError) as scheduler:
+        check_scheduler({**here, DISTRIBUTION: "0"}, "a:1")
+    assert str(scheduler.value) == (
+        f"The scheduler at a:1 has arena 0, but this machine has {own}. Install the same where it "
+        "runs: it reads the tasks."
+    )
+    assert worker_versions((DISTRIBUTION, "no-such-package")) == {
+        DISTRIBUTION: own,
+        "no-such-package": "none",
+    }
+
+
+@pytest.mark.parametrize(
+    ("address", "message", "sentence"),
+    [
+        ("a:1", "No answer.\nMore", "Ray does not answer at a:1: No answer. If its cluster"),
+        (None, "", "Ray does not start here: ValueError. If its cluster was started with tokens,"),
+    ],
+)
+def test_ray_that_cannot_be_reached_is_a_sentence(address, message, sentence):
+    class Silent(PrintsAtTheEnd):
+        def init(self, **options):
+            assert options["address"] == (address or "local")
+            raise ValueError(message)
+
+    with (
+        pytest.raises(InputError) as refused,
+        contextlib.contextmanager(ray_engine)(Silent(), address, 0, {}),
+    ):
+        pass
+    assert str(refused.value).startswith(sentence)
+    assert str(refused.value).endswith("set RAY_AUTH_MODE=token here, too.")
+
+
+def test_shared_objects_that_are_lost_a_fourth_time_are_given_up():
+    for losses, is_given_up in ((3, False), (4, True)):
+        cluster = InProcess(dict.fromkeys(range(1, losses + 1), LostError))
+        run = cluster.engine(1).run(power, (3,), [(1,)])
+        if is_given_up:
+            with pytest.raises(InputError, match="dask gave up a task"):
+                list(run)
+        else:
+            assert list(run) == [3]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask is not installed")
 @pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="ray is not installed")
@@ -174,7 +278,8 @@ def test_a_killed_worker_costs_its_tasks_only(tmp_path):
 def test_ray_that_ends_is_a_sentence_before_it_ends_this_process(part):
     code = f"""
 import os, signal, subprocess, sys, time
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
+from arena.utils.distribution import DISTRIBUTION
 from arena.utils import engines
 from clusters import ray_here
 

@@ -163,3 +163,59 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="not a folder"), resumable(tmp_path / "file", Said()):
         pass
+
+
+def test_what_is_found_is_counted_and_said_once(tmp_path: Path) -> None:
+    said = Said()
+    tasks = FinishedTasks(tmp_path, said)
+    assert (tasks.found_any, tasks.kept_any) == (False, False)
+    tasks.say_found(0, 5, "calls")
+    tasks.say_found(1_200, 5_000, "repetitions")
+    for _ in range(2):
+        tasks.say_once("Slow.")
+    assert said.said == [
+        "1,200 of 5,000 repetitions are already done: an interrupted command kept them.",
+        "Slow.",
+    ]
+    tasks.put("a", [1.0])
+    tasks.write()
+    tasks.write()  # nothing new: no further file
+    assert len(list(tmp_path.iterdir())) == 1
+    assert (tasks.found_any, tasks.kept_any) == (False, True)
+    assert FinishedTasks(tmp_path, said).found_any
+    assert list(tasks.get("b")) == []
+
+
+def test_files_are_written_so_many_seconds_after_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(finished_tasks.time, "monotonic", lambda: now[0])
+    tasks = FinishedTasks(tmp_path, NoProgress())
+    patience = finished_tasks.SECONDS_BETWEEN_FILES
+    for seconds, files in ((patience - 0.1, 0), (0.1, 1), (patience - 0.1, 1), (0.1, 2)):
+        now[0] += seconds
+        tasks.put("a", [now[0]])
+        assert len(list(tmp_path.iterdir())) == files
+
+
+def test_a_folder_with_other_files_stays(tmp_path: Path) -> None:
+    tasks = FinishedTasks(tmp_path / "kept", NoProgress())
+    tasks.put("a", [1.0])
+    tasks.write()
+    (tmp_path / "kept" / "thesis.doc").touch()
+    tasks.put("a", [2.0])
+    tasks.remove()
+    tasks.write()  # after the end nothing is written any more
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["thesis.doc"]
+
+
+def test_a_file_of_another_user_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = FinishedTasks(tmp_path, NoProgress())
+    tasks.put("a", [1.0])
+    tasks.write()
+    own = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: own + 1)
+    assert not FinishedTasks(tmp_path, NoProgress()).found_any
