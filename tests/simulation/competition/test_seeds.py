@@ -6,7 +6,8 @@ import contextlib
 import json
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import stats
 
 from arena.errors import InputError, UsageError
 from arena.report.seeds import seeds_report
+from arena.simulation.competition import seeds
 from arena.simulation.competition.comparison import (
     MEASURES,
     Story,
@@ -24,6 +26,8 @@ from arena.simulation.competition.comparison import (
 from arena.simulation.competition.seeds import read_stories
 from arena.simulation.competition.simulate import simulate
 from arena.simulation.competition.summary import summarize_seeds
+from arena.simulation.requests import SimulationRequest
+from arena.utils.parallel import NoProgress
 from arena.utils.tabular import as_json
 from clusters import InProcess
 from competition_folder import document
@@ -255,3 +259,28 @@ def test_the_report_of_several_seeds_is_the_kept_one():
     )
     kept = {"report": asdict(seeds_report(simulation, compared)), "document": compared.to_dict()}
     check_kept_document("seeds", as_json(kept))
+
+
+def test_every_seed_from_the_first_on_is_asked_for(tmp_path, monkeypatch):
+    asked = []
+
+    def run_story(request, seed, manager):
+        asked.append(seed)
+        return Story(seed, str(tmp_path / "s" / f"seed-{seed}"), ())
+
+    monkeypatch.setattr(seeds, "run_story", run_story)
+    request = SimulationRequest(directory=tmp_path / "s", seed=7, seeds=3)
+    (tmp_path / "s" / "seed-7").mkdir(parents=True)
+    stories = seeds.run_seeds(request, None, NoProgress(), manager=object())
+    assert asked == [story.seed for story in stories] == [7, 8, 9]
+    assert [Path(story.folder).name for story in stories] == ["seed-7", "seed-8", "seed-9"]
+    with pytest.raises(UsageError) as refused:
+        seeds.run_seeds(replace(request, seeds=1), None, NoProgress(), manager=object())
+    assert str(refused.value) == "At least 2 different seeds are needed: one shows no spread."
+    (tmp_path / "s" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError) as refused:
+        seeds.run_seeds(request, None, NoProgress(), manager=object())
+    assert str(refused.value) == (
+        f"{tmp_path}/s holds notes.txt, which is no simulation with several seeds. Choose a new "
+        "folder."
+    )

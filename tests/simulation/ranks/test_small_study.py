@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,13 @@ import pytest
 import arena
 import arena_metrics
 import arena_ranking
+from arena.errors import UsageError
 from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
 from arena.report.rank_simulation import rank_simulation_report
 from arena.simulation.data import TrainingRows
+from arena.simulation.ranks.prepare import prepare
+from arena.simulation.requests import RanksRequest
 from arena.types import FloatArray
 from arena.utils.parallel import NoProgress
 from arena.utils.tabular import as_json
@@ -110,3 +113,17 @@ def test_everything_that_a_small_study_says(
                 winners = [model for model in models if shown[model, test] == top]
                 first += (best in winners) / len(winners)
         assert wins.frequency == pytest.approx(first / (TESTS * len(groups)))
+
+
+def test_a_test_has_at_most_the_rows_of_the_population(manager: PluginManager) -> None:
+    asked = RanksRequest(
+        test_rows=(20, 50), competitors=(2,), search="steps", train_rows=30, validation_rows=20
+    )
+    assert prepare(replace(asked, population=50), manager).world.population.n_rows == 50
+    assert prepare(asked, manager).world.population.n_rows == 5 * 50
+    with pytest.raises(UsageError) as refused:
+        prepare(replace(asked, population=49), manager)
+    assert str(refused.value) == (
+        "Tests of 50 rows need a population of at least as many, not 49; request more with "
+        "--population, or fewer --test-rows."
+    )
