@@ -11,8 +11,14 @@ import pytest
 
 from arena.config import Settings
 from arena.plugin.manager import PluginManager
-from arena.public_board.advice import FULL_WARNING, default_mechanism, protection_notes
-from arena.public_board.revealed import rows_revealed
+from arena.public_board import advice
+from arena.public_board.advice import (
+    FULL_WARNING,
+    default_mechanism,
+    protection_notes,
+    too_much_revealed,
+)
+from arena.public_board.revealed import Revealed, rows_revealed
 from arena.types import PredictionKind, Solution, Target, Usage
 from kept import check_kept_document
 
@@ -118,3 +124,54 @@ def test_the_default_mechanism_is_bounded_where_a_bound_is_known() -> None:
     assert default_mechanism(accuracy, SOLUTION, MANAGER) == "ladder-free"
     # Of four public rows the noise is that of 2 rows, the least.
     assert default_mechanism(mae, SOLUTION, MANAGER) == "ladder-free(clip=10, noise=2)"
+
+
+ONE = (
+    "One submission may reveal the labels of {} public rows (kaggle, mae), and {} are accepted: "
+    "choose another mechanism, such as ladder-free(clip=10, noise=2), or accept them in [public] "
+    "accepted_rows."
+)
+MANY = (
+    "Anyone can register several teams, and 100 of them that send the same file may reveal the "
+    "labels of {} public rows (kaggle, mae), and {} are accepted: set approve or oidc_issuer under "
+    '[server], or scope = "rank" under [public], or accept them in [public] accepted_rows.'
+)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "alone", "together", "server", "said"),
+    [
+        (2, 2.06, 0.0, {}, ONE.format("2.1", 2)),
+        (2, 2.04, 2.04, {"join": "open"}, None),  # 2.0 of 2 are accepted
+        (2, 0.0, 2.06, {"join": "open"}, MANY.format("2.1", 2)),
+        (0, 0.04, 3.0, {"join": "open"}, MANY.format("3", 0)),
+        (2, 2.04, 9.0, {"join": "code"}, None),
+        (2, 2.04, 9.0, {"join": "open", "approve": True}, None),
+        (2, 2.04, 9.0, {"join": "open", "scope": "rank"}, None),
+        (2, None, 9.0, {"join": "open"}, None),
+    ],
+)
+def test_what_more_than_the_accepted_rows_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+    accepted: int,
+    alone: float | None,
+    together: float,
+    server: dict[str, Any],
+    said: str | None,
+) -> None:
+    def revealed_by_one(*_: Any, targets: int | None = None, teams: int = 1) -> Revealed | None:
+        if (targets, teams) == (3, 100):
+            return Revealed(together, 0.0)
+        return None if alone is None else Revealed(alone, 0.0)
+
+    monkeypatch.setattr(advice, "revealed_by_one", revealed_by_one)
+    server = dict(server)
+    scope = server.pop("scope", "team")
+    asked = Settings.model_validate(
+        {
+            "metric": {"name": "mae"},
+            "public": {"mechanism": "kaggle", "accepted_rows": accepted, "scope": scope},
+            "server": server,
+        }
+    )
+    assert too_much_revealed(asked, SOLUTION, MANAGER) == said

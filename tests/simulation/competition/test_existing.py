@@ -7,12 +7,14 @@ import pytest
 
 from arena.competition.create import read_settings_solution
 from arena.config import Settings
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
 from arena.simulation.competition.existing import (
     OwnCompetition,
     data_from_solution,
     read_rows,
 )
+from arena.simulation.competition.prepare import _existing
+from arena.simulation.requests import SimulationRequest
 from program import write_csv
 from simulated_competition import few_plugins
 
@@ -129,3 +131,30 @@ def test_rows_to_predict_stand_in_the_order_of_the_solution(tmp_path, manager):
 def test_files_that_do_not_go_together_are_refused(tmp_path, manager, change, said):
     with pytest.raises(InputError, match=said):
         rows_of(tmp_path, manager, change)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"metric": "accuracy"}, "decides it: omit --metric."),
+        ({"per_day": 1}, "decides it: omit --per-day."),
+        ({"positive": "yes"}, "decides it: omit --positive."),
+        ({"public_share": 0.0}, "decides it: omit --public-share."),
+        ({"drift": 0.1}, "decides it: omit --drift."),
+        ({"training_drift": 0.1}, "decides it: omit --training-drift."),
+    ],
+)
+def test_what_the_competition_decides_is_not_asked(tmp_path, manager, asked, said):
+    with pytest.raises(UsageError) as refused:
+        _existing(SimulationRequest(directory=tmp_path, **asked), manager)
+    assert str(refused.value) == f"The competition in {tmp_path} {said}"
+
+
+@pytest.mark.parametrize("name", ["data", "test"])
+def test_training_rows_and_features_go_together(tmp_path, manager, name):
+    with pytest.raises(UsageError) as refused:
+        _existing(SimulationRequest(directory=tmp_path, **{name: tmp_path / "own.csv"}), manager)
+    assert str(refused.value) == (
+        "--data has the rows to train on and --test the features of the rows to predict: give "
+        "both, or neither for teams that train nothing."
+    )
