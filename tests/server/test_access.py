@@ -487,6 +487,8 @@ def test_openapi_describes_the_routes(web: WebSite) -> None:
 
     used = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
     assert used <= set(document["components"]["schemas"])
+    status = document["components"]["schemas"]["RequestState"]["properties"]["status"]
+    assert status["description"].split()[-3:] == ["trial_failed", "or", "done."]
 
 
 def test_secrets_are_not_in_logs(web: WebSite, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -29,8 +32,10 @@ _PARAMETERS = {
 def document(version: str) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of the API, made once; not to be changed."""
     # Here, so that arena.responses needs no pydantic.
+    meanings = _meanings()
     for response in filter(is_typeddict, vars(responses).values()):
-        with_config(ConfigDict(use_attribute_docstrings=True))(response)
+        describe = functools.partial(_describe, meanings[response.__name__])
+        with_config(ConfigDict(json_schema_extra=describe))(response)
     json_types = {
         content
         for endpoint in ENDPOINTS
@@ -70,6 +75,31 @@ def document(version: str) -> dict[str, Any]:
             },
         },
     }
+
+
+def _meanings() -> dict[str, dict[str, str]]:
+    """Return the docstrings of the fields of each class of :mod:`arena.responses`.
+
+    pydantic can read them (``use_attribute_docstrings``), but parses the module for each class.
+    """
+    classes = ast.parse(inspect.getsource(responses)).body
+    return {
+        definition.name: {
+            field.target.id: inspect.cleandoc(below.value.value)
+            for field, below in itertools.pairwise(definition.body)
+            if isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(below, ast.Expr)
+            and isinstance(below.value, ast.Constant)
+        }
+        for definition in classes
+        if isinstance(definition, ast.ClassDef)
+    }
+
+
+def _describe(meanings: Mapping[str, str], schema: dict[str, Any]) -> None:
+    for name, meaning in meanings.items():
+        schema["properties"][name]["description"] = meaning
 
 
 def _content(content: Any, references: Mapping[Any, Any]) -> dict[str, Any]:
