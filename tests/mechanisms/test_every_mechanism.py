@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
 from arena.interfaces import PublicBoard
 from arena.plugin.manager import PluginManager
+from arena_mechanisms import steps
 from kept import check_kept_document
 from run_mechanism import run_mechanism
 
@@ -72,3 +73,45 @@ def test_what_is_released_and_said_is_the_kept_whole() -> None:
                     one[title] = f"refused: {error}"
         whole[name] = one
     check_kept_document("mechanisms", whole)
+
+
+INF = float("inf")
+SHARE = "ladder: eta must be a share of the metric's range, {}, not {!r}."
+WHOLE = "ladder: n must be a whole number of at least 1, not {!r}."
+NUMBER = "ladder: z must be a number of at least 2, not {!r}."
+CLIP = "ladder: clip must be a positive number c (for [0, c]) or two numbers [low, high], not {!r}."
+
+
+def refusal(check: Any, *given: Any, **options: Any) -> str | None:
+    try:
+        check("ladder", *given, **options)
+    except UsageError as error:
+        return str(error)
+    return None
+
+
+def test_every_parameter_is_refused_beyond_its_ends_only() -> None:
+    for value in (1e-300, 0.5, 1, 1.0):
+        assert refusal(steps.check_share, "eta", value) is None
+        assert refusal(steps.check_share, "eta", value, zero=True) is None
+    assert refusal(steps.check_share, "eta", 0, zero=True) is None
+    for value in (0, -1e-9, 1 + 1e-9, INF, float("nan"), True, "1", None):
+        said = refusal(steps.check_share, "eta", value)
+        assert said == SHARE.format("above 0 and at most 1", value)
+    for value in (-1e-9, 1 + 1e-9, False, True):
+        said = refusal(steps.check_share, "eta", value, zero=True)
+        assert said == SHARE.format("from 0 to 1", value)
+    for value in (2, 2.0, 1e300):
+        assert refusal(steps.check_number, "z", value, least=2) is None
+    for value in (2 - 1e-9, INF, float("nan"), True, "2"):
+        assert refusal(steps.check_number, "z", value, least=2) == NUMBER.format(value)
+    assert refusal(steps.check_whole, "n", 1) is None
+    for value in (0, -1, 1.0, True, "1"):
+        assert refusal(steps.check_whole, "n", value) == WHOLE.format(value)
+
+
+def test_a_clip_is_two_finite_numbers_of_which_the_first_is_smaller() -> None:
+    taken = {None: None, 1e-300: (0.0, 1e-300), "5": (0.0, 5.0), (-1, 1): (-1.0, 1.0)}
+    assert {clip: steps.as_clip("ladder", clip) for clip in taken} == taken
+    for clip in (0, -1, INF, "inf", [-INF, 1], [0, INF], [1, 1], [2, 1], [1], [1, 2, 3], "abc", {}):
+        assert refusal(steps.as_clip, clip) == CLIP.format(clip)

@@ -16,6 +16,7 @@ import pytest
 from arena.competition.competition import Competition
 from arena.errors import InputError
 from arena.interfaces import Move
+from arena.simulation.competition.play import _carry_out, _unpacked
 from arena.utils.engines import using
 from arena.utils.parallel import NoProgress
 from clusters import InProcess
@@ -300,3 +301,22 @@ def test_a_cluster_makes_the_same_submissions(tmp_path):
         history.append(sent(tmp_path / name))
     assert cluster.calls
     assert history[0] == history[1]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("no rows"), "ValueError: no rows"),
+        (SystemExit(3), "SystemExit: 3"),
+        (ZeroDivisionError(), "ZeroDivisionError: "),
+    ],
+)
+def test_a_computation_that_fails_says_why(error, said):
+    def fails(_):
+        raise error
+
+    assert _carry_out(fails, (1,)) == said
+    with pytest.raises(RuntimeError) as raised:
+        _unpacked(said)
+    assert str(raised.value) == said
+    assert _carry_out(np.sqrt, ([4.0],)).tolist() == [2.0] == _unpacked(np.array([2.0])).tolist()
