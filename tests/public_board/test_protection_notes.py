@@ -105,11 +105,10 @@ def test_what_leaves_a_competition_unprotected_is_said(
 
 
 def test_what_one_submission_reveals_is_kept() -> None:
-    """Rows and bits, for each kind of prediction; a Ladder hides what rounding shows."""
+    """Rows and bits, for each kind of prediction."""
     whole = {}
     for name, mechanism, n_classes in (
         ("log_loss", "kaggle", 2),
-        ("log_loss", "ladder-free(clip=[0, 5], noise=2)", 2),
         ("accuracy", "full", 3),
         ("roc_auc", "full", 2),
     ):

@@ -9,6 +9,8 @@ from arena.errors import UsageError
 from arena.simulation.competition.setup import data_from_world, with_drift
 from arena.simulation.data import Sizes, synthetic_world
 from arena.simulation.drift import divide_with_drift
+from arena.utils.tabular import as_json
+from kept import check_kept_document
 
 
 def distance(one, other):
@@ -45,3 +47,17 @@ def test_training_rows_and_public_rows_drift():
     public = np.array(data.solution["Usage"].to_pylist()) == "Public"
     assert public.sum() == 200
     assert distance(data.test[public], data.test[~public]) > 5
+
+
+def test_the_rows_of_a_seed_are_the_kept_ones():
+    world = synthetic_world(Sizes(4, 2, 12), seed=1)
+    chance = world.population.chance
+    document = {
+        "training": [world.rows.training.features, world.rows.training.target],
+        "validation": [world.rows.validation.features, world.rows.validation.target],
+        "population": [world.population.features, world.population.target, chance],
+    }
+    check_kept_document("synthetic-rows", as_json(document))
+    # Targets are drawn with the chances: of 40,000 rows their means differ by less than 0.01.
+    many = synthetic_world(Sizes(2, 2, 40_000), seed=2).population
+    assert many.target.mean() == pytest.approx(many.chance.mean() / 100, abs=0.01)

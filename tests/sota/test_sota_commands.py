@@ -118,9 +118,6 @@ COMMANDS = {
         "--theta0", 0.8,
     ),
     "estimate": ("estimate", "board.csv", "--rows", 50, "--classes", 2),
-    "estimate, cropped": (
-        "estimate", "board.csv", "--rows", 50, "--classes", 2, "--method", "crop", "--rho", 0,
-    ),
     "similarity": ("similarity", "--theta", 0.75, "--similarity", 0.85),
     "similarity, apart": ("similarity", "--theta", 0.75, "--theta2", 0.7, "--similarity", 0.5),
 }  # fmt: skip
@@ -137,7 +134,7 @@ def test_what_the_commands_print_is_the_kept_whole(tmp_path):
         told += [f"# {name}", called.stdout, called.stderr]
         if drawn:
             charts[name] = json.loads((tmp_path / "chart.json").read_text(encoding="utf-8"))
-        if name in {"max, dependent", "estimate"}:
+        if name == "max, dependent":
             documents[name] = json.loads(run_here("sota", *command, "--json", cwd=tmp_path).stdout)
     check_kept("sota-commands.txt", "\n".join(told))
     kept = {"documents": documents, "charts": charts}

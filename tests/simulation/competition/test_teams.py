@@ -220,6 +220,11 @@ def test_a_team_that_falls_works_or_quits_and_one_far_behind_quits(manager):
             assert not behind.has_stopped()
             heard(behind, score, rank=3, best=best)
         assert behind.has_stopped() is stops
+    for best, stops in ((0.14, False), (0.01, True)):  # the same of a loss: 0.20 to 0.16
+        behind = start(manager, "lightgbm-climber(persistence=0)", "brier")
+        for loss in (0.20, 0.18, 0.16):
+            heard(behind, loss, rank=3, best=best)
+        assert behind.has_stopped() is stops
     stays = start(manager, "lightgbm-climber")
     for score in (0.8, 0.7, 0.6, 0.5):
         heard(stays, score, rank=int(10 - 10 * score), best=1.0)
