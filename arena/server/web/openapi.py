@@ -91,6 +91,7 @@ def _meanings() -> dict[str, dict[str, str]]:
             and isinstance(field.target, ast.Name)
             and isinstance(below, ast.Expr)
             and isinstance(below.value, ast.Constant)
+            and isinstance(below.value.value, str)
         }
         for definition in classes
         if isinstance(definition, ast.ClassDef)
