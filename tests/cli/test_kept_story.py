@@ -60,7 +60,6 @@ import ../files
 submissions
 disqualify 2 --reason copied
 winners 3 --state failed --note "no code"
-audit
 """
 """Some of the commands, in the order in which a competition needs them; the others are slow."""
 

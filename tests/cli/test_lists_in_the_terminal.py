@@ -1,15 +1,18 @@
-"""Lists of phases, submissions and winners as the terminal prints them, of what is made by hand."""
+"""Lists of phases, submissions, winners and events in the terminal, of what is made by hand."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from arena.competition.boards.released_numbers import ReleasedNumbers
+from arena.store import Event
 from arena.utils.formatting import BoardDisplay
 from program import run_here
 
@@ -114,3 +117,232 @@ def test_winners_are_listed_with_what_was_found(
         "both:",
         "Wait.",
     ]
+
+
+ACCOUNT = ReleasedNumbers(("",), 1_200, "a", (3,), 2)
+
+
+@pytest.mark.parametrize(
+    ("accounts", "expected"),
+    [
+        ([], ["No score was shown."]),
+        (
+            [ACCOUNT, replace(ACCOUNT, team="b" * 33, by_phase=(1_000,), of_rebuilds=0)],
+            [
+                "Scores on 1,200 public rows",
+                "team files after rebuilds in all",
+                "a 3 2 5",
+                f"{'b' * 31}… 1,000 0 1,000",
+            ],
+        ),
+        (
+            [ACCOUNT, replace(ACCOUNT, phases=("one", "two"), by_phase=(3, 4), n_rows=5)],
+            [
+                "Scores on 1,200 public rows",
+                "team files after rebuilds in all",
+                "a 3 2 5",
+                "Scores on 5 public rows, shown by one, two",
+                "team one two after rebuilds in all",
+                "a 3 4 2 9",
+            ],
+        ),
+    ],
+)
+def test_scores_that_teams_were_shown_are_counted_for_each_set_of_rows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, accounts: list[Any], expected: list[str]
+) -> None:
+    view = SimpleNamespace(released_numbers=lambda: accounts)
+    lines, _ = printed(monkeypatch, tmp_path, "audit --released", view)
+    assert [" ".join(line.split()) for line in lines] == expected
+
+
+EVENTS = [
+    Event(sequence, f"2026-03-0{sequence}T12:30:45.5+00:00", "h" * 25, kind, payload, "", hash_)
+    for sequence, kind, payload, hash_ in (
+        (1, "created", {"empty": None, "n": [1], "none": {}, "text": ""}, "a" * 64),
+        (2, "submission", {"team": "b", "status": "accepted"}, "b" * 64),
+        (3, "submission", {"team": "a", "status": "rejected"}, "c" * 64),
+        (4, "submission", {"team": "b", "status": "accepted"}, "d" * 64),
+        (5, "paused", {"facts": {}, "note": "n", "reason": "r" * 80, "team": "t"}, "e" * 64),
+        (6, "paused", {}, "f" * 64),
+    )
+]
+
+
+class Recorded:
+    """A store whose record is whole, as far as the command asks for it."""
+
+    problems: ClassVar[list[str]] = []
+    lost = 0
+    faults: ClassVar[list[str]] = []
+    unused: ClassVar[list[str]] = []
+
+    def __enter__(self) -> Recorded:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def teams(self) -> list[str]:
+        return ["a"]
+
+    def audit(self, *, since: int, watch: Any, compare: Any) -> list[str]:
+        for event in EVENTS:
+            watch(event)
+        return list(self.problems)
+
+    def last_events(self, count: int) -> list[Event]:
+        return EVENTS[-count:]
+
+    def sequence_of(self, given: str) -> int | None:
+        return next((event.sequence for event in EVENTS if event.hash == given), None)
+
+    def unused_objects(self) -> list[str]:
+        return self.unused
+
+    def events_without_journal(self) -> int:
+        return self.lost
+
+    def journal_faults(self) -> list[str]:
+        return self.faults
+
+
+@pytest.fixture
+def audited(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Return what ``arena audit`` answers on such a store: its code, lines and errors."""
+    (tmp_path / "competition.toml").touch()
+    module = "arena.cli.commands.audit"
+
+    def run(*options: str, **store: Any) -> tuple[int, list[str], list[str]]:
+        recorded = type("Changed", (Recorded,), store)()
+        monkeypatch.setattr(f"{module}.Store", SimpleNamespace(open=lambda *_, **__: recorded))
+        compared = SimpleNamespace(differences=[], not_compared=[])
+        monkeypatch.setattr(f"{module}.files_compared", lambda *_: compared)
+        ledger = SimpleNamespace(similar_in=lambda _: ())
+        monkeypatch.setattr(f"{module}.Ledger", lambda _: ledger)
+        done = run_here("audit", *options, cwd=tmp_path)
+        lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+        kept = [line for line in lines if line and "───" not in line]
+        return done.returncode, kept, done.stderr.splitlines()
+
+    return run
+
+
+LAST = f"Its last hash is {'f' * 64}."
+WHOLE = f"The record is whole, and everything that is stored agrees with it. {LAST}"
+SINCE = f"The record is whole, and the data recorded since then agree with it. {LAST}"
+
+
+def test_an_audit_lists_submissions_by_team_and_every_other_event(audited: Any) -> None:
+    code, lines, errors = audited()
+    assert (code, errors) == (0, [])
+    assert lines[:-1] == [
+        "3 submissions by team",
+        "team accepted rejected refused last (UTC)",
+        "a 0 1 0 2026-03-03 12:30:45",
+        "b 2 0 0 2026-03-04 12:30:45",
+        "All other events: created 1, paused 2",
+        "event time (UTC) kind actor what hash",
+        f"1 2026-03-01 12:30:45 created {'h' * 23}… n [1] {'a' * 12}",
+        # 72 letters: the first parts are those that matter most.
+        f"5 2026-03-05 12:30:45 paused {'h' * 23}… team t, reason {'r' * 56}… {'e' * 12}",
+        f"6 2026-03-06 12:30:45 paused {'h' * 23}… {'f' * 12}",
+        WHOLE,
+    ]
+    assert lines[-1].startswith("Note it outside this machine")
+
+
+@pytest.mark.parametrize(
+    ("noted", "said"),
+    [
+        ("f", "It is the noted hash: nothing was changed, removed or added since."),
+        (
+            "e",
+            "Nothing up to the noted hash was changed or removed. Event 6 follows it: check that "
+            "you know of each, and note the last hash.",
+        ),
+        (
+            "d",
+            "Nothing up to the noted hash was changed or removed. Events 5 to 6 follow it: check "
+            "that you know of each, and note the last hash.",
+        ),
+    ],
+)
+def test_an_audit_says_what_follows_a_noted_hash(audited: Any, noted: str, said: str) -> None:
+    code, lines, _ = audited("--head", noted * 64)
+    assert (code, lines[-2:]) == (0, [WHOLE, said])
+
+
+@pytest.mark.parametrize(
+    ("since", "others"), [("4", ["5", "6"]), ("d" * 64, ["5", "6"]), ("5", ["6"]), ("6", [])]
+)
+def test_an_audit_since_an_event_lists_what_follows(
+    audited: Any, since: str, others: list[str]
+) -> None:
+    code, lines, _ = audited("--since", since)
+    number = int(since) if len(since) == 1 else 4
+    assert code == 0
+    assert [line.split()[0] for line in lines if "paused h" in line or line[1:2] == " "] == others
+    assert lines[-3:-1] == [
+        SINCE,
+        "Not compared: the content of 3 submissions, and of predictions, releases and scores, as "
+        f"far as no event after event {number} recorded it; codes of predicted texts. Similar "
+        "submissions were not searched for.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "store", "errors"),
+    [
+        (("--since", "7"), {}, ["arena: The record ends with event 6, before event 7."]),
+        ((), {"problems": ["Event 3 was changed."]}, ["arena: Event 3 was changed."]),
+    ],
+)
+def test_an_audit_that_finds_a_difference_exits_with_1(
+    audited: Any, options: tuple[str, ...], store: dict[str, Any], errors: list[str]
+) -> None:
+    code, lines, said = audited(*options, **store)
+    assert (code, said) == (1, errors)
+    assert WHOLE not in lines
+    code, lines, (said_of_hash, *_) = audited("--head", "9" * 64)
+    assert code == 1
+    assert "9" * 8 in said_of_hash
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ({}, []),
+        (
+            {"lost": 1},
+            ["Not compared: the last event with the journal, which lacks them. A kill can cost the "
+             "journal one event. If more are missing, it was removed or cut off, and only a noted "
+             "hash shows whether the record was rewritten."],
+        ),
+        (
+            {"lost": 1_200},
+            ["Not compared: the last 1,200 events with the journal, which lacks them. A kill can "
+             "cost the journal one event. If more are missing, it was removed or cut off, and only "
+             "a noted hash shows whether the record was rewritten."],
+        ),
+        (
+            {"faults": ["line 3", "line 4"]},
+            ["Not compared: lost lines of the journal (line 3; line 4). A kill or a power failure "
+             "can damage or cost one line. If there are more, it was changed, or a new one was "
+             "begun; the record itself is compared without it."],
+        ),
+        (
+            {"unused": ["x"] * 1_001},
+            ["Objects with predictions that belong to no submission: 1,001. An interrupted "
+             "submission leaves such objects. They do no harm; arena repair --remove-unused "
+             "removes them."],
+        ),
+    ],
+)  # fmt: skip
+def test_an_audit_says_what_the_journal_and_the_objects_lack(
+    audited: Any, store: dict[str, Any], said: list[str]
+) -> None:
+    code, lines, errors = audited(**store)
+    assert (code, errors) == (0, [])
+    after = lines[lines.index(WHOLE) + 1 :]
+    assert [line for line in after if not line.startswith("Note it outside")] == said

@@ -56,6 +56,20 @@ def test_a_table_says_what_agrees_and_why_not(tmp_path: Any) -> None:
     assert "2 of 3 numbers agree." in shown.stdout
     assert "Table 1, spread, does not agree: a misprint." in shown.stdout
     assert "Missing: Figure 3: without data." in shown.stdout
+    lines = [" ".join(line.split()) for line in shown.stdout.splitlines() if line.strip()]
+    assert lines[0] == "A. Nonymous (2020), Tables"
+    assert lines[1] == "where quantity published computed agrees note"
+    assert [line.partition(" agrees")[0] for line in lines[3:7]] == [
+        "Table 1 mean 0.5 0.5004 yes",
+        "Table 1 spread 0.5 0.61 no a misprint",
+        "Figure 1 end 1 1.05 yes they may differ by 0.1: both are simulated",
+        "Figure 2 start 3 not printed",
+    ]
+    assert lines[7:] == [
+        "2 of 3 numbers agree.",
+        "Table 1, spread, does not agree: a misprint.",
+        "Missing: Figure 3: without data.",
+    ]
 
 
 @pytest.mark.slow
