@@ -133,6 +133,27 @@ def test_files_that_do_not_go_together_are_refused(tmp_path, manager, change, sa
         rows_of(tmp_path, manager, change)
 
 
+def test_a_label_that_a_part_of_the_training_rows_lacks_is_named(tmp_path, manager):
+    """One of 40 rows is a cat: it is among the 30 that train, or the 10 that stop it early."""
+    before = own(tmp_path, manager, settings("accuracy", id="pid", target=["animal"]))
+    labels = ["cat", *["dog", "owl, barn"] * 19, "dog"]
+    train = [[row, label] for row, label in enumerate(labels)]
+    write_csv(tmp_path / "train.csv", ["a", "animal"], train)
+    ids = before.solution.ids.to_pylist()
+    write_csv(tmp_path / "test.csv", ["pid", "a"], [[name, 0] for name in ids])
+    paths = tmp_path / "train.csv", tmp_path / "test.csv"
+    told = set()
+    for seed in range(12):
+        with pytest.raises(InputError) as refused:
+            read_rows(*paths, "animal", before.solution, most=40, seed=seed)
+        told.add(str(refused.value))
+    assert told == {
+        f"None of the {part} rows of {paths[0]} has the label 'cat'. Use more rows of this kind, "
+        "or remove the label from the file."
+        for part in ("30 training", "10 validation")
+    }
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
