@@ -18,6 +18,7 @@
     │       └── LossError       1: it lacks acknowledged data
     ├── SandboxError            1: a machine could not run a participant's program
     └── PluginError             3: a plugin failed; the message names it
+        └── RankingError        1: it ranks the board, which has scores without it
 
 A fault in a *participant's* file is a result and not an error: see :class:`arena.types.Fault`.
 Messages are full sentences for the person who must act. They never contain a private label or a
@@ -38,6 +39,7 @@ __all__ = [
     "MetricError",
     "ObjectError",
     "PluginError",
+    "RankingError",
     "SandboxError",
     "ScoringError",
     "StoreBusyError",
@@ -149,3 +151,9 @@ class PluginError(ArenaError):
     """A plugin failed; the message names the plugin and the step."""
 
     exit_code = 3
+
+
+class RankingError(PluginError):
+    """The ranker of a board or an analysis of its plugin failed; scores need neither."""
+
+    exit_code = 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arena.errors import MetricError, UsageError
+from arena.errors import MetricError, PluginError, RankingError, UsageError
 from arena.evaluation.best_score import CorrectedBest, corrected_best, intervals_of_teams
 from arena.evaluation.black_box import DrawnRowsError
 from arena.evaluation.bootstrap import draw_halves, draw_resamples
@@ -425,7 +426,7 @@ def analyse(
 
     Raises
     ------
-    PluginError
+    RankingError
         If the ranker fails, or an analysis of its plugin.
     """
     progress = progress or NoProgress()
@@ -526,6 +527,24 @@ def _may_be_first(study: Study) -> npt.NDArray[np.bool_] | None:
     return sets.possible_winner
 
 
+@contextmanager
+def _naming_a_board_without() -> Iterator[None]:
+    """Turn an error of a plugin into one that says how to get a board without its ranks.
+
+    Raises
+    ------
+    RankingError
+        If a plugin fails.
+    """
+    try:
+        yield
+    except PluginError as error:
+        raise RankingError(
+            f"{error} --no-intervals gives a board of scores and ranks without it."
+        ) from error
+
+
+@_naming_a_board_without()
 def _rank_sets(
     study: Study, ranker: str, manager: PluginManager, progress: Progress
 ) -> RankSets | None:
@@ -535,7 +554,7 @@ def _rank_sets(
     ------
     UnknownNameError
         If there is no such ranker.
-    PluginError
+    RankingError
         If the ranker fails, or its sets do not fit the study.
     """
     rankers = manager.rankers
@@ -667,6 +686,7 @@ def _generator(seed: int, stream: tuple[int, ...]) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream))
 
 
+@_naming_a_board_without()
 def _run_analyses(
     study: Study,
     own_columns: Mapping[str, list[Any]],
@@ -678,18 +698,26 @@ def _run_analyses(
 
     Raises
     ------
-    PluginError
+    RankingError
         If an analysis of the ranker's plugin fails: its verdict belongs to the ranks.
     """
     of_ranker = None if study.ranks is None else manager.rankers.plugin_of(settings.ranker)
     findings: list[Finding] = []
     columns: dict[str, list[Any]] = {}
-    applicable = [entry for entry in manager.analyses if _suits(entry, study, manager)]
+
+    def guard(entry: Entry[Analysis], action: str) -> AbstractContextManager[None]:
+        one_guard = attributed_unquoted if entry.plugin == of_ranker else manager.guarded
+        return one_guard(entry.plugin, f"{action} {entry.name!r}")
+
+    applicable = []
+    for entry in manager.analyses:
+        with guard(entry, "asking whether a board suits the analysis"):
+            if not isinstance(entry.item, SuitsStudies) or entry.item.suits(study):
+                applicable.append(entry)
     for position, entry in enumerate(applicable):
         progress.start(f"Running the analysis {entry.name}", 1)
         return_freed_memory()
-        guard = attributed_unquoted if entry.plugin == of_ranker else manager.guarded
-        with guard(entry.plugin, f"running the analysis {entry.name!r}"):
+        with guard(entry, "running the analysis"):
             answer = entry.item.run(study, analysis_generator(settings.seed, position))
             finding = checked(answer, Finding)
             for name, values in finding.columns.items():
@@ -704,10 +732,3 @@ def _run_analyses(
             columns |= {name: list(values) for name, values in finding.columns.items()}
         progress.advance()
     return tuple(findings), columns
-
-
-def _suits(entry: Entry[Analysis], study: Study, manager: PluginManager) -> bool:
-    """Return whether an analysis applies to this board; False if ``suits`` fails."""
-    with manager.guarded(entry.plugin, f"checking whether the analysis {entry.name!r} applies"):
-        return not isinstance(entry.item, SuitsStudies) or entry.item.suits(study)
-    return False

@@ -104,7 +104,7 @@ class Keeper(Protocol):
         """Return the names of the objects of submissions; empty if they have none."""
 
     def stored_and_incomplete(
-        self, cursor: duckdb.DuckDBPyConnection, cells: CellCounts | None, first: int = 0
+        self, cursor: duckdb.DuckDBPyConnection, cells: CellCounts | None, first: int
     ) -> tuple[set[int], list[int]]:
         """Return the submissions with predictions, and the accepted ones that lack some.
 

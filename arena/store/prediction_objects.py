@@ -87,7 +87,7 @@ class PredictionObjects:
         self,
         cursor: duckdb.DuckDBPyConnection,
         cells: CellCounts | None,  # noqa: ARG002
-        first: int = 0,
+        first: int,
     ) -> tuple[set[int], list[int]]:
         """Look for accepted submissions without an object; none is read."""
         query = """

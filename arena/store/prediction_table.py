@@ -93,7 +93,7 @@ class PredictionTable:
         return {}
 
     def stored_and_incomplete(
-        self, cursor: duckdb.DuckDBPyConnection, cells: CellCounts | None, first: int = 0
+        self, cursor: duckdb.DuckDBPyConnection, cells: CellCounts | None, first: int
     ) -> tuple[set[int], list[int]]:
         """Compare the number of cells of each submission, which must follow one another."""
         query = """

@@ -148,7 +148,7 @@ def incomplete_predictions(keeper: Keeper, cursor: duckdb.DuckDBPyConnection) ->
         query = "SELECT n_rows, columns FROM solutions ORDER BY solution DESC LIMIT 1"
         ((n_rows, columns),) = cursor.execute(query).fetchall()
         cells = RowCounts.select(cursor, n_rows).cells(len(parse_json(columns)))
-    return keeper.stored_and_incomplete(cursor, cells)[1]
+    return keeper.stored_and_incomplete(cursor, cells, first=1)[1]
 
 
 def _stored(cursor: duckdb.DuckDBPyConnection) -> str | None:

@@ -7,10 +7,13 @@ both scores; of a team without a file in a phase the score of the baseline count
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.utils.parallel import NoProgress
+from forged_record import forged_record
 from program import write_csv
 from scenario import Clock
 
@@ -150,6 +154,8 @@ class Step:
     """Phase -> what its private board before the decision is older than."""
     result: tuple[str, str | None] | None = None
     """State of the published result and the cause of its mark, if one of them changes."""
+    rebuilt: Mapping[str, str] = field(default_factory=dict)
+    """Phase -> why its public board was released again, of phases whose mark changes."""
 
 
 FILES = "a change of the submissions that count"
@@ -192,6 +198,8 @@ STEPS = {
         },
         {"hard": FILES},
         ("published", CAUSES["disqualification"]),
+        # All files of the team are released again, also the one in easy.
+        rebuilt=dict.fromkeys(("easy", "hard", "both"), "disqualification"),
     ),
     "it is retracted": Step(
         lambda organiser: organiser.retract(), result=("retracted", None)
@@ -216,6 +224,7 @@ STEPS = {
             "both": [(1, "ant", 2 / 3), (None, "base", 7 / 12), (2, "bee", 11 / 24)],
         },
         {"easy": FILES, "hard": FILES},
+        rebuilt={"easy": "team merged", "both": "team merged"},
     ),
 }  # fmt: skip
 
@@ -247,9 +256,17 @@ def boards_of(competition: Competition, older: Mapping[str, str | None]) -> dict
     return boards
 
 
+def marks_of(competition: Competition) -> dict[str, str | None]:
+    """Return why each public board was last released again."""
+    phases = {phase: competition.in_phase(phase).mark(private=False) for phase in SENT}
+    marks = {**phases, "both": competition.released_board("both").mark}
+    return {board: mark and mark.cause for board, mark in marks.items()}
+
+
 def test_every_decision_has_the_boards_worked_out_by_hand(tmp_path: Path) -> None:
     by_hand: dict[str, Board] = {"both public": []}
     result: tuple[str, str | None] | None = None
+    marks: dict[str, str | None] = dict.fromkeys((*SENT, "both"))
     with ExitStack() as stack:
         organiser = Organiser(tmp_path, stack)
         for name, step in STEPS.items():
@@ -261,11 +278,41 @@ def test_every_decision_has_the_boards_worked_out_by_hand(tmp_path: Path) -> Non
             assert (name, results) == (name, [result] if result else [])
             older = {phase: step.older.get(phase) for phase in SENT if phase in by_hand}
             assert (name, boards_of(organiser.competition, older)) == (name, by_hand)
+            marks |= {board: CAUSES[kind] for board, kind in step.rebuilt.items()}
+            assert (name, marks_of(organiser.competition)) == (name, marks)
             assert organiser.competition.qualified_follow("hard")
         organiser.competition.disqualify_team("ant", "two accounts")
         assert not organiser.competition.qualified_follow("hard")
         organiser.competition.reinstate(team="ant", reason="a mistake")
         assert organiser.competition.audit() == ()
         hard.export(tmp_path / "export")
-    solution = tmp_path / "solution.csv"
-    assert verify_bundle(tmp_path / "export", solution, MANAGER, NoProgress()) == ()
+    verify = partial(
+        verify_bundle,
+        solution_path=tmp_path / "solution.csv",
+        manager=MANAGER,
+        progress=NoProgress(),
+    )
+    assert verify(tmp_path / "export") == ()
+    result_file, events = (tmp_path / "export" / name for name in ("result.json", "events.jsonl"))
+    changed, lacking = (json.loads(result_file.read_text()) for _ in range(2))
+    (finding,) = changed["findings"]
+    changed["findings"].append({**finding, "analysis": "board neither"})
+    changed["findings"][0] = finding = copy.deepcopy(finding)
+    finding["document"]["standings"][0]["score"] += 0.5
+    finding["verdict"] += " And 9 more."
+    lacking["findings"] = []
+    for result, sentences in (
+        (changed, [
+            "result.json: the board neither is not over its phases.",
+            "Board both: score of the team ant differs.",
+            "Board both: its sentences differ.",
+            "Board neither does not follow from the settings.",
+        ]),
+        (lacking, [
+            *(f"finals/{number}.csv does not belong to an export." for number in (1, 3, 4)),
+            "result.json lacks the board both.",
+        ]),
+    ):  # fmt: skip
+        result_file.write_text(json.dumps(result))
+        events.write_text(forged_record(result, events.read_text()))
+        assert list(verify(tmp_path / "export")) == sentences

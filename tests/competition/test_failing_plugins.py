@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import arena
 from arena.competition.competition import Competition
-from arena.errors import PluginError
+from arena.errors import PluginError, RankingError
 from arena.hookspecs import hookimpl
 from arena.plugin import manager as managers
 from arena.plugin.manager import PluginManager
 from arena.types import RULE_FAILED, Fault, Finding, MetricTraits, PredictionKind, Release
-from program import write_csv
+from arena_ranking.analysis import Ranks
+from program import run_here, write_csv
 from scenario import Scenario
 
 N_ROWS = 20
@@ -295,3 +299,37 @@ def test_a_finding_that_is_none_is_named_and_left_out(tmp_path: Path, finding: s
         assert "odd" not in [finding.analysis for finding in result.findings]
         (failure,) = competition.manager.failures
         assert "plugin 'mine' failed while running the analysis 'odd'" in str(failure)
+
+
+# -- ranks -----------------------------------------------------------------------------------------
+
+
+def test_a_board_without_its_verdict_is_an_error_unless_it_has_no_intervals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise ValueError("the label is 7")
+
+    monkeypatch.setattr(Ranks, "run", fail)
+    sentence = (
+        "Plugin 'arena_ranking' failed while running the analysis 'ranks': ValueError at "
+        f"test_failing_plugins.py, line {fail.__code__.co_firstlineno + 1}. The error message may "
+        "contain labels; --verbose shows it. {} gives a board of scores and ranks without it."
+    )
+    files = [_file(tmp_path, team) for team in TEAMS[:2]]
+    with _create(tmp_path, intervals=True, resamples=20) as competition:
+        for file, team in zip(files, TEAMS, strict=False):
+            competition.submit(file, team)
+        with pytest.raises(RankingError, match=re.escape(sentence.format("--no-intervals"))):
+            competition.finalize(workers=1)
+        assert len(competition.finalize(workers=1, intervals=False).standings) == 2
+    given: dict[str, Any] = {"metric": "mae", "resamples": 20, "workers": 1}
+    with pytest.raises(RankingError, match=re.escape(sentence.format("intervals=False"))):
+        arena.score(tmp_path / "solution.csv", files, **given)
+    options = [text for name, value in given.items() for text in (f"--{name}", value)]
+    command = ("score", "solution.csv", *files, *options, "--json")
+    failed = run_here(*command, cwd=tmp_path)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert " ".join(failed.stderr.split()) == f"arena: {sentence.format('--no-intervals')}"
+    done = run_here(*command, "--no-intervals", cwd=tmp_path)
+    assert (done.returncode, len(json.loads(done.stdout)["standings"])) == (0, 2)

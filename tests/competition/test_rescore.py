@@ -51,6 +51,35 @@ def test_another_metric_waits_for_a_rescore(scenario: Scenario) -> None:
         competition.rescore()
 
 
+HITS = """
+def score(solution, submission, row_id_column_name):
+    return float((solution["y"] == submission["y"]).mean()){}
+"""
+
+
+def test_the_file_of_a_metric_that_changed_waits_for_a_rescore(scenario: Scenario) -> None:
+    file = scenario.root / "hits.py"
+    file.write_text(HITS.format(""))
+    metric = f"kaggle:{file}(lower_is_better=False)"
+    with scenario.create(metric=metric) as competition:
+        assert competition.submit(scenario.file_right_on(60), "one").released == 0.6
+        assert competition.notes == ()
+    file.write_text(HITS.format(" / 2"))
+    with scenario.reopen() as competition:
+        assert competition.notes == (
+            f"The code of {metric} has changed. The scores use the previous code until "
+            "you run arena rescore --apply.",
+        )
+        assert competition.submit(scenario.file_right_on(70), "two").released == 0.7
+        competition.rescore(apply=True, workers=1)
+        assert competition.notes == ()
+        assert [row["score"] for row in competition.leaderboard()] == [0.35, 0.3]
+    file.unlink()
+    with scenario.reopen() as competition:
+        (note,) = competition.notes
+        assert note.endswith(" The scores use the stored copy of its code.")
+
+
 IDS = ["p1", "p2", "s1", "s2", "s3", "s4"]
 USAGE = ["Public", "Public", "Private", "Private", "Private", "Private"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,8 @@ from arena.competition.exports.verify import verify_bundle
 from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
 from arena.config import Settings
 from arena.errors import UsageError
-from arena.store import Event
-from arena.store.digests import document_digest
 from arena.utils.parallel import NoProgress
+from forged_record import forged_record
 from program import write_csv
 from scenario import MANAGER, Scenario
 
@@ -152,26 +150,10 @@ def test_a_season_until_a_round_follows_the_facts_of_its_rounds(tmp_path: Path) 
             next(finding for finding in result["findings"] if "round_files" in finding["document"]),
         )
         (out / "result.json").write_text(json.dumps(result))
-        (out / "events.jsonl").write_text(_record_of(result, written["events.jsonl"]))
+        (out / "events.jsonl").write_text(forged_record(result, written["events.jsonl"]))
         problems = " ".join(verify_bundle(*export))
         assert sentence in problems, name
         assert "events.jsonl records as the final one" not in problems
-
-
-def _record_of(result: dict[str, Any], lines: str) -> str:
-    """Return a record whose hashes follow from each other, and of which a result is the final one.
-
-    Only a hash that was noted before distinguishes it from the record of the competition.
-    """
-    events = [Event(**json.loads(line)) for line in lines.splitlines()]
-    last = max(event.sequence for event in events if event.kind == "finalized")
-    previous, again = events[0].previous, []
-    for event in events:
-        digest = {"sha256": document_digest(result)} if event.sequence == last else {}
-        forged = replace(event, previous=previous, payload={**event.payload, **digest})
-        previous = forged.computed_hash()
-        again.append(json.dumps(asdict(replace(forged, hash=previous))))
-    return "\n".join(again)
 
 
 def _exchange(_: dict[str, Any], season: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arena import PluginManager
-from arena.errors import PluginError, UnknownNameError
+from arena.errors import RankingError, UnknownNameError
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
@@ -149,7 +149,7 @@ def test_a_ranker_that_fails_is_an_error_of_the_board(ranker: Any) -> None:
     manager = PluginManager(entry_points=False)
     manager.register(Provider(ranker), "mine")
     study, *_ = board(Mae(), 10)
-    with pytest.raises(PluginError, match=r"'mine' failed while .*'simultaneous'"):
+    with pytest.raises(RankingError, match=r"'mine' failed while .*'simultaneous'"):
         analyse(study, BoardSettings(10, workers=1), manager)
 
 
@@ -162,16 +162,32 @@ class Failing:
         raise ValueError
 
 
-def test_the_verdict_of_the_rankers_plugin_belongs_to_the_board() -> None:
+class Undecided(Failing):
+    """An analysis that cannot say whether it suits."""
+
+    def suits(self, study: Study) -> bool:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("analysis", "failed_while"),
+    [
+        (Failing(), "running the analysis 'verdict'"),
+        (Undecided(), "asking whether a board suits the analysis 'verdict'"),
+    ],
+)
+def test_the_verdict_of_the_rankers_plugin_belongs_to_the_board(
+    analysis: Any, failed_while: str
+) -> None:
     """An analysis of another plugin that fails is named, and the board is complete without it."""
     study, *_ = board(Mae(), 10)
     manager = PluginManager(entry_points=False)
-    manager.register(Provider(Broken(0), (Failing(),)), "mine")
-    with pytest.raises(PluginError, match="'mine' failed while running the analysis 'verdict'"):
+    manager.register(Provider(Broken(0), (analysis,)), "mine")
+    with pytest.raises(RankingError, match=f"'mine' failed while {failed_while}"):
         analyse(study, BoardSettings(10, workers=1), manager)
     manager = PluginManager(entry_points=False)
     manager.register(Provider(Broken(0)), "mine")
-    manager.register(Provider(Broken(0, "other"), (Failing(),)), "theirs")
+    manager.register(Provider(Broken(0, "other"), (analysis,)), "theirs")
     assert analyse(study, BoardSettings(10, workers=1), manager).study.ranks is not None
     assert [failure.plugin for failure in manager.failures] == ["theirs"]
 
