@@ -85,7 +85,7 @@ def read_parquet(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
         if n_rows > bounds.rows:
             faults.refuse("too many rows", too_many_rows(f"more than {bounds.rows:,}"))
         batches.append(batch)
-    table = pa.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
+    table = pa.Table.from_batches(batches, schema=file.schema_arrow)
     return table_of_arrow(table, bounds, faults)
 
 

@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
+from arena.errors import InputError
 from arena.intake import ReadSubmission, SubmissionForm, parse_submission, read_solution
 from arena.types import MetricTraits, PredictionKind, Solution, SolutionColumns
+from kept_answers import _kept_answers, answers, lines_of_solution
 from submission_files import N_ROWS, Send, Solve
+
+__all__ = ["_kept_answers", "answers"]
 
 
 @pytest.fixture
-def solve(tmp_path: Path) -> Solve:
+def solve(tmp_path: Path, answers: list[list[str]]) -> Solve:
     """Write a solution file and read it."""
 
     def write(
@@ -24,16 +28,25 @@ def solve(tmp_path: Path) -> Solve:
     ) -> Solution:
         path = tmp_path / "solution.csv"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_solution(path, kind=kind, columns=SolutionColumns(**columns), traits=traits)
+        try:
+            solution = read_solution(
+                path, kind=kind, columns=SolutionColumns(**columns), traits=traits
+            )
+        except InputError as error:
+            answers.append(str(error).splitlines())
+            raise
+        answers.append(lines_of_solution(solution))
+        return solution
 
     return write
 
 
 @pytest.fixture
-def binary(solve: Solve) -> Solution:
+def binary(tmp_path: Path) -> Solution:
     """Ids ``000`` to ``029``, target ``y`` of 0 and 1."""
-    rows = "".join(f"{i:03d},{i % 2}\n" for i in range(N_ROWS))
-    return solve(f"id,y\n{rows}", PredictionKind.PROBABILITY)
+    path = tmp_path / "solution.csv"
+    path.write_text("id,y\n" + "".join(f"{i:03d},{i % 2}\n" for i in range(N_ROWS)))
+    return read_solution(path, kind=PredictionKind.PROBABILITY)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from arena.intake import csv_file
 from arena.types import PredictionKind
 from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
 
@@ -84,6 +85,30 @@ def test_rows_are_counted_across_blocks(send: Send, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("arena.intake.table.CHUNK", 7)
     content = ("\n" + PLAIN.replace("020,0.5", "\n\n020,bad")).replace("\n", "\r\n")
     assert only(send(content), "not a number").row == 25
+
+
+@pytest.mark.parametrize("size", range(1, 12))
+def test_records_are_counted_in_pieces_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(csv_file, "_PIECE", size)
+    # Two quoted line ends, of which one follows a doubled quotation mark.
+    for content in ('1,"a\n"\n2,"b""\n"\n3,c\n', '1,"a\n"\n2,"b""\n"\n3,c'):
+        for end in ("\n", "\r", "\r\n"):
+            data = content.replace("\n", end).encode()
+            assert csv_file._count_records(b"id,y\n" + data, 5) == 3
+    assert csv_file._count_records(b"a\n\nb", 2) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "explained"),
+    [("004,0,5,1", True), ("004,0,5", True), ("004,a,b", False), ("0,5", False), ("004", False)],
+)
+def test_a_row_of_too_many_fields_is_explained_by_decimal_commas(
+    send: Send, row: str, explained: bool
+) -> None:
+    faults = send(PLAIN.replace("004,0.5", row)).faults
+    assert any(fault.cause and "comma" in fault.cause for fault in faults) == explained
 
 
 def test_truncated_last_line_is_named(send: Send) -> None:

@@ -361,6 +361,33 @@ def test_an_image_whose_values_cannot_be_known_is_refused(
     assert said in fault.message
 
 
+LAST_NOT_OPAQUE = np.where(np.arange(24).reshape(*SHAPE, 1) == 23, 254, 255)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "kind", "is_grey"),
+    [  # types of PNG: 2 colours, 4 grey with alpha, 6 colours with alpha
+        (_repeated(3), 2, True),
+        (_repeated(3) * [1, 1, 0], 2, False),
+        (_repeated(3) * [1, 0, 1], 2, False),
+        (np.dstack([_repeated(1), np.full(SHAPE, 255)]), 4, True),
+        (np.dstack([_repeated(1), LAST_NOT_OPAQUE]), 4, False),
+        (np.dstack([_repeated(3), np.full(SHAPE, 255)]), 6, True),
+        (np.dstack([_repeated(3), LAST_NOT_OPAQUE]), 6, False),
+        (np.dstack([_repeated(3) * [1, 1, 0], np.full(SHAPE, 255)]), 6, False),
+    ],
+)
+def test_an_image_is_grey_if_all_its_colours_are_equal_and_opaque(
+    tmp_path: Path, pixels: Any, kind: int, is_grey: bool
+) -> None:
+    read = send(tmp_path, {"a.png": _png_of(pixels, 8, kind)}, ids=("a",))
+    if is_grey:
+        assert read.values is not None
+        assert read.values.tolist() == [[run_lengths(GOOD)]]
+    else:
+        assert "coloured or transparent" in only(read, "coloured mask").message
+
+
 @pytest.mark.parametrize(
     ("kind", "depth"),
     [*((0, depth) for depth in (1, 2, 4, 8, 16)), *((3, depth) for depth in (1, 2, 4, 8))],

@@ -12,6 +12,7 @@ import pytest
 from arena.errors import InputError, UsageError
 from arena.evaluation.binding import sampled_groups
 from arena.intake import read_solution
+from arena.intake.targets import has_value
 from arena.types import ROW_TIMES, MetricTraits, PredictionKind, Usage
 from submission_files import Solve
 
@@ -184,6 +185,24 @@ def test_parquet(tmp_path: Path) -> None:
     assert solution.ids.to_pylist() == ["7", "8"]
     assert solution.truth.tolist() == [0.5, 1.5]
     assert len(solution.sha256) == 64
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "expected"),
+    [  # a word such as NA is a label among texts, and no value among numbers
+        (CLASSES, ["NA", "x", "", " "], [True, True, False, False]),
+        (CLASSES, ["NA", "1", "", "2"], [False, True, False, True]),
+        (VALUE, ["NA", "x", "", "1"], [False, True, False, True]),
+        (VALUE, ["NA", "nan", "2", "1"], [False, False, True, True]),
+    ],
+)
+def test_which_cells_have_a_value(
+    kind: PredictionKind, cells: list[str], expected: list[bool]
+) -> None:
+    columns = {"y": pa.array(cells), "z": pa.array(["1"] * 4)}
+    everywhere, nowhere = np.ones(4, dtype=np.bool_), np.zeros(4, dtype=np.bool_)
+    assert has_value(columns, everywhere, kind).T.tolist() == [expected, [True] * 4]
+    assert has_value(columns, nowhere, kind).all()
 
 
 REFUSED = [
