@@ -8,16 +8,36 @@ from typing import Any
 import pytest
 
 from arena.errors import InputError
-from arena.intake import ReadSubmission, SubmissionForm, parse_submission, read_solution
+from arena.intake import (
+    ReadSubmission,
+    SubmissionForm,
+    parse_submission,
+    read_solution,
+    submission,
+)
 from arena.types import MetricTraits, PredictionKind, Solution, SolutionColumns
-from kept_answers import _kept_answers, answers, lines_of_solution
+from kept_answers import Answers, answers, kept_answers
+from read_answers import lines_of_solution, lines_of_submission
 from submission_files import N_ROWS, Send, Solve
 
-__all__ = ["_kept_answers", "answers"]
+__all__ = ["answers", "kept_answers"]
+
+
+@pytest.fixture(autouse=True)
+def _every_file(monkeypatch: pytest.MonkeyPatch, answers: Answers) -> None:
+    """Keep the answer to every file that a test reads in its process."""
+    answer = submission._answer
+
+    def kept(*arguments: Any) -> ReadSubmission:
+        read = answer(*arguments)
+        answers.append(lines_of_submission(read))
+        return read
+
+    monkeypatch.setattr(submission, "_answer", kept)
 
 
 @pytest.fixture
-def solve(tmp_path: Path, answers: list[list[str]]) -> Solve:
+def solve(tmp_path: Path, answers: Answers) -> Solve:
     """Write a solution file and read it."""
 
     def write(

@@ -1,7 +1,7 @@
-"""What reading answers in each test of a module, kept as a whole beside the tests.
+"""What arena answers in each test of a module, kept as a whole beside the tests.
 
-A test looks at one fault, or at one part of it. The kept file has every fault of every file that
-the default tests read, with its line, id, column and sentence, so that all of it is compared.
+A test looks at one fault, or at one part of an answer. The kept file has all of it, so that every
+number and sentence is compared. A ``conftest.py`` imports both fixtures, and adds to ``answers``.
 """
 
 from __future__ import annotations
@@ -9,112 +9,77 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.intake import ReadSubmission
-from arena.interfaces.faults import describe
-from arena.types import Fault, Solution
+from arena.errors import ArenaError
 from kept import FOLDER
 
-_MOST_FAULTS = 12
-"""Of one file that are kept; of further ones their number."""
+Answers = list[list[str]]
+"""The lines of each answer in a test."""
 
 
 class KeptAnswers:
     """The answers in the tests of one module, by test."""
 
-    def __init__(self, module: str) -> None:
-        self._path = FOLDER / "intake" / f"{module}.json"
-        self._kept: dict[str, list[list[str]]] = (
+    def __init__(self, folder: str, module: str) -> None:
+        self._path = FOLDER / folder / f"{module}.json"
+        self._kept: dict[str, Answers] = (
             json.loads(self._path.read_text(encoding="utf-8")) if self._path.exists() else {}
         )
-        self._read: dict[str, list[list[str]]] = {}
+        self._given: dict[str, Answers] = {}
 
-    def check(self, test: str, answers: list[list[str]]) -> None:
+    def check(self, test: str, answers: Answers) -> None:
         """Compare the answers in a test with the kept ones."""
         if os.environ.get("ARENA_KEEP"):
-            self._read |= {test: answers} if answers else {}
+            self._given |= {test: answers} if answers else {}
         else:
-            kept = self._kept.get(test, [])
-            assert answers == kept, (
-                f"ARENA_KEEP=1 pytest writes tests/kept/intake/{self._path.name}."
-            )
+            how = f"ARENA_KEEP=1 pytest writes {self._path.relative_to(FOLDER.parents[1])}."
+            assert answers == self._kept.get(test, []), how
 
     def write(self) -> None:
-        """Write what the tests read, if that is asked for."""
-        if self._read:
+        """Write the answers, if that is asked for."""
+        if self._given:
             self._path.parent.mkdir(exist_ok=True)
-            text = json.dumps(self._read, indent=0, ensure_ascii=False, sort_keys=True)
+            text = json.dumps(self._given, indent=0, ensure_ascii=False, sort_keys=True)
             self._path.write_text(f"{text}\n", encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def _kept_answers(request: pytest.FixtureRequest) -> Iterator[KeptAnswers]:
-    answers = KeptAnswers(request.path.stem)
-    yield answers
-    answers.write()
+def kept_answers(request: pytest.FixtureRequest) -> Iterator[KeptAnswers]:
+    """Write what the tests of a module were answered, if that is asked for."""
+    kept = KeptAnswers(request.path.parent.name, request.path.stem)
+    yield kept
+    kept.write()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def answers(
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    _kept_answers: KeptAnswers,
-) -> Iterator[list[list[str]]]:
-    """Compare the answer to each file that a default test reads in its process."""
-    if hasattr(request.function, "hypothesis") or request.node.get_closest_marker("slow"):
-        yield []
+    request: pytest.FixtureRequest, tmp_path: Path, kept_answers: KeptAnswers
+) -> Iterator[Answers]:
+    """Compare what a default test is answered; nothing is kept of random and of slow tests."""
+    given: Answers = []
+    yield given
+    left_out = any(map(request.node.get_closest_marker, ("slow", "campaign")))
+    if left_out or hasattr(request.function, "hypothesis"):
         return
-    from arena.intake import submission
-
-    read: list[list[str]] = []
-    answer = submission._answer
-
-    def kept(*arguments: Any) -> ReadSubmission:
-        of_file = answer(*arguments)
-        read.append(lines_of_submission(of_file))
-        return of_file
-
-    monkeypatch.setattr(submission, "_answer", kept)
-    yield read
-    folder = re.compile(re.escape(str(tmp_path)))
-    _kept_answers.check(request.node.name, [[folder.sub("", line) for line in one] for one in read])
+    folders = "|".join(re.escape(str(path)) for path in (tmp_path, request.path.parent))
+    any_folder = rf"{folders}|{re.escape(tempfile.gettempdir())}/[\w-]+"
+    texts = [[re.sub(any_folder, "", line) for line in one] for one in given]
+    kept_answers.check(request.node.name, texts)
 
 
-def lines_of_submission(read: ReadSubmission) -> list[str]:
-    """Return the faults of a submission, or the shape of its values."""
-    if read.values is None:
-        more = len(read.faults) - _MOST_FAULTS
-        lines = [_line_of(fault) for fault in read.faults[:_MOST_FAULTS]]
-        return [*lines, *([f"and {more} more"] if more > 0 else [])]
-    return [f"{read.values.dtype} {read.values.shape}"]
+@pytest.fixture
+def kept_errors(monkeypatch: pytest.MonkeyPatch, answers: Answers) -> None:
+    """Keep the sentence of every error of arena that a test meets in its process."""
+    initialize = ArenaError.__init__
 
+    def kept(error: ArenaError, *arguments: Any) -> None:
+        answers.append([f"{type(error).__name__}: {' '.join(map(str, arguments))}"])
+        initialize(error, *arguments)
 
-def _line_of(fault: Fault) -> str:
-    if fault.kind == "unreadable file":  # the words of a library
-        return fault.kind
-    times = f" ({fault.count} times)" if fault.count > 1 else ""
-    cause = f" [{fault.cause}]" if fault.cause else ""
-    return f"{fault.kind}{times}: {describe(fault)}{cause}"
-
-
-def lines_of_solution(solution: Solution) -> list[str]:
-    """Return as what a solution was read."""
-    parts = {
-        "kind": solution.kind.name,
-        "columns": solution.columns,
-        "targets": solution.targets,
-        "usage": solution.usage.tolist(),
-        "row_sets": solution.row_sets,
-        "truth": solution.truth.tolist(),
-        "clusters": None if solution.clusters is None else solution.clusters.tolist(),
-        "tasks": solution.task_names,
-        "extra": {name: values.tolist() for name, values in solution.extra.items()},
-        "pending": solution.pending.tolist(),
-    }
-    return [f"{name}: {value}"[:300] for name, value in parts.items()]
+    monkeypatch.setattr(ArenaError, "__init__", kept)
