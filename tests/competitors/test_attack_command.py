@@ -19,7 +19,7 @@ from arena_competitors.advice import Verdict, advise, evaluate
 from arena_competitors.campaign import Curve
 from arena_competitors.cli.request import AttackRequest, prepare
 from arena_competitors.public_board import BoardSettings
-from arena_competitors.rows import synthetic_rows
+from arena_competitors.rows import constant_prediction, synthetic_rows
 from arena_competitors.smallest_gain import smallest_gain_shown
 from attacks import manager, mechanism_named, metric_named
 from clusters import InProcess
@@ -256,6 +256,15 @@ def test_what_a_study_refuses(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as refused:
         prepare(AttackRequest(**{**ASKED, "rows": 2, **changes}), None, 0.0, manager())
     assert str(refused.value) == said
+
+
+def test_a_constant_submission_is_the_first_label_equal_chances_or_a_mean() -> None:
+    labels, chances, numbers = (metric_named(name) for name in ("accuracy", "log_loss", "mae"))
+    assert constant_prediction(labels, 2, 3).tolist() == [0, 0]
+    assert constant_prediction(chances, 2, 2).tolist() == [0.5, 0.5]
+    assert constant_prediction(chances, 1, 4).tolist() == [[0.25] * 4]
+    assert constant_prediction(numbers, 2, None).tolist() == [1.0, 1.0]
+    assert constant_prediction(numbers, 1, None, mean=3.5).tolist() == [3.5]
 
 
 def test_the_least_that_can_be_attacked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -128,6 +129,27 @@ def test_opposite_submissions_share_no_row() -> None:
     assert similar is not None
     assert (similar.similarity, similar.centres) == (0, 2)
     assert similarity_bound(single, single) is None
+
+
+def test_the_command_prints_each_sentence_in_one_line(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    studies = study(rng.random((6, 30)) < 0.7), study(rng.random((6, 50)) < 0.7)
+    asked = []
+
+    def open_studies(*given: Any, **options: Any) -> Any:
+        asked.append((*given, options))
+        return contextlib.nullcontext(studies)
+
+    monkeypatch.setattr("arena_sota.stored_study.open_studies", open_studies)
+    monkeypatch.setattr("arena_sota.cli.find_folder", lambda folder: folder)
+    called = run_here("sota", "reuse", "-C", "c", "--wait", 2, cwd=tmp_path)
+    assert called.stdout.splitlines() == [*of_reuse(reuse_of_public_rows(*studies))]
+    assert max(map(len, called.stdout.splitlines())) > 120
+    (given,) = asked
+    assert [str(one) for one in given[:1]] == ["c"]
+    assert given[1:] == (("public", "private"), {"every": True, "wait": 2.0})
 
 
 @pytest.mark.slow
