@@ -16,6 +16,7 @@ from arena.errors import UsageError
 from arena.interfaces import CaseScores
 from arena.scoring.case_matrix import CaseMatrix, case_matrix
 from arena.simulation.plan.questions import plan_questions
+from kept import check_kept_document
 from program import run_here
 
 SCHEMA = Path(__file__).parents[3] / "schemas" / "plan-questions-1.json"
@@ -124,3 +125,16 @@ def test_neighbours_are_shown_on_as_many_cases_and_tasks_as_said() -> None:
     assert power == pytest.approx(0.8, abs=0.05)
     (tied,) = plan_questions(one.subset([0, 0]), "value", 0.1).neighbours
     assert (tied.cases, tied.cases_high, tied.shown) == (None, None, False)
+
+
+def test_what_a_plan_of_questions_says_is_kept() -> None:
+    """Two algorithms that hardly differ, three on groups, and one that is tied with another."""
+    one = table(40, 2, lead=0.4)
+    grouped = replace(one, clusters=np.repeat(np.arange(10), 4))
+    plans = {
+        "plain": plan_questions(one, "value", 0.2),
+        "grouped": plan_questions(grouped, "value", level=0.9, power=0.5),
+        "tied": plan_questions(one.subset([0, 0]), "value", 0.1),
+    }
+    whole = {name: plan.to_dict() for name, plan in plans.items()}
+    check_kept_document("questions", whole)

@@ -10,6 +10,7 @@ import pytest
 from arena.errors import UsageError
 from arena.simulation.plan.queue import plan_queue
 from competition_folder import document
+from kept import check_kept_document
 from program import run_here
 
 DAY = 24 * 60
@@ -51,6 +52,15 @@ def test_a_queue_by_hand() -> None:
     assert (two.mean_low or 0) > (four.mean_low or 0)
     with pytest.raises(UsageError, match="--minutes must be above 0"):
         plan_queue(1, minutes=0)
+
+
+def test_what_a_plan_of_runs_says_is_kept() -> None:
+    plans = {
+        "busy": plan_queue(60, minutes=30, machines=[4, 1, 2], hours=8, seed=3),
+        "idle": plan_queue(1, minutes=0.5, machines=[1], hours=24),
+    }
+    whole = {name: [plan.to_dict(), *plan.sentences()] for name, plan in plans.items()}
+    check_kept_document("queues", whole)
 
 
 @pytest.mark.slow
