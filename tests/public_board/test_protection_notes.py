@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +19,7 @@ from arena.public_board.advice import (
     protection_notes,
     too_much_revealed,
 )
-from arena.public_board.revealed import Revealed, rows_revealed
+from arena.public_board.revealed import Revealed, _Oracle, rows_revealed
 from arena.types import PredictionKind, Solution, Target, Usage
 from kept import check_kept_document
 
@@ -115,6 +116,53 @@ def test_what_one_submission_reveals_is_kept() -> None:
         revealed = rows_revealed(metric, oracle, np.arange(20) % n_classes, n_classes, targets=1)
         whole[f"{name} of {n_classes} classes, {mechanism}"] = [revealed.rows, revealed.bits]
     check_kept_document("revealed", whole)
+
+
+def test_the_submissions_that_are_tried_are_the_kept_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each kind of prediction; those that reveal a quarter of their targets get more."""
+    tried: list[Any] = []
+
+    def measure(_: Any, design: Any, k: int) -> Revealed:
+        tried.append([k, design.targets[:3].tolist(), np.asarray(design.other).tolist()])
+        return Revealed(k / 4 if len(tried) % 2 else k / 4 - 0.01, 0.5)
+
+    monkeypatch.setattr(_Oracle, "measure", measure)
+    whole = {}
+    for name, n_classes in (
+        ("accuracy", 2), ("log_loss", 2), ("log_loss", 3), ("roc_auc", 2), ("mse", 0), ("rmsle", 0),
+    ):  # fmt: skip
+        truth: Any = np.arange(9) % n_classes if n_classes else np.arange(9.0) ** 2
+        kaggle = MANAGER.mechanisms.resolve("kaggle")
+        found = rows_revealed(MANAGER.metrics.resolve(name), kaggle, truth, n_classes)
+        whole[f"{name} of {n_classes} classes"] = [found.rows, found.bits, *tried]
+        tried.clear()
+    check_kept_document("revealing-submissions", whole)
+
+
+def test_of_several_targets_the_public_rows_of_the_first_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Any] = []
+
+    def tried(*given: Any, **options: Any) -> Revealed:
+        asked.append((given[2].tolist(), given[3], options))
+        return Revealed(0.0, 0.0)
+
+    monkeypatch.setattr(advice, "rows_revealed", tried)
+    both = replace(
+        SOLUTION,
+        targets=(Target("y", ("a", "b")), Target("z", ("a", "b", "c"))),
+        truth=np.array([[0, 2], [1, 2], [0, 1], [1, 0], [1, 1]]),
+    )
+    accuracy = MANAGER.metrics.resolve("accuracy")
+    for usage, rows in ((SOLUTION.usage, [0, 1, 0, 1]), (SOLUTION.usage[::-1], [1, 0, 1, 1])):
+        part = replace(both, usage=usage)
+        advice.revealed_by_one(accuracy, "full", part, MANAGER, targets=3, teams=2)
+        assert asked.pop() == (rows, 2, {"targets": 3, "teams": 2})
+    single = np.array([Usage.PUBLIC] + [Usage.PRIVATE] * 4, dtype=np.uint8)
+    assert advice.revealed_by_one(accuracy, "full", replace(both, usage=single), MANAGER) is None
+    pair = np.array([Usage.PUBLIC] * 2 + [Usage.PRIVATE] * 3, dtype=np.uint8)
+    assert advice.revealed_by_one(accuracy, "full", replace(both, usage=pair), MANAGER) is not None
 
 
 def test_the_default_mechanism_is_bounded_where_a_bound_is_known() -> None:

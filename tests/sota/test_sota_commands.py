@@ -123,7 +123,9 @@ COMMANDS = {
 }  # fmt: skip
 
 
-def test_what_the_commands_print_is_the_kept_whole(tmp_path):
+def test_what_the_commands_print_is_the_kept_whole(tmp_path, monkeypatch):
+    """In a narrow window, which wraps the sentences itself."""
+    monkeypatch.setenv("COLUMNS", "60")
     scores = (0.5, 0.62, 0.7, 0.74, 0.78, 0.82, 0.84, 0.84)
     write_csv(tmp_path / "board.csv", ["score"], [(score,) for score in scores])
     told, documents, charts = [], {}, {}
