@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from arena_sota.binormal import DrawnMaximum, auc_maximum, largest_rank_sum
+from arena.errors import UsageError
+from arena_sota.binormal import (
+    DrawnMaximum,
+    _check,
+    _relevant,
+    auc_maximum,
+    largest_rank_sum,
+)
 
 
 def test_the_errors_are_the_spread_over_seeds():
@@ -57,3 +66,43 @@ def test_rank_sums_from_sorted_bits_are_those_from_sorted_positions():
     scores = np.random.default_rng(0).normal(size=(50, 400))
     sums = (np.argsort(scores, axis=1) < 150) @ np.arange(1.0, 401)
     assert [largest_rank_sum(score[np.newaxis].copy(), 150) for score in scores] == sums.tolist()
+
+
+@pytest.mark.parametrize(
+    ("rare", "other", "rho", "lowest"),
+    [
+        # Seven times sqrt(0.4 * 0.6 * (1/100 + 1/400)) = 0.0548 is 0.383: 0.4 is too far from 0.9.
+        (100, 400, 0.0, 0.75),
+        # Of 0.75 it is 7 * sqrt(0.1875 * 2/900) = 0.143, less than 0.15.
+        (900, 900, 0.0, 0.85),
+        # Times sqrt(1 - 0.96) + 0.2 = 0.4; of 0.85 it is 0.4 * 7 * 0.01683 = 0.0471, below 0.05.
+        (900, 900, 0.96, 0.88),
+    ],
+)
+def test_classifiers_that_cannot_overtake_the_best_are_left_out(
+    rare: int, other: int, rho: float, lowest: float
+) -> None:
+    values = np.array([0.75, 0.9, 0.85, 0.4, 0.88])
+    chosen = values[_relevant(values, rare, other, rho)].tolist()
+    assert chosen == sorted((one for one in values if one >= lowest), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((0, 1, 0.0, 2), "An AUC needs at least one positive and one negative row."),
+        ((1, 0, 0.0, 2), "An AUC needs at least one positive and one negative row."),
+        ((1, 1, -1e-9, 2), "The correlation rho must be at least 0 and below 1, not -1e-09."),
+        ((1, 1, 1.0, 2), "The correlation rho must be at least 0 and below 1, not 1."),
+        ((1, 1, 0.0, 1), "A simulation needs at least two repetitions."),
+        ((1, 1, 0.0, 2), None),
+        ((1, 1, 1 - 1e-9, 2), None),
+    ],
+)
+def test_what_no_maximum_can_be_drawn_for(given: tuple[Any, ...], said: str | None) -> None:
+    if said is None:
+        _check(*given)
+        return
+    with pytest.raises(UsageError) as refused:
+        _check(*given)
+    assert str(refused.value) == said
