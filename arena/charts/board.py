@@ -96,7 +96,7 @@ def score_chart(
     )
     behind = np.abs(values - values[0])
     near = np.flatnonzero(behind <= _FAR_BEHIND * np.median(behind))
-    near = near if len(near) > 1 else np.arange(len(values))
+    near = near if len(near) else np.arange(len(values))  # without a median, as of unknown scores
     series: Series = [
         Bars("interval of the score", low[near], high[near], color=PALE, width=9),
         Points("score on the board", values[near], color=INK),

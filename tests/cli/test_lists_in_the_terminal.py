@@ -252,6 +252,34 @@ def test_an_audit_lists_submissions_by_team_and_every_other_event(audited: Any) 
     assert lines[-1].startswith("Note it outside this machine")
 
 
+def test_an_audit_cuts_names_of_more_than_32_letters(audited: Any) -> None:
+    def watched(self: Any, *, since: int, watch: Any, compare: Any) -> list[str]:
+        for sequence, team in enumerate(("s" * 32, "t" * 33), start=1):
+            payload = {"team": team, "status": "refused"}
+            watch(replace(EVENTS[1], sequence=sequence, payload=payload))
+        return []
+
+    _, lines, _ = audited(audit=watched)
+    assert [line.split()[:4] for line in lines[2:4]] == [
+        ["s" * 32, "0", "0", "1"],
+        ["t" * 31 + "…", "0", "0", "1"],
+    ]
+
+
+def test_a_narrow_terminal_keeps_number_time_and_kind_of_an_event(
+    audited: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A column of 5, one of 19, one of 7 and one of 72, with three spaces each, and 2.
+    for columns, titles in (
+        (43, ["event", "time (UTC)", "kind"]),
+        (130, ["event", "time (UTC)", "kind", "what"]),
+    ):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        _, lines, _ = audited()
+        header = next(line for line in lines if line.startswith("event"))
+        assert header == " ".join(titles)
+
+
 @pytest.mark.parametrize(
     ("noted", "said"),
     [

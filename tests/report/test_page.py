@@ -474,3 +474,19 @@ def test_reasons_of_a_rejection_are_one_line_for_each_kind(
     faults: list[Fault], lines: tuple[str, ...]
 ) -> None:
     assert reasons_of(faults) == lines
+
+
+@pytest.mark.parametrize(
+    ("rows", "drawn", "printed"),
+    [(10, False, False), (11, False, True), (200, False, True), (201, True, True)],
+)
+def test_of_more_than_200_rows_the_others_are_drawn_later_and_ten_are_printed(
+    rows: int, drawn: bool, printed: bool
+) -> None:
+    table = Table("Figures", ("n",), tuple((number,) for number in range(rows)))
+    finding = Finding("one", "So.", {}, tables=(table,))
+    report = board_report(a_result(findings=(finding,)), PluginManager(entry_points=False))
+    html = page(replace(report, technical=()))
+    assert (f"The {rows} rows are drawn as you scroll." in html) == drawn
+    assert html.count("<noscript data-rest>") == drawn
+    assert (f"The first 10 of {rows} rows are printed." in html) == printed

@@ -76,6 +76,11 @@ def test_sixty_rows_of_a_table_are_printed(rows: int, more: list[str]) -> None:
     assert len(every) == 3 + rows + 1
 
 
+def test_of_no_columns_no_further_row_is_counted() -> None:
+    printed = lines_of(60, lambda out: print_columns([], out, title="Nothing"))
+    assert [line for line in printed if line] == ["Nothing"]
+
+
 def test_rows_beyond_those_given_are_counted() -> None:
     columns = columns_of(FIGURES)
     lines = lines_of(60, lambda out: print_columns(columns, out, title="", n_rows=1_236))
