@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -168,3 +169,42 @@ def test_only_public_and_private_cells_are_a_usage_column(
         assert "2 columns could be the target" in called.stderr
     else:
         assert counts in called.stdout
+
+
+@pytest.mark.parametrize(
+    ("team", "begun", "teams", "numbers"),
+    [
+        (None, "", ["ants", "bees"], ["1", "12", "2"]),
+        (None, "1", [], ["1", "12"]),
+        ("ants", "", ["ants", "bees"], ["1", "12"]),
+        ("owls", "b", ["bees"], []),
+    ],
+)
+def test_teams_and_accepted_submissions_are_completed_from_either_folder(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    team: str | None,
+    begun: str,
+    teams: list[str],
+    numbers: list[str],
+) -> None:
+    (tmp_path / "competition.toml").touch()
+    rows = [
+        {"team": name, "submission": number, "status": status}
+        for name, number, status in (
+            ("ants", 1, "accepted"), ("bees", 2, "accepted"), ("ants", 3, "rejected"),
+            ("ants", 12, "accepted"),
+        )
+    ]  # fmt: skip
+
+    @contextlib.contextmanager
+    def look(folder: Path) -> Iterator[Any]:
+        assert folder == tmp_path
+        yield SimpleNamespace(submissions=lambda: rows)
+
+    monkeypatch.setattr("arena.competition.view.CompetitionView.open", look)
+    monkeypatch.chdir(tmp_path)
+    for directory in (None, str(tmp_path)):
+        context = SimpleNamespace(params={"directory": directory, "team": team})
+        assert complete_team(context, begun) == teams
+        assert complete_submission(context, begun) == numbers

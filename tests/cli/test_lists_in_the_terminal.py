@@ -27,7 +27,8 @@ def printed(
         yield view
 
     module = f"arena.cli.commands.{command.split(maxsplit=1)[0]}"
-    opened = "open_competition" if command.startswith("winners") else "look_at_competition"
+    writes = command.split(maxsplit=1)[0] in ("winners", "qualify")
+    opened = "open_competition" if writes else "look_at_competition"
     monkeypatch.setattr(f"{module}.{opened}", look)
     done = run_here(*command.split(), cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -374,3 +375,24 @@ def test_an_audit_says_what_the_journal_and_the_objects_lack(
     assert (code, errors) == (0, [])
     after = lines[lines.index(WHOLE) + 1 :]
     assert [line for line in after if not line.startswith("Note it outside")] == said
+
+
+@pytest.mark.parametrize(
+    ("options", "teams", "last"),
+    [
+        ("--apply", ["[red]a", "b"], "2 teams may submit in the phase two."),
+        (
+            "",
+            ["[red]a"],
+            "1 team would be admitted. Nothing was changed; --apply makes the change.",
+        ),
+    ],
+)
+def test_teams_that_qualify_are_printed_as_they_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: str, teams: list[str], last: str
+) -> None:
+    admitted = SimpleNamespace(teams=teams, notes=["A note."])
+    view = SimpleNamespace(qualify=lambda phase, named, apply: admitted)
+    lines, notes = printed(monkeypatch, tmp_path, f"qualify two {options}".strip(), view)
+    assert lines == teams
+    assert notes == ["A note.", last]

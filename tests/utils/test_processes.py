@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +24,9 @@ from arena.utils.processes import (
     descendants,
     in_worker,
     run_limited,
+    workers,
 )
+from arena.utils.processes.workers import WatchedWorker
 from checkout import python_path
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the guard is Linux's")
@@ -329,3 +332,24 @@ def test_a_task_that_kills_its_process_group_ends_only_itself(kind: str) -> None
         timeout=600,
     )
     assert (called.returncode, called.stdout.strip()) == (0, "[2, False, 3]"), called.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "took", "too_long"),
+    [
+        (-signal.SIGXCPU, 0.5, True),  # the limit of processor time
+        (1, 2.0, True),  # it ended itself when its two seconds were over
+        (1, 1.9, False),
+        (0, 9.0, False),
+        (signal.SIGXCPU, 9.0, False),
+        (-signal.SIGKILL, 9.0, False),
+    ],
+)
+def test_a_worker_that_ended_itself_at_its_limit_was_too_long(
+    monkeypatch: pytest.MonkeyPatch, code: int, took: float, too_long: bool
+) -> None:
+    worker: Any = object.__new__(WatchedWorker)
+    worker.process = SimpleNamespace(wait=lambda _: code, returncode=code)
+    worker._sent_at, worker._seconds = 100.0, 2.0
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: 100.0 + took))
+    assert worker._was_too_long() == too_long
