@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
 from arena.types import FloatArray
 
@@ -68,6 +67,8 @@ def convolve_rows(first: FloatArray, second: FloatArray) -> FloatArray:
     length = first.shape[1] + second.shape[1] - 1
     if second.shape[1] == 1:
         return first * second
+    from scipy import fft  # an area under the ROC curve needs none of it
+
     size = fft.next_fast_len(length, real=True)
     product = fft.rfft(first, size, axis=1) * fft.rfft(second, size, axis=1)
     summed = fft.irfft(product, size, axis=1)[:, :length]

