@@ -11,7 +11,7 @@ SMALLEST = {
     "bench_engines": "--tasks 4 --seconds 0.05 --repeats 1",
     "bench_finalize": "--teams 2,4 --rows 100 --metric log_loss",
     "bench_foreign": "--scale 0.002 --workers 1 --submissions 2 --repeats 1",
-    "bench_growth": "--submissions 10 --teams 5 --team 1 --repeats 1",
+    "bench_growth": "--submissions 10 --teams 5 --team 1 --repeats 0",
     "bench_intake": "--scale 0.01",
     "bench_metrics": "--rows 400 --resamples 12",
     "bench_objects": "--scale 0.01",

@@ -75,7 +75,7 @@ def test_every_command_that_writes_is_killed(kills: int) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param(("--runs", "2", "--command", "score"), marks=pytest.mark.slow),
+        pytest.param(("--runs", "1", "--command", "score"), marks=pytest.mark.slow),
         pytest.param(("--runs", "2"), marks=pytest.mark.campaign),
     ],
     ids=["one command", "every command"],
