@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,11 +85,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Learn which run this is, before any test is imported."""
     thinned.full = config.option.markexpr == "campaign"
+    if config.option.markexpr == _DEFAULT_RUN and "TMPDIR" not in os.environ and _has_memory():
+        os.environ["TMPDIR"] = tempfile.tempdir = _MEMORY
     config.pluginmanager.register(_Examples())
     if config.option.processor_time is not None:
         config.pluginmanager.register(ProcessorTime(config.option.processor_time))
 
 
+def _has_memory() -> bool:
+    """Return whether there are folders in memory, with space, in which programs can be started.
+
+    There a commit of a database does not wait for the disk. The slow run needs more space.
+    """
+    try:
+        status = os.statvfs(_MEMORY)
+    except (AttributeError, OSError):
+        return False
+    has_space = status.f_bavail * status.f_frsize >= _LEAST_SPACE
+    return has_space and os.access(_MEMORY, os.W_OK) and not status.f_flag & os.ST_NOEXEC
+
+
+_MEMORY, _LEAST_SPACE = "/dev/shm", 2**31  # noqa: S108 - pytest makes a folder of its user in it
 _DEFAULT_RUN = "not slow and not campaign"
 _LEFT_OUT_AS_A_WHOLE = re.compile(rb"^pytestmark = .*\bmark\.(slow|campaign)\b", re.MULTILINE)
 

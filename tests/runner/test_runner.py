@@ -88,7 +88,7 @@ def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> No
     assert result.get("log") == ("a line" if kind == "trial" else None)
     assert set(server.offers[0]["inputs"]) == {*working.inputs, *working.sample}
     assert server.offers[0]["kinds"] == ["trial", "hidden"]
-    assert [path.name for path in (tmp_path / "runner").iterdir()] == ["lock", "work"]
+    assert {path.name for path in (tmp_path / "runner").iterdir()} == {"lock", "work"}
 
 
 def test_the_time_of_an_answer_says_no_more_than_the_time_that_is_shown(
