@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import signal
 import sys
@@ -184,3 +185,9 @@ def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
         signal.signal(signal.SIGINT, before)
         main_module.interrupts.clear()
     assert ended.value.code == 130
+
+
+def test_the_details_of_a_computation_are_said_only_when_asked_for(arena_here: Any) -> None:
+    for arguments, level in ((("phases",), logging.INFO), (("phases", "--verbose"), logging.DEBUG)):
+        arena_here(*arguments)
+        assert logging.getLogger("arena").level == level
