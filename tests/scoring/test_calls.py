@@ -15,6 +15,7 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.hookspecs import hookimpl
 from arena.interfaces import Deferred, RankSets, Study
+from arena.scoring import private_board
 from arena.scoring.private_board import PrivateBoard, RankedRows, Resampling, analyse, study_of
 from arena.scoring.settings import BoardSettings
 from arena.types import PredictionKind
@@ -50,7 +51,7 @@ class Mae:
 
 
 def board(
-    metric: Mae, resamples: int, **settings: Any
+    metric: Any, resamples: int, **settings: Any
 ) -> tuple[Study, Resampling, PrivateBoard | None]:
     predictions = ArrayPredictions(SENT)
     chosen = BoardSettings(resamples, workers=1, **settings)
@@ -201,3 +202,14 @@ def test_a_board_without_rankers_has_no_ranks() -> None:
     manager.register(Provider(Broken(0)), "mine")
     with pytest.raises(UnknownNameError, match="no ranker 'other'"):
         analyse(study, BoardSettings(10, workers=1, ranker="other"), manager)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 10])
+def test_resamples_are_the_same_however_many_are_drawn_at_once(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    mae = PluginManager().metrics.resolve("mae")
+    expected, *_ = board(mae, 10)
+    monkeypatch.setattr(private_board, "WEIGHT_BYTES", at_once * N)
+    assert np.array_equal(board(mae, 10)[0].resampled, expected.resampled)
+    assert expected.resampled.shape == (M, 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import arena.report
 from arena.errors import InputError, UsageError
 from arena.evaluation.bootstrap import Resamples, draw_resamples
 from arena.scoring import private_board
+from arena.scoring.submissions import read_truth
+from arena.types import PredictionKind, SolutionColumns
 
 N = 60
 RNG = np.random.default_rng(5)
@@ -179,3 +182,27 @@ def test_a_single_group_is_said_in_the_singular() -> None:
 def test_a_board_without_groups_does_not_mention_them() -> None:
     found = arena.score(SOLUTION, {"good": _frame(GOOD)}, metric="brier", resamples=20, workers=1)
     assert not any("group" in note for note in found.notes)
+
+
+@dataclass(frozen=True)
+class OfValuesOrLabels:
+    """A metric that takes numbers, and texts where labels are no numbers."""
+
+    name: str = "of_values_or_labels"
+    greater_is_better: bool = True
+    prediction: PredictionKind = PredictionKind.VALUE
+    kinds: tuple[PredictionKind, ...] = (PredictionKind.VALUE, PredictionKind.LABEL)
+
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        return float(np.mean(truth == prediction))
+
+
+def test_the_labels_choose_between_the_kinds_of_a_metric() -> None:
+    def kind(*labels: str) -> PredictionKind:
+        solution = arena.intake.solution_source({"id": [*"abc"], "y": [*labels]})
+        return read_truth(solution, OfValuesOrLabels(), SolutionColumns()).kind
+
+    assert kind("1", "2", "3.5") is PredictionKind.VALUE
+    assert kind("x", "y", "x") is PredictionKind.LABEL
+    with pytest.raises(InputError, match="row 2, id 'b'"):  # as numbers, of which one is a text
+        kind("1", "y", "2")

@@ -12,10 +12,13 @@ from arena.competition.competition import Competition
 from arena.config import DataSection, MetricSection, Settings
 from arena.errors import InputError
 from arena.intake import read_solution
+from arena.interfaces import CaseScores
 from arena.plugin.manager import PluginManager
+from arena.scoring.case_matrix import case_matrix
 from arena.scoring.result import ScoreResult
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
+from arena.scoring.summaries import without_summaries
 from arena.store import Store
 from arena.types import PredictionKind, SolutionColumns
 from program import UNPROTECTED, run_here, write_csv
@@ -121,3 +124,19 @@ def test_the_option_is_taken_by_every_command_that_reads_a_solution(folder: Path
     made = run_here(*init, cwd=folder)
     assert made.returncode == 0, made.stderr
     assert 'tasks = "task"' in (folder / "d" / "competition.toml").read_text()
+
+
+def test_a_summary_sums_up_the_cases_of_its_task() -> None:
+    values = {"a": [1, 3, 2, 5, 7, 6], "b": [2, 4, 3, 0, 2, 1]}  # the means of two each: 2, 6, 3, 1
+    scores = CaseScores(
+        [name for name in values for _ in range(6)],
+        ["x", "y", "Mean"] * 4,
+        np.array([*values["a"], *values["b"]], dtype=float),
+        tasks=[task for _ in values for task in "tttuuu"],
+    )
+    kept, notes = without_summaries(case_matrix(scores))
+    assert kept.cases == ("t/x", "t/y", "u/x", "u/y")
+    assert notes == (
+        "'t/Mean' sums up other cases and does not count as one.",
+        "'u/Mean' sums up other cases and does not count as one.",
+    )
