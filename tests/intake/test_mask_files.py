@@ -31,7 +31,7 @@ from arena.intake import (
     parse_submission,
     read_solution,
 )
-from arena.intake.mask_files import run_lengths
+from arena.intake.mask_files import run_lengths, seconds_of_masks
 from arena.types import PredictionKind, SolutionColumns, Target
 from arena_metrics.modalities import MASKS
 from program import run_here
@@ -628,3 +628,9 @@ def test_the_command_says_what_it_cannot_write(tmp_path: Path) -> None:
                         cwd=tmp_path).returncode == 2  # fmt: skip
     assert run_here("masks", "none", "-o", "b.csv", cwd=tmp_path).returncode == 1
     assert run_here("masks", "a.csv", "-o", "b.csv", cwd=tmp_path).returncode == 1
+
+
+def test_masks_may_take_time_for_each_and_for_their_pixels() -> None:
+    shapes = np.array([[2_500, 2_000, 0], [1_000, 1_000, 5]])  # 5 and 5 million pixels
+    assert seconds_of_masks(3, None) == 3 * 0.02
+    assert seconds_of_masks(2, shapes) == 2 * 0.02 + 10e6 / 5e6
