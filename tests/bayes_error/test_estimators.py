@@ -398,20 +398,15 @@ def one_large_group(groups):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("repetitions", [400, pytest.param(1_000, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize(
-    ("draw", "n", "repetitions"),
+    ("draw", "n"),
     [
-        (few_errors, 30, 100),
-        *(
-            pytest.param(draw, n, 1_000, marks=pytest.mark.slow)
-            for draw, n in (
-                (few_errors, 30),
-                (few_errors, 100),
-                (few_errors, 1_000),
-                (one_large_group(3), 240),
-                (one_large_group(8), 240),
-            )
-        ),
+        (few_errors, 30),
+        (few_errors, 100),
+        (few_errors, 1_000),
+        (one_large_group(3), 240),
+        (one_large_group(8), 240),
     ],
 )
 def test_the_reported_interval_holds_where_few_rows_or_groups_count(draw, n, repetitions):

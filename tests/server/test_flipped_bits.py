@@ -35,7 +35,7 @@ def settle(folder: Path, layout: Layout) -> Competition:
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("flips", [40, pytest.param(2_000, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("flips", [24, pytest.param(2_000, marks=pytest.mark.campaign)])
 def test_a_flipped_bit_is_named_or_changes_nothing(
     folder: Path, layout: Layout, tmp_path: Path, flips: int
 ) -> None:
