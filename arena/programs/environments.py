@@ -121,7 +121,8 @@ def unpack_environment(image: Path, parent: Path) -> Environment:
                 members = (member for member in archive if not member.isdev())
                 archive.extractall(root, members=members, filter="tar")
         except (OSError, tarfile.TarError, EOFError) as error:
-            raise InputError(f"The image {image} cannot be unpacked: {error}.") from error
+            reason = str(error).partition("\n")[0].rstrip(":")  # the others name each compression
+            raise InputError(f"The image {image} cannot be unpacked: {reason}.") from error
         if not (root / "usr").is_dir():
             raise InputError(
                 f"{image} holds no file system: write one with podman export CONTAINER."

@@ -204,7 +204,8 @@ def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, most
 def _check_entry(folder: Path, entry: str, faults: FaultList) -> None:
     if (folder / entry).is_file():
         return
-    others = sorted(path.relative_to(folder).as_posix() for path in folder.rglob(Path(entry).name))
+    paths = (path for path in folder.rglob(Path(entry).name) if path.is_file())
+    others = sorted(path.relative_to(folder).as_posix() for path in paths)
     where = f": move {show(others[0])} there" if others else ""
     faults.refuse("no entry point", f"There is no {entry} at the top of the ZIP archive{where}.")
 

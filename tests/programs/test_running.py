@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import threading
 import time
 import zipfile
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from arena.errors import InputError
-from arena.programs.checked import last_check
+from arena.errors import InputError, SandboxError
+from arena.interfaces import Box, End, Job, Outcome
+from arena.programs.checked import last_check, record_check
 from arena.programs.digests import digest_of_folder
 from arena.programs.environments import Environment, make_environment
-from arena.programs.running import alone, environment_of
+from arena.programs.running import (
+    OUTPUTS,
+    alone,
+    environment_of,
+    run_program,
+    runner_folder,
+)
 from arena.testing import check_sandbox
 from arena.testing.hostile_programs import PROGRAMS
+from arena.types import Fault
 from competition_folder import document
 from program import run_here
+from scripted_sandbox import ScriptedSandbox
 
 WHEEL = "hello-1.0-py3-none-any.whl"
 PROGRAM = """\
@@ -84,6 +96,120 @@ def test_one_program_runs_at_a_time() -> None:
     for thread in threads:
         thread.join()
     assert times == ["begin", "end"] * 3
+
+
+def test_a_digest_is_that_of_names_and_contents_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "c").write_bytes(b"x")
+    (tmp_path / "b").symlink_to("a")
+    (tmp_path / "skipped").mkdir()
+    (tmp_path / "skipped" / "c").touch()
+    content = b"".join(
+        len(name).to_bytes(8, "big") + name + hashlib.sha256(data).digest()
+        for name, data in ((b"a/c", b"x"), (b"b", b"link a"))
+    )
+    digest = digest_of_folder(tmp_path, counts=lambda path: path != Path("skipped"))
+    assert digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+BOX = Box(
+    **{"seconds": 1, "memory_mb": 1, "disk_mb": 1, "cores": 1, "processes": 1}, output_bytes=1
+)
+
+
+class Recorded(ScriptedSandbox):
+    """Keeps the job, and fails like a machine without room if it is to."""
+
+    error: OSError | None = None
+
+    def run(self, job: Job, box: Box) -> Outcome:
+        self.job, self.content = job, (job.program / "main.py").read_text()
+        if self.error is not None:
+            raise self.error
+        return Outcome(end=End.OK, seconds=1, cpu_seconds=1, peak_mb=1, log=b"", output=None)
+
+
+def test_a_program_runs_unpacked_and_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unpack(program: Path, folder: Path, entry: str) -> tuple[Fault, ...]:
+        shutil.copyfile(program, folder / entry)
+        return faults
+
+    monkeypatch.setattr("arena.programs.running.unpack_program", unpack)
+    (tmp_path / "sent.py").write_text("print(1)")
+    sandbox, stop, faults = Recorded(), threading.Event(), ()
+    run = partial(
+        run_program, tmp_path / "sent.py", tmp_path, tmp_path / "target",
+        command=["python3", "-u", "main.py"], environment=tmp_path, box=BOX, sandbox=sandbox,
+        stop=stop,
+    )  # fmt: skip
+    assert isinstance(run(), Outcome)
+    assert sandbox.content == "print(1)"
+    folder = sandbox.job.program
+    assert folder.parent == tmp_path / "runner" / "work"
+    assert not folder.exists()
+    assert sandbox.job == Job(
+        program=folder,
+        command=("python3", "-u", "main.py"),
+        inputs=tmp_path,
+        outputs=OUTPUTS,
+        target=tmp_path / "target",
+        environment=tmp_path,
+        stop=stop,
+    )
+    sandbox.error = OSError("No space left")
+    with pytest.raises(
+        SandboxError, match=r"^This machine could not run a program: No space left\.$"
+    ):
+        run()
+    faults = (Fault("encrypted", "It has a password."),)
+    assert run() == faults
+    with pytest.raises(InputError, match=r"^The folder of inputs missing does not exist\.$"):
+        run_program(
+            tmp_path / "sent.py", Path("missing"), tmp_path,
+            command=["main.py"], environment=None, box=BOX, sandbox=sandbox,
+        )  # fmt: skip
+
+
+def test_a_run_begins_without_the_files_of_one_that_was_killed(tmp_path: Path) -> None:
+    with alone() as work:
+        (work / "left").touch()
+        assert stat.S_IMODE(work.stat().st_mode) == 0o700
+        assert stat.S_IMODE((tmp_path / "runner").stat().st_mode) == 0o700
+    with alone() as work:
+        assert list(work.iterdir()) == []
+
+
+def test_the_folder_of_a_runner_is_chosen_by_a_variable_the_machine_or_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert runner_folder() == tmp_path / "runner"
+    assert environment_of("") is None
+    (folder := tmp_path / "runner/environments/0123456789abcdef").mkdir(parents=True)
+    assert environment_of("sha256:0123456789abcdef00") == folder
+    monkeypatch.delenv("ARENA_RUNNER")
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    for exists, expected in (
+        (True, "/var/lib/arena-runner"),
+        (False, "/home/ada/.local/share/arena-runner"),
+    ):
+        monkeypatch.setattr(Path, "is_dir", lambda path, exists=exists: exists)
+        assert runner_folder() == Path(expected)
+
+
+def test_the_last_check_of_a_sandbox_is_that_of_its_versions(tmp_path: Path) -> None:
+    versions = {"podman": "4.9", "linux": "6.1"}
+    assert last_check("podman(a=b)", versions) is None
+    document = record_check("podman(a=b)", versions, ["It is root."])
+    assert (document["sandbox"], document["versions"]) == ("podman(a=b)", versions)
+    assert document["not_held"] == ["It is root."]
+    assert datetime.now(UTC) - datetime.fromisoformat(document["time"]) < timedelta(minutes=9)
+    assert last_check("podman(a=b)", versions) == document
+    assert last_check("podman(a=b)", {**versions, "linux": "6.2"}) is None
+    assert last_check("podman", versions) is None
+    path = tmp_path / "runner" / "checked-podman-a-b-.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    path.write_text("{")
+    assert last_check("podman(a=b)", versions) is None
 
 
 def wheel(folder: Path) -> None:
