@@ -1,0 +1,71 @@
+"""What a caller or an author of a plugin gets who says nothing: every default, kept as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import arena.interfaces
+from kept import check_kept
+
+OTHERS = (
+    "arena.client", "arena.programs.running", "arena.programs.unpack", "arena.requests",
+    "arena.runner.runner", "arena.runner.server", "arena.runner.work_folder", "arena.types",
+)  # fmt: skip
+"""Modules besides those of ``arena.interfaces`` whose defaults others rely on."""
+
+
+def of_signature(name: str, function: Any) -> Iterator[str]:
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.default is not parameter.empty:
+            yield f"{name}({parameter.name}) = {parameter.default!r}"
+
+
+def of_class(name: str, kind: type) -> Iterator[str]:
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    for field in fields:
+        if field.default is not dataclasses.MISSING:
+            default = "a function" if inspect.isfunction(field.default) else repr(field.default)
+            yield f"{name}.{field.name} = {default}"
+        elif field.default_factory is not dataclasses.MISSING:
+            yield f"{name}.{field.name} = {field.default_factory.__name__}()"
+    known = {field.name for field in fields}
+    for member, value in vars(kind).items():
+        if member in known or (member[0] == "_" and member != "__init__"):
+            continue
+        function = getattr(value, "__func__", value)  # of a class or static method
+        if inspect.isfunction(function) and function.__module__.startswith("arena"):
+            if not (fields and member == "__init__"):
+                yield from of_signature(f"{name}.{member}", function)
+        elif isinstance(value, bool | int | float | str | tuple | None) and member[0] != "_":
+            yield f"{name}.{member} = {value!r}"
+
+
+def of_module(module: ModuleType) -> Iterator[str]:
+    for name, value in vars(module).items():
+        if name[0] == "_" or getattr(value, "__module__", module.__name__) != module.__name__:
+            continue
+        if inspect.isclass(value):
+            yield from of_class(name, value)
+        elif inspect.isfunction(value):
+            yield from of_signature(name, value)
+        elif (
+            isinstance(value, int | float | str | tuple)
+            and name.isupper()
+            and name != "TYPE_CHECKING"
+        ):
+            yield f"{name} = {value!r}"
+
+
+def test_defaults_are_kept() -> None:
+    inner = (part.name for part in pkgutil.iter_modules(arena.interfaces.__path__))
+    lines = []
+    for name in (*(f"arena.interfaces.{part}" for part in inner), *OTHERS):
+        module = importlib.import_module(name)
+        lines += [f"{name}.{line}" for line in of_module(module)]
+    check_kept("defaults.txt", "\n".join(lines) + "\n")
