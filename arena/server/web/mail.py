@@ -318,7 +318,8 @@ class Postman:
                     text = f"An account waits for approval: {page}"
                     yield from organisers_notice(facts, f"approval {account.account}", text)
         if state.set_aside:
-            text = f"{state.set_aside} files were set aside: {page}"
+            are = "file was" if state.set_aside == 1 else "files were"
+            text = f"{state.set_aside} {are} set aside: {page}"
             yield from organisers_notice(facts, f"set aside {state.set_aside}", text)
         if self._site.clock().timestamp() - state.beat > SILENT_AFTER:
             text = f"Submissions are received but not scored: the scorer is down. {page}"
