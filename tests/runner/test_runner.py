@@ -156,7 +156,7 @@ def test_an_answer_is_sent_again_after_a_restart(server: LeaseServer, tmp_path: 
     assert only_result(server)[1] == b"id,y\n"
 
 
-@pytest.mark.parametrize("part", ["result", "program"])
+@pytest.mark.parametrize("part", ["result", pytest.param("program", marks=pytest.mark.slow)])
 def test_a_machine_that_is_cut_off_sends_nothing_once_its_lease_has_ended(
     part: str, server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_machine_that_is_cut_off_sends_nothing_once_its_lease_has_ended(
     assert server.results == []
 
 
-@pytest.mark.parametrize("part", ["result", "program"])
+@pytest.mark.parametrize("part", ["result", pytest.param("program", marks=pytest.mark.slow)])
 def test_a_lease_is_prolonged_while_files_are_sent(
     part: str, server: LeaseServer, tmp_path: Path
 ) -> None:
@@ -180,7 +180,7 @@ def test_a_lease_is_prolonged_while_files_are_sent(
     assert server.beats > 1
 
 
-@pytest.mark.parametrize("part", ["result", "program"])
+@pytest.mark.parametrize("part", ["result", pytest.param("program", marks=pytest.mark.slow)])
 def test_a_run_of_another_runner_is_given_up(
     part: str, server: LeaseServer, tmp_path: Path
 ) -> None:

@@ -289,7 +289,10 @@ class MailServer:
 @pytest.mark.parametrize(
     ("tls", "user", "steps"),
     [
-        ("tls", "race", [("SMTP_SSL", "m", 465, 30.0, "trusted"), ("race", "word"), "a@b.org", "leave"]),
+        (
+            "tls", "race",
+            [("SMTP_SSL", "m", 465, 30.0, "trusted"), ("race", "word"), "a@b.org", "leave"],
+        ),
         (
             "starttls", "",
             [("SMTP", "m", 465, 30.0), ("starttls", "trusted"), "a@b.org", "leave"],
