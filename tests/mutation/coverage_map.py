@@ -153,12 +153,13 @@ class CoverageMap:
         statements = self.statements[module]
         if line not in statements.name_of:
             return set()
-        tests = self.tests[module].get(statements.name_of[line])
-        if tests:
+        name = statements.name_of[line]
+        tests = self.tests[module].get(name, set())
+        if tests and not name.startswith("|"):  # which runs in the test that imports it first
             return tests
         mirror = f"/test_{Path(module).stem}.py"
         of_mirror = {test for test in self.seconds if mirror in test}
-        return of_mirror | self._of_scope(module, statements.scope_of[line], depth=3)
+        return tests | of_mirror | self._of_scope(module, statements.scope_of[line], depth=3)
 
     @cache  # noqa: B019 - one map lives as long as the program
     def _of_scope(self, module: str, scope: str, depth: int) -> set[str]:

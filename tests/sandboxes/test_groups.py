@@ -202,6 +202,29 @@ def test_a_group_that_stays_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         groups._remove(tmp_path / "group")
 
 
+def test_the_kernel_has_time_to_end_processes_and_to_remove_their_group(
+    version_2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = groups.new_group()
+    assert group is not None
+    killed: list[tuple[int, int]] = []
+    left = [{12}, {12}, set()]
+    monkeypatch.setattr(groups.os, "kill", lambda *call: killed.append(call))
+    monkeypatch.setattr(groups.Group, "processes", lambda group: left.pop(0))
+    write(group.folders["pids"])
+    group.kill()
+    assert killed == [(12, signal.SIGKILL)] * 2
+    answers = [OSError("busy"), OSError("busy"), None]
+
+    def remove(folder: Path) -> None:
+        if (error := answers.pop(0)) is not None:
+            raise error
+
+    monkeypatch.setattr(Path, "rmdir", remove)
+    groups._remove(version_2 / "group")
+    assert answers == []
+
+
 def test_what_a_killed_runner_left_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
