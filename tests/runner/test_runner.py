@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from arena.programs.digests import digest_of_folder
 from arena.programs.figures import seconds_until_answer
 from arena.programs.unpack import PackedLimits, unpack_here
 from arena.runner import Runner, RunnerKey
+from arena.runner.runner import _repeated
 from arena.store.events import canonical_json
 from arena.types import Fault
 from lease_server import LeaseServer, lease_server
@@ -291,3 +293,23 @@ def test_the_file_of_a_runner_is_checked(tmp_path: Path) -> None:
         assert "secret" not in str(raised.value)
     path.write_text('{"name": "a", "token": "t", "key": "00ff"}')
     assert RunnerKey.read(path) == RunnerKey("a", "t", b"\x00\xff")
+
+
+def test_a_request_is_repeated_after_pauses_of_at_most_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("arena.runner.runner.PAUSE_SECONDS", 10.0)
+    failures = [ServerError("", status) for status in (0, 408, 429, 502, 503, 504, 507)]
+    waits: list[float] = []
+    stop: Any = SimpleNamespace(wait=lambda seconds: waits.append(seconds) or len(waits) == 7)
+
+    def request() -> None:
+        raise failures.pop(0)
+
+    with pytest.raises(ServerError) as ended:
+        _repeated(request, stop)
+    assert (ended.value.status, waits) == (507, [1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0])
+    failures.append(ServerError("", 500))
+    with pytest.raises(ServerError):
+        _repeated(request, stop)
+    assert len(waits) == 7
