@@ -21,6 +21,7 @@ from arena.errors import InputError
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition.cache import ResultCache, write_file
 from arena.simulation.competition.setup import CompetitionData
+from arena.store import Store
 from arena.utils.text import printable
 
 MARKER = "simulation.json"
@@ -94,9 +95,10 @@ class SimulationFolder:
         InputError
             If its settings differ from those requested, or it cannot be created.
         """
+        store: Store | None = None
         if not (folder / CONFIG_NAME).exists():
             _clear(folder)
-            create_competition(
+            store = create_competition(
                 folder,
                 self.root / _SOLUTION,
                 settings=settings,
@@ -105,14 +107,16 @@ class SimulationFolder:
                 manager=manager,
                 actor=self.actor,
                 now=clock(),
-            ).close()
+            )
         stored = read_settings(folder / CONFIG_NAME)
         if stored != settings:
+            if store is not None:
+                store.close()
             raise InputError(
                 f"{printable(str(folder / CONFIG_NAME))} differs from the request: "
                 f"{', '.join(_differing(stored, settings))}. Simulate in another folder."
             )
-        return open_state(folder, manager, wait=wait, clock=clock, actor=self.actor)
+        return open_state(folder, manager, wait=wait, clock=clock, actor=self.actor, store=store)
 
 
 def _clear(folder: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.competition.state import CompetitionState
 from arena.config import Settings
-from arena.errors import InputError, UsageError
+from arena.errors import UsageError
 from arena.interfaces import Participation
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
@@ -28,6 +28,7 @@ from arena.simulation.competition.existing import (
 )
 from arena.simulation.competition.run import (
     PreparedSimulation,
+    check_target,
     open_competition,
     published,
     sample_prediction,
@@ -64,8 +65,16 @@ _NO_TRAINING = (
 )
 
 
-def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimulation:
+def prepare(
+    request: SimulationRequest, manager: PluginManager, *, tried: bool = False
+) -> PreparedSimulation:
     """Read the data and check everything that can be checked without training.
+
+    Parameters
+    ----------
+    tried
+        Whether the same request was tried with another seed: the competitions are not created for
+        a trial again.
 
     Raises
     ------
@@ -95,12 +104,14 @@ def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimul
         like=like,
         public_share=0.0 if is_own else share,
     )
-    simulation, dropped = dry_run(
-        simulation,
-        manager,
-        drop_kinds=request.kinds is None,
-        drop_baseline=request.baseline is None,
-    )
+    dropped: list[str] = []
+    if not tried:
+        simulation, dropped = dry_run(
+            simulation,
+            manager,
+            drop_kinds=request.kinds is None,
+            drop_baseline=request.baseline is None,
+        )
     notes = [*data.notes, *without_sandbox, *dropped]
     if like is not None:
         notes += _about_limits(like, settings, request.days)
@@ -112,6 +123,19 @@ def prepare(request: SimulationRequest, manager: PluginManager) -> PreparedSimul
             f"no bounded range, which {_MECHANISM} needs. Choose others with --mechanism."
         )
     return replace(simulation, notes=tuple(notes))
+
+
+def without_what_cannot_play(first: PreparedSimulation) -> SimulationRequest:
+    """Return the request of several seeds, without the defaults that cannot play with the first."""
+    request = first.request
+    if request.drawn:
+        return request
+    kinds, baseline = request.kinds, request.baseline
+    if kinds is None:
+        kinds = ", ".join(f"{kind.specification}={kind.share:g}" for kind in first.kinds)
+    if baseline is None:
+        baseline = "none" if first.baseline is None else first.baseline.specification
+    return replace(request, kinds=kinds, baseline=baseline)
 
 
 def with_programs(
@@ -313,18 +337,7 @@ def _fitting(
     simulation: PreparedSimulation, state: CompetitionState, drop_kinds: bool, drop_baseline: bool
 ) -> tuple[tuple[CompetitorKind, ...], CompetitorKind | None, list[str]]:
     """Return the kinds and the baseline that can play, and notes on those that cannot."""
-    solution = state.solution
-    if len(solution.targets) != 1:
-        raise InputError("Simulated teams predict one target; this solution has several.")
-    data_classes, classes = simulation.data.classes, solution.targets[0].classes
-    if simulation.data.training is not None and data_classes != classes:
-        # A model would predict a label that the metric does not know.
-        lacking = sorted(set(data_classes or ()) - set(classes or ()))
-        what = f"lack the label {lacking[0]!r}" if lacking else "have other labels"
-        raise InputError(
-            f"The rows to predict {what}, which is among the rows to train on. Use more rows, or "
-            f"remove the label from the file."
-        )
+    check_target(simulation.data, state.solution)
     part = published(simulation, state, visits=10)
     notes: list[str] = []
     baseline = simulation.baseline

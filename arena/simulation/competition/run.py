@@ -45,7 +45,7 @@ from arena.simulation.competition.teams import CompetitorKind, Participant, assi
 from arena.simulation.past.teams import Defaults, LikePast, PastTeams, typical_board
 from arena.simulation.requests import SimulationRequest
 from arena.store import Store
-from arena.types import PredictionKind
+from arena.types import PredictionKind, Solution
 from arena.utils.parallel import Progress
 
 _BASELINE_NUMBER = 2**32 - 1
@@ -192,6 +192,7 @@ def run_competition(
     participants = assign_teams(simulation.kinds, simulation.request.teams)
     past = None if simulation.like is None else _drawn_teams(simulation, simulation.like)
     with open_competition(folder, simulation, mechanism, manager) as (state, clock):
+        check_target(simulation.data, state.solution)
         rounds = calendar(
             participants,
             state.settings,
@@ -243,6 +244,27 @@ def run_competition(
         )
         outcome = replace(outcome, notes=(*outcome.notes, *unaccepted))
         return CompetitionRun(state.folder, result, outcome)
+
+
+def check_target(data: CompetitionData, solution: Solution) -> None:
+    """Check that models predict labels that the metric knows.
+
+    Raises
+    ------
+    InputError
+        If the solution has several targets, or a label of the rows to train on is missing.
+    """
+    if len(solution.targets) != 1:
+        raise InputError("Simulated teams predict one target; this solution has several.")
+    classes = solution.targets[0].classes
+    if data.training is None or data.classes == classes:
+        return
+    lacking = sorted(set(data.classes or ()) - set(classes or ()))
+    what = f"lack the label {lacking[0]!r}" if lacking else "have other labels"
+    raise InputError(
+        f"The rows to predict {what}, which is among the rows to train on. Use more rows, or "
+        f"remove the label from the file."
+    )
 
 
 def kinds_without_accepted(

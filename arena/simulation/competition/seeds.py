@@ -48,6 +48,8 @@ def run_seeds(
 
     Parameters
     ----------
+    request
+        Tried with the first seed.
     manager
         Plugins of this process, one seed after the other; None: those installed, side by side.
 
@@ -105,7 +107,7 @@ def run_story(request: SimulationRequest, seed: int, manager: PluginManager | No
         If it cannot be run.
     """
     manager = PluginManager() if manager is None else manager
-    simulation = prepare(request_of_seed(request, seed), manager)
+    simulation = prepare(request_of_seed(request, seed), manager, tried=True)
     digest = _digest(simulation)
     file = simulation.root / _FILE
     finished = _read(file, digest)

@@ -12,7 +12,7 @@ from arena.interfaces import kinds_of
 from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition.comparison import MechanismComparison, Story, compare_mechanisms
-from arena.simulation.competition.prepare import prepare
+from arena.simulation.competition.prepare import prepare, without_what_cannot_play
 from arena.simulation.competition.run import CompetitionRun, PreparedSimulation, run_competition
 from arena.simulation.competition.seeds import request_of_seed, run_seeds
 from arena.simulation.competition.summary import summarize_seeds
@@ -296,7 +296,7 @@ def _several_seeds(
     progress: Progress,
 ) -> FinishedSimulation:
     request = prepared.request
-    stories = run_seeds(request, engine, progress, manager)
+    stories = run_seeds(without_what_cannot_play(prepared), engine, progress, manager)
     notes = dict.fromkeys(note for story in stories for note in story.notes)
     comparison = compare_mechanisms(prepared.mechanisms, stories, request.level)
     simulation = Simulation(

@@ -15,14 +15,16 @@ import pytest
 from scipy import stats
 
 from arena.errors import InputError, UsageError
+from arena.plugin.manager import PluginManager
 from arena.report.seeds import seeds_report
-from arena.simulation.competition import seeds
+from arena.simulation.competition import prepare, seeds
 from arena.simulation.competition.comparison import (
     MEASURES,
     Story,
     compare_mechanisms,
     interval_of_shares,
 )
+from arena.simulation.competition.prepare import dry_run
 from arena.simulation.competition.seeds import read_stories
 from arena.simulation.competition.simulate import simulate
 from arena.simulation.competition.summary import summarize_seeds
@@ -284,3 +286,27 @@ def test_every_seed_from_the_first_on_is_asked_for(tmp_path, monkeypatch):
         f"{tmp_path}/s holds notes.txt, which is no simulation with several seeds. Choose a new "
         "folder."
     )
+
+
+def test_competitions_are_tried_once_and_the_labels_of_each_seed_are_checked(tmp_path, monkeypatch):
+    tried = []
+
+    def counted(simulation, manager, **options):
+        tried.append(simulation.request.seed)
+        return dry_run(simulation, manager, **options)
+
+    monkeypatch.setattr(prepare, "dry_run", counted)
+    rows = [f"{number},{'c' if number % 40 == 0 else 'ab'[number % 2]}" for number in range(360)]
+    (tmp_path / "data.csv").write_text("\n".join(["x,y", *rows]), "utf-8")
+    options = {
+        "data": tmp_path / "data.csv", "target": "y", "rows": 60, "train_rows": 200,
+        "validation_rows": 100, "teams": 1, "days": 1, "kinds": "copycat", "baseline": "none",
+        "manager": PluginManager(),
+    }  # fmt: skip
+    first, second = simulate(tmp_path / "s", "full", seed=5, seeds=2, **options).stories
+    assert (first.seed, second.seed) == (5, 6)
+    assert tried == [5]
+    # Of these seeds the first has every label among the rows to predict.
+    with pytest.raises(InputError, match="lack the label 'c'"):
+        simulate(tmp_path / "t", "full", seed=6, seeds=2, **options)
+    assert tried == [5, 6]
