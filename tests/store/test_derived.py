@@ -156,3 +156,36 @@ def test_repair_computes_them_again(path: Path, table: str) -> None:
         assert standings(store, greater_is_better=True) == store_all
         assert store.events("repair")[-1].payload["rebuilt"] == [table]
     assert "nothing was changed" in repair(path).sentence
+
+
+SENT = [("a", 0.5, False), ("a", 0.9, True), ("b", 0.7, False), ("a", 0.6, False)]
+"""The team, score and lateness of some submissions."""
+
+
+@pytest.mark.parametrize("settled", ["each alone", "each in one transaction", "all at once"])
+def test_submissions_are_entered_alike_one_by_one_and_together(
+    tmp_path: Path, settled: str
+) -> None:
+    with Store.open(tmp_path / "c.duckdb") as store:
+        store.put_solution(make_solution(3))
+        incoming = [
+            Incoming(team, "f.csv", f"{score}", np.full((3, 1), score), received=TIME, late=late)
+            for team, score, late in SENT
+        ]
+        releases = [Release(score, True) for _, score, _ in SENT]
+        groups = [[0], [1], [2], [3]] if settled == "each alone" else [[0, 1, 2, 3]]
+        for group in groups:
+            with store.transaction() as transaction:
+                for position in group:
+                    (record,) = transaction.add_submissions([incoming[position]])
+                    release = releases[position]
+                    transaction.add_release(record.submission, record.team, 1, release, TIME)
+                    if settled == "each in one transaction":
+                        transaction.settle()
+                transaction.append_event("submission", "host", {"submission": group[0] + 1})
+        assert standings(store, greater_is_better=True) == [
+            Standing("a", 4, 0.6, 0.6),
+            Standing("b", 3, 0.7, 0.7),
+        ]
+        assert store.accepted_counts() == {"a": 3, "b": 1}
+        assert store.changed_tables() == []
