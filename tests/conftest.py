@@ -40,6 +40,9 @@ sys.dont_write_bytecode = False
 # A busy machine makes any command last long enough to show its progress on stderr.
 os.environ["ARENA_PROGRESS"] = "0"
 
+# The workers of pytest-xdist have a width of a terminal, and what is printed would depend on it.
+os.environ.pop("COLUMNS", None)
+
 # A child imports the checkout, as this process does by the setting ``pythonpath``.
 os.environ["PYTHONPATH"] = python_path()
 
