@@ -16,23 +16,29 @@ from kept import check_kept
 
 OTHERS = (
     "arena.client", "arena.programs.running", "arena.programs.unpack", "arena.requests",
-    "arena.runner.runner", "arena.runner.server", "arena.runner.work_folder", "arena.types",
+    "arena.runner.runner", "arena.runner.server", "arena.runner.work_folder",
+    "arena.server.records.accounts", "arena.server.records.intake", "arena.server.records.mails",
+    "arena.server.records.published", "arena.server.records.runs", "arena.server.records.slots",
+    "arena.server.records.uploads", "arena.types",
 )  # fmt: skip
 """Modules besides those of ``arena.interfaces`` whose defaults others rely on."""
+
+
+def written(default: Any) -> str:
+    return "a function" if inspect.isfunction(default) else repr(default)
 
 
 def of_signature(name: str, function: Any) -> Iterator[str]:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.default is not parameter.empty:
-            yield f"{name}({parameter.name}) = {parameter.default!r}"
+            yield f"{name}({parameter.name}) = {written(parameter.default)}"
 
 
 def of_class(name: str, kind: type) -> Iterator[str]:
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     for field in fields:
         if field.default is not dataclasses.MISSING:
-            default = "a function" if inspect.isfunction(field.default) else repr(field.default)
-            yield f"{name}.{field.name} = {default}"
+            yield f"{name}.{field.name} = {written(field.default)}"
         elif field.default_factory is not dataclasses.MISSING:
             yield f"{name}.{field.name} = {field.default_factory.__name__}()"
     known = {field.name for field in fields}
@@ -43,6 +49,8 @@ def of_class(name: str, kind: type) -> Iterator[str]:
         if inspect.isfunction(function) and function.__module__.startswith("arena"):
             if not (fields and member == "__init__"):
                 yield from of_signature(f"{name}.{member}", function)
+        elif member == "tables":  # a statement of SQL
+            continue
         elif isinstance(value, bool | int | float | str | tuple | None) and member[0] != "_":
             yield f"{name}.{member} = {value!r}"
 
