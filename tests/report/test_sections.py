@@ -61,7 +61,7 @@ def test_similar_submissions_are_listed(
 TEAMS = {
     # kind, conduct, submissions, shown, rank, score, true rank, true score
     "ant": ("climber", "honest", 3, 0.90, 1, 0.80, 2, 0.70),
-    "bee": ("climber", "honest", 5, 0.50, 2, 0.60, 1, 0.75),
+    "bee": ("climber", "honest", 5, 0.54, 2, 0.60, 1, 0.75),
     "cat": ("copycat", "copies", 1, None, 3, 0.40, 3, 0.30),
 }
 
@@ -97,8 +97,8 @@ def test_results_of_simulated_teams_are_listed_by_kind(
     flags = (Flag("copies", "cat", "copycat", True, ("ant",)),)
     outcome = outcome_of(truth=truth, greater_is_better=sign > 0, flags=flags)
     kinds, _ = truth_section(outcome, "accuracy").tables
-    # The climbers were shown 0.9 and 0.5, and have 0.8 and 0.6 on the private rows.
-    flattered = pytest.approx(sign * ((0.9 - 0.8) + (0.5 - 0.6)) / 2)
+    # The climbers were shown 0.9 and 0.54, and have 0.8 and 0.6 on the private rows.
+    flattered = pytest.approx(sign * ((0.9 - 0.8) + (0.54 - 0.6)) / 2)
     assert kinds.rows == (
         ("climber", "honest", 2, 8, 1, pytest.approx(0.7), mean_truth[0], flattered, 0),
         ("copycat", "copies", 1, 1, 3, 0.4, mean_truth[1], None, 1),
