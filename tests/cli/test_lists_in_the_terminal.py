@@ -158,8 +158,16 @@ def test_scores_that_teams_were_shown_are_counted_for_each_set_of_rows(
 
 
 EVENTS = [
-    Event(sequence, f"2026-03-0{sequence}T12:30:45.5+00:00", "h" * 25, kind, payload, "", hash_)
-    for sequence, kind, payload, hash_ in (
+    Event(
+        sequence,
+        f"2026-03-0{sequence}T12:30:45.5+00:00",
+        actor="h" * 25,
+        kind=kind,
+        payload=payload,
+        previous="",
+        hash=event_hash,
+    )
+    for sequence, kind, payload, event_hash in (
         (1, "created", {"empty": None, "n": [1], "none": {}, "text": ""}, "a" * 64),
         (2, "submission", {"team": "b", "status": "accepted"}, "b" * 64),
         (3, "submission", {"team": "a", "status": "rejected"}, "c" * 64),

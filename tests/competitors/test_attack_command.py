@@ -215,7 +215,15 @@ def test_a_verdict_by_hand() -> None:
 
     def curve(attack: str, biases: list[float], error: float, repeats: int = 2) -> Curve:
         means, errors = {"bias": np.array(biases)}, {"bias": np.full(2, error)}
-        return Curve(attack, f"{attack}(1)", "full", (1, 2), means, errors, repeats)
+        return Curve(
+            attack,
+            f"{attack}(1)",
+            mechanism="full",
+            submissions=(1, 2),
+            mean=means,
+            standard_error=errors,
+            repeats=repeats,
+        )
 
     curves = [curve("one", [0.1, 0.2], 0.02), curve("two", [0.25, 0.15], 0.01)]
     asked: Any = ({"full": 0.05}, {"full": None})

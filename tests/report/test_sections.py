@@ -520,7 +520,13 @@ def simulated(**changes: Any) -> RankSimulation:
                 (100, 3, np.array([[1, 1, 2, 3], [1, 2, 3, 3], [2, 3, 3, 1_200]], dtype=float)),
             )
         ),
-        coverage=(Coverage(100, 3, "intervals", 0.95, 40, 0.975, 1.0, 0.9925),), boards=(),
+        coverage=(
+            Coverage(
+                100, 3, kind="intervals", level=0.95,
+                boards=40, all_ranks=0.975, best=1.0, each=0.9925,
+            ),
+        ),
+        boards=(),
         rows_needed=tuple(
             RowsNeeded(3, probability, rows=rows, low=low, high=high)
             for probability, rows, low, high in (
@@ -599,8 +605,14 @@ CASES = QuestionPlan(
         QuestionsForAnswers(2, 900.1, 10.0, 18_000.0),
     ),
     neighbours=(
-        NeighbourPlan("a", "b", 0.125, True, 100.2, 49.9, 1_000.0, 7.1),
-        NeighbourPlan("b", "c", 0.0, False, None, 3.0, None, None),
+        NeighbourPlan(
+            "a", "b", lead=0.125, shown=True,
+            cases=100.2, cases_low=49.9, cases_high=1_000.0, tasks=7.1,
+        ),
+        NeighbourPlan(
+            "b", "c", lead=0.0, shown=False,
+            cases=None, cases_low=3.0, cases_high=None, tasks=None,
+        ),
     ),
     notes=(),
 )  # fmt: skip
@@ -625,8 +637,12 @@ def test_the_report_of_a_plan_from_a_table_rounds_cases_up() -> None:
 
 def test_the_report_of_a_queue_has_empty_cells_where_it_grows() -> None:
     waits = (
-        QueueWaits(1, 1.25, None, None, None, None, 1_800.0),
-        QueueWaits(2, 0.625, 3.0, 6.5, 15.0, 31.0, 900.0),
+        QueueWaits(
+            1, 1.25, mean_low=None, mean_high=None, most_low=None, most_high=None, at_once=1_800.0
+        ),
+        QueueWaits(
+            2, 0.625, mean_low=3.0, mean_high=6.5, most_low=15.0, most_high=31.0, at_once=900.0
+        ),
     )
     report = queue_report(QueuePlan(1_234.5, 10.0, 12.5, waits))
     assert report.facts == (("Programs a day", "1,234.5"), ("Minutes of a program", "10"))
@@ -727,7 +743,8 @@ CHANGED = "The record also has the scores of earlier revisions"
 def test_what_changed_while_a_competition_ran_is_told(
     kind: str, payload: dict[str, Any], said: str | None
 ) -> None:
-    event = Event(7, "2026-03-01T12:30:45.000000+00:00", "host", kind, payload, "", "")
+    time = "2026-03-01T12:30:45.000000+00:00"
+    event = Event(7, time, actor="host", kind=kind, payload=payload, previous="", hash="")
     section = history_section([event])
     if said is None:
         assert section is None

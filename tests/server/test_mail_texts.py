@@ -132,7 +132,15 @@ def test_every_mail_is_kept(new: WebSite) -> None:
     ada, facts, site = account_of(new, "Ada"), new.facts, new.site
     quiet = replace(facts, server=ServerSection(join="open"))
     asked = TeamRequest(ada, "Ada", None, "t", NOW)
-    message = Message(3, ada, True, "*Read* the rules.", NOW, None, None)
+    message = Message(
+        3,
+        ada,
+        from_organiser=True,
+        text="*Read* the rules.",
+        posted=NOW,
+        answers=None,
+        published="",
+    )
     for about in (facts, quiet):
         name = "with a mail server" if about is facts else "without one"
         keep(f"a message, {name}", [*mailing.message_mails(site, about, [message])])

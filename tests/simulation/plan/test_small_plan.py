@@ -229,7 +229,15 @@ def test_a_figure_that_does_not_vary_is_not_drawn(one_plan: OnePlan) -> None:
 def test_metrics_are_listed_with_the_first_as_the_best(one_plan: OnePlan) -> None:
     assert "Which metric separates best?" not in one_plan.html
     metrics = tuple(
-        MetricSeparation(name, 0.9, 0.8, 1.0, difference, p, shown)
+        MetricSeparation(
+            name,
+            tau=0.9,
+            tau_low=0.8,
+            tau_high=1.0,
+            difference=difference,
+            p=p,
+            shown_worse=shown,
+        )
         for name, difference, p, shown in (
             ("accuracy", 0.0, 1.0, False),
             ("mcc", -0.1, 0.2, False),

@@ -88,7 +88,18 @@ def test_what_a_study_shows_is_the_kept_whole(tmp_path, monkeypatch, kind):
     drawn = SimpleNamespace(
         scores=scores,
         win_frequency=[win_frequency(scores, *size) for size in sizes],
-        coverage=[Coverage(300, 16, "spread", 0.95, 2, 0.5, 1.0, 0.9375)],
+        coverage=[
+            Coverage(
+                300,
+                16,
+                kind="spread",
+                level=0.95,
+                boards=2,
+                all_ranks=0.5,
+                best=1.0,
+                each=0.9375,
+            )
+        ],
     )
     asked = []
 
