@@ -21,6 +21,7 @@ from arena.interfaces.faults import plural
 from arena.programs.figures import two_digits
 from arena.simulation.requests import QueuePlanRequest
 from arena.types import FloatArray
+from arena.utils.formatting import span
 from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
 
@@ -94,12 +95,12 @@ class QueuePlan:
 def _minutes(low: float, high: float) -> str:
     """Return a range, without figures below 0.1 minutes, which no plan depends on.
 
-    >>> _minutes(0.0008, 0.0007), _minutes(0.01, 0.18), _minutes(1.7491, 3.3833)
-    ('0 to 0.1 minutes', '0 to 0.18 minutes', '1.7 to 3.4 minutes')
+    >>> _minutes(0.0008, 0.0007), _minutes(0.01, 0.18), _minutes(219.6, 220.3)
+    ('0 to 0.1 minutes', '0 to 0.18 minutes', '220 minutes')
     """
     low, high = sorted((low, high))
     least = two_digits(low) if low >= 0.1 else 0
-    return f"{least:,g} to {max(two_digits(high), 0.1):,g} minutes"
+    return f"{span(least, max(two_digits(high), 0.1), '{:,g}'.format)} minutes"
 
 
 def plan_queue(
