@@ -64,7 +64,8 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
     ]
     verdicts += [finding.verdict for finding in other_boards]
     board = private_board(result)
-    published = {ranked_column.title for ranked_column in RANKED_COLUMNS} - _LEFT_OUT
+    titles = {ranked_column.title.format(words=result.words) for ranked_column in RANKED_COLUMNS}
+    published = titles - _LEFT_OUT
     published |= {other_title(key) for key in competition.published_scores}
     public_columns = tuple(column for column in board.columns if column.title in published)
     teams = [row["team"] for row in result.standings]

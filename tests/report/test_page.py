@@ -201,6 +201,24 @@ def test_the_final_page_is_for_participants(competition: Competition) -> None:
         assert hidden not in text
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(competition_report, marks=pytest.mark.slow),
+        final_page,
+        public_competition_report,
+    ],
+)
+def test_every_board_names_its_teams(
+    competition: Competition, make: Callable[[Competition], Report]
+) -> None:
+    sent = {record.team for record in competition.records()}
+    for board in make(competition).boards:
+        rank, team, *_ = board.columns
+        assert (rank.title, team.title) == ("rank", "team")
+        assert {cell.removesuffix(" (baseline)") for cell in team.cells} <= sent
+
+
 class Provider:
     """A plugin whose sections say what result it was handed."""
 
