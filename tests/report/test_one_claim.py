@@ -279,11 +279,9 @@ def problems(text: str, document: Mapping[str, Any]) -> list[str]:
     winner = next(iter(best["winners"]), best)
     if (
         None not in (winner["low"], best["low"])
-        and not best["low"] <= winner["low"] <= winner["high"] <= best["high"]
+        and not winner["low"] <= winner["high"] <= best["high"]  # no team is better than the best
     ):
-        contradictions.append(
-            f"the winner's interval {winner} is not within that of the best, {best}"
-        )
+        contradictions.append(f"the winner's interval {winner} ends above that of the best, {best}")
     return contradictions
 
 
