@@ -27,7 +27,7 @@ def printed(
         yield view
 
     module = f"arena.cli.commands.{command.split(maxsplit=1)[0]}"
-    writes = command.split(maxsplit=1)[0] in ("winners", "qualify")
+    writes = command.split(maxsplit=1)[0] in ("bracket", "winners", "qualify")
     opened = "open_competition" if writes else "look_at_competition"
     monkeypatch.setattr(f"{module}.{opened}", look)
     done = run_here(*command.split(), cwd=folder)
@@ -404,3 +404,24 @@ def test_teams_that_qualify_are_printed_as_they_are_named(
     lines, notes = printed(monkeypatch, tmp_path, f"qualify two {options}".strip(), view)
     assert lines == teams
     assert notes == ["A note.", last]
+
+
+@pytest.mark.parametrize(
+    ("option", "where", "member"), [("", "in", True), (" --remove", "no longer in", False)]
+)
+def test_a_bracket_says_whether_the_team_is_in_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str, where: str, member: bool
+) -> None:
+    assigned = []
+    view = SimpleNamespace(
+        assign_bracket=lambda team, name, member: assigned.append((team, name, member)),
+        submissions=lambda team: [],
+        outdated=lambda: "The private board is out of date.",
+    )
+    lines, notes = printed(monkeypatch, tmp_path, f"bracket owls students{option}", view)
+    assert lines == [f"The team owls is {where} the bracket students."]
+    assert notes == [
+        "No submission of this team is stored yet.",
+        "The private board is out of date.",
+    ]
+    assert assigned == [("owls", "students", member)]

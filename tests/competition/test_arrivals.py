@@ -13,7 +13,9 @@ import pytest
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
+from arena.config import ServerSection
 from arena.errors import InputError, UsageError
+from arena.server.scorer.facts import facts
 from arena.utils.parallel import NoProgress
 from program import run_here, write_csv
 from scenario import MANAGER, Scenario
@@ -47,6 +49,18 @@ def error_on(rows: Any) -> float:
 
 ZEROS = {"id": IDS, "y": ["0"] * N_ROWS}
 ONES = {"id": IDS, "y": ["1"] * N_ROWS}
+
+
+def test_a_server_shows_of_public_labels_only_how_many_are_to_arrive(tmp_path: Path) -> None:
+    public = USAGE == "Public"
+    settings = {"metric": "mae", "pending_labels": True}
+    for name, known, pending in (
+        ("none", public | (np.arange(N_ROWS) < 20), None),
+        ("some", ~public | (np.arange(N_ROWS) < 20), {"pending": 10, "n_rows": 10}),
+    ):
+        scenario = Scenario(tmp_path / name, solution(known), settings=settings)
+        with scenario.create() as competition:
+            assert facts(competition, "race", ServerSection()).pending_labels == pending
 
 
 @pytest.mark.slow

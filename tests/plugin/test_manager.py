@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import traceback
 from collections.abc import Iterator
 from importlib import metadata
@@ -320,6 +321,29 @@ def test_two_distributions_with_one_plugin_name_are_refused(site: Path) -> None:
     _install(site, "second", "second_module", "", "same")
     with pytest.raises(DuplicateNameError, match=r"first 1\.2 and second 1\.2"):
         PluginManager()
+
+
+@pytest.mark.parametrize(
+    ("required", "said"),
+    [
+        (
+            ["later", "own"],
+            "requires the plugin 'own' ([plugins] required), and arena could not load it.",
+        ),
+        (
+            ["own", "other"],
+            "requires the plugins 'own', 'other' ([plugins] required), and arena could not load "
+            "them.",
+        ),
+    ],
+)
+def test_required_plugins_that_are_missing_are_named(
+    site: Path, required: list[str], said: str
+) -> None:
+    _install(site, "later", "later_module", "", "later")
+    with pytest.raises(PluginError, match=re.escape(said)):
+        PluginManager().within(site, required=required).require_plugins()
+    PluginManager().within(site, required=["later"]).require_plugins()
 
 
 def test_every_error_has_an_exit_code() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from arena.server.records.names import RefusedError
 from arena.server.records.published import Published, Publisher, State, TeamFacts
 from arena.server.records.runs import LeaseLostError, ProgramState, Runs
 from arena.server.records.uploads import Uploads, UploadTooLargeError
+from web_site import FACTS
 
 WHEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -223,3 +225,21 @@ def test_a_second_connection_of_a_process_keeps_the_locks_of_the_first(tmp_path:
     assert path.with_name("intake.sqlite-wal").exists()
     first.close()
     second.close()
+
+
+@pytest.mark.parametrize(
+    ("changed", "texts"),
+    [
+        ({}, ("area", "Ladder")),
+        ({"metric": "mae"}, ("", "Ladder")),
+        ({"mechanism": "full"}, ("area", "")),
+    ],
+)
+def test_a_phase_has_the_texts_of_its_own_metric_and_mechanism_only(
+    changed: dict[str, str], texts: tuple[str, str]
+) -> None:
+    phase = {"phase": "late", "metric": FACTS.metric, "mechanism": FACTS.mechanism, **changed}
+    facts = replace(FACTS, metric_text="area", mechanism_text="Ladder", phases=(phase,))
+    of_phase = facts.of_phase("late")
+    assert (of_phase.metric_text, of_phase.mechanism_text) == texts
+    assert (of_phase.metric, of_phase.mechanism) == (phase["metric"], phase["mechanism"])
