@@ -100,6 +100,7 @@ def _column(
         order=order,
         bars=bars,
         importance=kind.importance,
+        key=kind.keys[0],
     )
 
 

@@ -13,7 +13,7 @@ from arena.competition.record.combined_boards import is_combined_board
 from arena.competition.view import CompetitionView
 from arena.config import Settings
 from arena.report.board_sections import board_sections
-from arena.report.boards import other_title, private_board
+from arena.report.boards import private_board
 from arena.report.columns import RANKED_COLUMNS
 from arena.report.competition import final_board
 from arena.report.contents import section_of
@@ -29,7 +29,8 @@ from arena.types import Section, Table
 from arena.utils.formatting import level_text
 from arena.utils.parallel import Progress
 
-_LEFT_OUT = {"bootstrap rank range", "prize share"}
+_LEFT_OUT = {"bootstrap_rank_low", "prize_share"}
+"""The keys of columns for organisers."""
 _FINAL = {
     "best_public": "the submission with the best public score",
     "last": "the last accepted submission",
@@ -64,10 +65,9 @@ def final_page(competition: CompetitionView, *, progress: Progress | None = None
     ]
     verdicts += [finding.verdict for finding in other_boards]
     board = private_board(result)
-    titles = {ranked_column.title.format(words=result.words) for ranked_column in RANKED_COLUMNS}
-    published = titles - _LEFT_OUT
-    published |= {other_title(key) for key in competition.published_scores}
-    public_columns = tuple(column for column in board.columns if column.title in published)
+    published = {ranked_column.keys[0] for ranked_column in RANKED_COLUMNS} - _LEFT_OUT
+    published |= set(competition.published_scores)
+    public_columns = tuple(column for column in board.columns if column.key in published)
     teams = [row["team"] for row in result.standings]
     entries = last_entries(competition)
     return Report(

@@ -22,6 +22,8 @@ class Column:
     """Start and width in per cent of a bar under each cell."""
     importance: int | None = 1
     """1 is shown in the narrowest terminal; None: never shown in a terminal."""
+    key: str = ""
+    """Its first key in a standing: titles depend on the words of a result."""
 
     @property
     def numeric(self) -> bool:

@@ -11,11 +11,10 @@ from arena.errors import UsageError
 from arena.report.boards import private_board
 from arena.report.model import Board, Column
 from arena.scoring.result import ScoreResult
-from arena.types import Vocabulary
 from arena.utils.text import printable
 
-_COLUMNS = ("rank", "{words.team}", "score", "score interval", "rank interval", "tier", "win rate")
-"""The columns of a table for a paper; a column that the board lacks is left out."""
+_COLUMNS = ("rank", "team", "score", "score_low", "rank_low", "tier", "win_rate")
+"""The keys of the columns of a table for a paper; a column that the board lacks is left out."""
 _HTML_ROWS = 30
 
 _LATEX = {
@@ -30,7 +29,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~])")
 def as_markdown(result: ScoreResult) -> str:
     """Return the board as a Markdown table, aligned for reading as text."""
     board = private_board(result)
-    columns = _chosen(board, result.words)
+    columns = _chosen(board)
     if not columns:
         return f"No {result.words.submission} could be ranked.\n"
     cells = [
@@ -53,7 +52,7 @@ def as_markdown(result: ScoreResult) -> str:
 def as_latex(result: ScoreResult) -> str:
     """Return the board as a ``tabular`` with the rules of the package booktabs."""
     board = private_board(result)
-    columns = _chosen(board, result.words)
+    columns = _chosen(board)
     if not columns:
         return f"% No {result.words.submission} could be ranked.\n"
     lines = [
@@ -72,7 +71,7 @@ def as_latex(result: ScoreResult) -> str:
 def as_html(result: ScoreResult) -> str:
     """Return the first rows of the board as HTML for a notebook: ranks with bars."""
     board = private_board(result)
-    columns = _chosen(board, result.words)
+    columns = _chosen(board)
     if not columns:
         return f"<p>No {result.words.submission} could be ranked.</p>"
     head = "".join(f'<th style="{_side(column)}">{_html(column.title)}</th>' for column in columns)
@@ -116,10 +115,9 @@ def board_table(result: ScoreResult, path: Path) -> str:
     return _FORMATS[path.suffix.lower()](result)
 
 
-def _chosen(board: Board, words: Vocabulary) -> list[Column]:
-    by_title = {column.title: column for column in board.columns}
-    titles = (title.format(words=words) for title in _COLUMNS)
-    return [by_title[title] for title in titles if title in by_title]
+def _chosen(board: Board) -> list[Column]:
+    column_of_key = {column.key: column for column in board.columns}
+    return [column_of_key[key] for key in _COLUMNS if key in column_of_key]
 
 
 def _is_left(column: Column) -> bool:

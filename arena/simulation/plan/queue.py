@@ -95,8 +95,10 @@ class QueuePlan:
 def _minutes(low: float, high: float) -> str:
     """Return a range, without figures below 0.1 minutes, which no plan depends on.
 
-    >>> _minutes(0.0008, 0.0007), _minutes(0.01, 0.18), _minutes(219.6, 220.3)
-    ('0 to 0.1 minutes', '0 to 0.18 minutes', '220 minutes')
+    >>> _minutes(0.0008, 0.0007), _minutes(0.01, 0.18), _minutes(1.7491, 3.3833)
+    ('0 to 0.1 minutes', '0 to 0.18 minutes', '1.7 to 3.4 minutes')
+    >>> _minutes(219.6, 220.3)
+    '220 minutes'
     """
     low, high = sorted((low, high))
     least = two_digits(low) if low >= 0.1 else 0
