@@ -20,26 +20,19 @@ from arena.public_board.clipping import (
 )
 from arena.public_board.mechanism import review_mechanism
 from arena.types import PredictionKind, Solution, Target, Usage
+from few_rows import FIVE_ROWS
 from toy_metrics import BlackBoxRmse
 
-ROWS = Solution(
-    id_column="id",
-    targets=(Target("y", None),),
-    columns=("y",),
-    kind=PredictionKind.VALUE,
-    ids=pa.array(list("abcde")),
-    truth=np.array([0.0, 1.0, 2.0, 9.0, 500.0]),
-    usage=np.array([Usage.PUBLIC] * 4 + [Usage.PRIVATE], dtype=np.uint8),
-    sha256="",
-)
 MAE = PluginManager().metrics.resolve("mae")
 
 
 def test_the_suggested_bound_is_of_the_public_rows_and_rounded_up() -> None:
-    assert suggested_clip(MAE, ROWS) == (0, 10)  # four rows cost 1.5, 0.5, 0.5 and 7.5
-    assert suggested_clip(MAE, replace(ROWS, truth=ROWS.truth + np.r_[0, 0, 0, 0.71, 0])) == (0, 11)
-    assert suggested_clip(MAE, replace(ROWS, truth=100 * ROWS.truth)) == (0, 1000)
-    assert suggested_clip(MAE, replace(ROWS, truth=0.01 * ROWS.truth)) == (0, 0.1)
+    assert suggested_clip(MAE, FIVE_ROWS) == (0, 10)  # four rows cost 1.5, 0.5, 0.5 and 7.5
+    assert suggested_clip(
+        MAE, replace(FIVE_ROWS, truth=FIVE_ROWS.truth + np.r_[0, 0, 0, 0.71, 0])
+    ) == (0, 11)
+    assert suggested_clip(MAE, replace(FIVE_ROWS, truth=100 * FIVE_ROWS.truth)) == (0, 1000)
+    assert suggested_clip(MAE, replace(FIVE_ROWS, truth=0.01 * FIVE_ROWS.truth)) == (0, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +48,7 @@ def test_the_shares_of_classes_are_the_constant_prediction(labels: list[int], en
     classes = tuple("abc"[: max(labels) + 1])
     several = len(classes) > 2
     rows = replace(
-        ROWS,
+        FIVE_ROWS,
         targets=(Target("y", classes),),
         columns=classes if several else ("y",),
         kind=PredictionKind.CLASS_PROBABILITIES if several else PredictionKind.PROBABILITY,
@@ -67,9 +60,9 @@ def test_the_shares_of_classes_are_the_constant_prediction(labels: list[int], en
 @pytest.mark.parametrize(
     "rows",
     [
-        replace(ROWS, truth=np.full(5, 3.0)),  # the constant is right everywhere
-        replace(ROWS, usage=np.full(5, Usage.PRIVATE, dtype=np.uint8)),
-        replace(ROWS, kind=PredictionKind.PROBABILITY),
+        replace(FIVE_ROWS, truth=np.full(5, 3.0)),  # the constant is right everywhere
+        replace(FIVE_ROWS, usage=np.full(5, Usage.PRIVATE, dtype=np.uint8)),
+        replace(FIVE_ROWS, kind=PredictionKind.PROBABILITY),
     ],
     ids=["constant", "no public rows", "probabilities"],
 )
@@ -79,14 +72,14 @@ def test_there_is_no_bound_to_suggest(rows: Solution) -> None:
 
 def test_the_widest_bound_of_several_targets_and_the_shares_of_classes_count() -> None:
     two = replace(
-        ROWS,
+        FIVE_ROWS,
         targets=(Target("y", None), Target("z", None)),
         columns=("y", "z"),
-        truth=np.column_stack([ROWS.truth, 10 * ROWS.truth]),
+        truth=np.column_stack([FIVE_ROWS.truth, 10 * FIVE_ROWS.truth]),
     )
     assert suggested_clip(MAE, two) == (0, 100)
     binary = replace(
-        ROWS,
+        FIVE_ROWS,
         targets=(Target("y", ("a", "b")),),
         kind=PredictionKind.CLASS_PROBABILITIES,
         truth=np.array([0, 1, 0, 1, 0]),
@@ -94,12 +87,12 @@ def test_the_widest_bound_of_several_targets_and_the_shares_of_classes_count() -
     log_loss = PluginManager().metrics.resolve("log_loss")
     assert suggested_clip(log_loss, binary) == (0, 2.8)  # 4 log 2: probabilities below 1/16
     r2 = PluginManager().metrics.resolve("r2")
-    assert suggested_clip(r2, ROWS) == (-1.4, 1)  # the constant has -0.2
+    assert suggested_clip(r2, FIVE_ROWS) == (-1.4, 1)  # the constant has -0.2
 
 
 @pytest.mark.parametrize("mechanism", ["ladder", "ladder-free(clip=4)", "full"])
 def test_a_board_without_public_rows_is_not_reviewed(mechanism: str) -> None:
-    private = replace(ROWS, usage=np.full(5, Usage.PRIVATE, dtype=np.uint8))
+    private = replace(FIVE_ROWS, usage=np.full(5, Usage.PRIVATE, dtype=np.uint8))
 
     def read_no_solution() -> Solution:
         raise AssertionError
@@ -113,7 +106,10 @@ def test_one_row_cannot_make_a_bound_absurd() -> None:
     mape = PluginManager().metrics.resolve("mape")
     truth = np.r_[np.linspace(1, 2, 99), 1e-14]
     many = replace(
-        ROWS, truth=truth, usage=np.zeros(100, np.uint8), ids=pa.array([str(i) for i in range(100)])
+        FIVE_ROWS,
+        truth=truth,
+        usage=np.zeros(100, np.uint8),
+        ids=pa.array([str(i) for i in range(100)]),
     )
     low, high = suggested_clip(mape, many) or (0, 0)
     assert (low, high < 2) == (0, True)
@@ -134,7 +130,7 @@ def test_no_bound_comes_from_rows_without_a_finite_value() -> None:
         def row_values(self, truth: Any, predictions: Any) -> Any:
             return np.full(predictions.shape, np.inf)
 
-    assert suggested_clip(Infinite(), ROWS) is None
+    assert suggested_clip(Infinite(), FIVE_ROWS) is None
 
 
 def test_the_range_of_scores_follows_from_that_of_the_clipped_rows() -> None:

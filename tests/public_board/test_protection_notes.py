@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from arena.config import Settings
@@ -20,7 +19,8 @@ from arena.public_board.advice import (
     too_much_revealed,
 )
 from arena.public_board.revealed import Revealed, _Oracle, rows_revealed
-from arena.types import PredictionKind, Solution, Target, Usage
+from arena.types import Target, Usage
+from few_rows import FIVE_ROWS
 from kept import check_kept_document
 
 MANAGER = PluginManager()
@@ -32,16 +32,6 @@ UNLIMITED = (
 ENDLESS = (
     "No deadline is set: submissions are taken until you set one under [competition] of "
     "competition.toml."
-)
-SOLUTION = Solution(
-    id_column="id",
-    targets=(Target("y", None),),
-    columns=("y",),
-    kind=PredictionKind.VALUE,
-    ids=pa.array(list("abcde")),
-    truth=np.array([0.0, 1.0, 2.0, 9.0, 500.0]),
-    usage=np.array([Usage.PUBLIC] * 4 + [Usage.PRIVATE], dtype=np.uint8),
-    sha256="",
 )
 
 
@@ -102,7 +92,7 @@ SHOWN = (
 def test_what_leaves_a_competition_unprotected_is_said(
     asked: Settings, options: dict[str, Any], said: tuple[str, ...]
 ) -> None:
-    assert protection_notes(asked, SOLUTION, MANAGER, NOW, **options) == said
+    assert protection_notes(asked, FIVE_ROWS, MANAGER, NOW, **options) == said
 
 
 def test_what_one_submission_reveals_is_kept() -> None:
@@ -150,12 +140,12 @@ def test_of_several_targets_the_public_rows_of_the_first_are_tried(
 
     monkeypatch.setattr(advice, "rows_revealed", tried)
     both = replace(
-        SOLUTION,
+        FIVE_ROWS,
         targets=(Target("y", ("a", "b")), Target("z", ("a", "b", "c"))),
         truth=np.array([[0, 2], [1, 2], [0, 1], [1, 0], [1, 1]]),
     )
     accuracy = MANAGER.metrics.resolve("accuracy")
-    for usage, rows in ((SOLUTION.usage, [0, 1, 0, 1]), (SOLUTION.usage[::-1], [1, 0, 1, 1])):
+    for usage, rows in ((FIVE_ROWS.usage, [0, 1, 0, 1]), (FIVE_ROWS.usage[::-1], [1, 0, 1, 1])):
         part = replace(both, usage=usage)
         advice.revealed_by_one(accuracy, "full", part, MANAGER, targets=3, teams=2)
         assert asked.pop() == (rows, 2, {"targets": 3, "teams": 2})
@@ -167,9 +157,9 @@ def test_of_several_targets_the_public_rows_of_the_first_are_tried(
 
 def test_the_default_mechanism_is_bounded_where_a_bound_is_known() -> None:
     mae, accuracy = (MANAGER.metrics.resolve(name) for name in ("mae", "accuracy"))
-    assert default_mechanism(accuracy, SOLUTION, MANAGER) == "ladder-free"
+    assert default_mechanism(accuracy, FIVE_ROWS, MANAGER) == "ladder-free"
     # Of four public rows the noise is that of 2 rows, the least.
-    assert default_mechanism(mae, SOLUTION, MANAGER) == "ladder-free(clip=10, noise=2)"
+    assert default_mechanism(mae, FIVE_ROWS, MANAGER) == "ladder-free(clip=10, noise=2)"
 
 
 ONE = (
@@ -220,4 +210,4 @@ def test_what_more_than_the_accepted_rows_is_said(
             "server": server,
         }
     )
-    assert too_much_revealed(asked, SOLUTION, MANAGER) == said
+    assert too_much_revealed(asked, FIVE_ROWS, MANAGER) == said

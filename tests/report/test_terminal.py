@@ -23,19 +23,20 @@ def lines_of(width: int, print_to: Callable[[Console], None]) -> list[str]:
 
 
 FIGURES = Table("Figures", ("team", "wins", "note"), (("owls", 12, "x"), ("bats", 3, "")))
+FIGURES_PRINTED = [
+    "Figures",
+    "",
+    "  team   wins   note",
+    " ────────────────────",
+    "  owls     12   x",
+    "  bats      3",
+    "",
+]
 
 
 def test_a_column_is_printed_if_it_fits_with_its_three_spaces() -> None:
     # Three columns of 4, each with 3 spaces, and the 2 at the left: 23.
-    assert lines_of(23, lambda out: print_table(FIGURES, out)) == [
-        "Figures",
-        "",
-        "  team   wins   note",
-        " ────────────────────",
-        "  owls     12   x",
-        "  bats      3",
-        "",
-    ]
+    assert lines_of(23, lambda out: print_table(FIGURES, out)) == FIGURES_PRINTED
     narrower = lines_of(22, lambda out: print_table(FIGURES, out))
     assert narrower[:6] == [
         "Figures",
@@ -167,13 +168,7 @@ def test_a_report_is_printed_in_its_order() -> None:
         "Part",
         "One.",
         "Two lines.",
-        "Figures",
-        "",
-        "  team   wins   note",
-        " ────────────────────",
-        "  owls     12   x",
-        "  bats      3",
-        "",
+        *FIGURES_PRINTED,
     ]
 
 

@@ -7,15 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import arena_mechanisms
 from arena.config import Settings
 from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
-from arena.types import FloatArray, PredictionKind
+from arena.types import FloatArray, PredictionKind, Solution, Target, Usage
 from competition_model import Hits, Rules
 from program import write_csv
 
+FIVE_ROWS = Solution(
+    id_column="id",
+    targets=(Target("y", None),),
+    columns=("y",),
+    kind=PredictionKind.VALUE,
+    ids=pa.array(list("abcde")),
+    truth=np.array([0.0, 1.0, 2.0, 9.0, 500.0]),
+    usage=np.array([Usage.PUBLIC] * 4 + [Usage.PRIVATE], dtype=np.uint8),
+    sha256="",
+)
+"""Four public rows, and a private one that is far from them."""
 N_HALF = 6
 """Rows of the public, and of the private part."""
 N_VALID, N_FAULTY = 12, 3
