@@ -121,9 +121,9 @@ def test_what_the_paper_shows_is_the_kept_whole(
         draws.clear()
         data = annotations_in(tmp_path) if name == "published" else tmp_path / "none"
         options = PaperOptions(data=data, quick=quick, seed=3)
-        found = paper.BayesErrorPaper().reproduce(options, NoProgress())
-        charts = found.charts if name == "published" else ()
-        kept = replace(found, charts=charts)
+        reproduction = paper.BayesErrorPaper().reproduce(options, NoProgress())
+        charts = reproduction.charts if name == "published" else ()
+        kept = replace(reproduction, charts=charts)
         check_kept_reproduction(f"bayes-error-{name}", kept, asked=asked)
         # Two set-ups, two sizes; once without noise and with each of two kinds of it.
         assert draws == 6 * ([2] * (4 if quick else 10) + [6] * (4 if quick else 10))

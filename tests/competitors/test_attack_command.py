@@ -227,7 +227,7 @@ def test_a_verdict_by_hand() -> None:
 
     curves = [curve("one", [0.1, 0.2], 0.02), curve("two", [0.25, 0.15], 0.01)]
     asked: Any = ({"full": 0.05}, {"full": None})
-    assert [one.last_bias for one in curves] == [0.2, 0.15]
+    assert [curve.last_bias for curve in curves] == [0.2, 0.15]
     (verdict,) = evaluate(curves, *asked, 0.25)
     assert verdict == Verdict(
         "full", "two(1)", 0.25, 0.05, True, pytest.approx(0.2 + 0.02 * 6.313752)

@@ -112,8 +112,8 @@ def test_what_the_paper_shows_is_the_kept_whole(
     monkeypatch.setattr(paper, "PluginManager", manager)
     data = authors_files(tmp_path) if kind == "published" else tmp_path
     options = PaperOptions(data=data, quick=kind == "alone", seed=3)
-    found = paper.LadderPaper().reproduce(options, NoProgress())
-    check_kept_reproduction(f"ladder-{kind}", found, asked=asked)
+    reproduction = paper.LadderPaper().reproduce(options, NoProgress())
+    check_kept_reproduction(f"ladder-{kind}", reproduction, asked=asked)
 
 
 def test_the_attack_and_the_honest_competition_have_the_sizes_of_the_paper() -> None:

@@ -72,7 +72,7 @@ def of_module(module: ModuleType) -> Iterator[str]:
 
 
 def executed_again(name: str) -> ModuleType:
-    """Return a module that was executed for this test: whoever observes it sees what is tested."""
+    """Return a module, executed again so that its lines count as run by this test."""
     spec = importlib.import_module(name).__spec__
     assert spec is not None
     assert spec.loader is not None

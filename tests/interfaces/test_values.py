@@ -103,7 +103,7 @@ def test_a_range_is_that_of_scores_or_rows_or_one() -> None:
         evaluation(1, 0.5, score_range=of_scores, row_range=of_rows)
         for of_scores, of_rows in ((scores, rows), (None, rows), (None, None))
     ]
-    assert [one.range_width for one in of] == [4.0, 7.0, 1.0]
+    assert [item.range_width for item in of] == [4.0, 7.0, 1.0]
     assert [of[0].within_range(score) for score in (-2.0, 0.5, 4.0)] == [-1.0, 0.5, 3.0]
     assert [of[2].within_range(score) for score in (-9e9, 9e9)] == [-9e9, 9e9]
 
@@ -143,7 +143,7 @@ def test_published_numbers_are_compared_as_printed_or_within_reach() -> None:
     printed = [rounded("Table 1", "mean", 0.5, computed, 1).agrees for computed in (0.54, 0.56)]
     assert printed == [True, False]
     differing = [within("Figure 1", "loss", 0.5, 0.5 + by, 0.25) for by in (-0.25, 0.25, 0.375)]
-    assert [one.agrees for one in differing] == [True, True, False]
+    assert [item.agrees for item in differing] == [True, True, False]
     assert differing[0].note == "they may differ by 0.25: both are simulated"
     noted = within("Figure 1", "loss", 0.5, 0.5, 0.25, "exact")
     assert noted.note == "exact"

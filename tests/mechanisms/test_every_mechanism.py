@@ -51,7 +51,7 @@ def test_what_is_released_and_said_is_the_kept_whole() -> None:
     manager, whole = PluginManager(), {}
     for name in MECHANISMS:
         mechanism: Any = manager.mechanisms.resolve(name)
-        one: dict[str, Any] = {"for participants": mechanism.for_participants}
+        answers: dict[str, Any] = {"for participants": mechanism.for_participants}
         for side, settings in (
             ("losses", {}),
             ("scores", {"mirrored": True, "n_rows": 400, "score_range": (0.0, 2.0), "budget": 9}),
@@ -59,19 +59,19 @@ def test_what_is_released_and_said_is_the_kept_whole() -> None:
             released = run_mechanism(
                 mechanism, LOSSES, baseline=0.46, baseline_submission=7, **settings
             )
-            one[side] = [
+            answers[side] = [
                 f"{release.score:.5g}, {'improved' if release.improved else 'the last one'}, "
                 f"of {release.source}"
                 for release in released
             ]
-            one[f"state after {side}"] = released[-1].state
+            answers[f"state after {side}"] = released[-1].state
         if hasattr(mechanism, "review"):
             for title, settings in BOARDS.items():
                 try:
-                    one[title] = mechanism.review(board(settings))
+                    answers[title] = mechanism.review(board(settings))
                 except InputError as error:
-                    one[title] = f"refused: {error}"
-        whole[name] = one
+                    answers[title] = f"refused: {error}"
+        whole[name] = answers
     check_kept_document("mechanisms", whole)
 
 

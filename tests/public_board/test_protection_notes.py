@@ -1,4 +1,4 @@
-"""What an organiser of a new competition is told about its board, limits and deadline."""
+"""Warnings to the organiser of a new competition: its public board, limits and deadline."""
 
 from __future__ import annotations
 

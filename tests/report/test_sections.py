@@ -186,7 +186,7 @@ def test_the_summary_lists_twelve_who_may_be_the_best(possible: int, said: tuple
     ("public_ranks", "said"),
     [
         ((), []),
-        ((1,), []),  # one alone is compared with nobody
+        ((1,), []),  # a single team is compared with no other
         ((2, 1), ["b (private rank 2)"]),
         ((1, 1, 1), ["a (private rank 1), b (private rank 2), c (private rank 3)"]),
         ((1, 1, 1, 1), ["a (private rank 1), b (private rank 2), c (private rank 3) and others"]),

@@ -142,8 +142,10 @@ def test_the_commands_of_runs_are_kept(
     ):
         monkeypatch.setattr("arena_sandboxes.podman.os.geteuid", lambda user=user: user)
         environment = job.program.with_name(kind) if kind else None
-        one = replace(job, environment=environment)
-        command = printed_command(SANDBOXES[name], one, replace(BOX, gpus=gpus), group)
+        job_in_environment = replace(job, environment=environment)
+        command = printed_command(
+            SANDBOXES[name], job_in_environment, replace(BOX, gpus=gpus), group
+        )
         parts.append(f"== {kind or 'the machine'}, user {user}\n{command}\n")
     check_kept(f"sandbox-{name}.txt", "\n".join(parts))
     assert (job.program / "main.py").stat().st_mode & 0o777 == (

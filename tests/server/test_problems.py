@@ -116,12 +116,12 @@ def test_the_titles_of_statuses_are_kept() -> None:
 
 def test_the_operations_of_the_api_are_kept() -> None:
     lines = []
-    for one in ENDPOINTS:
-        body = "" if one.body is None else f" {one.body.__name__}"
-        errors = "".join(f" {status}" for status in one.errors)
-        query = "".join(f" ?{name}" for name in one.query)
-        place = f"{one.method} {one.path or '/'} {one.who} {one.scope}"
-        lines.append(f"{place}:{body}{query} -> {one.status}{errors}")
+    for endpoint in ENDPOINTS:
+        body = "" if endpoint.body is None else f" {endpoint.body.__name__}"
+        errors = "".join(f" {status}" for status in endpoint.errors)
+        query = "".join(f" ?{name}" for name in endpoint.query)
+        place = f"{endpoint.method} {endpoint.path or '/'} {endpoint.who} {endpoint.scope}"
+        lines.append(f"{place}:{body}{query} -> {endpoint.status}{errors}")
     check_kept("api.txt", "\n".join(lines) + "\n")
 
 

@@ -68,22 +68,22 @@ def test_what_the_paper_shows_is_the_kept_whole(
     for name, data in (("alone", None), ("boards", boards_in(tmp_path))):
         asked.clear()
         options = PaperOptions(data=data, quick=data is not None, charts=data is None, seed=3)
-        found = Multiplicity().reproduce(options, NoProgress())
-        check_kept_reproduction(f"multiplicity-{name}", found, asked=asked)
+        reproduction = Multiplicity().reproduce(options, NoProgress())
+        check_kept_reproduction(f"multiplicity-{name}", reproduction, asked=asked)
 
 
 @pytest.mark.slow
 def test_all_but_three_printed_numbers_agree() -> None:
     data = DATA if DATA.is_dir() else None
-    found = Multiplicity().reproduce(PaperOptions(data=data, quick=True), NoProgress())
-    wrong = {row.quantity: row for row in found.figures if row.agrees is False}
+    reproduction = Multiplicity().reproduce(PaperOptions(data=data, quick=True), NoProgress())
+    wrong = {row.quantity: row for row in reproduction.figures if row.agrees is False}
     assert len(wrong) == 3
     mean = wrong["mean, b - a = 0.025"]
     assert (mean.published, round(mean.computed or 0, 4)) == (0.9129, 0.9130)
     assert wrong["standard deviation, rho0 0.6, b - a = 0.025"].published == 0.0036
     assert "does not follow" in next(row.note for name, row in wrong.items() if "85%" in name)
     assert all(row.note for row in wrong.values())
-    assert sum(row.agrees is True for row in found.figures) == 48
-    names = {chart.name for chart in found.charts}
+    assert sum(row.agrees is True for row in reproduction.figures) == 48
+    names = {chart.name for chart in reproduction.charts}
     assert {"figure-2-pmf", "figure-3", "figure-6-cdf", "figure-10b"} <= names
-    assert any("kaggle-boards" in text for text in found.missing) == (data is None)
+    assert any("kaggle-boards" in text for text in reproduction.missing) == (data is None)

@@ -69,7 +69,7 @@ def answers(
         return
     folders = "|".join(re.escape(str(path)) for path in (tmp_path, request.path.parent))
     any_folder = rf"{folders}|{re.escape(tempfile.gettempdir())}/[\w-]+"
-    texts = [[re.sub(any_folder, "", line) for line in one] for one in given]
+    texts = [[re.sub(any_folder, "", line) for line in answer] for answer in given]
     kept_answers.check(request.node.name, texts)
 
 

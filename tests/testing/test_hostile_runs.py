@@ -20,7 +20,7 @@ PROGRAM = HostileProgram("loop", "while True: pass", frozenset({End.TIME, End.CR
 
 
 class Pretending:
-    """A sandbox that runs nothing and answers what it is told to."""
+    """A sandbox that runs nothing and returns a given outcome."""
 
     name = "pretending"
 

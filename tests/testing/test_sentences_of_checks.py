@@ -53,9 +53,9 @@ def test_checks_are_run_in_order_and_what_they_raise_is_a_failure() -> None:
             {"name": "c", "outcome": "failed", "message": "It raised SystemExit: 3"},
         ],
     }
-    with pytest.raises(AssertionError) as told:
+    with pytest.raises(AssertionError) as refusal:
         done.require()
-    assert str(told.value) == (
+    assert str(refusal.value) == (
         "item does not conform.\nb: It raised ValueError: no\nc: It raised SystemExit: 3"
     )
     Conformance("item", (Check("a", Outcome.LACKING, "x"),)).require()

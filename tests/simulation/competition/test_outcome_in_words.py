@@ -57,13 +57,18 @@ STATES = {
     "the best lost": BEATEN,
     "the best won": WON,
     "several are best, and lost": replace(
-        BEATEN, teams=(BEATEN.teams[0], *(replace(one, true_rank=1) for one in BEATEN.teams[1:]))
+        BEATEN,
+        teams=(
+            BEATEN.teams[0],
+            *(replace(team_outcome, true_rank=1) for team_outcome in BEATEN.teams[1:]),
+        ),
     ),
     "several are best, and won": replace(
-        WON, teams=tuple(replace(one, true_rank=1) for one in WON.teams)
+        WON, teams=tuple(replace(team_outcome, true_rank=1) for team_outcome in WON.teams)
     ),
     "a shared win": replace(
-        BEATEN, teams=tuple(replace(one, rank=1, rank_high=None) for one in BEATEN.teams)
+        BEATEN,
+        teams=tuple(replace(team_outcome, rank=1, rank_high=None) for team_outcome in BEATEN.teams),
     ),
     "held out": replace(BEATEN, truth="held_out", best_score=dict.fromkeys(BEATEN.best_score)),
     "not known": replace(BEATEN, truth="private", floor_checked=False),

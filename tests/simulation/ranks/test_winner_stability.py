@@ -116,5 +116,5 @@ def test_what_a_study_shows_is_the_kept_whole(tmp_path, monkeypatch, kind):
         options = PaperOptions(
             data=tmp_path, models=tmp_path / "m", workers=3, engine="dask", address="here:1"
         )
-    found = paper.WinnerStability().reproduce(options, NoProgress())
-    check_kept_reproduction(f"winner-stability-{kind}", found, asked=asked)
+    reproduction = paper.WinnerStability().reproduce(options, NoProgress())
+    check_kept_reproduction(f"winner-stability-{kind}", reproduction, asked=asked)
