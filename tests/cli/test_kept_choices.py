@@ -12,8 +12,10 @@ import typer
 from pydantic import BaseModel
 
 import arena
+from arena.cli.commands import simulate
 from arena.config import Settings
 from arena.simulation import requests
+from executed_again import executed_again
 from kept import check_kept
 
 
@@ -24,9 +26,16 @@ def test_every_choice_is_the_kept_one() -> None:
 
 def options() -> Iterator[str]:
     for point in sorted(metadata.entry_points(group="arena.commands")):
-        for name, command in commands(typer.main.get_command(point.load()), point.name):
-            for option in command.params:
-                yield line_of(f"arena {name}", ", ".join(option.opts), option.default)
+        yield from options_of(point.name, point.module, point.attr)
+    for name in simulate._COMMANDS:
+        yield from options_of(f"simulate {name}", f"arena.cli.commands.simulate_{name}", "app")
+
+
+def options_of(place: str, module: str, app: str) -> Iterator[str]:
+    command = typer.main.get_command(getattr(executed_again(module), app))
+    for name, one in commands(command, place):
+        for option in one.params:
+            yield line_of(f"arena {name}", ", ".join(option.opts), option.default)
 
 
 def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:
@@ -38,14 +47,14 @@ def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:
 
 def parameters() -> Iterator[str]:
     for name in sorted(arena.__all__):
-        exported = getattr(arena, name)
-        if inspect.isfunction(exported):
+        if inspect.isfunction(getattr(arena, name)):
+            exported = getattr(executed_again(getattr(arena, name).__module__), name)
             for parameter in inspect.signature(exported).parameters.values():
                 yield line_of(f"arena.{name}", str(parameter.name), parameter.default)
 
 
 def fields_of_requests() -> Iterator[str]:
-    for name, request in sorted(vars(requests).items()):
+    for name, request in sorted(vars(executed_again(requests.__name__)).items()):
         if name.endswith("Request"):
             for field in dataclasses.fields(request):
                 yield line_of(name, field.name, field.default)

@@ -1,0 +1,66 @@
+"""How simulated boards are compared with the past ones that they imitate."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from arena.errors import UsageError
+from arena.simulation.competition.likeness import Compared, Likeness, _compared, compare_with_past
+from arena.simulation.past.boards import PastBoard
+from kept import check_kept_document
+from simulated_competition import few_plugins
+
+
+class Counted:
+    """Progress that is counted."""
+
+    def __init__(self) -> None:
+        self.total, self.done = 0, 0
+
+    def start(self, _: str, total: int) -> None:
+        self.total = total
+
+    def advance(self) -> None:
+        self.done += 1
+
+
+def test_two_boards_and_their_simulated_ones_are_compared_as_kept() -> None:
+    scores = np.array([0.9, 0.88, 0.85, 0.8, 0.75, 0.6])
+    entries = np.array([9.0, 5, 1, 1, 3, 2])
+    boards = [
+        PastBoard("paired", scores, scores[[1, 0, 2, 3, 5, 4]], paired=True, entries=entries),
+        PastBoard("of one list", scores[:5], scores[:5], paired=False),
+    ]
+    progress = Counted()
+    likeness = compare_with_past(
+        boards, simulated=2, rows=100, seed=4, manager=few_plugins(), progress=progress
+    )
+    assert (progress.total, progress.done) == (4, 4)
+    check_kept_document("likeness", likeness.to_dict())
+    with pytest.raises(UsageError) as refused:
+        compare_with_past(boards, simulated=1)
+    assert str(refused.value) == "At least 2 simulated boards are needed for a range."
+    defaults = inspect.signature(compare_with_past).parameters
+    assert [defaults[name].default for name in ("simulated", "metric", "rows", "seed")] == [
+        40, "roc_auc", 6_000, 0
+    ]  # fmt: skip
+
+
+def test_a_range_is_from_the_5_to_the_95_per_cent_quantile_and_holds_its_ends() -> None:
+    # Of 0, 1, …, 20 the quantiles are 1 and 19. What no simulated board shows is not compared.
+    simulated = [{"a": float(value), "b": None, "c": 1.0} for value in range(21)]
+    (found,) = _compared("board", {"a": 1.0, "b": 1.0, "c": None}, simulated)
+    assert (found.statistic, found.board, found.real) == ("a", "board", 1.0)
+    assert (found.low, found.high) == pytest.approx((1, 19))
+    held = [
+        Compared("teams with one entry", "board", real, low=1.0, high=2.0)
+        for real in (0.9, 1.0, 2.0, 2.1)
+    ]
+    assert [comparison.held for comparison in held] == [False, True, True, False]
+    summary = Likeness({"board": 5}, 3, tuple(held)).summary()
+    assert [row for row in summary if row["boards"]] == [
+        {"statistic": "teams with one entry", "boards": 4, "held": 2}
+    ]
