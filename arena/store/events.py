@@ -155,6 +155,12 @@ def select_head(cursor: duckdb.DuckDBPyConnection, submission: int | None = None
     return rows[0][0] if rows else None
 
 
+def select_last_of_kinds(cursor: duckdb.DuckDBPyConnection, after: int) -> dict[str, int]:
+    """Return the last sequence of each kind of event among those of a higher sequence."""
+    query = "SELECT kind, max(sequence) FROM events WHERE sequence > ? GROUP BY kind"
+    return dict(cursor.execute(query, [after]).fetchall())
+
+
 @collection_paused()
 def select_events(cursor: duckdb.DuckDBPyConnection, kinds: Sequence[str]) -> tuple[Event, ...]:
     """Return the events, or those of some kinds, in their order.

@@ -28,6 +28,7 @@ from arena.store.events import (
     select_events,
     select_events_backwards,
     select_head,
+    select_last_of_kinds,
 )
 from arena.store.facts import record_key, select_prediction_digests
 from arena.store.journal import Acknowledged, Scoring
@@ -78,6 +79,8 @@ class Store:
         self._folder = folder
         self._solutions: dict[int, Solution] = {}
         self._kept: tuple[int | None, dict[Hashable, Any]] = (None, {})
+        self._kinds_until: tuple[int, frozenset[str]] = (0, frozenset())
+        """The kinds of the events up to a sequence."""
 
     @classmethod
     def open(
@@ -534,10 +537,22 @@ class Store:
 
         Those of some kinds are kept until the next commit.
         """
-        if kinds:
-            return self._read_once(kinds, lambda cursor: select_events(cursor, kinds))
-        with self.database.reading() as cursor:
-            return select_events(cursor, kinds)
+        if not kinds:
+            with self.database.reading() as cursor:
+                return select_events(cursor, kinds)
+        stored_kinds = self._read_once("kinds of events", self._select_kinds)
+        # Most kinds that a command asks for never happened: to read none costs nothing.
+        chosen = tuple(sorted(stored_kinds.intersection(kinds)))
+        if not chosen:
+            return ()
+        return self._read_once(chosen, lambda cursor: select_events(cursor, chosen))
+
+    def _select_kinds(self, cursor: duckdb.DuckDBPyConnection) -> frozenset[str]:
+        """Return the kinds of events that happened; only events since the last look are read."""
+        last, kinds = self._kinds_until
+        latest = select_last_of_kinds(cursor, last)
+        self._kinds_until = max([last, *latest.values()]), kinds.union(latest)
+        return self._kinds_until[1]
 
     def each_event(self, *kinds: str, after: int | None = None) -> Iterator[Event]:
         """Yield what :meth:`events` returns, one by one; a thousand are in memory.
