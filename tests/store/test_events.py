@@ -77,6 +77,10 @@ def test_events_come_back_and_can_be_checked_without_arena(recorded: Store, data
         assert again.verify_events() is None
         events = again.events()
         assert [event.sequence for event in again.events("kind1")] == [2, 4]
+        assert [event.sequence for event in again.events("kind1", "never", "kind0")] == [1, 2, 3, 4]
+        with again.transaction() as transaction:
+            transaction.append_event("later", "host", {})
+        assert [event.sequence for event in again.events("later", "kind1")] == [2, 4, 5]
     assert [event.sequence for event in events] == [1, 2, 3, 4]
     assert events[0].time == "2026-03-01T12:30:00.000000+00:00"
     # The first event binds the solution of the store, which was put before.
