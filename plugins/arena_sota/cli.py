@@ -190,7 +190,10 @@ def max_command(
         error = _error(chance["simulation_error"])
         out.print(f"P(best score >= {chance['score']:g}) = {chance['probability']:.4g}{error}.")
     if maximum.left_out:
-        out.print(f"{maximum.left_out:,.6g} classifiers are outside the bounds that rho sets.")
+        out.print(
+            f"{maximum.left_out:,.6g} classifiers are outside the bounds that rho sets.",
+            soft_wrap=True,
+        )
 
 
 def _error(error: float | None) -> str:
@@ -459,7 +462,10 @@ def _print_estimate(sota: SotaEstimate, document: dict[str, Any]) -> None:
             soft_wrap=True,
         )
     elif corrected is None:
-        out.print("There is no confidence interval for this estimate: scores alone do not give it.")
+        out.print(
+            "There is no confidence interval for this estimate: scores alone do not give it.",
+            soft_wrap=True,
+        )
     if sota.empirical_bayes is not None:
         out.print(f"By empirical Bayes it is {sota.empirical_bayes:.4f}.")
     if sota.simulation_error is not None:

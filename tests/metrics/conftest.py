@@ -15,6 +15,7 @@ from arena.evaluation.scores import resample_block
 from arena.interfaces import HasResample, HasRowValues, Metric
 from arena.types import FloatArray, PredictionKind
 from arena_metrics.catalogue import all_metrics
+from kernel_modules import KernelModules, compiled_kernels, python_kernels
 from thinned import thinned
 
 _EDGES = np.array([-3.0, -1.0, -0.0, 0.0, 1e-300, 0.25, 0.5, 0.5, 1.0, 7.0])
@@ -110,6 +111,16 @@ CASES = _cases()
 def case(request: pytest.FixtureRequest) -> Case:
     """Every metric, on the numbers of classes and with the parameters that matter."""
     return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(
+    params=[python_kernels, pytest.param(compiled_kernels, marks=pytest.mark.slow)],
+    ids=lambda import_kernels: import_kernels.__name__,
+    scope="session",
+)
+def kernels(request: pytest.FixtureRequest) -> KernelModules:
+    """The kernels, compiled or not."""
+    return request.param()  # type: ignore[no-any-return]
 
 
 @pytest.fixture

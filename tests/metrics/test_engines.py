@@ -1,4 +1,4 @@
-"""The compiled kernels and their plain counterparts give the same numbers."""
+"""The kernels, compiled or not, and their plain counterparts give the same numbers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena_metrics.kernels import compiled as kernels
 from arena_metrics.kernels import engine, interpreted
-from arena_metrics.kernels.roc_auc import LARGEST_WEIGHT
-from arena_metrics.kernels.sorting import RowSorter
+from kernel_modules import KernelModules, compiled_kernels
+from thinned import thinned
 
-SIZES = [(1, 1), (2, 7), (5, 16), (60, 130), (700, 40)]
+LARGEST_WEIGHT = 15
+SIZES = [(1, 1), (2, 7), (5, 16), (9, 130), (60, 130), (700, 40), (300, 3)]
+"""Numbers of rows and of weightings: 130 weightings are two strips, and 256 rows a flush."""
 
 
 def _columns(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -33,7 +34,7 @@ def _columns(rng: np.random.Generator, n: int) -> np.ndarray:
     )
 
 
-@pytest.fixture(params=SIZES, ids=str)
+@pytest.fixture(params=thinned(SIZES, every=3), ids=str)
 def problem(request: pytest.FixtureRequest) -> Any:
     n, n_resamples = request.param
     rng = np.random.default_rng(n)
@@ -46,8 +47,7 @@ def _equal(first: Any, second: Any) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.slow
-def test_counts_and_ranks_are_equal_to_the_last_bit(problem: Any) -> None:
+def test_counts_and_ranks_are_equal_to_the_last_bit(kernels: KernelModules, problem: Any) -> None:
     predictions, positive, weights = problem
     codes = np.random.default_rng(0).integers(0, 6, predictions.shape)
     for engine_name, arguments in {
@@ -65,8 +65,7 @@ def test_counts_and_ranks_are_equal_to_the_last_bit(problem: Any) -> None:
             np.testing.assert_array_equal(ours, plain)
 
 
-@pytest.mark.slow
-def test_rank_sums_are_equal_but_for_rounding(problem: Any) -> None:
+def test_rank_sums_are_equal_but_for_rounding(kernels: KernelModules, problem: Any) -> None:
     predictions, _, weights = problem
     ranks = interpreted.centred_midranks(predictions[0], weights)
     response = np.broadcast_to(predictions[0][:, np.newaxis], weights.shape)
@@ -79,8 +78,7 @@ def test_rank_sums_are_equal_but_for_rounding(problem: Any) -> None:
             np.testing.assert_allclose(ours, plain, rtol=1e-12, atol=rounding * weights.sum() ** 2)
 
 
-@pytest.mark.slow
-def test_pairs_are_counted_one_by_one(problem: Any) -> None:
+def test_pairs_are_counted_one_by_one(kernels: KernelModules, problem: Any) -> None:
     predictions, positive, weights = problem
     doubled, pairs = kernels.concordant_pairs(predictions, positive, weights)
     counts = weights.astype(np.int64)
@@ -91,8 +89,7 @@ def test_pairs_are_counted_one_by_one(problem: Any) -> None:
     np.testing.assert_array_equal(pairs, counts[positive].sum(0) * counts[~positive].sum(0))
 
 
-@pytest.mark.slow
-def test_large_counts_take_the_plain_path(problem: Any) -> None:
+def test_large_counts_take_the_plain_path(kernels: KernelModules, problem: Any) -> None:
     predictions, positive, weights = problem
     weights = weights + np.uint8(200)
     ours = kernels.concordant_pairs(predictions, positive, weights)
@@ -101,9 +98,40 @@ def test_large_counts_take_the_plain_path(problem: Any) -> None:
     )
 
 
+def test_two_counts_share_a_byte_and_no_row_crosses_a_cache_line(kernels: KernelModules) -> None:
+    strips_and_bytes = {
+        **dict.fromkeys((1, 16), (1, 8)),
+        **dict.fromkeys((17, 32), (1, 16)),
+        **dict.fromkeys((33, 64), (1, 32)),
+        **dict.fromkeys((65, 128), (1, 64)),
+        **dict.fromkeys((129, 256), (2, 64)),
+        257: (3, 64),
+    }
+    rng = np.random.default_rng(0)
+    for n_resamples, (n_strips, size) in strips_and_bytes.items():
+        weights = rng.integers(0, LARGEST_WEIGHT + 1, (3, n_resamples)).astype(np.uint8)
+        lines = kernels.of_name["roc_auc"].pack_weights(weights)
+        assert lines.shape == (n_strips, 3, size)
+        assert lines.ctypes.data % 64 == 0
+        halves = np.stack([lines & 15, lines >> 4], axis=2)
+        unpacked = halves.swapaxes(0, 1).reshape(3, -1)
+        np.testing.assert_array_equal(unpacked[:, :n_resamples], weights)
+        assert not unpacked[:, n_resamples:].any()
+
+
+def test_kernels_release_the_interpreter_and_are_kept_on_disk() -> None:
+    for module in compiled_kernels().of_name.values():
+        for kernel in vars(module).values():
+            if hasattr(kernel, "py_func"):
+                assert kernel.targetoptions["nogil"]
+                assert kernel.targetoptions["error_model"] == "numpy"
+                assert kernel.stats.cache_path
+
+
 @pytest.mark.slow
 def test_threads_do_not_disturb_each_other(problem: Any) -> None:
     predictions, positive, weights = problem
+    kernels = compiled_kernels()
     alone = kernels.concordant_pairs(predictions, positive, weights)[0]
     with ThreadPoolExecutor(4) as threads:
         blocks = [
@@ -114,11 +142,10 @@ def test_threads_do_not_disturb_each_other(problem: Any) -> None:
             np.testing.assert_array_equal(block.result()[0], alone)
 
 
-@pytest.mark.slow
-def test_logarithms_are_right_to_the_last_place() -> None:
-    rng = np.random.default_rng(0)
+def test_logarithms_are_right_to_the_last_place(kernels: KernelModules) -> None:
+    n, rng = 5000 if kernels.compiled else 150, np.random.default_rng(0)
     probabilities = np.concatenate(
-        [rng.random(5000), 10.0 ** -rng.uniform(0, 300, 5000), [0.0, 0.5, 1.0, 2**-0.5]]
+        [rng.random(n), 10.0 ** -rng.uniform(0, 300, n), [0.0, 0.5, 1.0, 2**-0.5]]
     )[np.newaxis]
     positive = rng.random(probabilities.size) < 0.5
     for clip in (2.3e-308, 2.2e-16, 0.3):
@@ -127,7 +154,6 @@ def test_logarithms_are_right_to_the_last_place() -> None:
         assert (np.abs(ours - plain) <= 2 * np.spacing(plain)).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "cut",
     [
@@ -142,7 +168,7 @@ def test_logarithms_are_right_to_the_last_place() -> None:
         lambda whole: whole[:, :0],
     ],
 )
-def test_logarithms_of_a_part_of_the_probabilities(cut: Any) -> None:
+def test_logarithms_of_a_part_of_the_probabilities(kernels: KernelModules, cut: Any) -> None:
     part = cut(np.random.default_rng(0).uniform(0.1, 0.9, (10, 601)))
     positive = np.random.default_rng(1).random(part.shape[1]) < 0.5
     losses = kernels.log_losses(part, positive, 1e-15)
@@ -164,12 +190,13 @@ HOSTILE = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
-@pytest.mark.parametrize("n", [1, 2, 63, 65, 20_000])
-def test_rows_are_sorted_stably_and_ties_are_found(kind: str, n: int) -> None:
+@pytest.mark.parametrize("n", thinned([130, 1, 2, 63, 65, 20_000], every=6))
+def test_rows_are_sorted_stably_and_ties_are_found(
+    kernels: KernelModules, kind: str, n: int
+) -> None:
     values = HOSTILE[kind](np.random.default_rng(n), n)
-    sorter = RowSorter(n)
+    sorter = kernels.of_name["sorting"].RowSorter(n)
     sorter.sort(values[::-1])
     sorter.sort(values)
     expected = np.argsort(values, kind="stable")
@@ -228,6 +255,7 @@ def test_many_small_jobs_are_worth_compiling_together(monkeypatch: pytest.Monkey
     monkeypatch.setattr(engine, "work_so_far", 0)
     half = engine.WORTH_COMPILING // 2
     assert engine.choose_engine(half) is interpreted
+    kernels = compiled_kernels().of_name["compiled"]
     assert engine.choose_engine(half) is kernels
     assert engine.choose_engine(1) is kernels
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from arena.errors import MetricError, UsageError
 from arena.evaluation.scores import influence_values, resample_block
 from arena.types import CompetitionInfo, PredictionKind
-from arena_metrics.kernels import text as kernels_text
 from arena_metrics.kernels import text_cells
 from arena_metrics.kernels.text_cells import cells_of
 from arena_metrics.map_at_k import MapAtK
 from arena_metrics.segmentation import Dice, IntersectionOverUnion
+from kernel_modules import KernelModules
 from thinned import examples
 
 WORDS = st.sampled_from(["a", "b", "ab", "bé", "日本", "1"])
@@ -52,15 +52,18 @@ def test_map_at_k_is_kaggles(rows: Any, k: int) -> None:
     np.testing.assert_allclose(MapAtK(k).row_values(truth, predictions)[0], expected, rtol=1e-12)
 
 
-@pytest.mark.slow
-@given(st.lists(st.tuples(LISTS, LISTS), min_size=1), st.integers(1, 4))
+@given(rows=st.lists(st.tuples(LISTS, LISTS), min_size=1), k=st.integers(1, 4))
 @settings(max_examples=examples(80))
-def test_the_compiled_map_at_k_is_that_of_python(rows: Any, k: int) -> None:
-    truth = _texts(*("  ".join(actual) for actual, _ in rows))
-    predictions = _texts(*(" ".join(p) + "\t" for _, p in rows))[np.newaxis]
-    arguments = cells_of(truth), cells_of(predictions), predictions.shape, k
-    compiled = kernels_text.average_precisions(*arguments)
-    assert (compiled == text_cells.average_precisions(*arguments)).all()
+def test_the_kernel_of_map_at_k_gives_what_python_does(
+    kernels: KernelModules, rows: Any, k: int
+) -> None:
+    truth = cells_of(_texts(*("  ".join(actual) for actual, _ in rows)))
+    predictions = cells_of(_texts(*(" ".join(p) + "\t" for _, p in rows)))
+    precisions, plain = (
+        module.average_precisions(truth, predictions, (1, len(rows)), k)
+        for module in (kernels, text_cells)
+    )
+    assert (precisions == plain).all()
 
 
 def test_a_repeated_id_counts_once_and_takes_up_a_place() -> None:
@@ -99,14 +102,12 @@ def test_dice_and_iou_are_those_of_the_pixels(rows: Any) -> None:
     np.testing.assert_allclose(IntersectionOverUnion().row_values(truth, predictions)[0], iou)
 
 
-@pytest.mark.slow
-@given(st.lists(st.tuples(masks(), masks()), min_size=1))
+@given(rows=st.lists(st.tuples(masks(), masks()), min_size=1))
 @settings(max_examples=examples(80))
-def test_the_compiled_overlaps_are_those_of_python(rows: Any) -> None:
-    truth, predictions = _texts(*(a for a, _ in rows)), _texts(*(b for _, b in rows))[np.newaxis]
-    arguments = cells_of(truth), cells_of(predictions), predictions.shape
-    pairs = zip(kernels_text.overlaps(*arguments), text_cells.overlaps(*arguments), strict=True)
-    assert all((compiled == plain).all() for compiled, plain in pairs)
+def test_the_kernel_of_overlaps_gives_what_python_does(kernels: KernelModules, rows: Any) -> None:
+    truth, predictions = (cells_of(_texts(*texts)) for texts in zip(*rows, strict=True))
+    both = (module.overlaps(truth, predictions, (1, len(rows))) for module in (kernels, text_cells))
+    assert all((ours == plain).all() for ours, plain in zip(*both, strict=True))
 
 
 BAD_MASKS = {
@@ -127,7 +128,17 @@ BAD_MASKS = {
     "\u0661 2": "not a mask",
     "9999999999999999 1": "not a mask",
 }
-GOOD_MASKS = ("", "  ", "1 1", "1 2 3 4", " 5\t3  9 1\n", "999999999999999 1", "-1", " -1\n")
+GOOD_MASKS = (
+    "",
+    "  ",
+    "1 1",
+    "1 2 3 4",
+    " 5\t3  9 1\n",
+    "999999999999999 1",
+    "-1",
+    " -1\n",
+    "1 1 2 1 3 1 4 1 5 1 6 1",
+)
 
 
 def test_every_mask_that_cannot_be_scored_is_named() -> None:
@@ -151,24 +162,25 @@ def test_every_mask_that_cannot_be_scored_is_named() -> None:
     assert list(Dice().faults_of_truth(cells, info)) == faults
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kernels", [kernels_text, text_cells], ids=["compiled", "python"])
-def test_minus_one_is_an_empty_mask(kernels: Any) -> None:
+def test_minus_one_is_an_empty_mask(kernels: KernelModules) -> None:
     truth, sent = _texts("-1", "-1", "1 4", ""), _texts("", "1 2", "-1", " -1 ")
-    common, sizes, true_sizes = kernels.overlaps(cells_of(truth), cells_of(sent), (1, 4))
-    assert (common == 0).all()
-    assert sizes.tolist() == [[0, 2, 0, 0]]
-    assert true_sizes.tolist() == [0, 0, 4, 0]
+    for module in (kernels, text_cells):
+        common, sizes, true_sizes = module.overlaps(cells_of(truth), cells_of(sent), (1, 4))
+        assert (common == 0).all()
+        assert sizes.tolist() == [[0, 2, 0, 0]]
+        assert true_sizes.tolist() == [0, 0, 4, 0]
     assert Dice().row_values(truth, sent[np.newaxis]).tolist() == [[1, 0, 0, 1]]
 
 
-@pytest.mark.slow
+@example([*BAD_MASKS, *GOOD_MASKS])
 @given(st.lists(st.text(alphabet="0123 4567-x\n", max_size=12), min_size=1))
 @settings(max_examples=examples(150))
-def test_the_kernel_finds_the_faults_that_python_finds(cells: list[str]) -> None:
-    both = [module.check_runs(cells_of(_texts(*cells))) for module in (kernels_text, text_cells)]
-    for compiled, plain in zip(*both, strict=True):
-        np.testing.assert_array_equal(compiled, plain)
+def test_the_kernel_finds_the_faults_that_python_finds(
+    kernels: KernelModules, texts: list[str]
+) -> None:
+    both = (module.check_runs(cells_of(_texts(*texts))) for module in (kernels, text_cells))
+    for ours, plain in zip(*both, strict=True):
+        np.testing.assert_array_equal(ours, plain)
 
 
 def test_a_mask_that_was_never_checked_is_an_error() -> None:

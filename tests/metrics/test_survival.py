@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from arena.errors import MetricError, UsageError
 from arena.types import RowContext
 from arena_metrics.kernels import interpreted
-from arena_metrics.kernels import survival as kernels_survival
 from arena_metrics.survival import ConcordanceIndex
+from kernel_modules import KernelModules
 from thinned import examples
 
 
@@ -56,15 +56,16 @@ def test_every_pair_counts_as_it_is_defined(rows: Any) -> None:
             assert np.isnan(found)
 
 
-@pytest.mark.slow
-@given(ROWS, st.integers(1, 40), st.booleans())
+@given(rows=ROWS, n_weightings=st.integers(1, 40), whole=st.booleans())
 @settings(max_examples=examples(30))
-def test_the_kernel_sums_what_plain_numpy_does(rows: Any, n_weightings: int, whole: bool) -> None:
+def test_the_kernel_sums_what_plain_numpy_does(
+    kernels: KernelModules, rows: Any, n_weightings: int, whole: bool
+) -> None:
     times, asked, places, _ = (np.array(column) for column in zip(*rows, strict=True))
     weights = np.random.default_rng(0).gamma(1.0, size=(len(times), n_weightings))
     weights = np.round(3 * weights) if whole else weights
     np.testing.assert_allclose(
-        kernels_survival.concordance_sums(places, times, weights, asked),
+        kernels.concordance_sums(places, times, weights, asked),
         interpreted.concordance_sums(places, times, weights, asked),
         rtol=0 if whole else 1e-12,
     )

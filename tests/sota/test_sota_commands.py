@@ -10,6 +10,7 @@ import pytest
 from competition_folder import document
 from kept import check_kept, check_kept_document, with_short_curves
 from program import UNPROTECTED, run_here, write_csv
+from scenario import Scenario
 
 INIT = (
     "init",
@@ -118,9 +119,83 @@ COMMANDS = {
         "--theta0", 0.8,
     ),
     "estimate": ("estimate", "board.csv", "--rows", 50, "--classes", 2),
+    "max of a file": ("max", "--rows", 50, "--theta-file", "theta.txt", "--rho", 0.9),
+    "max of easy rows": (
+        "max", "--rows", 50, "--classifiers", 3, "--theta", 0.8, "--rho", 0.5, "--theta0", 0.8,
+        "--correct0", 45,
+    ),
+    "max of AUCs": (
+        "max", "-m", "roc_auc", "--uniform", 0.7, 0.9, "--classifiers", 4, "--positives", 6,
+        "--negatives", 8, "--repetitions", 4, "--rho", 0.5, "--at", 0.9, "--seed", 3,
+    ),
+    "estimate with rho0": (
+        "estimate", "board.csv", "--rows", 50, "--rho", 0.9, "--theta", "fixed", "--target",
+        "upper", "--level", 0.9,
+    ),
+    "estimate of AUCs": (
+        "estimate", "board.csv", "-m", "roc_auc", "--positives", 6, "--negatives", 8,
+        "--repetitions", 4, "--rho", 0.5, "--seed", 3,
+    ),
+    "estimate of percentages": (
+        "estimate", "percent.csv", "--score-column", "points", "--where", "track=1", "--percent",
+        "--rows", 50, "--classes", 4, "--method", "crop",
+    ),
+    "posterior": ("posterior", "board.csv", "--rows", 50, "--rho", 0, "--epsilon", 0.01),
+    "posterior under a prior": (
+        "posterior", "board.csv", "--rows", 50, "--classes", 4, "--rho", 0, "--prior", 0, 1,
+        "--level", 0.5,
+    ),
     "similarity": ("similarity", "--theta", 0.75, "--similarity", 0.85),
     "similarity, apart": ("similarity", "--theta", 0.75, "--theta2", 0.7, "--similarity", 0.5),
 }  # fmt: skip
+
+
+ACCURACY, AREA = ("max", "--theta", 0.8), ("max", "-m", "roc_auc", "--theta", 0.8)
+BOARD = ("estimate", "board.csv")
+REFUSED = (
+    (*ACCURACY,),
+    (*ACCURACY, "--rows", 5, "--positives", 5),
+    (*ACCURACY, "--rows", 5, "--negatives", 5),
+    (*AREA, "--negatives", 5),
+    (*AREA, "--positives", 5),
+    (*AREA, "--positives", 5, "--negatives", 5, "--rows", 5),
+    (*AREA, "--positives", 5, "--negatives", 5, "--theta0", 0.8),
+    (*AREA, "--positives", 5, "--negatives", 5, "--correct0", 1),
+    (*AREA, "--positives", 0, "--negatives", 5),
+    (*AREA, "--positives", 5, "--negatives", 0),
+    (*AREA, "--positives", 5, "--negatives", 5, "--rho", 1),
+    ("max", "-m", "roc_auc", "--uniform", 0.7, 0.8, "--positives", 5, "--negatives", 5),
+    ("max", "-m", "roc_auc", "--theta-file", "theta.txt", "--classifiers", 2, "--positives", 5,
+     "--negatives", 5),
+    ("max", "--rows", 5),
+    ("max", "--rows", 5, "--theta", 0.8, "--theta-file", "theta.txt"),
+    ("max", "--rows", 5, "--uniform", 0.7, 0.8),
+    ("max", "--rows", 5, "--uniform", 0.7, 0.7),
+    ("max", "--rows", 5, "--uniform", -0.1, 0.7),
+    ("max", "--rows", 5, "--uniform", 0.7, 1.1),
+    (*ACCURACY, "--rows", 0),
+    (*ACCURACY, "--rows", 5, "--classifiers", 0),
+    (*ACCURACY, "--rows", 5, "--rho", 1),
+    (*ACCURACY, "--rows", 5, "--theta0", 1.1),
+    (*ACCURACY, "--rows", 5, "--correct0", 6),
+    (*ACCURACY, "--rows", 5, "--rho", 0.5, "--theta0", 1),
+    ("max", "--theta", 1.1, "--rows", 5),
+    BOARD,
+    (*BOARD, "-m", "roc_auc"),
+    (*BOARD, "-m", "roc_auc", "--positives", 5),
+    (*BOARD, "-m", "roc_auc", "--positives", 5, "--negatives", 5, "--method", "crop"),
+    (*BOARD, "--rows", 0),
+    (*BOARD, "--rows", 50, "--classes", 1),
+    (*BOARD, "--rows", 50, "--where", "score"),
+    (*BOARD, "--rows", 50, "--where", "score=2"),
+    (*BOARD, "--rows", 50, "--method", "crop", "--theta", "fixed"),
+    (*BOARD, "--rows", 50, "--level", 1),
+    ("posterior", "board.csv", "--rows", 50, "--prior", 0.5, 0.5),
+    ("posterior", "board.csv", "--rows", 50, "--prior", -0.1, 0.5),
+    ("posterior", "board.csv", "--rows", 50, "--prior", 0.5, 1.1),
+    ("similarity", "--theta", 1, "--similarity", 1),
+    ("similarity", "--theta", 0.75, "--similarity", 0.4999),
+)  # fmt: skip
 
 
 def test_what_the_commands_print_is_the_kept_whole(tmp_path, monkeypatch):
@@ -128,6 +203,9 @@ def test_what_the_commands_print_is_the_kept_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     scores = (0.5, 0.62, 0.7, 0.74, 0.78, 0.82, 0.84, 0.84)
     write_csv(tmp_path / "board.csv", ["score"], [(score,) for score in scores])
+    percentages = [(100 * score, position % 2) for position, score in enumerate(scores)]
+    write_csv(tmp_path / "percent.csv", ["points", "track"], percentages)
+    (tmp_path / "theta.txt").write_text("0.8\n0.7\n0.2\n", encoding="utf-8")
     told, documents, charts = [], {}, {}
     for name, command in COMMANDS.items():
         drawn = ("--chart", "chart.json") if name == "max" else ()
@@ -138,6 +216,10 @@ def test_what_the_commands_print_is_the_kept_whole(tmp_path, monkeypatch):
             charts[name] = json.loads((tmp_path / "chart.json").read_text(encoding="utf-8"))
         if name == "max, dependent":
             documents[name] = json.loads(run_here("sota", *command, "--json", cwd=tmp_path).stdout)
+    for command in REFUSED:
+        called = run_here("sota", *command, cwd=tmp_path)
+        assert not called.stdout, command
+        told += [f"# {' '.join(map(str, command))}", f"{called.returncode}: {called.stderr}"]
     check_kept("sota-commands.txt", "\n".join(told))
     kept = {"documents": documents, "charts": charts}
     check_kept_document("sota-commands", with_short_curves(kept))
@@ -241,6 +323,31 @@ def test_similarity(tmp_path):
     assert (round(printed["rho_pair"], 3), round(printed["rho0"], 3)) == (0.593, 0.770)
     impossible = run_here("sota", "similarity", "--theta", 0.9, "--similarity", 0.1, cwd=tmp_path)
     assert impossible.returncode == 2
+
+
+def test_what_is_said_of_stored_submissions_is_the_kept_whole(tmp_path):
+    """Four teams, of which two sent the same file; two files of one team."""
+    scenario, told = Scenario(tmp_path), []
+
+    def run(*command, code=0):
+        called = run_here("sota", *command, "-C", "c", cwd=tmp_path)
+        assert called.returncode == code, called.stderr
+        told.extend([f"# {' '.join(map(str, command))}", called.stdout, called.stderr])
+        return called.stdout
+
+    with scenario.create(resamples=100) as competition:
+        for number, team in enumerate(("a", "b", "a", "c")):
+            competition.submit(scenario.file(number, 0.6 + 0.04 * number), team)
+        competition.submit(scenario.file(3, 0.72), "copy")
+    run("estimate", "--count", "finals", code=2)
+    run("estimate")
+    with scenario.reopen() as competition:
+        competition.finalize()
+    finals = ("estimate", "--count", "finals", "--rho", 0.3, "--method", "crop", "--json")
+    document_of_finals = json.loads(run(*finals))
+    del told[-2]
+    check_kept("sota-stored.txt", "\n".join(told))
+    check_kept_document("sota-stored", document_of_finals)
 
 
 @pytest.fixture

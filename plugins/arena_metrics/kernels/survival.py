@@ -27,7 +27,7 @@ def concordance_sums(ranks: Any, times: Any, weights: Any, selected: Any) -> Any
     for start in range(0, weights.shape[1], _LANES):
         lanes = slice(start, start + _LANES)
         strip = np.ascontiguousarray(weights[:, lanes], dtype=dtype)
-        tree = np.zeros((n_ranks + 1, strip.shape[1]), dtype=dtype)
+        tree = np.zeros((n_ranks, strip.shape[1]), dtype=dtype)
         at_rank, out = np.zeros_like(tree), np.zeros_like(strip)
         _pass_through(ranks, times, order, selected, strip, tree, at_rank, out)
         sums[:, lanes] = out

@@ -134,7 +134,7 @@ def _number(data: Any, start: int, stop: int) -> int:
     for position in range(start, stop):
         if not 48 <= data[position] <= 57:
             return -1
-        value = 10 * value + data[position] - 48
+        value = 10 * value + int(data[position]) - 48
     return value
 
 
