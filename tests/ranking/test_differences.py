@@ -231,9 +231,15 @@ def test_two_resamples_give_standard_errors():
     assert standard_errors == pytest.approx(np.array([[0, 2], [2, 0]]) / np.sqrt(2))
 
 
-@pytest.mark.slow
-def test_the_compiled_count_is_that_of_numpy(monkeypatch):
-    values = np.random.default_rng(0).integers(0, 3, (150, 300)).astype(float)
+@pytest.mark.parametrize("m", [13, pytest.param(150, marks=pytest.mark.slow)])
+def test_the_compiled_count_is_that_of_numpy(m, monkeypatch):
+    """Of few submissions by the source of the loop, which also counts in tiles."""
+    if m < 100:
+        monkeypatch.setattr(fingerprints, "compiled", lambda function: function)
+        monkeypatch.setattr(fingerprints, "_TILE", 4)
+    values = np.random.default_rng(0).integers(0, 3, (m, 300)).astype(float)
+    values[1] = values[0]
+    values[2, 5:] = values[0, 5:]
     hashes = row_fingerprints(values)
     expected = count_differing(hashes)
     monkeypatch.setattr(fingerprints, "COMPILE_ABOVE", 0)

@@ -10,6 +10,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from arena.errors import UsageError
+from arena.evaluation import medians as medians_module
 from arena.evaluation.medians import weighted_medians
 from arena_ranking.challenger import (
     compare_ranking_methods,
@@ -143,7 +144,12 @@ def test_frequencies_count_every_rank() -> None:
     assert frequencies.median.tolist() == np.median(ranks, axis=1).tolist()
 
 
-def test_weighted_medians_are_those_of_the_drawn_cases() -> None:
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_weighted_medians_are_those_of_the_drawn_cases(
+    is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_compiled:
+        monkeypatch.setattr(medians_module, "compiled", lambda function: function)
     rng = np.random.default_rng(0)
     data = rng.integers(0, 9, (4, 30)).astype(float)
     weights = rng.multinomial(30, np.full(30, 1 / 30), size=25).T.astype(np.uint8)
