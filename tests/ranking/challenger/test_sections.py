@@ -6,6 +6,7 @@ import json
 import re
 import runpy
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +17,10 @@ import vl_convert
 
 from arena.charts import as_altair
 from arena.types import Section
+from arena.utils.tabular import as_json
 from arena_ranking import provide_report_sections
 from arena_ranking.analysis import Ranks
+from kept import check_kept_document, with_short_curves
 
 _FORBIDDEN = re.compile(r"bootstrap|resampl|p-value", re.IGNORECASE)
 _HOSTILE = (
@@ -141,6 +144,33 @@ def test_a_metric_without_row_values_says_so(black_box_study: Any) -> None:
     assert "standard errors from resampled scores" in technical
     won = dict(row[:2] for row in sections["Significance map"].tables[0].rows)
     assert won["team 0"] == 3
+
+
+def test_the_sections_of_small_boards_are_the_kept_wholes(
+    study_of: StudyMaker, metrics: dict[str, Any], black_box_study: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=40)
+    sent = truth + np.array([[0.4], [0.7], [0.9]]) * rng.normal(size=(3, 40))
+    right = np.tile([0, 1], 10)
+    flipped = np.where(np.arange(20) == np.array([[20], [3]]), 1 - right, right)
+    groups = np.repeat(np.arange(8), 5)
+    teams = ("ant", "bee", "cat")
+    given = {"resamples": 40, "level": 0.9}
+    boards = {
+        "values": study_of(metrics["rmse"], truth, sent, teams=teams, **given),
+        "groups": study_of(metrics["rmse"], truth, sent, teams=teams, clusters=groups, **given),
+        "one row that differs": study_of(metrics["accuracy"], right, flipped, **given),
+        "of all rows together": black_box_study,
+    }
+    kept = {
+        name: [
+            asdict(section) if name == "values" else [section.title, section.text, section.tables]
+            for section in made(study)
+        ]
+        for name, study in boards.items()
+    }
+    check_kept_document("ranking-sections", with_short_curves(as_json(kept)))
 
 
 @pytest.mark.slow
