@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from arena.utils.formatting import BoardDisplay
 from arena.utils.pending_labels import PendingLabels
 from board_results import a_result
 from program import run_here
+from recorded_calls import recorded_function
 
 
 def lines_of(result: ScoreResult, *, phase: str = "") -> list[str]:
@@ -414,3 +416,131 @@ def test_the_leaderboard_as_a_document_has_its_state(shown: Any) -> None:
         "mark": {"time": MARK.time, "cause": MARK.cause},
         "pending_labels": {"pending": 5, "n_rows": 10},
     }
+
+
+def named_boards(**over_phases: bool) -> SimpleNamespace:
+    """Return as much of the settings as a leaderboard asks for, with combined boards."""
+    settings = Settings.of(metric="accuracy", title="Race")
+    boards = {name: SimpleNamespace(over_phases=over) for name, over in over_phases.items()}
+    return SimpleNamespace(
+        board=boards, display=settings.display, metric=settings.metric,
+        competition=settings.competition, public=settings.public,
+    )  # fmt: skip
+
+
+FINDING = {
+    **dict.fromkeys(("title", "details"), ""), "analysis": "brackets", "verdict": "Old sentence.",
+    "tables": [], "charts": [],
+}  # fmt: skip
+OF_BRACKETS = {
+    **possible(True, False)[0], "brackets": {"new": {**possible(True, False)[0], "rank": 1}},
+    "n_submissions": 3, "answers": {"method": "trees"}, "baseline": False,
+}  # fmt: skip
+
+
+class FinalBoardOfNobody(BoardOfNobody):
+    """Also its private board, and the boards that combine several."""
+
+    result = a_result(standings=possible(True, False)).to_dict()
+
+    def final_result(self, *, board: str | None) -> dict[str, Any]:
+        findings = [FINDING, {**FINDING, "analysis": "another"}]
+        return {**self.result, "metric": board or "accuracy", "findings": findings}
+
+    def private_leaderboard(self, *, board: str | None) -> list[dict[str, Any]]:
+        last = {**OF_BRACKETS, "team": "dice", "rank": None, "baseline": True}
+        last["brackets"] = {"new": {**OF_BRACKETS["brackets"]["new"], "rank": None}}
+        return [OF_BRACKETS, {**OF_BRACKETS, "team": "b", "rank": 2, "brackets": {}}, last]
+
+    def outdated(self) -> str:
+        return self.old
+
+    def released_board(self, board: str, *, live: bool) -> SimpleNamespace:
+        rows = [{"rank": 1, "team": f"live {live}", "score": 0.5, "one": 0.25}]
+        rows[0] |= {"n_submissions": 1, "baseline": False}
+        return SimpleNamespace(
+            metric="mean of two",
+            greater_is_better=False,
+            mark=MARK,
+            standings=rows[: len(self.rows)],
+        )
+
+
+@pytest.mark.parametrize(
+    ("state", "arguments", "lines", "notes"),
+    [
+        (
+            {"old": "Finalize again."},
+            "--private",
+            [f"phase two: {TITLE}", "* may truly be the best.", HOLDS, "Old sentence.", HEAD],
+            ["Finalize again."],
+        ),
+        (
+            {},
+            "--private --board both",
+            ["phase two: both: both on 10 private rows (larger is better)",
+             "* may truly be the best.", HOLDS, "Old sentence.", HEAD],
+            [],
+        ),
+        (
+            {},
+            "--private --board all",
+            ["all: all on 10 private rows (larger is better)", "* may truly be the best.", HOLDS,
+             "Old sentence.", HEAD],
+            [],
+        ),
+        (
+            {},
+            "--private --bracket new",
+            [f"phase two: {TITLE}", "In the bracket new, a may truly be the best.", HEAD],
+            [],
+        ),
+        (
+            {"rows": ROWS},
+            "--board all",
+            ["Race: all: public board, mean of two (smaller is better)", HEAD],
+            [RELEASED_AGAIN],
+        ),
+        (
+            {},
+            "--board all --live",
+            [HEAD],
+            ["No team has a score in each of the phases of this board yet.", RELEASED_AGAIN],
+        ),
+    ],
+)  # fmt: skip
+def test_the_private_leaderboard_and_combined_ones_say_what_they_are(
+    shown: Any, state: dict[str, Any], arguments: str, lines: list[str], notes: list[str]
+) -> None:
+    view = FinalBoardOfNobody(
+        **{"rows": [], "phase": "two", "settings": named_boards(both=False, all=True), **state}
+    )
+    printed, said = shown(view, *arguments.split())
+    assert ([line for line in printed if not line.startswith("  ")], said) == (lines, notes)
+
+
+def test_the_private_leaderboard_as_a_document_names_rows_without_labels(shown: Any) -> None:
+    view = FinalBoardOfNobody([])
+    for n_pending, expected in ((None, None), (5, {"pending": 5, "n_rows": 10})):
+        pending = {} if n_pending is None else {"n_pending": n_pending}
+        view.result = {**FinalBoardOfNobody.result, **pending}
+        document = json.loads("".join(shown(view, "--private", "--json")[0]))
+        assert (document["split"], document["late"], document["pending_labels"]) == (
+            "private", [], expected
+        )  # fmt: skip
+        assert [row["team"] for row in document["standings"]] == ["a", "b", "dice"]
+
+
+def test_the_page_of_a_leaderboard_is_the_public_one(
+    shown: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    made = recorded_function(lines, "page", "the page")
+    monkeypatch.setattr("arena.report.competition.public_competition_report", made)
+    wrote = recorded_function(lines, "write")
+    monkeypatch.setattr("arena.cli.commands.leaderboard.write_outputs", wrote)
+    shown(BoardOfNobody(ROWS), "--html", "b.html", "--bracket", "new")
+    assert lines == [
+        "  page(BoardOfNobody, sections=False, bracket='new')",
+        "  write('the page', b.html, None)",
+    ]

@@ -35,7 +35,9 @@ def options_of(place: str, module: str, app: str) -> Iterator[str]:
     command = typer.main.get_command(getattr(executed_again(module), app))
     for name, one in commands(command, place):
         for option in one.params:
-            yield line_of(f"arena {name}", ", ".join(option.opts), option.default)
+            limits = {"min": option.min, "max": option.max, "required": option.required or None}
+            told = "".join(f", {key} {limit}" for key, limit in limits.items() if limit is not None)
+            yield line_of(f"arena {name}", ", ".join(option.opts), option.default) + told
 
 
 def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:

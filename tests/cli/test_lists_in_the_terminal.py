@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -206,6 +208,9 @@ class Recorded:
     def sequence_of(self, given: str) -> int | None:
         return next((event.sequence for event in EVENTS if event.hash == given), None)
 
+    def each_event(self, *, after: int | None) -> list[Event]:
+        return EVENTS[after or 0 :]
+
     def unused_objects(self) -> list[str]:
         return self.unused
 
@@ -326,6 +331,42 @@ def test_an_audit_since_an_event_lists_what_follows(
         f"far as no event after event {number} recorded it; codes of predicted texts. Similar "
         "submissions were not searched for.",
     ]
+
+
+def test_an_audit_since_an_unknown_hash_lists_every_event(audited: Any) -> None:
+    code, lines, (said,) = audited("--since", "9" * 64)
+    assert (code, said[:46]) == (1, "arena: The record does not contain the event 9")
+    assert [line.split()[0] for line in lines[-3:]] == ["1", "5", "6"]
+    assert lines[0] == "3 submissions by team"
+
+
+def test_an_audit_that_lists_nothing_before_an_event_prints_no_empty_table(audited: Any) -> None:
+    assert audited("--since", "6")[1][0] == SINCE
+    assert audited()[1][4].startswith("All other events")
+
+
+def test_an_audit_as_a_document_has_the_events_after_the_given_one(audited: Any) -> None:
+    for since, first, n_not_compared in ((None, 1, 0), ("4", 5, 1)):
+        code, lines, _ = audited("--json", *(() if since is None else ("--since", since)))
+        document = json.loads("".join(lines))
+        assert (code, document.pop("events")) == (
+            0, [dataclasses.asdict(event) for event in EVENTS[first - 1 :]]
+        )  # fmt: skip
+        assert len(document.pop("not_compared")) == n_not_compared
+        assert document == {
+            "schema": "arena/audit/1", "problem": None, "problems": [], "head": "f" * 64,
+            "similar": [], "unused_objects": 0,
+        }  # fmt: skip
+    code, lines, _ = audited("--json", problems=["One.", "Two."])
+    document = json.loads("".join(lines))
+    assert (code, document["problem"], document["problems"]) == (1, "One.", ["One.", "Two."])
+
+
+@pytest.mark.parametrize(
+    "other", [("--head", "f" * 64), ("--since", "1"), ("--data", "d"), ("--json",)]
+)
+def test_the_scores_that_were_shown_are_listed_alone(audited: Any, other: tuple[str, ...]) -> None:
+    assert audited("--released", *other) == (2, [], ["arena: --released excludes other options."])
 
 
 @pytest.mark.parametrize(

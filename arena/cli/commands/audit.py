@@ -206,7 +206,8 @@ def _print_conclusion(findings: _Found) -> None:
     console().print(f"{text} Its last hash is {seen.last}.", soft_wrap=True)
     for sentence in findings.not_compared:
         console().print(sentence, soft_wrap=True)
-    console().print(seen.since_noted() if seen.head else _NOTE, soft_wrap=True)
+    note = _NOTE if seen.noted is None else seen.since(seen.noted)
+    console().print(note, soft_wrap=True)
     say_similar(findings.similar)
     if findings.unused:
         console().print(
@@ -298,9 +299,9 @@ class _Seen:
             "recorded it; codes of predicted texts. Similar submissions were not searched for.",
         ]
 
-    def since_noted(self) -> str:
+    def since(self, noted: int) -> str:
         """Say which events follow the noted one: each hash covers only the events before it."""
-        first, last = (self.noted or 0) + 1, self.last_sequence
+        first, last = noted + 1, self.last_sequence
         if first > last:
             return "It is the noted hash: nothing was changed, removed or added since."
         which = f"Event {first} follows" if first == last else f"Events {first} to {last} follow"
