@@ -13,7 +13,8 @@ from arena.charts import best_score_chart, rank_chart, shake_up_chart, standings
 from arena.charts.board import score_chart
 from arena.charts.files import check_chart_path, file_padding, write_chart
 from arena.charts.labels import axis_labels
-from arena.charts.shake_up import labelled_sides
+from arena.charts.ranges import Bars, Points, ranges_chart
+from arena.charts.shake_up import _box, _inside, _overlap, labelled_sides
 from arena.charts.shares import shares_chart
 from arena.charts.specification import (
     count_axis,
@@ -29,6 +30,7 @@ from arena.charts.theme import THEME, themed
 from arena.errors import InputError, UsageError
 from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay
+from kept import check_kept_document
 
 
 @pytest.mark.parametrize("last", [1, 2, 15, 16, 50, 51, 200, 3_000, 10**6])
@@ -266,6 +268,54 @@ def test_labels_stand_on_the_first_side_that_is_free() -> None:
     assert only == ("right", {"team": "a", "public": 1, "private": 1})
 
 
+def test_a_label_is_nine_pixels_from_its_point_and_twelve_high() -> None:
+    boxes = {side: _box(side, 100, 200, 13) for side in ("right", "left", "above", "below")}
+    assert boxes == {
+        "right": (109, 194, 122, 206),
+        "left": (78, 194, 91, 206),
+        "above": (93.5, 179, 106.5, 191),
+        "below": (93.5, 209, 106.5, 221),
+    }
+
+
+def test_a_label_is_inside_up_to_the_gap_and_the_height_of_a_line_beside_the_plane() -> None:
+    # The plane is 420 wide and 480 high.
+    edge = (-9, -12, 429, 492)
+    assert _inside(edge)
+    for place, step in enumerate((-1, -1, 1, 1)):
+        outside = [end + step * (place == side) for side, end in enumerate(edge)]
+        assert not _inside(tuple(outside))
+
+
+def test_boxes_that_touch_do_not_overlap() -> None:
+    box = (10, 20, 30, 40)
+    for other in ((30, 20, 50, 40), (-10, 20, 10, 40), (10, 40, 30, 60), (10, 0, 30, 20)):
+        assert not _overlap(box, other)
+        assert not _overlap(other, box)
+    for other in ((29, 39, 50, 60), (-10, 0, 11, 21), (15, 25, 16, 26)):
+        assert _overlap(box, other)
+        assert _overlap(other, box)
+
+
+@pytest.mark.parametrize(
+    ("public", "private", "side"),
+    [
+        (105, 3, "right"), (106, 3, "left"), (127, 3, "left"), (128, 3, "right"),
+        (115, 10, "left"), (115, 11, "right"),
+    ],
+)  # fmt: skip
+def test_a_label_hides_no_part_of_a_point_which_is_ten_pixels_wide(
+    public: int, private: int, side: str
+) -> None:
+    """Among 421 ranks a public one is a pixel wide and a private one 8/7.
+
+    The label of (101, 1) to the right is from 109 to 122 and from -6 to 6. Another point ends at
+    its public rank - 1 + 5 and begins 5 before it, at the top also.
+    """
+    labelled = labelled_sides([("aa", 101, 1), ("b", public, private)], 421)
+    assert labelled[0][0] == side
+
+
 def test_eight_teams_are_labelled_leaders_first_and_then_those_that_moved_most() -> None:
     """Ten teams change their order: they move by 9, 7, 5, 3, 1, 1, 3, 5, 7 and 9 places."""
     teams = [(f"t{rank}", 11 - rank, rank) for rank in range(1, 11)]
@@ -423,4 +473,50 @@ def test_the_theme_gives_way_to_the_config_of_a_chart() -> None:
     assert config["axis"]["labelFontSize"] == 12
     assert config["new"] == 1
     assert themed({"mark": "bar"}) == {"mark": "bar", "config": THEME}
+    check_kept_document("chart-theme", themed({"mark": "bar"})["config"])
     assert own["view"]["continuousWidth"] == 300
+
+
+def test_ranges_have_a_bar_a_point_or_a_dashed_line_in_chart_and_legend() -> None:
+    series = [Bars("range", [1, 2], [2, np.nan], "red", width=6), Points("rank", [1, 2], "blue")]
+    chart = ranges_chart(["a", "b"], series, "rank", whole=True, lines={"best": 1.5})
+    line, bars, points = chart["layer"]
+    assert line["mark"] == {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5}
+    assert bars["mark"] == {"type": "rule", "strokeWidth": 6, "strokeCap": "round"}
+    assert points["mark"] == {"type": "point", "filled": True, "size": 44, "opacity": 1}
+    assert (line["data"]["values"], bars["data"]["values"], points["data"]["values"]) == (
+        [{"what": "best", "at": 1.5}],
+        [{"team": "a", "what": "range", "from": 1.0, "to": 2.0}],
+        [{"team": "a", "what": "rank", "at": 1.0}, {"team": "b", "what": "rank", "at": 2.0}],
+    )
+    color = points["encoding"]["color"]
+    assert color["scale"] == {
+        "domain": ["range", "rank", "best"], "range": ["red", "blue", "#565d6b"]
+    }  # fmt: skip
+    legend = {name: value for name, value in color["legend"].items() if "symbol" not in name}
+    assert legend == {"orient": "top", "title": None, "columns": 1}
+    of_symbols = {
+        "symbolType": ('{"range": "stroke", "best": "stroke"}', '"circle"'),
+        "symbolStrokeWidth": ('{"range": 6, "best": 1.5}', "0"),
+        "symbolDash": ('{"best": [4, 3]}', "[]"),
+    }
+    for name, (values, otherwise) in of_symbols.items():
+        assert color["legend"][name] == {"expr": f"({values})[datum.value] || {otherwise}"}
+    assert points["encoding"]["x"]["scale"] == rank_scale(2)
+    assert chart["height"] == {"step": 19}
+    many = [f"t{place}" for place in range(51)]
+    values = np.arange(51.0)
+    first, lower = (
+        ranges_chart(many, [Points("score", values, "blue")], "score", **more)
+        for more in ({}, {"lines": {"least": -3.0}})
+    )
+    (points,) = first["layer"]
+    assert len(points["data"]["values"]) == 50
+    assert points["encoding"]["x"]["scale"]["domain"] == [0.0, 49.0]
+    assert lower["layer"][1]["encoding"]["x"]["scale"]["domain"] == [-3.0, 49.0]
+
+
+def test_a_thousand_teams_are_points_of_a_shake_up() -> None:
+    ranks = [*range(1, 1_002)]
+    chart = shake_up_chart([f"t{rank}" for rank in ranks], ranks, ranks)
+    assert len(chart["layer"][1]["data"]["values"]) == 1_000
