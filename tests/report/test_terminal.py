@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from rich.console import Console
 
+from arena.report.boards import competition_board, ranked_board
 from arena.report.cells import cell_text, columns_of
 from arena.report.model import Board, Column, Report
 from arena.report.terminal import MOST_ROWS, print_columns, print_report, print_table
-from arena.types import Section, Table
+from arena.types import TEAMS, Section, Table
+from arena.utils.formatting import BoardDisplay
+from board_results import crowded
 
 
 def lines_of(width: int, print_to: Callable[[Console], None]) -> list[str]:
@@ -209,3 +212,37 @@ def test_a_column_of_numbers_also_of_numbers_as_text_is_sorted_by_them(
     assert column.order == order
     assert column.numeric == (order is not None)
     assert column.importance == 1
+
+
+def left_out_last(columns: Iterable[Column]) -> list[str]:
+    """Return titles in the order in which a wider and wider terminal shows their columns."""
+    shown = [column for column in columns if column.importance is not None]
+    return [column.title for column in sorted(shown, key=lambda one: one.importance or 0)]
+
+
+def test_a_wider_terminal_shows_further_columns_of_a_board_in_this_order() -> None:
+    board = ranked_board(crowded(2).standings, BoardDisplay(), TEAMS, caption="")
+    assert left_out_last(board.columns) == [
+        "rank", "team", "score", "rank interval", "tier", "score interval", "prize share",
+        "bootstrap rank range", "win rate", "public score",
+    ]  # fmt: skip
+    hidden = [column.title for column in board.columns if column.importance is None]
+    assert hidden == ["public rank"]
+    single = ranked_board(crowded(2).standings[:1], BoardDisplay(), TEAMS, caption="")
+    assert [column.title for column in single.columns] == [
+        "rank", "team", "score", "score interval", "public score"
+    ]  # fmt: skip
+
+
+def test_a_wider_terminal_shows_further_columns_of_a_public_board_in_this_order() -> None:
+    names = ("submission", "n_submissions", "seconds", "seconds_low", "seconds_high",
+             "memory_mb", "memory_mb_low", "memory_mb_high")  # fmt: skip
+    row = {"rank": 1, "team": "a", "score": 0.5, "brackets": {"new": {}}, **dict.fromkeys(names, 2)}
+    row |= {"baseline": False, "seconds_high": 3, "memory_mb_high": 3}
+    board = competition_board(
+        [row], title="", caption="", name="n", display=BoardDisplay(), submissions=True
+    )
+    assert left_out_last(board.columns) == [
+        "rank", "team", "score", "sent", "brackets", "submission", "seconds", "MB",
+        "seconds of all runs", "MB of all runs",
+    ]  # fmt: skip

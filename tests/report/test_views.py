@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import arena
+from arena.plugin.manager import PluginManager
+from arena.report import views
 from arena.report.contents import board_report
 from arena.report.embed import every_chart, prepared
+from arena.report.model import Report
+from arena.types import Chart, Section
+from board_results import a_result
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +59,30 @@ def test_the_charts_are_those_of_the_report(board: arena.ScoreResult, tmp_path: 
     assert all(hasattr(chart, "to_dict") for chart in charts.values())
     board.report(tmp_path / "report.html", title="My models")
     assert "My models" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_view_is_of_the_plugins_with_which_a_board_was_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    chart = Chart("a-bar", "T", "D", {"mark": "bar", "data": {"values": []}})
+    section = Section("S", "text", (), (chart,))
+    made: list[tuple[Any, Any, str]] = []
+
+    def report_of(result: Any, manager: Any, *, title: str) -> Report:
+        made.append((result, manager, title))
+        return Report(title, (), ("Verdict.",), (), (section,))
+
+    monkeypatch.setattr(views, "board_report", report_of)
+    plugins = PluginManager(entry_points=False)
+    with_plugins, without = a_result(plugins=plugins), a_result(plugins=None)
+    drawn = views.charts(with_plugins)
+    assert {name: one.to_dict()["mark"] for name, one in drawn.items()} == {"a-bar": "bar"}
+    for charts, names in ((drawn, "a-bar"), (views._Charts(), "none")):
+        with pytest.raises(KeyError) as unknown:
+            charts["b"]
+        assert unknown.value.args == (f"There is no chart 'b'. There are: {names}.",)
+    views.write_report(without, tmp_path / "r.html", "Title")
+    assert "<title>Title</title>" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    (first, second) = made
+    assert first == (with_plugins, plugins, "")
+    assert (second[0], second[2], type(second[1])) == (without, "Title", PluginManager)
