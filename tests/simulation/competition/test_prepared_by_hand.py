@@ -1,0 +1,300 @@
+"""What a simulation is prepared from, with what it reads given by hand."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.config import CONFIG_NAME, DATABASE_NAME, Settings
+from arena.errors import InputError, SandboxError, UsageError
+from arena.interfaces import End
+from arena.simulation.competition import existing, prepare, run, sent_programs
+from arena.simulation.competition.existing import OwnCompetition, read_own_competition
+from arena.simulation.competition.folder import open_folder
+from arena.simulation.competition.prepare import (
+    _about_limits,
+    _existing,
+    _new,
+    _refusal,
+    with_programs,
+    without_what_cannot_play,
+)
+from arena.simulation.competition.run import stored_submissions
+from arena.simulation.competition.sent_programs import why_no_program_runs
+from arena.simulation.requests import SimulationRequest
+from arena.types import Fault
+from recorded_calls import RecordedObject, recorded_function
+
+ACCURACY = Settings.of(metric="accuracy")
+
+
+def kind(name: str, *, sends_programs: bool = False) -> Any:
+    return SimpleNamespace(
+        specification=name, sends_programs=sends_programs, share=0.25, plugin="hands"
+    )
+
+
+# -- the competition of the folder ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("title", "deadline", "files", "target"),
+    [
+        ("Race", datetime(2030, 1, 1, tzinfo=UTC), True, None),
+        ("", None, True, "other"),
+        ("Race", None, False, None),
+    ],
+)
+def test_the_own_competition_gives_settings_and_rows(
+    monkeypatch: pytest.MonkeyPatch, title: str, deadline: Any, files: bool, target: str | None
+) -> None:
+    lines: list[str] = []
+    solution = SimpleNamespace(targets=[SimpleNamespace(name="ill"), SimpleNamespace(name="two")])
+    settings = Settings.of(metric="accuracy", title=title, deadline=deadline)
+    rows = (SimpleNamespace(n_classes=3), "features")
+    data = SimpleNamespace(columns={"id": "pid"})
+    for name, answer in (
+        ("read_own_competition", OwnCompetition(title, settings, solution)),  # type: ignore[arg-type]
+        ("read_rows", rows), ("shape_for", None), ("data_from_solution", data),
+    ):  # fmt: skip
+        monkeypatch.setattr(prepare, name, recorded_function(lines, name, answer))
+    manager = SimpleNamespace(metrics=SimpleNamespace(resolve=lambda name: f"metric {name}"))
+    paths = {"data": Path("train.csv"), "test": Path("test.csv")} if files else {}
+    request = SimulationRequest(
+        directory=Path("c"), target=target, seed=3, days=5, train_rows=40, **paths
+    )
+    root, found, made = _existing(request, manager)  # type: ignore[arg-type]
+    assert (root, found) == (Path("c/simulated-seed-3"), data)
+    assert made.competition.title == f"SIMULATED: {title or 'a competition'}"
+    # Without a deadline it is five days after the first one of simulations, 2001-01-01.
+    assert made.competition.deadline == (deadline or datetime(2001, 1, 6, tzinfo=UTC))
+    assert made.data.id == "pid"
+    read = lines[1:-1]
+    # 40 rows to train on and the default of 1,000 for early stopping.
+    assert (
+        read
+        == [
+            f"  read_rows(train.csv, test.csv, target='{target or 'ill'}', "
+            "solution=SimpleNamespace, most=1040, seed=3)",
+            "  shape_for('metric accuracy', 3)",
+        ][: 2 * files]
+    )
+
+
+def test_a_competition_with_submissions_of_teams_is_not_simulated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = Settings.of(metric="accuracy", title="Race", baseline="dice")
+    for teams, refused in ((["dice"], False), ([], False), (["dice", "owls"], True)):
+        records = [SimpleNamespace(team=team) for team in teams]
+        view = RecordedObject(
+            [], {"settings": settings, "solution": "the solution"}, {"records": records}
+        )
+        opened = SimpleNamespace(open=lambda folder, manager, view=view: view)
+        monkeypatch.setattr(existing, "CompetitionView", opened)
+        if refused:
+            with pytest.raises(InputError) as error:
+                read_own_competition(Path("c"), "plugins")  # type: ignore[arg-type]
+            assert str(error.value) == (
+                "c holds submissions of real teams, so no simulation is run there. Simulate in a "
+                "new folder."
+            )
+        else:
+            own = read_own_competition(Path("c"), "plugins")  # type: ignore[arg-type]
+            assert (own.title, own.settings, own.solution) == ("Race", settings, "the solution")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"data": Path("d.csv")}, "--data and --target go together."),
+        ({"target": "y"}, "--data and --target go together."),
+        (
+            {"test": Path("t.csv")},
+            "--test is for a DIR that holds a competition; here --data is divided.",
+        ),
+    ],
+)
+def test_files_of_a_new_competition_go_together(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        _new(SimulationRequest(directory=Path("c"), **asked), None)  # type: ignore[arg-type]
+    assert str(refused.value) == said
+
+
+# -- who can play ---------------------------------------------------------------------------------
+
+
+def test_further_seeds_ask_for_what_could_play_with_the_first() -> None:
+    request = SimulationRequest(directory=Path("c"))
+    first = SimpleNamespace(request=request, kinds=(kind("a"), kind("b")), baseline=kind("base"))
+    asked = without_what_cannot_play(first)  # type: ignore[arg-type]
+    assert (asked.kinds, asked.baseline) == ("a=0.25, b=0.25", "base")
+    first.baseline = None
+    assert without_what_cannot_play(first).baseline == "none"  # type: ignore[arg-type]
+    for given in ({"drawn": True}, {"kinds": "c=1", "baseline": "d"}):
+        first.request = SimulationRequest(directory=Path("c"), **given)  # type: ignore[arg-type]
+        assert without_what_cannot_play(first) == first.request  # type: ignore[arg-type]
+
+
+def test_teams_that_send_programs_are_left_out_where_none_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def with_answer(reason: str | None, *kinds: Any) -> Any:
+        monkeypatch.setattr(prepare, "why_no_program_runs", lambda *_: reason)
+        return with_programs(ACCURACY, kinds, None)  # type: ignore[arg-type]
+
+    files, programs = kind("files"), kind("programs", sends_programs=True)
+    assert with_answer("unasked", files) == (ACCURACY, (files,), [])
+    running, kinds, notes = with_answer(None, files, programs)
+    assert (running.programs.sandbox, kinds, notes) == ("bwrap", (files, programs), [])
+    why = "programs is left out: this machine runs no programs. No sandbox."
+    assert with_answer("No sandbox.", files, programs) == (ACCURACY, (files,), [why])
+    with pytest.raises(UsageError) as refused:
+        with_answer("No sandbox.", programs, programs)
+    assert str(refused.value) == f"{why} {why}"
+
+
+def test_a_kind_that_cannot_start_is_refused_or_left_out() -> None:
+    def refuse(*_: Any) -> None:
+        raise UsageError("It needs rows.")
+
+    broken = kind("broken")
+    broken.competitor = SimpleNamespace(start=refuse)
+    assert _refusal(broken, None, tolerated=True) == "It needs rows."  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"^It needs rows\.$"):
+        _refusal(broken, None, tolerated=False)  # type: ignore[arg-type]
+    broken.competitor = SimpleNamespace(start=lambda *_: "a player")
+    assert _refusal(broken, None, tolerated=False) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("per_day", "total", "entries", "said"),
+    [
+        # Three days with 2 a day allow 6, of four teams one sent more.
+        (2, None, [1, 6, 7, 6], "25% of the past teams sent more than the 6 submissions that 3 "
+         "days with 2 a day allow; teams like them send as many as allowed."),
+        (2, 5, [1, 6, 7, 6], "75% of the past teams sent more than the 5 submissions that 3 days "
+         "with 2 a day allow; teams like them send as many as allowed."),
+        (2, 7, [1, 6, 6], None),
+        # Without a limit simulated teams send at most three a day.
+        (None, None, [9, 10], "50% of the past teams sent more than the 9 submissions that 3 days "
+         "with 3 a day allow; teams like them send as many as allowed."),
+        (2, None, None, None),
+    ],
+)  # fmt: skip
+def test_past_teams_that_sent_more_than_is_allowed_are_told(
+    per_day: int | None, total: int | None, entries: list[int] | None, said: str | None
+) -> None:
+    board = SimpleNamespace(entries=None if entries is None else np.array(entries))
+    settings = Settings.of(metric="accuracy", per_day=per_day, total=total)
+    notes = _about_limits(SimpleNamespace(boards=(board,)), settings, 3)  # type: ignore[arg-type]
+    assert notes == ([] if said is None else [said])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (SimpleNamespace(end=End.OK), None),
+        (SimpleNamespace(end=End.MEMORY), "A small program failed in it (memory)."),
+        ((Fault("zip", "It is no archive."), Fault("zip", "Two.")), "It is no archive."),
+        (SandboxError("No sandbox."), "No sandbox."),
+    ],
+)
+def test_a_small_program_shows_whether_programs_run(
+    monkeypatch: pytest.MonkeyPatch, outcome: Any, said: str | None
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def run_program(program: Path, inputs: Path, target: Path, **given: Any) -> Any:
+        seen.update(given, files=[path.name for path in inputs.iterdir()], empty=target.is_dir())
+        seen["rows"] = (inputs / "rows.csv").read_text()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(sent_programs, "run_program", run_program)
+    manager = SimpleNamespace(sandboxes=SimpleNamespace(resolve=lambda name: f"the {name}"))
+    programs = ACCURACY.programs.model_copy(update={"sandbox": "bwrap"})
+    assert why_no_program_runs(programs, manager) == said  # type: ignore[arg-type]
+    assert (seen["files"], seen["rows"], seen["empty"]) == (["rows.csv"], "id\n", True)
+    assert seen["sandbox"] == "the bwrap"
+
+
+# -- folders --------------------------------------------------------------------------------------
+
+ABOUT = {"seed": 3, "teams": 5, "kinds": "a"}
+DATA = SimpleNamespace(write=lambda path: path.write_text("id,y\n"))
+
+
+def opened(root: Path, **changes: Any) -> Any:
+    return open_folder(root, {**ABOUT, **changes}, DATA)  # type: ignore[arg-type]
+
+
+def test_a_folder_is_marked_as_a_simulation_and_opened_with_the_same_options(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "s"
+    for _ in range(2):
+        folder = opened(root)
+        assert (folder.root, folder.seed) == (root, 3)
+    document = json.loads((root / "simulation.json").read_text())
+    assert (document["schema"], document["teams"]) == ("arena/simulation/1", 5)
+    (root / "solution.csv").unlink()
+    opened(root)
+    assert (root / "solution.csv").read_text() == "id,y\n"
+    with pytest.raises(InputError) as other:
+        opened(root, seed=4, kinds="b")
+    assert str(other.value) == (
+        f"{root} holds a simulation with another seed, other kinds of teams. Repeat the options of "
+        "its first run, or name another folder."
+    )
+    (root / "simulation.json").write_text("{")
+    with pytest.raises(InputError) as damaged:
+        opened(root)
+    assert str(damaged.value) == f"{root / 'simulation.json'} is damaged; simulate elsewhere."
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (CONFIG_NAME, "holds a real competition. Simulate in another folder."),
+        (DATABASE_NAME, "holds a real competition. Simulate in another folder."),
+        ("note.txt", "is not an empty folder. Choose a new one."),
+        ("", "is not an empty folder. Choose a new one."),
+    ],
+)
+def test_a_folder_of_something_else_is_no_simulation(tmp_path: Path, file: str, said: str) -> None:
+    root = tmp_path / "s"
+    if file:
+        root.mkdir()
+        (root / file).touch()
+    else:
+        root.touch()
+    with pytest.raises(InputError) as refused:
+        opened(root)
+    assert str(refused.value) == f"{root} {said}"
+
+
+def test_stored_submissions_are_counted_over_the_mechanisms(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def open_(path: Path, *, create: bool, read_only: bool) -> Any:
+        assert (create, read_only) == (False, True)
+        if path.parent.name == "damaged":
+            raise InputError("It is damaged.")
+        return RecordedObject([], {}, {"submissions": ["one"] * len(path.parent.name)})
+
+    monkeypatch.setattr(run, "Store", SimpleNamespace(open=open_))
+    for name in ("full", "damaged", "ladder"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / DATABASE_NAME).touch()
+    simulation = SimpleNamespace(
+        mechanisms=("full", "damaged", "missing", "ladder"), folder_of=lambda name: tmp_path / name
+    )
+    assert stored_submissions(simulation) == len("full") + len("ladder")  # type: ignore[arg-type]
