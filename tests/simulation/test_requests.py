@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from arena.competition.view import CompetitionView
 from arena.errors import UsageError
+from arena.plugin.manager import PluginManager
+from arena.simulation.competition import simulate
+from arena.simulation.plan import pilot
+from arena.simulation.ranks import simulate as ranks
 from arena.simulation.requests import (
+    CompetitionPlanRequest,
     PilotPlanRequest,
     PlanRequest,
     QueuePlanRequest,
     RanksRequest,
     SimulationRequest,
 )
+from arena.types import SolutionColumns
+from arena.utils.parallel import NoProgress
+from arena.utils.requests import EngineChoice
 
 
 @pytest.mark.parametrize(
@@ -112,3 +123,119 @@ def test_the_sizes_of_a_study_are_every_number_of_rows_with_every_number_of_mode
     request = RanksRequest(test_rows=(20, 10), competitors=(3, 5))
     assert request.n_models == 5
     assert request.sizes == [(20, 3), (20, 5), (10, 3), (10, 5)]
+
+
+HERE_TOO = EngineChoice("local", None, 0)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Return the request that the arguments of a function in Python become."""
+    requests: list[Any] = []
+
+    def keep(request: Any, *others: Any) -> Any:
+        requests.extend([request, *others])
+        return SimpleNamespace(simulation="the simulation")
+
+    monkeypatch.setattr(simulate, "prepare_simulation", keep)
+    monkeypatch.setattr(
+        simulate, "run_simulation", lambda *_, installed: keep(("installed", installed))
+    )
+    monkeypatch.setattr(ranks, "prepare", keep)
+    monkeypatch.setattr(ranks, "run", lambda _, folder, progress: keep(folder))
+    for name in ("plan_files", "plan_competition"):
+        monkeypatch.setattr(pilot, name, keep)
+
+    def ask(function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
+        requests.clear()
+        function(*arguments, progress=NoProgress(), **named)
+        return [*requests]
+
+    return ask
+
+
+def test_arguments_of_a_simulation_are_the_fields_of_its_request(asked: Any) -> None:
+    request, _, installed = asked(simulate.simulate, "s")
+    assert request == SimulationRequest(directory=Path("s"), where=HERE_TOO)
+    assert installed == ("installed", True)
+    given: dict[str, Any] = {
+        "teams": 2, "days": 3, "kinds": "copycat=1", "baseline": "none", "metric": "mae",
+        "per_day": 4, "target": "y", "positive": "yes", "rows": 200, "public_share": 0.5,
+        "train_rows": 100, "validation_rows": 50, "notebooks": 0.25, "drift": 0.125,
+        "training_drift": 0.0625, "seed": 5, "seeds": 6, "level": 0.9, "wait": 7.0,
+    }  # fmt: skip
+    paths = {"data": "d.csv", "test": "t.csv", "like": "b.csv"}
+    plugins = PluginManager(entry_points=False)
+    request, manager, installed = asked(
+        simulate.simulate, "s", ["full", "ladder"], **given, **paths, workers=8, engine="dask",
+        address="tcp://a", manager=plugins,
+    )  # fmt: skip
+    assert request == SimulationRequest(
+        directory=Path("s"), mechanisms="full, ladder", where=EngineChoice("dask", "tcp://a", 8),
+        **given, **{name: Path(path) for name, path in paths.items()},
+    )  # fmt: skip
+    assert (manager, installed) == (plugins, ("installed", False))
+    drawn, *_ = asked(simulate.simulate, "s", "full", drawn=True)
+    assert (drawn.drawn, drawn.mechanisms) == (True, "full")
+
+
+def test_arguments_of_a_study_of_ranks_are_the_fields_of_its_request(asked: Any) -> None:
+    request, manager, folder = asked(ranks.simulate_ranks)
+    assert (request, manager) == (RanksRequest(where=HERE_TOO), None)
+    assert folder.name.startswith("arena-models-")
+    assert not folder.exists()
+    given: dict[str, Any] = {
+        "target": "y", "positive": "yes", "metric": "mae", "tests": 20, "sets": 2, "boards": 3,
+        "resamples": 40, "level": 0.9, "train_rows": 100, "validation_rows": 50,
+        "population": 2_000, "search": "boosting", "seed": 5,
+    }  # fmt: skip
+    paths = {"data": "d.csv", "grid": "g.json", "models": "m"}
+    request, manager, folder = asked(
+        ranks.simulate_ranks, 100, [4, 5], **given, **paths, workers=8, engine="dask",
+        address="tcp://a", manager="plugins",
+    )  # fmt: skip
+    assert request == RanksRequest(
+        test_rows=(100,), competitors=(4, 5), where=EngineChoice("dask", "tcp://a", 8), **given,
+        **{name: Path(path) for name, path in paths.items()},
+    )  # fmt: skip
+    assert (manager, folder) == ("plugins", Path("m"))
+
+
+def test_arguments_of_a_plan_are_the_fields_of_its_request(asked: Any) -> None:
+    files = {"solution": Path("s.csv"), "submissions": (Path("f"),), "metric": "mae"}
+    request, _ = asked(pilot.plan, "s.csv", "f", "mae")[:2]
+    assert request == PilotPlanRequest(**files, where=HERE_TOO)
+    given: dict[str, Any] = {
+        "difference": 0.5, "total_rows": 100, "days": 3, "within": 0.25, "prizes": 2, "top": 4,
+        "level": 0.9, "seed": 5,
+    }  # fmt: skip
+    lists: dict[str, Any] = {
+        "rows": (10, 20), "public_share": (0.5,), "per_day": (1, 2), "teams": (3,)
+    }  # fmt: skip
+    paths = {"like": "b.csv", "rehearsal": "r", "attack": "a.json"}
+    of_files = {"combine": "mean", "split": "all", "stratify": True, "resamples": 40}
+    columns = SolutionColumns(id="pid")
+    arguments = {
+        **given, **paths, "rows": [10, 20], "public_share": 0.5, "per_day": [1, 2], "teams": 3,
+        "brackets": {"new": 2, "old": 3}, "metrics": ["rmse", "r2"], "workers": 8,
+        "engine": "dask", "address": "tcp://a",
+    }  # fmt: skip
+    fields: dict[str, Any] = {
+        **given, **lists, "brackets": "new=2, old=3", "metrics": "rmse, r2",
+        "where": EngineChoice("dask", "tcp://a", 8),
+        **{name: Path(path) for name, path in paths.items()},
+    }  # fmt: skip
+    request, manager, _ = asked(
+        pilot.plan, "s.csv", ["f", "g"], "mae", **arguments, **of_files, columns=columns,
+        manager="plugins",
+    )  # fmt: skip
+    assert request == PilotPlanRequest(
+        solution=Path("s.csv"), submissions=(Path("f"), Path("g")), metric="mae", columns=columns,
+        **of_files, **fields,
+    )  # fmt: skip
+    assert manager == "plugins"
+    competition = object.__new__(CompetitionView)
+    opened, request, _ = asked(pilot.plan, competition, **arguments)
+    assert (opened, request) == (competition, CompetitionPlanRequest(**fields))
+    with pytest.raises(UsageError):
+        asked(pilot.plan, competition, "f")
