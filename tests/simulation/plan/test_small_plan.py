@@ -16,6 +16,7 @@ from scipy import stats
 from arena.report.model import Report
 from arena.report.plan import plan_report
 from arena.simulation.plan.drawn import Sweep
+from arena.simulation.plan.mechanisms import Attacked
 from arena.simulation.plan.metric_choice import MetricSeparation
 from arena.simulation.plan.organiser import Advice
 from arena.simulation.plan.plan import NeededRows
@@ -266,3 +267,64 @@ def test_the_report_has_what_the_command_prints(tmp_path: Path) -> None:
     for answer in document["answers"]:
         assert answer["question"] in page
         assert answer["answer"] in page
+
+
+def words_of(advice: Advice) -> list[str]:
+    """Return every sentence of advice."""
+    decisions = [
+        f"{one.decision}: {one.choice}; {one.effect} ({one.based_on})" for one in advice.decisions()
+    ]
+    answers = [f"{question} {answer}" for question, answer in advice.answers()]
+    return [
+        advice.headline(), advice.paragraph(), *answers, *decisions, *advice.assumptions()
+    ]  # fmt: skip
+
+
+def test_advice_is_worded_as_kept_in_every_state(one_plan: OnePlan) -> None:
+    advice = one_plan.advice
+    known = NeededRows(0.9, 250.0, 260.0, 200.0, 300.0)
+    attacked = (
+        Attacked(advice.mechanics.mechanism, 0.0125, 0.025, "vote", 0.5, 1_000, 51),
+        Attacked("full", 0.25, None, "flip", None, 1_000, 51),
+    )
+    metrics = tuple(
+        MetricSeparation(name, tau, low, 0.75, tau - 0.5, 0.5, shown_worse=worse)
+        for name, tau, low, worse in (
+            ("mae", 0.5, 0.0, False), ("rmse", 0.25, -0.5, True), ("r2", 0.25, 0.125, False)
+        )
+    )  # fmt: skip
+    known_best = replace(metrics[0], tau_low=0.125)
+    limits, shares = advice.sweep("per_day"), advice.sweep("public_share")
+    alike = tuple(replace(design, shown_worse=False) for design in limits.designs)
+    certain = tuple(
+        replace(
+            design,
+            shown_worse=design is not shares.best,
+            low={**design.low, "best_wins": design.point["best_wins"]},
+            high={**design.high, "best_wins": design.point["best_wins"]},
+        )
+        for design in shares.designs
+    )
+    states = {
+        "a past board": replace(advice, like=("kaggle.csv",)),
+        "typical teams": replace(advice, like=("typical",)),
+        "two past boards": replace(advice, like=("a.csv", "b.csv")),
+        "brackets": replace(
+            advice, questions=replace(advice.questions, brackets={"new": 2.0, "old": 4.0})
+        ),
+        "groups": replace(advice, groups=1_200),
+        "attacked": replace(advice, mechanics=replace(advice.mechanics, attacked=attacked)),
+        "no known bias": replace(advice, mechanics=replace(advice.mechanics, attack_bias=None)),
+        "as many submissions as rows": replace(
+            advice, mechanics=replace(advice.mechanics, submissions=1_200, public_rows=1_200)
+        ),
+        "other metrics": replace(advice, metrics=metrics),
+        "one metric": replace(advice, metrics=(known_best,)),
+        "known rows": replace(advice, plan=replace(advice.plan, best_wins_rows=(known,))),
+        "equal limits": with_sweep(advice, replace(limits, designs=alike)),
+        "certain shares": with_sweep(advice, replace(shares, designs=certain)),
+    }
+    before, lines = set(words_of(advice)), []
+    for name, changed in states.items():
+        lines += [f"== {name}", *(text for text in words_of(changed) if text not in before)]
+    check_kept("advice.txt", "\n".join(lines) + "\n")
