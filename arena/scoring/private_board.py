@@ -540,7 +540,8 @@ def _naming_a_board_without() -> Iterator[None]:
         yield
     except PluginError as error:
         raise RankingError(
-            f"{error} --no-intervals gives a board of scores and ranks without it."
+            f"{error} --no-intervals, or for a competition intervals = false under [analysis], "
+            "gives a board of scores and ranks without it."
         ) from error
 
 

@@ -314,7 +314,8 @@ def test_a_board_without_its_verdict_is_an_error_unless_it_has_no_intervals(
     sentence = (
         "Plugin 'arena_ranking' failed while running the analysis 'ranks': ValueError at "
         f"test_failing_plugins.py, line {fail.__code__.co_firstlineno + 1}. The error message may "
-        "contain labels; --verbose shows it. {} gives a board of scores and ranks without it."
+        "contain labels; --verbose shows it. {}, or for a competition intervals = false under "
+        "[analysis], gives a board of scores and ranks without it."
     )
     files = [_file(tmp_path, team) for team in TEAMS[:2]]
     with _create(tmp_path, intervals=True, resamples=20) as competition:
