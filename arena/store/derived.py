@@ -62,7 +62,7 @@ _ONE_ROW = {
 }
 """A table -> how a single submission or release changes its row, and the row if it is missing."""
 _OF_RELEASES = ("standings", "instances")
-_ALL = {"first": 0, "last": 2**31 - 1}
+_ALL = {"first": 1, "last": 2**31 - 1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def select_head(cursor: duckdb.DuckDBPyConnection, submission: int | None = None
             "ORDER BY sequence LIMIT 1"
         )
     rows = cursor.execute(query, [] if submission is None else [submission]).fetchall()
-    return rows[0][0] if rows else None
+    return next((digest for (digest,) in rows), None)
 
 
 def select_last_of_kinds(cursor: duckdb.DuckDBPyConnection, after: int) -> dict[str, int]:
@@ -261,8 +261,8 @@ def select_events_backwards(
     StoreFormatError
         As :func:`select_events`.
     """
-    last_row = cursor.execute("SELECT max(sequence) FROM events").fetchall()
-    last: int = last_row[0][0] or 0
+    query = "SELECT coalesce(max(sequence), 0) FROM events"
+    ((last,),) = cursor.execute(query).fetchall()
     while last > 0:
         query = f"SELECT {_COLUMNS}, submission FROM events WHERE sequence BETWEEN ? AND ?"  # noqa: S608
         rows = cursor.execute(f"{query} ORDER BY sequence", [last - block + 1, last]).fetchall()

@@ -236,7 +236,7 @@ def _tables(values: Mapping[int, FloatArray]) -> Iterator[pa.Table]:
         group = stored[start : start + many]
         counts = [array.size for _, array in group]
         ids = np.repeat(np.array([table for table, _ in group], dtype=np.int32), counts)
-        cells = [np.ascontiguousarray(array, dtype=np.float64).reshape(-1) for _, array in group]
+        cells = [np.ascontiguousarray(array, dtype=np.float64).ravel() for _, array in group]
         joined = cells[0] if len(cells) == 1 else np.concatenate(cells)
         yield pa.table({"submission": as_arrow(ids), "value": as_arrow(joined)})
 

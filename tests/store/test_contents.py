@@ -32,7 +32,7 @@ def _assert_equal(one: Solution, other: Solution) -> None:
     for name in ("id_column", "targets", "columns", "kind", "sha256"):
         assert getattr(one, name) == getattr(other, name)
     assert one.ids.equals(other.ids)
-    for name in ("truth", "usage", "clusters"):
+    for name in ("truth", "usage", "clusters", "soft_labels"):
         mine, theirs = getattr(one, name), getattr(other, name)
         if mine is None:
             assert theirs is None
@@ -41,8 +41,10 @@ def _assert_equal(one: Solution, other: Solution) -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_solution_comes_back_equal(store: Store, database: Path, solution: Solution) -> None:
-    store.close()
+def test_solution_comes_back_equal(database: Path, solution: Solution) -> None:
+    solution = replace(solution, soft_labels=np.linspace(0.0, 1.0, 15).reshape(5, 3))
+    with Store.open(database) as store:
+        store.put_solution(solution)
     with Store.open(database, create=False) as again:
         _assert_equal(again.solution(), solution)
 
@@ -57,6 +59,7 @@ def test_solution_of_numbers_comes_back_equal(solution: Solution, several: bool)
         kind=PredictionKind.VALUE,
         truth=truth if several else truth[:, 0].copy(),
         clusters=None,
+        soft_labels=None if several else np.linspace(0.0, 1.0, 5),
     )
     with Store.open() as store:
         store.put_solution(numbers)

@@ -53,6 +53,11 @@ def store_one(transaction: Transaction, team: str, number: int, values: FloatArr
     return transaction.add_submission(incoming).submission
 
 
+def edit(store: Store, query: str) -> None:
+    with store.database.transaction() as cursor:
+        cursor.execute(query)
+
+
 def standings(store: Store, *, greater_is_better: bool, excluded: tuple[int, ...] = ()) -> object:
     found = store.standings(1, greater_is_better=greater_is_better, excluded=excluded)
     return sorted(found, key=lambda record: record.team)
@@ -78,6 +83,16 @@ def test_standings_are_the_best_release_of_each_team_the_earlier_if_tied(path: P
         assert store.accepted_counts() == {"a": 3, "b": 2, "c": 1, "d": 0}
         assert store.teams() == ("a", "b", "c", "d")
         assert store.changed_tables() == []
+        edit(store, "DELETE FROM holders; DELETE FROM team_counts")
+        edit(store, "UPDATE instances SET release = 99")
+        assert store.changed_tables() == ["team_counts", "instances", "holders"]
+        with store.transaction() as transaction:
+            transaction.rebuild_derived()
+            # Submission 1 had rank 1, 2 took it; 3, of the same team as 1, and 5 came after them.
+            assert [holder.team for holder in transaction.rank_holders(3)] == ["b", "a", "c"]
+        assert store.changed_tables() == []
+        edit(store, "DELETE FROM standings WHERE team = 'c'")
+        assert store.changed_tables() == ["standings"]
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.store import Incoming, Store
-from arena.store.events import canonical_json
+from arena.store.digests import document_digest
+from arena.store.events import Event, TimeCheck, canonical_json
 from thinned import examples
 
 TIME = datetime(2026, 3, 1, 14, 30, tzinfo=timezone(timedelta(hours=2)))
@@ -152,6 +153,68 @@ def test_payload_that_is_no_json_is_refused(store: Store, payload: dict[str, obj
     with pytest.raises((ValueError, TypeError)), store.transaction() as transaction:
         transaction.append_event("note", "host", payload)
     assert store.events() == ()
+
+
+def test_a_document_has_the_digest_of_its_content_in_any_order() -> None:
+    text = b'{"a":[null,"\\u00e9"],"b":0.5}'
+    for document in ({"a": [None, "é"], "b": 0.5}, {"b": 0.5, "a": [None, "é"]}):
+        assert document_digest(document) == hashlib.sha256(text).hexdigest()
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="JSON"):
+            document_digest({"a": number})
+
+
+REQUEST, PROGRAM = {"request": {}}, {"request": {}, "program": "p"}
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        # A clock may be corrected by a minute.
+        ([(10, {}), (9, {})], []),
+        ([(10, {}), (8.99, {})], [(2, 1)]),
+        # What follows is compared with the event that was named.
+        ([(10, {}), (0, {}), (5, {})], [(2, 1)]),
+        ([(10, {}), (0, {}), (-2, {})], [(2, 1), (3, 2)]),
+        # A request may be recorded after others that came later, but not after a later request.
+        ([(10, {}), (0, REQUEST)], []),
+        ([(10, REQUEST), (0, {})], [(2, 1)]),
+        ([(10, REQUEST), (0, REQUEST), (5, REQUEST), (5, {})], [(2, 1)]),
+        ([(10, REQUEST), (10, {}), (0, REQUEST), (5, {})], [(3, 1), (4, 2)]),
+        ([(10, REQUEST), (0, {}), (1, {}), (1, REQUEST), (-2, REQUEST)], [(2, 1), (5, 4)]),
+        ([(20, {}), (10, REQUEST), (15, {})], [(3, 1)]),
+        # A time that the organiser gave, and that of a program's trial, are not compared.
+        ([(10, {}), (0, {"dated_by": "--received"}), (10, {})], []),
+        ([(10, REQUEST), (0, PROGRAM), (10, REQUEST)], []),
+        ([(10, {}), (0, {"program": "p"})], [(2, 1)]),
+    ],
+)
+def test_time_that_runs_backwards_is_told_of_the_event_that_it_is_before(
+    times: list[tuple[float, dict[str, object]]], told: list[tuple[int, int]]
+) -> None:
+    check = TimeCheck()
+    for sequence, (minutes, payload) in enumerate(times, start=1):
+        time = (TIME + timedelta(minutes=minutes)).isoformat()
+        check.add(Event(sequence, time, "host", "note", payload, previous="", hash=""))
+    named = [re.findall(r"event (\d+) \(note", problem) for problem in check.problems]
+    assert named == [[str(event), str(before)] for event, before in told]
+
+
+@pytest.mark.parametrize("seconds", [0, 1])
+def test_a_submission_of_a_program_has_the_time_at_which_it_was_received(seconds: int) -> None:
+    check = TimeCheck()
+    for sequence, (kind, program, later) in enumerate(
+        [
+            ("program received", "p", 0),
+            ("program received", "q", 60),
+            ("submission", "q", 60),
+            ("submission", "p", seconds),
+        ],
+        start=1,
+    ):
+        time = (TIME + timedelta(seconds=later)).isoformat()
+        check.add(Event(sequence, time, "host", kind, {"program": program}, "", ""))
+    assert [problem.partition(" has ")[0] for problem in check.problems] == ["Event 4"] * seconds
 
 
 JSON = st.recursive(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import shutil
 import signal
 import stat
@@ -26,6 +27,7 @@ from arena.store.object_places import READ_TOGETHER, FolderPlace, RemotePlace, o
 from arena.store.prediction_objects import ObjectReader, object_of
 from arena.store.repair import repair
 from arena.types import PredictionKind, Solution, Target
+from arena.utils.distribution import how_to_install
 from arena.utils.locations import check_location
 
 ROOT = Path(__file__).parents[2]
@@ -217,6 +219,45 @@ def test_a_damaged_object_is_named(path: Path) -> None:
         add(store, 5, values_of(2, PredictionKind.VALUE))
         assert file.read_bytes() == whole
         assert store.audit() == ()
+
+
+def test_an_audit_names_every_object_that_is_not_the_recorded_one(path: Path) -> None:
+    with filled(path, n=5) as store:
+        first, second, third = (object_file(store, number) for number in (1, 2, 3))
+        fourth = object_file(store, 4)
+        remove(first, store)
+        truncate(second, store)
+        with store.database.transaction() as cursor:
+            cursor.execute("UPDATE objects SET name = ? WHERE submission = 4", [third.stem])
+            cursor.execute("DELETE FROM objects WHERE submission = 3")
+        said = store.audit()
+        contents_audited = store.audit(outside=False)
+    named, event = "The object with the predictions of submission", "event 2 (imported, "
+    assert [sentence[: sentence.find(event)] for sentence in said[:2]] == [
+        f"{named} 3 is not named in the database: ",
+        f"{named} 4 is named {third.stem} in the database: ",
+    ]
+    assert said[1].endswith(f") recorded {fourth.stem}.")
+    assert [sentence[:55] for sentence in said[2:]] == [
+        "The predictions of submission 3 are incomplete.",
+        f"The predictions of submission 1 are missing: there is no {first}"[:55],
+        "The predictions of submission 2 were changed or truncated"[:55],
+        "The predictions of submission 4 were changed: event 2 ("[:55],
+    ]
+    # Where objects are not read, their names are compared.
+    assert contents_audited == said[:3]
+
+
+def test_a_bucket_that_no_installed_package_can_open_names_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    for url, said in {
+        "s3://bucket/x": f"s3:// need a package that is not installed: {how_to_install('objects')}",
+        "gs://bucket": "gs:// need a package that is not installed: pip install gcsfs",
+    }.items():
+        with pytest.raises(StoreError, match=re.escape(f"Predictions at {said}.")):
+            object_places.opened_file_system(url)
 
 
 EDITS = {

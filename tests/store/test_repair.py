@@ -6,6 +6,7 @@ import json
 import shutil
 import stat
 import struct
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pytest
 
 from arena.errors import StoreError, StoreFormatError
 from arena.store import Store
-from arena.store.repair import RepairReport, repair
+from arena.store.repair import RepairReport, _submit, repair
+from arena.types import PredictionKind, Release
 from submit_work import make_solution, submit, values_of
 
 N_ROWS, N_SUBMISSIONS = 500, 8
@@ -270,12 +272,37 @@ def test_what_is_not_there_or_foreign_is_not_repaired(tmp_path: Path) -> None:
 def test_repair_needs_room_for_its_copy(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flip(log_of(broken), log_of(broken).stat().st_size // 2)
     before = contents(broken)
-    full = shutil._ntuple_diskusage(10**12, 10**12, 1000)
+    full = shutil._ntuple_diskusage(10**12, 10**12, 3 * 2**20)
     monkeypatch.setattr("arena.store.database.SPACE_RESERVE", 0)
     monkeypatch.setattr("shutil.disk_usage", lambda _: full)
-    with pytest.raises(StoreError, match="needed for copies.*Nothing was changed"):
+    needed = 3 * sum(map(len, before.values())) / 2**20
+    with pytest.raises(
+        StoreError, match=rf"{needed:.0f} MB are needed for copies, and 3 MB are free\. Nothing was"
+    ):
         repair(broken)
     assert contents(broken) == before
+
+
+@pytest.mark.parametrize("kind", [PredictionKind.VALUE, PredictionKind.TEXT])
+def test_a_repaired_database_is_tried_with_a_whole_submission(kind: PredictionKind) -> None:
+    is_text = kind is PredictionKind.TEXT
+    solution = make_solution(3)
+    if is_text:
+        solution = replace(solution, kind=kind, truth=np.array(["a", "b", "c"], dtype=object))
+    with Store.open() as store:
+        _submit(store)  # nothing can be sent before there is a solution
+        assert store.submissions() == ()
+        store.put_solution(solution)
+        _submit(store)
+        (record,) = store.submissions()
+        assert (record.team, record.status) == ("arena repair", "accepted")
+        ((_, block),) = store.predictions([1]).blocks(1)
+        assert block.tolist() == [[""] * 3 if is_text else [0.0] * 3]
+        (release,) = store.releases()
+        assert release.release == Release(0.0, False)
+        (event,) = store.events()
+        assert (event.kind, event.payload["submission"]) == ("submission", 1)
+        assert store.audit() == ()
 
 
 # -- the journal -------------------------------------------------------------------------------

@@ -132,6 +132,31 @@ def test_refused_submission_leaves_its_reason_and_may_be_sent_again(
         assert again.submissions("b") == ()
 
 
+def test_what_is_announced_as_being_scored_is_interrupted_until_it_ends(
+    store: Store, solution: Solution
+) -> None:
+    incoming = Incoming("a", "f.csv", "s", _values(solution), phase="final")
+
+    def announce(*, stored: bool) -> None:
+        with store.transaction() as transaction:
+            transaction.announce_scoring(incoming)
+            if not stored:
+                raise ZeroDivisionError
+            transaction.add_submission(incoming)
+
+    for end in (store.scoring_ended, lambda: announce(stored=True)):
+        assert store.interrupted() is None
+        with pytest.raises(ZeroDivisionError):
+            announce(stored=False)
+        scoring = store.interrupted()
+        assert scoring is not None
+        assert (scoring.team, scoring.file, scoring.sha256, scoring.phase) == (
+            ("a", "f.csv", "s", "final")
+        )
+        end()
+    assert store.interrupted() is None
+
+
 # -- releases and scores -----------------------------------------------------------------------
 
 

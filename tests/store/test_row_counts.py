@@ -1,0 +1,53 @@
+"""How many rows each submission has, where rows were added during a competition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from arena.errors import StoreFormatError
+from arena.store.row_counts import RowCounts
+
+
+class Stored:
+    """A cursor of a database whose stored value is this text; None: there is none."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def execute(self, query: str, names: list[str]) -> Stored:
+        assert names == ["row_counts"]
+        return self
+
+    def fetchall(self) -> list[tuple[str]]:
+        return [] if self.text is None else [(self.text,)]
+
+
+def selected(text: str | None) -> RowCounts:
+    cursor: Any = Stored(text)
+    return RowCounts.select(cursor, 7)
+
+
+def test_submissions_have_the_rows_that_there_were_when_they_were_sent() -> None:
+    assert selected(None) == RowCounts((0,), (7,))
+    counts = selected("[[0, 5], [3, 9]]")
+    assert counts.of([0, 1, 2, 3, 4]).tolist() == [5, 5, 5, 9, 9]
+    assert counts.cells(2)([2, 3]).tolist() == [10, 18]
+    assert counts.grown(6, 12).to_text() == "[[0, 5], [3, 9], [6, 12]]"
+    # Of several additions before the next submission, the last one counts.
+    assert counts.grown(3, 12).to_text() == "[[0, 5], [3, 12]]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON", "7", "[]", "[7]", "[[0]]", "[[0, 5], [3]]", "[[0, 5, 1]]", '[[0, "5"]]',
+        "[[0, 5.0]]", "[[false, 5]]", "[[-1, 5]]", "[[0, 0]]", "[[3, 5], [3, 9]]",
+        "[[3, 5], [0, 9]]", "[[0, 5], [3, 5]]", "[[0, 9], [3, 5]]", f"[[0, {2**62}]]",
+    ],
+)  # fmt: skip
+def test_a_value_that_arena_does_not_write_is_a_damaged_database(text: str) -> None:
+    with pytest.raises(StoreFormatError, match="The value 'row_counts' in meta, which .* changed"):
+        selected(text)
+    assert selected(f"[[0, {2**62 - 1}]]").counts == (2**62 - 1,)
