@@ -179,10 +179,6 @@ def _is_cell(value: Any) -> bool:
     return value is None or isinstance(value, str | numbers.Number) or _is_bool(value)
 
 
-def _is_share(value: Any) -> bool:
-    return _is_finite(value) and 0 <= value <= 1
-
-
 def _is_array(value: Any) -> bool:
     return hasattr(value, "dtype") and getattr(value, "ndim", 0) in (1, 2)
 
@@ -292,7 +288,7 @@ RULES: Mapping[str, Mapping[str, _Rule]] = {
         "team": (_is_count, "a number from 0"),
     },
     "FloorEstimate": {
-        "estimate": (_is_share, "a number from 0 to 1"),
+        "estimate": (_is_finite, "a number from 0 to 1"),
         "n": (_is_count, "a count"),
         "assumptions": (_are_texts, "a tuple of texts"),
         "standard_error": (_or_none(_is_finite), "a finite number or None"),

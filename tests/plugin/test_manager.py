@@ -18,7 +18,13 @@ import pytest
 
 from arena.errors import ArenaError, DuplicateNameError, PluginError, UnknownNameError
 from arena.hookspecs import hookimpl
-from arena.plugin.info import attributed, attributed_unquoted, log_failure
+from arena.plugin.info import (
+    Failure,
+    attributed,
+    attributed_unquoted,
+    log_failure,
+    may_implement,
+)
 from arena.plugin.manager import PluginManager
 from arena.types import RULE_FAILED, CompetitionInfo, Fault, PredictionKind
 
@@ -346,6 +352,36 @@ def test_required_plugins_that_are_missing_are_named(
     PluginManager().within(site, required=["later"]).require_plugins()
 
 
+def test_a_failure_is_told_by_the_first_line_of_its_error() -> None:
+    for error, said in (
+        (ValueError("\n one\ntwo"), "ValueError: one"),
+        (KeyError(), "KeyError: no message"),
+    ):
+        failure = Failure("mine", "loading", error)
+        assert str(failure) == f"plugin 'mine' failed while loading: {said}"
+
+
+def test_a_plugin_may_hold_a_rule_unless_its_files_do_not_name_the_hook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = tmp_path / "ruled_package" / "below"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").write_text("")
+    (package / "rules.py").write_text("def check_submission(predictions): ...")
+    (tmp_path / "ruled_module.py").write_text("def check_submission(predictions): ...")
+    (tmp_path / "free_module.py").write_text("def provide_metrics(): ...")
+    for name, may in {
+        "ruled_package.below:plugin": True, "ruled_module": True, "free_module:plugin": False,
+        "no_such_module_anywhere": True, "sys": True,
+    }.items():  # fmt: skip
+        point = metadata.EntryPoint("x", name, "arena")
+        assert may_implement(point, "check_submission") is may, name
+    (package / "rules.py").unlink()
+    point = metadata.EntryPoint("x", "ruled_package", "arena")
+    assert not may_implement(point, "check_submission")
+
+
 def test_every_error_has_an_exit_code() -> None:
     def tree(kind: type[ArenaError]) -> list[type[ArenaError]]:
         return [kind, *(below for child in kind.__subclasses__() for below in tree(child))]
@@ -353,7 +389,8 @@ def test_every_error_has_an_exit_code() -> None:
     import arena.errors
 
     documented = arena.errors.__doc__ or ""
+    exit_codes = {"UsageError": 2, "PluginError": 3}
     for kind in tree(ArenaError):
-        assert kind.exit_code in {1, 2, 3}
+        assert kind.exit_code == exit_codes.get(kind.__name__, 1)
         assert kind.__doc__
         assert kind.__name__ in documented or kind.__module__ != "arena.errors"

@@ -10,7 +10,7 @@ import pytest
 
 from arena.errors import DuplicateNameError, PluginError, UnknownNameError, UsageError
 from arena.interfaces import Deferred
-from arena.plugin.registry import Registry
+from arena.plugin.registry import Registry, nearest
 from arena.plugin.specification import Specification, parse_specification, split_specifications
 
 
@@ -78,6 +78,58 @@ def test_unknown_names_are_guessed(registry: Registry[Any]) -> None:
         registry.resolve("ruonding(step=1)")
     with pytest.raises(UnknownNameError, match="There are: full, made:, rounding"):
         registry.resolve("zzz")
+
+
+def test_at_most_three_names_are_suggested_whatever_their_case_and_hyphens() -> None:
+    # All four are as similar; of equals the last ones are named.
+    assert nearest("score", ["score1", "score2", "score3", "score4"]) == (
+        "'score4' or 'score3' or 'score2'"
+    )
+    assert nearest("LOG-LOSS", ["Log_Loss", "mae"]) == "'Log_Loss'"
+    assert nearest("mae_of_rows", ["mae", "rows", "ma"]) == "'mae'"
+    assert nearest("maes", ["of_rows"]) == ""
+
+
+@pytest.mark.parametrize("n_names", [0, 30, 31])
+def test_up_to_thirty_names_are_listed_where_none_is_similar(n_names: int) -> None:
+    registry = Registry[Any]("metric")
+    for number in range(n_names):
+        registry.add(f"m{number:02}", object(), plugin="mine")
+    names = ", ".join(f"m{number:02}" for number in range(30))
+    said = {
+        0: "There is no metric 'zzz': no plugin provides any.",
+        30: f"There is no metric 'zzz'. There are: {names}.",
+        31: "There is no metric 'zzz': 'arena metrics' lists all.",
+    }
+    with pytest.raises(UnknownNameError) as caught:
+        registry.resolve("zzz")
+    assert str(caught.value) == said[n_names]
+
+
+def test_a_prefix_is_guessed_where_no_family_knows_the_name() -> None:
+    class Unknowing(Family):
+        def __init__(self, prefix: str) -> None:
+            self.prefix = prefix
+
+        def make(self, rest: str, parameters: Mapping[str, Any]) -> Any:
+            raise UnknownNameError(f"There is no {rest}.")
+
+    registry = Registry[Any]("metric")
+    for prefix in ("", "kaggle", "sklearn"):
+        registry.add_family(Unknowing(prefix), plugin="mine")  # type: ignore[arg-type]
+    for name, said in {
+        "kagle:a": "There is no kagle:a. Did you mean the prefix 'kaggle'?",
+        "kaggle:a": "There is no a.",
+        "zzz:a": "There is no zzz:a.",
+    }.items():
+        with pytest.raises(UnknownNameError) as caught:
+            registry.resolve(name)
+        assert str(caught.value) == said
+    with pytest.raises(UnknownNameError) as caught:
+        registry.resolve("metric.py")
+    assert str(caught.value) == (
+        "There is no metric 'metric.py'. Name a function of the file: metric.py:FUNCTION."
+    )
 
 
 def test_families_make_items_on_demand(registry: Registry[Any]) -> None:

@@ -201,9 +201,74 @@ def test_another_type_is_named(kind: type[Any], value: Any) -> None:
 def test_a_submission_of_a_competitor_has_a_prediction_for_each_row() -> None:
     good = Move(np.zeros((3, 2)))
     assert checked_move("mine", good, 3) is good
-    for move in (Move(np.zeros(2)), None, Move([0.0] * 3)):  # type: ignore[arg-type]
-        with pytest.raises(PluginError, match="The competitor mine made no valid submission: "):
+    for move, said in (
+        (Move(np.zeros(2)), "prediction of the Move has 2 rows and not 3."),
+        (None, "it returned NoneType and no Move."),
+        (Move([0.0] * 3), "prediction of the Move must be an array of one or two axes, not list."),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(PluginError) as raised:
             checked_move("mine", move, 3)
+        assert str(raised.value) == f"The competitor mine made no valid submission: {said}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "held", "refused"),
+    [
+        # Nine signs of JSON around the text make a state of 1,000,000 bytes.
+        (Release, "state", {"x": "y" * 999_991}, {"x": "y" * 999_992}),
+        (Release, "source", 0, -1),
+        (Release, "score", np.float64(-1e300), float("-inf")),
+        (Fault, "row", 0, -1),
+        (Fault, "count", 1, 0),
+        (MetricTraits, "score_range", [1, 1.0], (1.0, 0.9)),
+        (MetricTraits, "row_range", None, (0.0, 0.5, 1.0)),
+        (Move, "prediction", np.zeros((3, 1)), np.zeros((3, 1, 1))),
+        (Move, "team", np.int64(0), np.float64(0)),
+        (Outcome, "seconds", 0, -0.001),
+        (Chart, "specification", {"x": np.ones(2)}, {1: object()}),
+        (Finding, "columns", {}, {"": [1]}),
+        (Table, "rows", [[True, np.float64(1)]], ([1, b"x"],)),
+    ],
+)
+def test_a_field_holds_all_up_to_its_bound(
+    kind: type[Any], name: str, held: Any, refused: Any
+) -> None:
+    value = replace(GOOD[kind], **{name: held})
+    assert checked(value, kind) is value
+    with pytest.raises(ValueError, match=f"^{name} of the {kind.__name__} must be "):
+        checked(replace(GOOD[kind], **{name: refused}), kind)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (Release(np.nan, True), "score of the Release must be a finite number"),
+        (Release(True, True), "score of the Release must be a finite number, not bool"),
+        (
+            replace(GOOD[Fault], count=0),
+            "count of the Fault must be a count of at least 1, not int",
+        ),
+        (
+            replace(TABLE, rows=((1, 2), (1,))),
+            "a row of the Table has 1 cells for 2 columns",
+        ),
+        (
+            replace(GOOD[CaseScores], cases=["q"] * 1000),
+            "cases of the CaseScores has 1,000 values for 1 records",
+        ),
+        (
+            replace(GOOD[CaseScores], repeats="1"),
+            "repeats of the CaseScores must be a column, not str",
+        ),
+        (
+            replace(GOOD[CaseScores], algorithms=None),
+            "algorithms of the CaseScores must be a column, not NoneType",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_field_is_said_in_a_sentence(value: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        checked(value, type(value))
 
 
 def test_the_tables_are_complete() -> None:
