@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.utils.tabular import csv_cells, write_csv
+from arena.errors import InputError
+from arena.utils.tabular import csv_cells, read_csv, write_csv
 
 
 @given(st.lists(st.text(), min_size=1))
@@ -31,3 +34,16 @@ def test_what_needs_quotes_has_them(text: str) -> None:
 
 def test_a_carriage_return_changes_the_other_cells() -> None:
     assert csv_cells(["a", "b\r"]) is None
+
+
+def test_a_file_of_200_mib_is_read_and_a_larger_one_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "past.csv"
+    path.write_text(" team ,score\n\nada,1\n")
+    size = 200 * 2**20
+    monkeypatch.setattr(Path, "stat", lambda _: os.stat_result((0,) * 6 + (size,) + (0,) * 3))
+    assert read_csv(path) == (["team", "score"], [(3, ["ada", "1"])])
+    size += 1
+    with pytest.raises(InputError, match=r"past\.csv is larger than 200 MiB, the limit for such a"):
+        read_csv(path)

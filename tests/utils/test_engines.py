@@ -6,6 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 
 import clusters
 from arena.errors import InputError, UsageError
+from arena.utils import engines
 from arena.utils.distribution import DISTRIBUTION
 from arena.utils.engines import (
     Engine,
@@ -32,6 +34,7 @@ from arena.utils.engines import (
     versions_here,
     worker_versions,
 )
+from arena.utils.processes import Ended
 from checkout import python_path
 from clusters import GoneError, InProcess, LostError, dask_cluster, killed_once
 
@@ -108,7 +111,12 @@ class PrintsAtTheEnd:
         return SimpleNamespace(address_info={"session_dir": "/no-such-folder"})
 
     def remote(self, *function, **options):
+        # The versions are asked for even if all processors are busy.
+        assert options == ({} if function else {"num_cpus": 0})
         return lambda _: SimpleNamespace(remote=lambda: None)
+
+    def cluster_resources(self):
+        return self.resources
 
     def get(self, _):
         return dict(versions_here())
@@ -117,12 +125,77 @@ class PrintsAtTheEnd:
         print("Task call_checked failed. [repeated 2x across cluster]")
 
 
+@pytest.mark.parametrize(("resources", "workers"), [({"CPU": 6.0}, 6), ({}, 1)])
+def test_ray_has_a_worker_for_each_of_its_processors(resources, workers):
+    ray = PrintsAtTheEnd()
+    ray.resources = resources
+    for given, found in ((0, workers), (4, 4)):
+        with contextlib.contextmanager(ray_engine)(ray, "a:1", given, {}) as engine:
+            assert engine.workers == found
+
+
 def test_what_ray_prints_at_its_end_is_not_on_the_standard_output(capsys):
     with contextlib.contextmanager(ray_engine)(PrintsAtTheEnd(), "a:1", 2, {}) as engine:
         assert engine.workers == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert "repeated" in said.err
+
+
+class Head:
+    """As much of Ray as tells whether it runs."""
+
+    def __init__(self):
+        self.connected, self.asked = False, 0
+        self.alive = [("n1", True), ("n2", False)]
+        self.exceptions = SimpleNamespace(RaySystemError=GoneError)
+        self.util = SimpleNamespace(client=SimpleNamespace(ray=self))
+
+    def is_connected(self):
+        self.asked += 1
+        return self.connected
+
+    def get_runtime_context(self):
+        return SimpleNamespace(gcs_address="head:6379", get_node_id=lambda: "n1")
+
+    def nodes(self):
+        return [{"NodeID": node, "Alive": alive} for node, alive in self.alive]
+
+
+@pytest.mark.parametrize("silence", ["no connection", "this node is dead", "it left"])
+def test_ray_is_asked_every_ten_seconds_and_given_up_after_twenty_five(monkeypatch, silence):
+    now, head = [100.0], Head()
+
+    def connect(place, timeout):
+        assert (place, timeout) == (("head", 6379), 5.0)
+        if silent and silence == "no connection":
+            raise ConnectionRefusedError
+        return io.BytesIO()
+
+    monkeypatch.setattr(engines.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("socket.create_connection", connect)
+    silent = False
+    check = engines._RayCheck(head)
+    for at, asked in ((109.9, 0), (110.0, 1), (119.9, 1), (120.0, 2)):
+        now[0] = at
+        check()
+        assert head.asked == asked
+    silent = True
+    if silence != "no connection":
+        head.alive = [("n2", True), *([("n1", False)] if silence == "this node is dead" else [])]
+    for at in (130.0, 144.9):  # it answered at 120 last
+        now[0] = at
+        check()
+    now[0] = 154.9
+    with pytest.raises(GoneError, match="Ray has ended"):
+        check()
+    head.connected = True
+    now[0] = 165.0
+    check()
+    head.connected = False
+    now[0] = 190.0
+    with pytest.raises(GoneError):
+        check()
 
 
 def test_a_cluster_is_in_use_until_it_is_closed():
@@ -176,6 +249,36 @@ def test_an_address_where_nothing_listens_is_refused_at_once(monkeypatch):
             "machine with --engine local."
         )
     assert asked == [(("host", 8786), 5.0)] * 2
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_a_service_that_listens_and_is_silent_is_refused_after_a_trial(monkeypatch, name):
+    tried, answer = [], None
+
+    def run_limited(function, tasks, **limits):
+        tried.append((tasks[0][1], limits))
+        return [answer]
+
+    @contextlib.contextmanager
+    def opened(address, workers):
+        yield (address, workers)
+
+    monkeypatch.setattr("socket.create_connection", lambda *_, **__: io.BytesIO())
+    monkeypatch.setattr(engines, "run_limited", run_limited)
+    monkeypatch.setattr(engines, f"_{name}", opened)
+    with open_engine(name, "host:1", 3) as engine:
+        assert engine == ("host:1", 3)
+        assert cluster_in_use() is engine
+    assert tried == [("host:1", {"workers": 1, "seconds": 60.0, "purpose": "engine"})]
+    answer = Ended(too_long=True, seconds=60.0)
+    with pytest.raises(InputError) as refused, open_engine(name, "host:1", 3):
+        pass
+    hint = " If its cluster was started with tokens, set RAY_AUTH_MODE=token here, too."
+    assert str(refused.value) == (
+        f"{name} does not answer at host:1, although something listens there: it took longer than "
+        f"60 s and was stopped. Check that it is {name}, or use this machine with --engine local."
+        + (hint if name == "ray" else "")
+    )
 
 
 def test_workers_and_schedulers_of_other_versions_are_refused():

@@ -192,8 +192,7 @@ def test_files_are_written_so_many_seconds_after_the_last(
     now = [100.0]
     monkeypatch.setattr(finished_tasks.time, "monotonic", lambda: now[0])
     tasks = FinishedTasks(tmp_path, NoProgress())
-    patience = finished_tasks.SECONDS_BETWEEN_FILES
-    for seconds, files in ((patience - 0.1, 0), (0.1, 1), (patience - 0.1, 1), (0.1, 2)):
+    for seconds, files in ((9.875, 0), (0.125, 1), (9.875, 1), (0.125, 2)):
         now[0] += seconds
         tasks.put("a", [now[0]])
         assert len(list(tmp_path.iterdir())) == files

@@ -119,3 +119,40 @@ def test_what_arena_imports_late_changes_nothing(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "a_display", display)
     monkeypatch.setitem(sys.modules, "arena.late", late)
     assert None is not first == digest_of(BlackBoxRmse())
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_what_a_command_prints_into_a_folder_is_not_compared(tmp_path: Path, stream: int) -> None:
+    (tmp_path / "w.txt").write_text("1")
+    kept_stream = os.dup(stream)
+    with (tmp_path / "printed.txt").open("w") as file:
+        os.dup2(file.fileno(), stream)
+        before = digest_of(tmp_path)
+        file.write("more")
+        file.flush()
+        after = digest_of(tmp_path)
+        os.dup2(kept_stream, stream)
+    os.close(kept_stream)
+    assert before == after
+    assert digest_of(tmp_path) != before
+
+
+def test_a_large_file_is_compared_by_its_size_and_time(tmp_path: Path) -> None:
+    for size, is_read in ((2**16, True), (2**16 + 1, False)):
+        file = tmp_path / "w.bin"
+        digests = set()
+        for byte in (b"a", b"b"):
+            file.write_bytes(byte * size)
+            os.utime(file, ns=(1, 1))
+            digests.add(digest_of(tmp_path))
+        assert (len(digests) == 2) is is_read
+        os.utime(file, ns=(1, 2))
+        assert (digest_of(tmp_path) in digests) is is_read
+        # Code is read whole, however large.
+        code = tmp_path / "w.py"
+        for byte in (b"#", b"!"):
+            code.write_bytes(byte * size)
+            os.utime(code, ns=(1, 1))
+            digests.add(digest_of(tmp_path))
+        assert len(digests) == 3 + is_read
+        code.unlink()

@@ -224,7 +224,8 @@ def _start(entry: str, *pipes: Any) -> subprocess.Popen[bytes]:
 
 def _fork(entry: str, *pipes: Any) -> _Forked:
     """Fork this process, and call one function of the child module in the fork (Linux)."""
-    kept_descriptors = {0, 1, 2, *(pipe.fileno() for pipe in pipes)}
+    streams = range(3)
+    kept_descriptors = {*streams, *(pipe.fileno() for pipe in pipes)}
     pid = os.fork()
     if pid:
         return _Forked(pid)
@@ -233,7 +234,7 @@ def _fork(entry: str, *pipes: Any) -> _Forked:
 
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         null = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):
+        for stream in streams:
             os.dup2(null, stream)
         # All other files of the parent. Of its own socket, too: the worker ends when it is closed.
         for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - only the numbers
