@@ -183,7 +183,7 @@ REFUSED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
     ({"phases": ["detect", "detect"]}, {}, "at least two phases, each named once"),
     ({"series": "week"}, {}, "phases and series exclude each other"),
     ({"columns": ["mcc"]}, {}, "columns and tasks are not possible beside phases"),
-    ({"weights": {"spans": 2}}, {}, "there is no phase 'spans' to weight"),
+    ({"weights": {"spans": 2, "boxes": 2}}, {}, "there is no phase 'boxes' to weight"),
     ({"weights": {"detect": 2}, "rank_by": "worst"}, {}, "takes no weights"),
     ({"missing": "baseline"}, {"baseline": None}, "needs .competition. baseline"),
     ({}, {"final_rule": "best_private"}, "needs one final file in each phase"),

@@ -20,6 +20,7 @@ from arena.errors import ArenaError, DuplicateNameError, PluginError, UnknownNam
 from arena.hookspecs import hookimpl
 from arena.plugin.info import (
     Failure,
+    PluginInfo,
     attributed,
     attributed_unquoted,
     log_failure,
@@ -84,6 +85,7 @@ def test_each_manager_is_fresh(manager: PluginManager) -> None:
     manager.register(providing("one"), "first")
     assert PluginManager(entry_points=False).plugins == ()
     assert [entry.name for entry in manager.metrics] == ["one"]
+    assert manager.plugins == (PluginInfo("first", "", origin="Plugin", load_seconds=0.0),)
 
 
 def test_a_broken_plugin_is_named_and_skipped(manager: PluginManager) -> None:
@@ -373,7 +375,7 @@ def test_a_plugin_may_hold_a_rule_unless_its_files_do_not_name_the_hook(
     (tmp_path / "free_module.py").write_text("def provide_metrics(): ...")
     for name, may in {
         "ruled_package.below:plugin": True, "ruled_module": True, "free_module:plugin": False,
-        "no_such_module_anywhere": True, "sys": True,
+        "no_such_module_anywhere": True, "sys": True, ":no module": True,
     }.items():  # fmt: skip
         point = metadata.EntryPoint("x", name, "arena")
         assert may_implement(point, "check_submission") is may, name
