@@ -1,0 +1,112 @@
+"""What this process believes of the process that reads a file, and how long it waits for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arena.intake.columns import SubmissionForm
+from arena.intake.reader import checked, seconds_of, unread
+from arena.intake.submission import ReadSubmission
+from arena.types import Fault, PredictionKind, Target
+from arena.utils.processes import AnswerError, Ended
+
+
+@pytest.mark.parametrize(
+    ("n_ids", "n_columns", "of_modality", "seconds"),
+    [(0, 1, 0.0, 60), (24_999, 1, 0.0, 60), (25_000, 1, 0.0, 61), (25_000, 3, 2.9, 64)],
+)
+def test_a_file_has_a_minute_and_a_second_for_every_50_000_cells(
+    n_ids: int, n_columns: int, of_modality: float, seconds: int
+) -> None:
+    def seconds_of_rows(rows: int, sizes: object) -> float:
+        assert (rows, sizes) == (n_ids, "sizes")
+        return of_modality
+
+    form: Any = SimpleNamespace(
+        ids=range(n_ids),
+        columns=range(n_columns),
+        sizes="sizes",
+        modality=SimpleNamespace(seconds=seconds_of_rows),
+    )
+    # A busy machine may take ten times as long.
+    assert seconds_of(form) == (seconds, 10.0 * seconds)
+
+
+FORM = SubmissionForm(
+    "id",
+    columns=("y", "z"),
+    targets=(Target("y", ("a", "b")), Target("z", ("a", "b", "c"))),
+    kind=PredictionKind.LABEL,
+    ids=pa.array(["1", "2", "3"]),
+)
+VALUES = replace(FORM, kind=PredictionKind.VALUE, prediction_range=(-1.0, 2.0))
+ROW_SETS = replace(VALUES, row_sets=np.array([0, 1, 1], dtype=np.uint8))
+FAULT = Fault("kind", "A sentence.", row=1, id="1", column="y", cause="a cause")
+
+
+def cells(*rows: tuple[float, float]) -> ReadSubmission:
+    return ReadSubmission(np.array(rows, dtype=np.float64), (), "ab", False)
+
+
+@pytest.mark.parametrize(
+    ("form", "read", "is_possible"),
+    [
+        (FORM, cells((0, 0), (1, 2), (1, 1)), True),
+        (FORM, cells((0, 0), (2, 2), (1, 1)), False),
+        (FORM, cells((0, 3), (1, 2), (1, 1)), False),
+        (FORM, cells((0, -1), (1, 2), (1, 1)), False),
+        (FORM, cells((0, 0.5), (1, 2), (1, 1)), False),
+        (FORM, cells((0, 0), (1, 2)), False),
+        (VALUES, cells((-1, 2), (0.5, 0), (0, 0)), True),
+        (VALUES, cells((-1.01, 2), (0.5, 0), (0, 0)), False),
+        (VALUES, cells((-1, 2.01), (0.5, 0), (0, 0)), False),
+        (VALUES, cells((np.nan, np.nan), (0.5, 0), (0, 0)), False),
+        # Only the rows of a set may be absent, and then all of them.
+        (ROW_SETS, cells((np.nan, np.nan), (0.5, 0), (0, 0)), True),
+        (ROW_SETS, cells((0, 0), (np.nan, np.nan), (np.nan, np.nan)), True),
+        (ROW_SETS, cells((0, 0), (0, 0), (np.nan, np.nan)), False),
+        (ROW_SETS, cells((0, np.nan), (0, 0), (0, 0)), False),
+        (FORM, replace(cells((0, 0), (1, 2), (1, 1)), faults=(FAULT,)), False),
+        (FORM, ReadSubmission(None, (), "ab", False), False),
+        (FORM, ReadSubmission(None, (FAULT,), "ab", False), True),
+        (FORM, ReadSubmission(None, (replace(FAULT, row=None, id=None),), "ab", True), True),
+        (FORM, ReadSubmission(None, (replace(FAULT, row="1"),), "ab", False), False),  # type: ignore[arg-type]
+        (FORM, ReadSubmission(None, (replace(FAULT, count=1.5),), "ab", False), False),  # type: ignore[arg-type]
+        (FORM, ReadSubmission(None, (replace(FAULT, cause=7),), "ab", False), False),  # type: ignore[arg-type]
+        (FORM, ReadSubmission(None, (FAULT,), 7, False), False),  # type: ignore[arg-type]
+        (FORM, ReadSubmission(None, (FAULT,), "ab", 0), False),  # type: ignore[arg-type]
+    ],
+)
+def test_what_no_file_of_a_form_has_is_not_believed(
+    form: SubmissionForm, read: ReadSubmission, is_possible: bool
+) -> None:
+    if is_possible:
+        assert checked(read, form) is read
+    else:
+        with pytest.raises(AnswerError):
+            checked(read, form)
+
+
+def test_a_file_that_ends_its_process_is_a_fault() -> None:
+    for why, said, crashed in (
+        (Ended(too_long=True, seconds=600.0), "it took longer than 600 s and was stopped", False),
+        (
+            Ended(too_long=False, seconds=600.0),
+            "its process crashed or was killed, possibly out of memory",
+            True,
+        ),
+        ("KeyError", "KeyError", False),
+    ):
+        read = unread(why)
+        (fault,) = read.faults
+        assert (read.values, read.sha256, read.crashed) == (None, "", crashed)
+        assert (fault.kind, fault.message) == (
+            "unreadable file",
+            f"The file could not be read: {said}. Write and send it again.",
+        )
