@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import shutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,8 +73,6 @@ def test_logs_of_inspect_have_the_scores_that_inspect_reports() -> None:
 
 def test_samples_of_an_archive_are_read_without_its_summaries(tmp_path: Path) -> None:
     """An interrupted run has no summaries; the samples themselves hold the same scores."""
-    import zipfile
-
     from arena_readers import inspect_log
 
     source = DATA / "inspect" / "small.eval"
@@ -562,3 +562,87 @@ def test_grand_challenge_refuses_what_it_cannot_pair_or_choose(tmp_path: Path) -
     assert read.values.tolist() == [3.0]
     write(file, {"dice": 0.5})
     assert not GrandChallengeReader().recognises(file)
+
+
+@pytest.mark.parametrize(
+    ("reader", "n_tried", "other"),
+    [
+        (GrandChallengeReader(), 3, "metrics.json"),
+        (InspectReader(), 20, "other.json"),
+        (MtebReader(), 20, "other.json"),
+        (NnUNetReader(), 20, "other.json"),
+    ],
+    ids=lambda value: str(getattr(value, "name", value)),
+)
+def test_the_first_files_of_a_folder_tell_its_format(
+    reader: CaseReader, n_tried: int, other: str, tmp_path: Path
+) -> None:
+    name, _, document = FORMS[reader.name]
+    write(tmp_path / "z" / name, document)
+    for number in range(n_tried):
+        assert reader.recognises(tmp_path)
+        write(tmp_path / f"a{number:02}" / other, {})
+    assert not reader.recognises(tmp_path)
+
+
+def test_larger_files_are_not_read_to_recognise_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, value, document = FORMS["grand-challenge"]
+    file = write(tmp_path / "unet" / name, document)
+    size = 2**27  # 128 MiB
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: os.stat_result((0o100600,) * 6 + (size,)
+                                                                     + (0,) * 3))  # fmt: skip
+    assert GrandChallengeReader().recognises(file)
+    size += 1
+    assert not GrandChallengeReader().recognises(file)
+    assert list(GrandChallengeReader().read(file, value))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_archive_of_inspect_unpacks_to_at_most_two_gibibytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int
+) -> None:
+    file, listed = tmp_path / "a.eval", zipfile.ZipFile.infolist
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("header.json", json.dumps({"eval": {"model": "m", "task": "t"}}))
+        archive.writestr("summaries.json", json.dumps([{"id": 1, "scores": {"a": {"value": 1}}}]))
+
+    def with_a_large_one(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+        members, large = listed(archive), zipfile.ZipInfo("large")
+        large.file_size = 2**31 - sum(member.file_size for member in members) + more
+        return [*members, large]
+
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", with_a_large_one)
+    if more:
+        with pytest.raises(
+            InputError, match=r"a\.eval cannot be read: .* more than 2 GiB"
+        ):
+            list(InspectReader().read(file, None))
+    else:
+        assert [part.values.tolist() for part in InspectReader().read(file, None)] == [[1.0]]
+
+
+def test_long_texts_and_lists_of_a_file_are_cut_in_the_sentence_that_refuses_it(
+    tmp_path: Path,
+) -> None:
+    log = log_of_inspect(tmp_path / "a.json", ["x" * 39 + "yz"])
+    with pytest.raises(InputError, match="the value 'x{39}y' of grade is no number"):
+        list(InspectReader().read(log, None))
+    stats = [
+        {"name": {"name": f"s{number:02}", "split": "test"}, "mean": 1} for number in range(21)
+    ]
+    for n_stats in (20, 21):
+        write(
+            tmp_path / "task:model=m" / "per_instance_stats.json",
+            [{"instance_id": "i", "stats": stats[:n_stats]}],
+        )
+        with pytest.raises(InputError):
+            list(HelmReader().read(tmp_path, None))
+
+
+def test_the_start_of_a_file_is_its_first_four_kibibytes(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    for at, is_log in ((4_090, True), (4_091, False)):
+        file.write_text('{"status": 1,'.ljust(at) + '"eval": {}}')  # of six characters
+        assert InspectReader().recognises(file) is is_log
