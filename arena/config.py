@@ -549,7 +549,7 @@ _QUESTION_KEY = re.compile("[a-z][a-z0-9_]{0,39}")
 
 
 def _section_name(name: str) -> str:
-    if not 0 < len(name) <= _MOST_OF_A_NAME or not name.isprintable() or name != name.strip():
+    if not 0 < len(name) <= _MOST_OF_A_NAME or not name.isprintable():
         raise ValueError(f"a name has 1 to {_MOST_OF_A_NAME} printable characters")
     if set(name) & set(",;/"):
         raise ValueError("a name has no comma, semicolon or slash, since lists of names have them")

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from arena.config import Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
@@ -202,3 +203,72 @@ def test_the_schema_is_that_of_the_settings() -> None:
         "$id": "arena/competition/1",
         **Settings.model_json_schema(),
     }
+
+
+@pytest.mark.parametrize(
+    ("sections", "held", "refused", "sentence"),
+    [
+        (
+            lambda name: {"bracket": {name: {}}},
+            ["x", "x" * 60, "a b"],
+            ["", " ", "x" * 61, "a\tb"],
+            "a name has 1 to 60 printable characters",
+        ),
+        (
+            lambda name: {"board": {name: {}}},
+            ["x" * 60],
+            ["a,b", "a;b", "a/b"],
+            "a name has no comma, semicolon or slash, since lists of names have them",
+        ),
+        (
+            lambda name: {"phase": {name: {}}},
+            ["a", "1" * 40, "a-1"],
+            ["", "a" * 41, "A", "-a", "a b"],
+            "a name has small letters, digits and hyphens, at most 40",
+        ),
+        (
+            lambda key: {"question": {key: {}}},
+            ["a", "a" * 40, "a_1"],
+            ["", "a" * 41, "1a", "_a", "A"],
+            "a key has at most 40 small letters, digits and _, and begins with a letter",
+        ),
+        (
+            lambda choice: {"question": {"q": {"choices": ["other", choice]}}},
+            ["x" * 200, "a b"],
+            ["x" * 201, "a  b"],
+            "is empty, too long or has double spaces",
+        ),
+        (
+            lambda admit: {"phase": {"a": {}, "b": {"after": "a", "admit": admit,
+                                                    "private_rows": "b", "public_rows": "c"}}},
+            ["all", "listed", "submitted", "top 1", "top 10"],
+            ["top 0", "top", "top -1", "none"],
+            'must be "all", "submitted", "listed", or "top" and a number, as "top 10"',
+        ),
+        (
+            lambda n_sets: {"phase": {"a": {"private_rows": [f"r{n}" for n in range(n_sets)]}}},
+            [1_000],
+            [1_001],
+            "the phases name rows by 1,001 values of the usage column, and a competition has at "
+            "most 1,000",
+        ),
+    ],
+)  # fmt: skip
+def test_names_and_counts_are_held_up_to_their_bound(
+    sections: Any, held: list[Any], refused: list[Any], sentence: str
+) -> None:
+    for value in held:
+        given_settings(**sections(value))
+    for value in refused:
+        with pytest.raises(ValidationError, match=re.escape(sentence)):
+            given_settings(**sections(value))
+
+
+def test_sixty_letters_of_a_wrong_value_are_shown(tmp_path: Path) -> None:
+    for n_letters, shown in ((58, f'"{"x" * 58}"'), (59, f'"{"x" * 58}…')):
+        (tmp_path / "competition.toml").write_text(
+            f'[metric]\nname="x"\n[limits]\nper_day="{"x" * n_letters}"'
+        )
+        with pytest.raises(InputError) as caught:
+            read_settings(tmp_path / "competition.toml")
+        assert f"[limits] per_day is {shown}, but must be a whole number" in str(caught.value)

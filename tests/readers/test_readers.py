@@ -615,9 +615,7 @@ def test_an_archive_of_inspect_unpacks_to_at_most_two_gibibytes(
 
     monkeypatch.setattr(zipfile.ZipFile, "infolist", with_a_large_one)
     if more:
-        with pytest.raises(
-            InputError, match=r"a\.eval cannot be read: .* more than 2 GiB"
-        ):
+        with pytest.raises(InputError, match=r"a\.eval cannot be read: .* more than 2 GiB"):
             list(InspectReader().read(file, None))
     else:
         assert [part.values.tolist() for part in InspectReader().read(file, None)] == [[1.0]]
