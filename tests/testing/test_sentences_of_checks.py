@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from arena.errors import UsageError
-from arena.interfaces import TABLE, Modality, Move, RankSets, Study
+from arena.interfaces import TABLE, Feedback, Modality, Move, RankSets, Study
 from arena.testing import (
     check_analysis,
     check_command,
@@ -608,6 +608,43 @@ def test_a_mistake_of_a_submission_is_said_in_a_sentence(
         failures(check_competitor(Sender(prediction=prediction, team=team))).get("its submissions")
         == sentence
     )
+
+
+@dataclass(frozen=True)
+class TwoTeams(Guess):
+    """A competitor behind two teams, in turn, that keeps what it is told."""
+
+    teams: int = 2
+    heard: list[list[Feedback]] = field(default_factory=list)
+
+    def start(self, participation: Any, rng: Any) -> Any:
+        self.heard.append([])
+        return Alternates(self.heard[-1])
+
+
+@dataclass
+class Alternates:
+    heard: list[Feedback]
+
+    def submit(self) -> Move:
+        sent = np.zeros(120)
+        sent[: len(self.heard)] = 1  # another score each time
+        return Move(sent, len(self.heard) % 2)
+
+    def receive(self, feedback: Feedback) -> None:
+        self.heard.append(feedback)
+
+    def finish(self) -> Move:
+        return self.submit()
+
+
+def test_a_competitor_is_told_the_score_before_of_the_same_team() -> None:
+    competitor, problem = TwoTeams(), competitor_problem()
+    assert not failures(check_competitor(competitor, problem))
+    whole_game = next(heard for heard in competitor.heard if heard)
+    scores = [feedback.score for feedback in whole_game]
+    assert scores == [problem.score(np.arange(120) < number) for number in range(6)]
+    assert [feedback.previous for feedback in whole_game] == [None, None, *scores[:4]]
 
 
 @pytest.mark.parametrize(
