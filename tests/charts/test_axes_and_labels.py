@@ -472,6 +472,8 @@ def test_the_theme_gives_way_to_the_config_of_a_chart() -> None:
     assert config["axis"]["labelLimit"] == 3
     assert config["axis"]["labelFontSize"] == 12
     assert config["new"] == 1
+    without_axes = themed({"mark": "bar", "config": {"axis": None}})["config"]
+    assert (without_axes["axis"], without_axes["axisY"]) == (None, THEME["axisY"])
     assert themed({"mark": "bar"}) == {"mark": "bar", "config": THEME}
     check_kept_document("chart-theme", themed({"mark": "bar"})["config"])
     assert own["view"]["continuousWidth"] == 300

@@ -150,7 +150,7 @@ def nonparametric_prior(
     """
     centres = np.linspace(scores.min(), scores.max(), _GRID)
     likelihood = _likelihood(scores, deviations, centres, width)
-    weights = np.full(_GRID, 1 / _GRID)
+    weights = np.ones(_GRID)  # the first step scales them
     for _ in range(_STEPS):
         # The mean over the scores of the posterior weights of the components.
         weights *= (1 / (likelihood @ weights)) @ likelihood / len(scores)

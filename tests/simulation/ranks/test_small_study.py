@@ -20,6 +20,7 @@ from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
 from arena.report.rank_simulation import rank_simulation_report
 from arena.simulation.data import TrainingRows
+from arena.simulation.ranks.outcome import _effective_trials, _wins
 from arena.simulation.ranks.prepare import prepare
 from arena.simulation.requests import RanksRequest
 from arena.types import FloatArray
@@ -127,3 +128,31 @@ def test_a_test_has_at_most_the_rows_of_the_population(manager: PluginManager) -
         "Tests of 50 rows need a population of at least as many, not 49; request more with "
         "--population, or fewer --test-rows."
     )
+
+
+@pytest.mark.parametrize(
+    ("wins", "trials"),
+    [
+        # Means by test of 1 and 0.5: (0.75 * 0.25) / (0.125 / 2) = 3, of at most 4.
+        ([[1, 0], [1, 1]], 3.0),
+        # Means of 1, 0, 1, 0: 0.25 / (1 / 3 / 4) = 3.
+        ([[1, 0, 1, 0]], 3.0),
+        # Means of 1, 1, 1, 2/3: the variance is 1/36, and (11/12 * 1/12) / (1/144) = 11.
+        ([[1, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1]], 11.0),
+        # Tests that all have the same mean, and a single one, count as they are.
+        ([[1, 0], [0, 1]], 2.0),
+        ([[1], [0], [0]], 1.0),
+    ],
+)
+def test_wins_of_groups_on_the_same_tests_are_fewer_trials(
+    wins: list[list[int]], trials: float
+) -> None:
+    assert _effective_trials(np.array(wins, dtype=float)) == pytest.approx(trials)
+
+
+def test_a_win_is_shared_by_those_that_tie_for_it() -> None:
+    true, competition = np.array([0.9, 0.9, 0.5]), np.array([[3, 1, 1], [3, 0, 2], [3, 0, 3.0]])
+    # Both that are truly best count: 2 of 3 that tie, 1 of 1, and 0 of 1.
+    assert _wins(true, competition, greater=True) == pytest.approx([2 / 3, 1, 0])
+    # The smallest is the truly best: in the first test 1 of 3, then those with 0 and with 1.
+    assert _wins(true, competition, greater=False) == pytest.approx([1 / 3, 1 / 2, 0])
