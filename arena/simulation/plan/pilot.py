@@ -20,6 +20,7 @@ from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
 from arena.evaluation.scores import round_significant
 from arena.evaluation.standard_errors import class_means_are_removed, comparable_values
 from arena.interfaces import HasRowValues, Metric, Study, traits_of
+from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import split_specifications
 from arena.public_board.clipping import conceivable_scores
@@ -471,7 +472,9 @@ def _about_rejected(rejected: Sequence[RejectedFile]) -> list[str]:
         if file.faults
     ]
     more = len(rejected) - _MOST_REJECTED
-    return [*sentences, f"{more:,} more files are rejected."] if more > 0 else sentences
+    if more > 0:
+        sentences.append(f"{plural(more, 'more file')} {'is' if more == 1 else 'are'} rejected.")
+    return sentences
 
 
 def _without_copies(resampled: FloatArray) -> IntArray:
