@@ -21,6 +21,8 @@ from arena.simulation.competition import prepare, seeds
 from arena.simulation.competition.comparison import (
     MEASURES,
     Story,
+    _days,
+    _mean_interval,
     compare_mechanisms,
     interval_of_shares,
 )
@@ -310,3 +312,55 @@ def test_competitions_are_tried_once_and_the_labels_of_each_seed_are_checked(tmp
     with pytest.raises(InputError, match="lack the label 'c'"):
         simulate(tmp_path / "t", "full", seed=6, seeds=2, **options)
     assert tried == [5, 6]
+
+
+def test_measures_are_read_from_the_last_day_of_an_outcome():
+    days = [
+        {"day": 1, "shown_best": 0.5, "true_of_leader": 0.25, "error": 0.5},
+        {"day": 2, "shown_best": 0.75, "true_of_leader": 0.625, "error": 0.25},
+    ]
+    document = {
+        "best_won": False, "loss": 0.5, "leaderboard_error": 0.25, "leaderboard_error_mean": 0.125,
+        "days": days, "agreement": {"public_private": -0.5, "private_true": None},
+    }  # fmt: skip
+    assert {measure.name: measure.of(document) for measure in MEASURES} == {
+        "best_won": 0.0, "loss": 0.5, "leaderboard_error": 0.25, "leaderboard_error_mean": 0.125,
+        "top_less_true": 0.125, "public_private": -0.5, "private_true": None,
+    }  # fmt: skip
+    by_name = {measure.name: measure for measure in MEASURES}
+    assert by_name["top_less_true"].of({**document, "days": []}) is None
+    assert by_name["public_private"].of({**document, "agreement": None}) is None
+    assert {name: measure.within for name, measure in by_name.items()} == {
+        "best_won": (-np.inf, np.inf), "top_less_true": (-np.inf, np.inf),
+        "loss": (0, np.inf), "leaderboard_error": (0, np.inf),
+        "leaderboard_error_mean": (0, np.inf), "public_private": (-1, 1), "private_true": (-1, 1),
+    }  # fmt: skip
+    assert [measure.name for measure in MEASURES if measure.is_share] == ["best_won"]
+
+
+def test_the_interval_of_a_mean_is_cut_to_the_values_that_there_are():
+    # Of 0 and 1 the standard error is 0.5, and with one degree of freedom the quartile of t is 1.
+    values = np.array([0.0, 1.0])
+    assert _mean_interval(values, 0.5, (-np.inf, np.inf)) == pytest.approx((0.5, 0.0, 1.0))
+    assert _mean_interval(values, 0.5, (0.25, 0.75)) == pytest.approx((0.5, 0.25, 0.75))
+    assert _mean_interval(np.array([0.5]), 0.5, (0.0, 1.0)) == (None, None, None)
+
+
+def test_errors_of_a_day_are_those_of_the_seeds_that_have_it():
+    stories = [
+        Story(seed, "", ({"days": [{"day": day, "error": error} for day, error in days]},))
+        for seed, days in enumerate([[(2, 0.5), (1, 0.0)], [(1, 1.0)]])
+    ]
+    first, second = _days("full", stories, 0, 0.5)
+    assert (first.mechanism, first.day, first.error) == ("full", 1, 0.5)
+    assert (second.day, second.error, second.low) == (2, 0.5, None)
+
+
+@pytest.mark.parametrize(("above", "below"), [(0, 4), (0, 5), (1, 4), (2, 2), (0, 0), (3, 1)])
+def test_the_interval_of_a_difference_of_shares_turns_with_the_mechanisms(above, below):
+    low, high = interval_of_shares(above, below, 5, 0.025)
+    turned = interval_of_shares(below, above, 5, 0.025)
+    assert (-high, -low) == pytest.approx(turned)
+    assert low <= (above - below) / 5 <= high
+    # It reaches the end only if every seed differs that way.
+    assert (low == -1, high == 1) == (below == 5, above == 5)
