@@ -106,7 +106,7 @@ def explained_error(error: BaseException) -> tuple[int, str]:
     if isinstance(error, SystemExit):  # not even its code is believed: it may be 0
         return _FAULT_IN_ARENA, "A plugin or a library called exit. --verbose shows where."
     what = f"{type(error).__name__}: {error}".strip().splitlines()[0]
-    return _FAULT_IN_ARENA, f"This is a fault in arena: {what.rstrip('.')}. --verbose shows where."
+    return _FAULT_IN_ARENA, f"This is a fault in arena: {what.rstrip('.:')}. --verbose shows where."
 
 
 def _code_after_signal() -> int:

@@ -9,12 +9,13 @@ import signal
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from arena.cli import main as main_module
-from arena.errors import PluginError, UsageError
+from arena.errors import InputError, PluginError, UsageError
 from checkout import python_path
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
@@ -191,3 +192,65 @@ def test_the_details_of_a_computation_are_said_only_when_asked_for(arena_here: A
     for arguments, level in ((("phases",), logging.INFO), (("phases", "--verbose"), logging.DEBUG)):
         arena_here(*arguments)
         assert logging.getLogger("arena").level == level
+
+
+KEPT = " The finished part of the work is kept in [b]f: the same command continues from there."
+STOPPED = "Interrupted. Data stored before are intact."
+
+
+@pytest.mark.parametrize(
+    ("error", "signals", "code", "said"),
+    [
+        # 128 and the number of the last signal: 2 is Ctrl-C and 15 SIGTERM.
+        (KeyboardInterrupt(), [], 130, STOPPED),
+        (KeyboardInterrupt(), [2, 15], 143, STOPPED),
+        (PluginError("p: no."), [15], 143, STOPPED),
+        (ValueError("no"), [2], 130, STOPPED),
+        (PluginError("p: no."), [], 3, "p: no."),
+        (InputError("No file."), [2], 1, "No file."),
+        (UsageError("No option."), [], 2, "No option."),
+        (OSError(28, "No space left", "f"), [], 1, "No space left: f. Nothing more was written."),
+        (OSError(28, "No space left"), [], 1, "No space left. Nothing more was written."),
+        (SystemExit(0), [], 3, "A plugin or a library called exit. --verbose shows where."),
+        *(
+            (error, [], 3, f"This is a fault in arena: {what}. --verbose shows where.")
+            for error, what in (
+                (OSError("none"), "OSError: none"),
+                (ValueError("One.\nTwo."), "ValueError: One"),
+                (ValueError(), "ValueError"),
+            )
+        ),
+    ],
+)
+def test_every_kind_of_error_has_its_code_and_its_message(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, signals: list[int], code: int, said: str
+) -> None:
+    changed: list[str | None] = [None, "It was changed."]
+    monkeypatch.setattr(main_module, "interrupts", signals)
+    monkeypatch.setattr("arena.cli.folder.changed_outside", lambda: changed[0])
+    monkeypatch.setattr("arena.utils.finished_tasks.where_kept", lambda: None)
+    assert main_module.explained_error(error) == (code, said)
+    # A database that another program changed explains what is no error of arena.
+    changed.reverse()
+    is_fault = said.endswith("--verbose shows where.")
+    expected = (1, "It was changed.") if is_fault else (code, said)
+    assert main_module.explained_error(error) == expected
+    monkeypatch.setattr("arena.utils.finished_tasks.where_kept", lambda: Path("[b]f"))
+    kept = (code, said + KEPT) if said == STOPPED else expected
+    assert main_module.explained_error(error) == kept
+
+
+def test_a_full_disk_is_told_when_what_is_left_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left")
+
+    said: list[str] = []
+    monkeypatch.setattr(main_module, "say_error", said.append)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(flush=full, fileno=lambda: 1))
+    codes = []
+    for code in (0, 3):
+        end = SystemExit(code)
+        main_module._write_rest(end)
+        codes.append(end.code)
+    assert (codes, said) == ([1, 3], ["No space left. Nothing more was written."])
