@@ -19,6 +19,7 @@ from arena.competition.rescore import RankChange
 from arena.competition.submit import Submitted
 from arena.errors import InputError
 from arena.interfaces import End, Outcome
+from arena.plugin.manager import PluginManager
 from arena.server.supervisor import User
 from arena.simulation.competition.likeness import Compared, Likeness
 from arena.types import Fault
@@ -411,3 +412,29 @@ def test_a_folder_without_a_database_gets_none_when_a_command_fails(told: Told) 
     assert find_folder(told.folder) == told.folder
     assert changed_outside() is None
     assert [path.name for path in told.folder.iterdir()] == ["competition.toml"]
+
+
+def test_what_plugins_provide_is_listed_and_checked_as_kept(told: Told) -> None:
+    manager = PluginManager()
+    for module in ("items", "commands.metrics"):
+        told.monkeypatch.setattr(f"arena.cli.{module}.PluginManager", lambda: manager)
+    for line in (
+        "metrics accuracy", "metrics 'f1(average=macro)'", "metrics mcc", "metrics --check",
+        "mechanisms 'ladder(eta=0.5)' --json", "mechanisms 'ladder(eta=0.5)'",
+        "analyses --check", "programs sandboxes bwrap",
+    ):  # fmt: skip
+        told.run(line)
+    checks = [("passed", "one", ""), ("skipped", "[b]two", "Not now."), ("failed", "three", "Why?")]
+    results = [
+        SimpleNamespace(outcome=outcome, name=name, message=message)
+        for outcome, name, message in checks
+    ]
+    for shown in (results[:1], results):
+        failed = [check for check in shown if check.outcome == "failed"]
+        document = {"checks": [check.name for check in shown]}
+        conformance = SimpleNamespace(checks=shown, failed=failed, to_dict=lambda d=document: d)
+        for suite in ("check_metric", "check_mechanism"):
+            told.function(f"testing.{suite}", conformance)
+        for line in ("metrics accuracy", "mechanisms full", "mechanisms full --json"):
+            told.run(f"{line} --check")
+    told.check_kept("items.txt")
