@@ -17,7 +17,8 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 _OPTION = re.compile(
-    r"--([a-z][a-z-]*)(?: (?!(?:and|does|has|in|names?|needs|or|whose)\b)([\w.,:@-]*\w))?"
+    r"--([a-z][a-z-]*)"
+    r"(?: (?!(?:and|does|has|in|names?|needs|or|selects|takes|whose)\b)([\w.,:@-]*\w))?"
 )
 """An option, and its value unless the sentence goes on after the option."""
 
@@ -68,6 +69,7 @@ def in_python(message: str, parameters: dict[str, object]) -> str:
     def as_argument(option: re.Match[str]) -> str:
         name, value = option[1].replace("-", "_"), option[2]
         words_after = f" {value}" if value else ""
+        name = name if name in forms else f"{name}s" if f"{name}s" in parameters else name
         if name in forms:
             return forms[name] % ("…" if value is None else _literal(value))
         if name.removeprefix("no_") in parameters:

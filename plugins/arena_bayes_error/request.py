@@ -86,7 +86,7 @@ class FloorRequest:
         texts = set(self.file.values(name))
         usual = next((pair for pair in (("0", "1"), ("-1", "1")) if texts <= {*pair}), ())
         shared = bool(labels) and texts <= {*labels}
-        positive = self.positive if shared or self.positive in texts else None
+        positive = self.positive if not labels or shared or self.positive in texts else None
         expected_texts = labels if shared else usual
         return self.file.two_texts(
             name, "sign label", positive=positive, allowed=expected_texts, otherwise=_WITHOUT_SIGNS

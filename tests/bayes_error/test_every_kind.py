@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import arena
+from arena.errors import ArenaError
 from arena.plugin.manager import PluginManager
 from arena.utils.tabular import as_json
 from arena_bayes_error.charts import specification
 from arena_bayes_error.output import document_of, sentences_of
-from kept import check_kept_document, with_short_curves
+from kept import check_kept, check_kept_document, with_short_curves
 
 SHARES = [0.9, 0.8, 0.95, 0.2, 0.1, 0.6, 0.3, 0.7]
 ROWS = {
@@ -24,6 +25,11 @@ ROWS = {
     "dog": [0, 1, 1, 0, 1, 3, 1, 1],
     "ann": [1, 0, 1, 1, 0, 0, 1, 1],
     "bob": [1, 1, 1, 0, 0, 0, 0, 1],
+    "clinic": ["x", "y", "y", "z", "z", "z", "w", "w"],
+    "none": [0.0] * 8,
+    "s1": [0.5, 0.2, 0.1, 1.0, 0.3, 0.0, 0.6, 0.25],
+    "s2": [0.3, 0.2, 0.1, 0.0, 0.3, 0.5, 0.1, 0.5],
+    "s3": [0.2, 0.6, 0.8, 0.0, 0.4, 0.5, 0.3, 0.25],
 }
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "soft": ("soft", {"columns": "c"}),
@@ -47,7 +53,86 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
         "features",
         {"columns": ["c"], "label": "sign", "neighbours": 3},
     ),
+    "soft, classes": ("soft", {"columns": ["s1", "s2", "s3"], "metrics": ["accuracy", "log_loss"]}),
+    "soft, positive classes": (
+        "soft",
+        {"columns": ["s1", "s2", "s3"], "positive": "s1,s2", "metrics": ["average_precision"]},
+    ),
+    "soft, many draws": ("soft", {"columns": "c", "resamples": 300, "delta": 0.2}),
+    "hard, label": ("hard", {"label": "label", "sign": "sign"}),
+    "hard, columns and no label": (
+        "hard",
+        {"columns": "label", "label": "ann", "sign": "sign", "positive": "no"},
+    ),
+    "counts, positive classes": (
+        "counts",
+        {"columns": ["cat", "cow", "dog"], "positive": "cat,dog", "sign": "sign"},
+    ),
+    **{
+        f"{kind}, groups": (kind, {"cluster": "clinic", **options})
+        for kind, options in {
+            "uncertainty": {"columns": "u"},
+            "noisy": {"columns": "c", "sign": "sign"},
+            "counts": {"columns": ["cat", "cow"]},
+            "positive-confidence": {"columns": "c", "prior": 0.4},
+            "scores": {"columns": "c", "label": "label"},
+            "isotonic": {"columns": "c", "label": "label"},
+        }.items()
+    },
 }
+KINDS = [*dict.fromkeys(kind for kind, _ in ASKED.values())]
+OPTIONS: dict[str, Any] = {
+    "sign": "sign", "label": "label", "positive": "yes", "prior": 0.4, "cluster": "patient",
+    "metrics": "brier", "neighbours": 1,
+}  # fmt: skip
+REFUSED: list[tuple[Any, str, dict[str, Any]]] = [
+    *((ROWS, kind, {"columns": "c", name: value}) for kind in KINDS
+      for name, value in OPTIONS.items()),
+    *((ROWS, kind, {"columns": column}) for kind in KINDS for column in ("label", "absent", ())),
+    *(([0.5, value], "soft", {}) for value in (-0.1, 1.1, float("nan"), float("inf"))),
+    *(([[0.5, 0.5], [0.5, value]], "soft", {}) for value in (0.4, 0.6)),
+    ([[0.5, 0.5, 0.0]] * 2, "soft", {"metrics": "roc_auc"}),
+    ([0.5, 0.5], "soft", {"metrics": "rmse"}),
+    ([0.0, 0.0], "soft", {"metrics": "roc_auc"}),
+    ([0.5], "soft", {}),
+    ([0.5, 0.4], "soft", {"seed": -1}),
+    ([0.5, 0.4], "soft", {"seed": 0.5}),
+    *(([0.5, 0.4], "soft", {name: value}) for name in ("level", "delta") for value in (0, 1)),
+    ([0.5, 0.4], "soft", {"resamples": 1}),
+    *(([0.5, value], "uncertainty", {}) for value in (-0.1, 0.6)),
+    *(([[1, 2], [value, 2]], "counts", {}) for value in (-1, 0.5)),
+    ([[1, 0], [0, 1]], "counts", {}),
+    ([[1, 1], [0, 0]], "counts", {}),
+    ([1, 2], "counts", {}),
+    ([[1, 2], [2, 1]], "counts", {"metrics": "log_loss"}),
+    ([[1, 2], [2, 1]], "counts", {"positive": "0,1"}),
+    ([[1, 2], [2, 1]], "counts", {"positive": "2"}),
+    ([[1, 0], [1, 0]], "counts", {"metrics": "brier"}),
+    *(([0.5, value], "positive-confidence", {"prior": 0.5}) for value in (0, 1.1)),
+    *(([0.5, 0.5], "positive-confidence", {"prior": value}) for value in (0, 1)),
+    ([[1, 0], [2, 0]], "hard", {}),
+    *((ROWS, "features", {"columns": "c", "label": "sign", "neighbours": value})
+      for value in (0, 2, 8)),
+    (ROWS, "features", {"columns": "c", "label": "same"}),
+    (ROWS, "features", {"columns": "c", "label": "patient", "neighbours": 3}),
+    (ROWS, "scores", {"columns": "none", "label": "same"}),
+    (ROWS, "scores", {"columns": "c", "label": "sign"}),
+    (ROWS, "scores", {"columns": "c", "label": "patient"}),
+    (ROWS, "noisy", {"columns": "c", "sign": "patient"}),
+    (ROWS, "noisy", {"columns": "c", "sign": "sign", "positive": "maybe"}),
+]  # fmt: skip
+
+
+def test_what_is_refused_is_the_kept_whole() -> None:
+    manager, told = PluginManager(), []
+    for labels, kind, options in REFUSED:
+        try:
+            arena.bayes_error(labels, kind, **{"resamples": 20, "manager": manager, **options})
+            said = "taken"
+        except ArenaError as error:
+            said = str(error)
+        told += [f"# {kind} of {'ROWS' if labels is ROWS else labels}, {options}", said]
+    check_kept("bayes-error-refused.txt", "\n".join(told))
 
 
 def test_every_answer_is_the_kept_whole() -> None:

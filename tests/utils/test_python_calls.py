@@ -23,6 +23,19 @@ MESSAGES = {
 }
 
 
+OF_SEVERAL = {
+    "--kind soft does not use --metric;": 'kind="soft" does not use metrics=…;',
+    "Name them with --column ('a').": "Name them with columns=… ('a').",
+    "--positive selects among the columns": "positive=… selects among the columns",
+    "--positive takes column names": "positive=… takes column names",
+}
+
+
+def test_an_option_that_is_repeated_is_an_argument_of_several() -> None:
+    for message, said in OF_SEVERAL.items():
+        assert in_python(message, get_type_hints(arena.bayes_error)) == said
+
+
 @pytest.mark.parametrize("message", MESSAGES)
 def test_options_are_written_as_arguments(message: str) -> None:
     assert in_python(message, get_type_hints(arena.rank)) == MESSAGES[message]
