@@ -17,7 +17,6 @@ from arena.server.records.layout import Layout
 from arena.server.records.names import NameTakenError, RefusedError
 from arena.server.records.runs import LeaseLostError, TrialLimitError
 from arena.server.records.uploads import UploadTooLargeError
-from arena.server.web.api import ENDPOINTS
 from arena.server.web.colours import contrast, style_sheet
 from arena.server.web.problems import TITLES, Problem, problem_of, too_many_requests
 from kept import check_kept
@@ -112,17 +111,6 @@ def test_the_titles_of_statuses_are_kept() -> None:
     busy = too_many_requests(7)
     assert (busy.status, busy.headers) == (429, {"Retry-After": "7"})
     assert busy.detail == "Too many requests in this minute. Try again in 7 seconds."
-
-
-def test_the_operations_of_the_api_are_kept() -> None:
-    lines = []
-    for endpoint in ENDPOINTS:
-        body = "" if endpoint.body is None else f" {endpoint.body.__name__}"
-        errors = "".join(f" {status}" for status in endpoint.errors)
-        query = "".join(f" ?{name}" for name in endpoint.query)
-        place = f"{endpoint.method} {endpoint.path or '/'} {endpoint.who} {endpoint.scope}"
-        lines.append(f"{place}:{body}{query} -> {endpoint.status}{errors}")
-    check_kept("api.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize(

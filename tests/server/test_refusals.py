@@ -66,7 +66,51 @@ FORMS: list[tuple[str, dict[str, str], int, str]] = [
     ("/admin/teams/state", {"account": "1", "state": "gone"}, 422, "Fill in all fields"),
     ("/admin/teams/merge", {"team": "Ants"}, 422, "Fill in all fields"),
     ("/admin/teams/link", {"account": "0"}, 404, "There is no such account"),
+    ("/admin/teams/organiser", {"role": "host", "name": "X"}, 422, "Fill in all fields"),
+    ("/admin/pause", {"reason": ""}, 422, "Fill in all fields"),
+    ("/admin/pause", {"reason": "x" * 501}, 422, "Fill in all fields"),
+    ("/admin/exempt", {"team": "Ants"}, 422, "Fill in all fields"),
+    ("/admin/exempt", {"reason": "x"}, 422, "Fill in all fields"),
+    ("/admin/retract", {"reason": "x"}, 422, "Confirm the step by its check box"),
+    ("/admin/retract", {"reason": "x", "sure": "yes"}, 409, "so there is nothing to retract."),
+    ("/admin/winners", {"submission": "1", "state": "gone"}, 422, "Fill in all fields"),
+    ("/admin/winners", {"submission": "x", "state": "open"}, 422, "Fill in all fields"),
+    ("/admin/winners", {"submission": "1", "state": "failed", "note": " "}, 422,
+     "Say in the note why the verification failed."),
+    ("/admin/messages", {"text": " ", "team": "Ants"}, 422, "A message has 1 to"),
+    ("/admin/messages", {"text": "x"}, 422, "Name the message that is answered, or a team."),
+    ("/admin/messages", {"text": "x", "kind": "publish", "answers": "1", "published": " "}, 422,
+     "Write the question as everybody may read it."),
+    ("/admin/messages", {"text": "x", "answers": "7"}, 404, "There is no such message."),
+    ("/admin/messages", {"text": "x", "team": "Owls"}, 404, "There is no team Owls."),
+]  # fmt: skip
+
+DECISIONS: list[tuple[str, dict[str, str], str, dict[str, Any]]] = [
+    ("/admin/pause", {"reason": " " + "x" * 500}, "pause", {"reason": "x" * 500}),
+    ("/admin/pause", {"kind": "resume"}, "resume", {}),
+    ("/admin/exempt", {"team": "Ants", "reason": "ill"}, "exempt",
+     {"team": "Ants", "reason": "ill", "extra": 0}),
+    ("/admin/exempt", {"team": "Ants", "reason": "ill", "extra": "2", "until": "9" * 41},
+     "exempt", {"team": "Ants", "reason": "ill", "extra": 2, "until": "9" * 40}),
+    ("/admin/winners", {"submission": "3", "state": "failed", "note": "x" * 501},
+     "verification", {"submission": 3, "state": "failed", "note": "x" * 500}),
+    ("/admin/winners", {"submission": "3", "state": "open"},
+     "verification", {"submission": 3, "state": "open", "note": ""}),
+]  # fmt: skip
+"""The form of an organiser, its fields, and the request that it makes."""
+
+PER_MINUTE: list[tuple[str, str, dict[str, Any], int]] = [
+    ("DELETE", "/team/members", {"json": {"account": "0"}}, 5),
+    ("PATCH", "/team", {"json": {"name": "Ants"}}, 5),
+    ("POST", "/team/requests", {"json": {"team": "Owls"}}, 5),
+    ("POST", "/messages", {"json": {"text": "Why?"}}, 5),
+    ("PUT", "/team/requests", {"json": {"account": "0", "accept": False}}, 10),
+    ("PATCH", "/account", {"json": {"name": "Ada", "contact": ""}}, 10),
+    ("POST", "/join", {"json": {"team": "Ants"}}, 10),
+    ("POST", "/team/invites", {}, 10),
+    ("POST", "/tokens", {"json": {"name": "x", "scope": "admin"}}, 10),
 ]
+"""How often a person may send a request in a minute."""
 
 
 def test_what_is_refused_says_why_and_asks_for_nothing(web: WebSite) -> None:
@@ -86,6 +130,37 @@ def test_what_is_refused_says_why_and_asks_for_nothing(web: WebSite) -> None:
         answer = page.post(f"/{NAME}{path}", data=fields)
         assert (answer.status_code, said in answer.text) == (status, True), (path, answer.text)
     assert requests_of(web) == []
+    web.scorer.publish_result([])
+    web.scorer.publish(results=[{"retracted": {"reason": "Old."}}, {"retracted": {"reason": "New."}}],
+                       private=None)  # fmt: skip
+    assert ada.get(f"{API}/private").json()["detail"] == "The result was retracted: New."
+
+
+def test_a_form_of_an_organiser_asks_for_what_it_says(web: WebSite) -> None:
+    page = web.browser(web.person("Org", organiser=True))
+    for path, fields, kind, payload in DECISIONS:
+        assert page.post(f"/{NAME}{path}", data=fields).status_code == 303
+        *_, request = web.site.intake.after(NAME, 0)
+        assert (request.kind, request.payload) == (kind, payload)
+
+
+def test_a_person_can_send_so_many_requests_a_minute(web: WebSite) -> None:
+    page = web.browser(web.person("Ada", "Ants"))
+    for method, path, sent, most in PER_MINUTE:
+        statuses = [page.request(method, API + path, **sent).status_code for _ in range(most + 1)]
+        assert (429 in statuses[:-1], statuses[-1]) == (False, 429), (path, statuses)
+    newcomers = [web.browser().post(f"/{NAME}/join", data={"name": " "}) for _ in range(11)]
+    assert [answer.status_code == 429 for answer in newcomers] == [False] * 10 + [True]
+    devices = [page.post(f"/{NAME}/device") for _ in range(6)]
+    assert [answer.status_code for answer in devices] == [200] * 5 + [429]
+
+
+def test_who_takes_no_part_is_in_no_team(web: WebSite) -> None:
+    web.person("Ada", "Ants")
+    eve = web.site.accounts.register("Eve").account
+    refused = web.program(web.token(eve)).post(f"{API}/team/requests", json={"team": "Ants"})
+    assert refused.json()["detail"] == "Take part in the competition first."
+    assert web.site.accounts.team_requests(NAME) == []
 
 
 @pytest.mark.parametrize(

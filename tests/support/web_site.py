@@ -167,7 +167,10 @@ class WebSite:
         layout = Layout(root)
         self.scorer = FakeScorer(layout, self.facts)
         for name, keys in (also or {}).items():
-            others = replace(self.facts, name=name, server=_changed(self.facts.server, keys))
+            own = {key: value for key, value in keys.items() if key in asdict(FACTS)}
+            limits = {key: value for key, value in keys.items() if key not in own}
+            server_section = _changed(self.facts.server, limits)
+            others = replace(self.facts, name=name, server=server_section, **own)
             publisher = Publisher(layout.public(name))
             publisher.publish(
                 documents={"competition": asdict(others), "board": []},
