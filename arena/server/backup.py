@@ -10,6 +10,7 @@ from pathlib import Path
 
 from arena.config import UNFINISHED_NAME
 from arena.errors import InputError
+from arena.interfaces.faults import plural
 from arena.server.marker import RECORDS_NOTE
 from arena.server.records.layout import Layout
 from arena.utils.atomic_write import atomic_folder
@@ -44,11 +45,10 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
         try:
             shutil.copytree(folder, partial, ignore=skipped, dirs_exist_ok=True)
         except shutil.Error as error:  # it goes on, and lists what it could not copy
-            source, _, reason = error.args[0][0]
-            more = len(error.args[0]) - 1
+            (source, _, reason), *others = error.args[0]
+            more = f" and {plural(len(others), 'more file')}" if others else ""
             raise InputError(
-                f"{source} {f'and {more:,} more files ' if more else ''}cannot be copied: "
-                f"{reason}. There is no copy."
+                f"{source}{more} cannot be copied: {reason}. There is no copy."
             ) from error
         partial.chmod(0o700)
         if layout.intake.exists():

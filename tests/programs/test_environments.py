@@ -123,10 +123,10 @@ def test_libraries_are_installed_and_named_by_what_counts(
     monkeypatch.setattr(subprocess, "run", pip := Pip())
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("a\n")
-    made = make_environment(requirements, tmp_path / "all")
-    again = make_environment(requirements, tmp_path / "all")
+    made = make_environment(requirements, tmp_path / "of" / "all")
+    again = make_environment(requirements, tmp_path / "of" / "all")
     assert made == again  # the copies of code and of RECORD, which differ, do not count
-    assert [path.name for path in (tmp_path / "all").iterdir()] == [made.folder.name]
+    assert [path.name for path in (tmp_path / "of" / "all").iterdir()] == [made.folder.name]
     assert sorted(path.name for path in (made.folder / "packages").iterdir()) == [
         "a",
         "a.dist-info",
@@ -163,11 +163,11 @@ def test_the_last_line_says_why_nothing_was_installed(
     monkeypatch.setattr(subprocess, "run", Pip(code=1, **printed))
     (tmp_path / "requirements.txt").touch()
     with pytest.raises(InputError) as refused:
-        make_environment(tmp_path / "requirements.txt", tmp_path / "all")
+        make_environment(tmp_path / "requirements.txt", tmp_path / "of" / "all")
     assert str(refused.value) == f"The environment cannot be made: {sentence}"
-    assert list((tmp_path / "all").iterdir()) == []
+    assert list((tmp_path / "of" / "all").iterdir()) == []
     with pytest.raises(InputError) as refused:
-        make_environment(tmp_path / "missing", tmp_path / "all")
+        make_environment(tmp_path / "missing", tmp_path / "of" / "all")
     assert str(refused.value) == (
         f"{tmp_path / 'missing'} is no file: write one with a line for each library."
     )
@@ -190,11 +190,11 @@ def test_an_image_is_unpacked_without_devices_and_rights_of_others(tmp_path: Pat
         usr_run=(tarfile.REGTYPE, 0o4755),
         usr_null=(tarfile.CHRTYPE, 0o666),
     )
-    made = unpack_environment(packed, tmp_path / "all")
+    made = unpack_environment(packed, tmp_path / "of" / "all")
     root = made.folder / "root"
     assert made.folders == {"root": root}
     assert made.digest == digest_of_folder(root)
-    assert made.folder == environment_folder(tmp_path / "all", made.digest)
+    assert made.folder == environment_folder(tmp_path / "of" / "all", made.digest)
     assert [path.name for path in (root / "usr").iterdir()] == ["run"]
     assert stat.S_IMODE((root / "usr" / "run").stat().st_mode) == 0o755
 
@@ -202,11 +202,11 @@ def test_an_image_is_unpacked_without_devices_and_rights_of_others(tmp_path: Pat
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
     empty = image(tmp_path / "empty.tar", etc=(tarfile.DIRTYPE, 0o755))
     with pytest.raises(InputError) as refused:
-        unpack_environment(empty, tmp_path / "all")
+        unpack_environment(empty, tmp_path / "of" / "all")
     assert str(refused.value) == (
         f"{empty} holds no file system: write one with podman export CONTAINER."
     )
     (tmp_path / "noise.tar").write_bytes(b"x" * 600)
     with pytest.raises(InputError, match=r"^The image .*noise\.tar cannot be unpacked: [\w ]*\.$"):
-        unpack_environment(tmp_path / "noise.tar", tmp_path / "all")
-    assert list((tmp_path / "all").iterdir()) == []
+        unpack_environment(tmp_path / "noise.tar", tmp_path / "of" / "all")
+    assert list((tmp_path / "of" / "all").iterdir()) == []

@@ -46,7 +46,7 @@ open("/output/predictions.csv", "w").write(hello.TEXT + open("/input/rows.csv").
 
 @pytest.fixture(autouse=True)
 def _folder_of_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
+    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "of" / "runner"))
 
 
 def test_a_digest_follows_names_and_contents(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_program_runs_unpacked_and_alone(tmp_path: Path, monkeypatch: pytest.M
     assert isinstance(run(), Outcome)
     assert sandbox.content == "print(1)"
     folder = sandbox.job.program
-    assert folder.parent == tmp_path / "runner" / "work"
+    assert folder.parent == tmp_path / "of" / "runner" / "work"
     assert not folder.exists()
     assert sandbox.job == Job(
         program=folder,
@@ -174,7 +174,7 @@ def test_a_run_begins_without_the_files_of_one_that_was_killed(tmp_path: Path) -
     with alone() as work:
         (work / "left").touch()
         assert stat.S_IMODE(work.stat().st_mode) == 0o700
-        assert stat.S_IMODE((tmp_path / "runner").stat().st_mode) == 0o700
+        assert stat.S_IMODE((tmp_path / "of" / "runner").stat().st_mode) == 0o700
     with alone() as work:
         assert list(work.iterdir()) == []
 
@@ -182,9 +182,9 @@ def test_a_run_begins_without_the_files_of_one_that_was_killed(tmp_path: Path) -
 def test_the_folder_of_a_runner_is_chosen_by_a_variable_the_machine_or_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert runner_folder() == tmp_path / "runner"
+    assert runner_folder() == tmp_path / "of" / "runner"
     assert environment_of("") is None
-    (folder := tmp_path / "runner/environments/0123456789abcdef").mkdir(parents=True)
+    (folder := tmp_path / "of/runner/environments/0123456789abcdef").mkdir(parents=True)
     assert environment_of("sha256:0123456789abcdef00") == folder
     monkeypatch.delenv("ARENA_RUNNER")
     monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
@@ -206,7 +206,7 @@ def test_the_last_check_of_a_sandbox_is_that_of_its_versions(tmp_path: Path) -> 
     assert last_check("podman(a=b)", versions) == document
     assert last_check("podman(a=b)", {**versions, "linux": "6.2"}) is None
     assert last_check("podman", versions) is None
-    path = tmp_path / "runner" / "checked-podman-a-b-.json"
+    path = tmp_path / "of" / "runner" / "checked-podman-a-b-.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     path.write_text("{")
     assert last_check("podman(a=b)", versions) is None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +39,7 @@ def server() -> Iterator[LeaseServer]:
 
 @pytest.fixture(autouse=True)
 def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "runner"))
+    monkeypatch.setenv("ARENA_RUNNER", str(tmp_path / "a" / "runner"))
     monkeypatch.setattr("arena.runner.runner.LOOK_SECONDS", 0.01)
     monkeypatch.setattr("arena.runner.runner.PAUSE_SECONDS", 0.01)
     # Elsewhere a child process does it, with limits, which takes a second.
@@ -90,7 +92,7 @@ def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> No
     assert result.get("log") == ("a line" if kind == "trial" else None)
     assert set(server.offers[0]["inputs"]) == {*working.inputs, *working.sample}
     assert server.offers[0]["kinds"] == ["trial", "hidden"]
-    assert {path.name for path in (tmp_path / "runner").iterdir()} == {"lock", "work"}
+    assert {path.name for path in (tmp_path / "a" / "runner").iterdir()} == {"lock", "work"}
 
 
 def test_the_time_of_an_answer_says_no_more_than_the_time_that_is_shown(
@@ -274,6 +276,37 @@ def test_without_room_no_work_is_taken(
     object.__setattr__(working.stop, "wait", wait)
     working.run()
     assert (server.offers, len(waits)) == ([], 3)
+
+
+def test_work_is_taken_with_five_gigabytes_of_room(
+    server: LeaseServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    working = runner(server, tmp_path)
+    for free, has_room in ((4_440_000_000, False), (4_999_999_999, False), (5_000_000_000, True)):
+        usage = SimpleNamespace(free=free)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _folder, usage=usage: usage)
+        assert working._has_room() is has_room
+    first, _ = (record.getMessage() for record in caplog.records)
+    assert first == (
+        f"{tmp_path}/a/runner has 4.4 GB of free space: no program is run with less than 5 GB."
+    )
+
+
+def test_a_result_that_cannot_be_put_together_is_a_fault_of_the_machine(
+    server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("arena.runner.server.RunnerClient.send_result", fail)
+    working = runner(server, tmp_path)
+    for _ in range(3):
+        server.add(script("ok"), digest(tmp_path))
+    with pytest.raises(SandboxError, match="could not run 3 programs: .*No space left on device"):
+        working.run(once=True)
 
 
 def test_a_refused_runner_ends(server: LeaseServer, tmp_path: Path) -> None:

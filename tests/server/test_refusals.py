@@ -131,8 +131,8 @@ def test_what_is_refused_says_why_and_asks_for_nothing(web: WebSite) -> None:
         assert (answer.status_code, said in answer.text) == (status, True), (path, answer.text)
     assert requests_of(web) == []
     web.scorer.publish_result([])
-    web.scorer.publish(results=[{"retracted": {"reason": "Old."}}, {"retracted": {"reason": "New."}}],
-                       private=None)  # fmt: skip
+    retracted = [{"retracted": {"reason": reason}} for reason in ("Old.", "New.")]
+    web.scorer.publish(results=retracted, private=None)
     assert ada.get(f"{API}/private").json()["detail"] == "The result was retracted: New."
 
 

@@ -1,0 +1,43 @@
+"""A copy of a competition: what is in it, who can read it, and what cannot be copied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arena.errors import InputError
+from arena.server.backup import BACKUP_NOTE, backup
+from arena.server.records.layout import Layout
+
+
+def test_a_copy_has_the_folder_and_the_whole_uploads(folder: Path, layout: Layout) -> None:
+    layout.intake.touch()
+    (layout.uploads / "whole").write_bytes(b"12345")
+    (layout.uploads / "begun.part").touch()
+    (folder / ".served.json").touch()
+    target = folder.parent / "copy"
+    count = backup(folder, layout, target)
+    files = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
+    own = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    kept = {"server/intake/intake.sqlite", "server/intake/uploads/whole"}
+    assert files == (own - {".served.json", BACKUP_NOTE}) | kept
+    assert count == sum((target / file).stat().st_size for file in files)
+    assert target.stat().st_mode & 0o777 == 0o700
+    assert (folder / BACKUP_NOTE).exists()
+    for place, said in ((target, "exists: name a new folder"), (folder / "x", "is inside the")):
+        with pytest.raises(InputError, match=said):
+            backup(folder, layout, place)
+
+
+def test_files_that_cannot_be_copied_are_counted(tmp_path: Path, layout: Layout) -> None:
+    folder = tmp_path / "race"
+    folder.mkdir()
+    for number, more in enumerate(("", " and 1 more file", " and 2 more files")):
+        (folder / f"{number}").symlink_to("nowhere")
+        with pytest.raises(InputError) as refused:
+            backup(folder, layout, tmp_path / "copy")
+        first, _, reason = str(refused.value).partition(f"{more} cannot be copied: ")
+        assert (Path(first).parent, reason.startswith("[Errno 2]")) == (folder, True)
+        assert reason.endswith(". There is no copy.")
+        assert not (tmp_path / "copy").exists()
