@@ -94,7 +94,7 @@ class Group(ABC):
             self._kill(processes)
             if time.monotonic() > until:
                 raise SandboxError(
-                    f"{len(processes)} processes of a program could not be ended within "
+                    f"Of the processes of a program {len(processes)} could not be ended within "
                     f"{SECONDS_TO_END:g} s. Restart this machine before it runs another one."
                 )
             time.sleep(0.002)

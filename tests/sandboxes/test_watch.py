@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +16,11 @@ from arena_sandboxes.linux import _exit_code
 from arena_sandboxes.watch import Watch
 
 MB = 2**20
+BOX = Box(
+    **{"seconds": 2, "memory_mb": 1, "disk_mb": 1, "cores": 1, "processes": 1},
+    output_bytes=1,
+    log_bytes=4,
+)
 
 
 class Clock:
@@ -59,12 +65,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[End
         else:
             opened.append(status[1])
         monkeypatch.setattr("arena_sandboxes.watch.time.monotonic", Clock(*times))
-        box = Box(
-            **{"seconds": 2, "memory_mb": 1, "disk_mb": 1, "cores": 1, "processes": 1},
-            output_bytes=1,
-            log_bytes=4,
-        )
-        watch = Watch(box, usage, log[0], lambda: disk_is_full, **given)
+        watch = Watch(BOX, usage, log[0], lambda: disk_is_full, **given)
         end = watch.until(status[0], _exit_code)
         monkeypatch.undo()
         return end, watch
@@ -127,3 +128,38 @@ def test_a_run_can_be_stopped(watched: Watched) -> None:
     stop.set()
     with pytest.raises(SandboxError, match=r"^The run was stopped\.$"):
         watched(b'{"exit-code": 0}\n', stop=stop)
+
+
+def test_the_rest_of_a_log_is_read_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, end = os.pipe()
+    os.write(end, b"ab")
+    watch = Watch(BOX, None, log, lambda: False)
+    timeouts: list[float] = []
+    select_of_system = select.select
+
+    def noted(*given: Any) -> Any:
+        timeouts.append(given[3])
+        return select_of_system(*given[:3], 0)
+
+    monkeypatch.setattr("arena_sandboxes.watch.select.select", noted)
+    watch._read_rest_of_log()
+    assert (watch.log, timeouts) == (b"ab", [0, 0])
+    os.close(end)
+    watch._read_rest_of_log()  # it is closed: nothing more comes
+    assert timeouts == [0, 0, 0]
+    os.close(log)
+
+
+def test_what_is_printed_beyond_the_limit_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, end = os.pipe()
+    watch, pauses = Watch(BOX, None, log, lambda: False), list[float]()
+    monkeypatch.setattr("arena_sandboxes.watch.time.sleep", pauses.append)
+    for part, kept, count in ((b"abcd", b"abcd", 0), (b"e", b"abcd", 1), (b"f", b"abcd", 2)):
+        os.write(end, part)
+        assert watch._read_log()
+        assert (watch.log, len(pauses)) == (kept, count)
+    assert set(pauses) == {0.005}
+    os.close(end)
+    assert not watch._read_log()
+    assert len(pauses) == 2
+    os.close(log)
