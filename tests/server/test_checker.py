@@ -172,3 +172,58 @@ def test_requests_wait_for_a_process_that_does_not_listen(
             assert reader(path, form).values is not None
             served[0].shutdown(socket.SHUT_RDWR)
     reader.close()
+
+
+def test_a_process_that_does_not_answer_in_time_is_given_up(tmp_path: Path) -> None:
+    form = SubmissionForm.of(solution_of(tmp_path, PredictionKind.PROBABILITY))
+    for error, words in ((TimeoutError, "took longer than"), (ConnectionError, "crashed or was")):
+        near, far = socket.socketpair()
+        sock: Any = Failing(near, error)
+        reader = RemoteReader(tmp_path / "race.sock")
+        reader._idle.append((sock, form))
+        read = reader(file_of(tmp_path, ["0.5"] * ROWS), form)
+        crashed = error is ConnectionError
+        assert (read.values, read.crashed, sock.closed) == (None, crashed, True)
+        assert words in read.faults[0].message, read.faults
+        far.close()
+        near.close()
+
+
+class Failing:
+    """A connection that is open, over which nothing can be sent."""
+
+    def __init__(self, sock: socket.socket, error: type[Exception]) -> None:
+        self.sock, self.error, self.closed = sock, error, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.sock, name)
+
+    def sendall(self, part: bytes) -> None:
+        raise self.error
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_an_idle_connection_is_open_while_nothing_came(tmp_path: Path) -> None:
+    near, far = socket.socketpair()
+    assert checker._is_open(near)
+    far.send(b"x")  # an answer to no question
+    assert not checker._is_open(near)
+    far.close()
+    near.recv(1)
+    assert not checker._is_open(near)
+    near.close()
+
+
+def test_a_place_of_another_user_is_closed_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners: list[tuple[int, int]] = []
+    modes: list[int] = []
+    monkeypatch.setattr(checker.os, "chown", lambda path, *owner: owners.append(owner))
+    monkeypatch.setattr(checker.os, "fchmod", lambda number, mode: modes.append(mode))
+    with listen(tmp_path / "race.sock", 7):
+        assert (tmp_path / "race.sock").stat().st_mode & 0o777 == 0o600
+    assert (owners, modes) == ([(7, -1)], [0o600])
+    assert not (tmp_path / "race.sock").exists()

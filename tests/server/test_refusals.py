@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,105 @@ from starlette.testclient import TestClient
 from web_site import NAME, RULES, WebSite
 
 API = f"/api/v1/{NAME}"
+
+
+NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def phase(name: str, start: datetime | None, end: datetime | None, **more: Any) -> dict[str, Any]:
+    """Return what is published of a phase that tests of refusals read."""
+    dates = {"start": start and start.isoformat(), "end": end and end.isoformat()}
+    return {"phase": name, **dates, **more}
+
+
+OPEN = (
+    phase("a", NOW, None),
+    phase("b", None, NOW),
+    phase("c", NOW + MINUTE, None),
+    phase("d", None, NOW - MINUTE),
+)
+"""Two phases that are open at one moment only, one that has not begun, and one that has ended."""
+SUBMIT: tuple[str, str, dict[str, Any]] = ("POST", "/submissions", {"content": b"id,y\n"})
+RUNS = {"sandbox": "bwrap", "trials_per_day": 1, "packed_bytes": 100, "runs": {}}
+STATES: list[tuple[dict[str, Any], tuple[str, str, dict[str, Any]], int, str]] = [
+    (
+        {"paused": {"time": "", "reason": "New rows."}},
+        SUBMIT,
+        409,
+        "The competition is paused: New rows.",
+    ),
+    (
+        {"start": (NOW + MINUTE).isoformat()},
+        SUBMIT,
+        409,
+        "The competition starts at 2026-05-06 12:01 UTC.",
+    ),
+    ({"start": NOW.isoformat(), "deadline": NOW.isoformat()}, SUBMIT, 202, ""),
+    (
+        {"deadline": (NOW - MINUTE).isoformat()},
+        SUBMIT,
+        409,
+        "The competition ended at 2026-05-06 11:59 UTC.",
+    ),
+    ({"deadline": (NOW - MINUTE).isoformat(), "late_until": NOW.isoformat()}, SUBMIT, 202, ""),
+    (
+        {"phases": OPEN, "current_phase": "a"},
+        SUBMIT,
+        422,
+        "Several phases are open. Name one of them: a, b.",
+    ),
+    ({"phases": OPEN[1:], "current_phase": "b"}, SUBMIT, 202, ""),
+    (
+        {"phases": tuple({**one, "series": "s"} for one in OPEN), "current_phase": "a"},
+        SUBMIT,
+        202,
+        "",
+    ),
+    (
+        {"phases": OPEN, "current_phase": "a"},
+        ("POST", "/submissions?phase=x", {"content": b"id,y\n"}),
+        422,
+        "There is no such phase. Choose one of these: a, b, c, d.",
+    ),
+    (
+        {},
+        ("POST", "/submissions?phase=x", {"content": b"id,y\n"}),
+        422,
+        "There is no such phase. This competition has no phases.",
+    ),
+    (
+        {},
+        ("GET", "/board?bracket=x", {}),
+        404,
+        "There is no such bracket. This competition has no brackets.",
+    ),
+    (
+        {"brackets": ("students", "firms")},
+        ("GET", "/board?bracket=x", {}),
+        404,
+        "There is no such bracket. Choose one of these: students, firms.",
+    ),
+    (
+        {},
+        ("GET", "/board.csv?board=x", {}),
+        404,
+        "There is no such board. This competition has no combined boards.",
+    ),
+    (
+        {"programs": RUNS},
+        ("POST", "/validate", {"content": b"x"}),
+        409,
+        "This competition takes programs: their trial checks them.",
+    ),
+    (
+        {"programs": RUNS, "phases": OPEN[2:], "current_phase": "c"},
+        ("POST", "/submissions?file=a.py", {"content": b"x"}),
+        409,
+        "This phase is not open.",
+    ),
+]
+"""What is published of a competition, a request at noon, the status, and what is said."""
 
 
 def requests_of(web: WebSite) -> list[str]:
@@ -198,6 +298,20 @@ def test_after_the_end_no_file_is_taken(web: WebSite, state: dict[str, str], sai
         assert (answer.status_code, said in answer.text) == (409, True), (path, answer.text)
     assert requests_of(web) == []
     assert list(web.site.uploads.folder.iterdir()) == []
+
+
+def test_what_a_competition_allows_depends_on_its_state(tmp_path: Path) -> None:
+    web = WebSite(tmp_path, max_waiting_per_team=100)
+    ada = web.program(web.token(web.person("Ada", "Ants")))
+    web.site.clock = lambda: NOW
+    for changes, (method, path, sent), status, said in STATES:
+        web.scorer.publish(facts=replace(web.facts, **changes))
+        answer = ada.request(method, API + path, **sent)
+        case = (changes, path, answer.text)
+        assert answer.status_code == status, case
+        assert answer.json().get("detail", "") == said, case
+    assert requests_of(web) == ["submit"] * 4
+    web.close()
 
 
 def test_who_may_not_submit_yet(web: WebSite) -> None:

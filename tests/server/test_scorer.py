@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -29,7 +30,7 @@ from arena.server.records.published import Published
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.main import run
-from arena.server.scorer.scorer import Scorer
+from arena.server.scorer.scorer import Scorer, _next_change
 from arena.store import database
 from program import write_csv
 from served import N_ROWS, predictions, send
@@ -535,3 +536,76 @@ def test_an_organiser_puts_teams_into_brackets(folder: Path, layout: Layout) -> 
         refused = public.answer(wrong)
     assert refused is not None
     assert (refused.status, "There is no bracket 'masters'" in refused.message) == ("refused", True)
+
+
+class Loop:
+    """What the scorer looks at between two requests, and what it then did."""
+
+    _board_due = _is_in_next_phase = False
+    _swept_at = 100.0
+
+    def __init__(self, *steps: Any, versions: tuple[int, ...] = ()) -> None:
+        self.script, self.versions = [*steps], [*versions]
+        self.done: list[Any] = []
+        self._state = "state"
+        self._publisher = SimpleNamespace(check_place=lambda: None, publish=self._publish)
+        self._intake = SimpleNamespace(version=lambda: self.versions.pop(0))
+
+    def _publish(self, state: str) -> None:
+        self.done.append(state)
+
+    def _has_new_settings(self) -> bool:
+        return not self.versions
+
+    def _set_state(self, **changes: Any) -> None:
+        self.done.append(changes)
+
+    def step(self) -> bool:
+        self.done.append("step")
+        outcome = self.script.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return bool(outcome)
+
+    def sweep(self) -> None:
+        self.done.append("sweep")
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, now: float) -> list[Any]:
+        clock = SimpleNamespace(monotonic=lambda: now, sleep=self.done.append)
+        monkeypatch.setattr("arena.server.scorer.scorer.time", clock)
+        scorer: Any = self
+        Scorer._judge_until(scorer, lambda: False)
+        return self.done
+
+
+def test_the_scorer_looks_at_the_queue_when_it_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The second look finds the same version: it only waits, or sweeps six hours after the last.
+    steps = ["step", "step", "step"]
+    for now, idle in ((21_700.0, [0.02]), (21_700.5, ["sweep", 0.02])):
+        done = Loop(True, False, False, versions=(5, 5, 6)).run(monkeypatch, now)
+        assert done == [*steps[:2], *idle, *steps[2:]]
+    due = Loop(False, False, versions=(5, 5))
+    due._board_due = True
+    assert due.run(monkeypatch, 0.0) == ["step", "step"]
+
+
+def test_the_scorer_tries_to_store_three_times_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = StoreError("The disk is full.")
+    failed = ["step", {"problem": "The disk is full.", "busy_since": None}, "state", 5.0]
+    # A request that was stored between two failures begins the count again.
+    loop = Loop(full, full, True, full, full, False, versions=(5,) * 5)
+    assert loop.run(monkeypatch, 0.0) == [*failed * 2, "step", *failed * 2, "step"]
+    loop = Loop(full, full, full, versions=(5,) * 4)
+    with pytest.raises(StoreError, match="disk is full"):
+        loop.run(monkeypatch, 0.0)
+    assert loop.done == [*failed * 2, "step"]
+
+
+def test_the_next_change_of_a_phase_is_the_first_date_after_now() -> None:
+    now = datetime(2026, 5, 6, tzinfo=UTC)
+    days = [None, *((now + timedelta(days=days)).isoformat() for days in (-1, 0, 1, 2))]
+    phases = [{"start": days[1], "end": days[4]}, {"start": days[3], "end": days[0]}]
+    assert _next_change(phases, now) == now + timedelta(days=1)
+    assert _next_change([{"start": days[1], "end": days[2]}], now) is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import signal
+import subprocess
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from arena.errors import InputError
 from arena.server import supervisor
 from arena.server.records.layout import Layout
 
@@ -89,3 +92,70 @@ def test_each_end_of_a_process_that_has_run_is_logged(
     ending.run(350)
     assert len(caplog.records) == 3
     assert len(ending.starts) == 4
+
+
+class Hanging:
+    """A process that ends only by a kill."""
+
+    pid = 77
+
+    def __init__(self, code: int | None = None) -> None:
+        self.code, self.steps = code, list[Any]()
+
+    def poll(self) -> int | None:
+        return self.code
+
+    def send_signal(self, number: int) -> None:
+        self.steps.append(number)
+
+    def wait(self, seconds: float | None = None) -> None:
+        self.steps.append(seconds)
+        if seconds is not None:
+            raise subprocess.TimeoutExpired("web", seconds)
+
+
+def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[tuple[int, int]] = []
+    monkeypatch.setattr(supervisor.os, "killpg", lambda *call: killed.append(call))
+    seconds = {"scorer": 120, "web": 35, "runner": 10, "checker": 5}
+    for role, most in seconds.items():
+        child = supervisor.ChildProcess(role, "race", {})
+        child.end()
+        child.wait()  # it was not started
+        hanging: Any = Hanging()
+        child.process = hanging
+        child.end()
+        child.wait()
+        assert hanging.steps == [signal.SIGTERM, most, None], role
+    assert killed == [(77, signal.SIGKILL)] * len(seconds)
+    ended: Any = Hanging(code=0)
+    child.process = ended
+    child.end()
+    assert ended.steps == []
+
+
+def test_a_process_gets_the_rights_of_its_user_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(supervisor.subprocess, "Popen", lambda *_, **keys: given.update(keys))
+    user = supervisor.User("web", 12, 13)
+    for who, group, rights in (
+        (None, None, {"cwd": None}),
+        (user, None, {"cwd": "/", "user": 12, "group": 13, "extra_groups": []}),
+        (user, 14, {"cwd": "/", "user": 12, "group": 13, "extra_groups": [14]}),
+    ):
+        given.clear()
+        supervisor.ChildProcess("web", "race", {}, (5,), who, group).start(4)
+        assert (given.pop("pass_fds"), given.pop("start_new_session")) == ((4, 5), True)
+        del given["env"], given["stdin"]
+        assert given == rights
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with supervisor.bind("127.0.0.1", 0) as bound:
+        port = bound.getsockname()[1]
+        with pytest.raises(InputError) as refused:
+            supervisor.bind("127.0.0.1", port)
+    assert str(refused.value) == (
+        f"127.0.0.1 port {port} cannot be used: Address already in use. Choose another one with "
+        f"--host and --port."
+    )

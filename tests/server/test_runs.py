@@ -1,0 +1,137 @@
+"""Programs and leases: the order of runs, when a lease ends, and limits of teams."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.server.records.runs import (
+    LeaseLostError,
+    Program,
+    ProgramState,
+    Runs,
+    TrialLimitError,
+    _set_aside,
+)
+
+PAYLOAD = {"upload": "u", "file": "main.py", "bytes": 9, "sha256": "ab"}
+
+
+class Queue:
+    """Programs of a server whose clock is moved by the test."""
+
+    def __init__(self, path: Path) -> None:
+        self.now = datetime(2026, 5, 6, 12, tzinfo=UTC)
+        self.runs = Runs(path, clock=lambda: self.now)
+
+    def add(self, team: str, **more: Any) -> Program:
+        given = {
+            "member": "1", "key": None, "payload": PAYLOAD, "received": self.now,
+            "trials_per_day": 9, "most_waiting": 9, **more,
+        }  # fmt: skip
+        return self.runs.add("race", team=team, **given)
+
+    def lease(self, **kinds: bool) -> Program | None:
+        return self.runs.lease("race", **kinds)
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[Queue]:
+    made = Queue(tmp_path / "runs.sqlite")
+    yield made
+    made.runs.close()
+
+
+def test_a_team_has_one_run_on_hidden_inputs_and_lost_runs_come_last(queue: Queue) -> None:
+    runs = queue.runs
+    one, two, other = (queue.add(team) for team in ("ants", "ants", "bees"))
+    assert [runs.place(program) for program in (one, two, other)] == [1, 2, 3]
+    for program in (one, two):
+        assert runs.change(program, ProgramState.RUN_WAITS)
+        assert not runs.change(program, ProgramState.RUN_WAITS)  # it has left its state
+    first = queue.lease()
+    assert first is not None
+    assert (first.program, first.state, first.lease) == (one.program, ProgramState.RUNS, 1)
+    assert runs.place(first) is None
+    assert queue.lease(trials=False) is None  # the second one of the team must wait
+    trial = queue.lease(hidden=False)
+    assert trial is not None
+    assert (trial.program, trial.state) == (other.program, ProgramState.TRIAL_RUNS)
+    assert runs.fail(one.program, 1)  # the machine of the runner failed
+    assert (runs.n_lost("race"), runs.n_lost("other")) == (1, 0)
+    second = queue.lease()
+    assert second is not None
+    assert second.program == two.program  # before the one that was lost
+    with pytest.raises(LeaseLostError):
+        runs.beat(one.program, 1)
+    assert runs.uploads() == {"u"}
+
+
+def test_a_lease_lasts_a_minute_after_its_last_sign_of_life(queue: Queue) -> None:
+    runs, program = queue.runs, queue.add("ants")
+    for lease, state in ((1, ProgramState.TRIAL_WAITS), (3, ProgramState.TRIAL_RUNS)):
+        leased = queue.lease()
+        assert leased is not None
+        assert leased.lease == lease
+        queue.now += timedelta(seconds=50)
+        runs.beat(program.program, lease)
+        queue.now += timedelta(seconds=60)
+        assert runs.expire("race") == []
+        queue.now += timedelta(seconds=1)
+        # The first runner that is lost is followed by another one, the second one is not.
+        lost = runs.expire("race")
+        assert [one.program for one in lost] == [program.program] * (lease == 3)
+        current = runs.get(program.program)
+        assert current is not None
+        assert (current.state, current.lease, current.losses) == (state, lease + 1, 1)
+        with pytest.raises(LeaseLostError, match="no longer yours"):
+            runs.fail(program.program, lease)
+
+
+def test_a_team_has_so_many_trials_a_day_and_programs_that_wait(queue: Queue) -> None:
+    queue.add("ants", trials_per_day=1, key="k")
+    assert queue.add("ants", trials_per_day=1, key="k") == queue.runs.find("race", "ants", "k")
+    with pytest.raises(TrialLimitError, match="at most 1 "):
+        queue.add("ants", trials_per_day=1)
+    with pytest.raises(TrialLimitError, match="at most 1 "):
+        queue.add("wasps", trials_per_day=1, former={"ants"})
+    queue.add("bees", trials_per_day=1)
+    queue.now += timedelta(hours=12)  # midnight
+    queue.add("ants", trials_per_day=1, most_waiting=2)
+    with pytest.raises(TrialLimitError, match="^2 programs of your team are waiting already"):
+        queue.add("ants", most_waiting=2)
+
+
+def test_damaged_files_get_numbers_and_unreadable_programs_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    path = tmp_path / "runs.sqlite"
+    for _ in range(2):
+        path.write_bytes(b"no database" * 900)
+        with closing(Runs(path)) as runs:
+            found = runs.files_set_aside()
+    assert found == ["runs.sqlite.damaged-1", "runs.sqlite.damaged-2"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path} is damaged (file is not a database) and was set aside."
+    ] * 2
+    (tmp_path / "runs.sqlite-wal").touch()  # its log goes with it
+    _set_aside(path)
+    assert sorted(tmp_path.glob("runs.sqlite*3*")) == [
+        tmp_path / "runs.sqlite.damaged-3", tmp_path / "runs.sqlite.damaged-3-wal"
+    ]  # fmt: skip
+    queue = Queue(path)
+    queue.add("ants")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE programs SET until = -1")
+    for _ in range(2):
+        assert queue.runs.of_team("race", "ants") == []
+    assert (queue.runs.n_unreadable(), len(caplog.records)) == (1, 3)
+    queue.runs.close()
