@@ -9,6 +9,8 @@ from arena.requests import Answer
 from page_text import lines_of
 from web_site import NAME, WebSite
 
+NONE = "\u2013"
+
 
 def round_of(name: str, state: str, **more: Any) -> dict[str, Any]:
     return {
@@ -42,13 +44,13 @@ def test_the_rounds_show_labels_results_and_the_last_file_of_the_team(web: WebSi
     head = ["Round", "State", "Closes", "Labels", "Result"]
     own_head = [*head[:3], "Your last submission", *head[3:]]
     assert table(guest) == [
-        "Rounds", *head, "w2", "open", "none", labels, "–", "w3", "not open yet", "none", labels,
-        "–", "1 round has ended", *head, "w1", "ended", "2026-03-08 00:00 UTC", labels, "4",
+        "Rounds", *head, "w2", "open", "none", labels, NONE, "w3", "not open yet", "none", labels,
+        NONE, "1 round has ended", *head, "w1", "ended", "2026-03-08 00:00 UTC", labels, "4",
     ]  # fmt: skip
     assert table(ants) == [
-        "Rounds", *own_head, "w2", "open", "none", "7", ",", "2026-03-02 12:00 UTC", labels, "–",
-        "w3", "not open yet", "none", "–", labels, "–", "1 round has ended", *own_head, "w1",
-        "ended", "2026-03-08 00:00 UTC", "–", labels, "4",
+        "Rounds", *own_head, "w2", "open", "none", "7", ",", "2026-03-02 12:00 UTC", labels, NONE,
+        "w3", "not open yet", "none", NONE, labels, NONE, "1 round has ended", *own_head, "w1",
+        "ended", "2026-03-08 00:00 UTC", NONE, labels, "4",
     ]  # fmt: skip
 
 
