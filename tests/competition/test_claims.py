@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from arena.competition.exports.claims import Claims, recorded_solution
+from arena.competition.exports import claims
+from arena.competition.exports.claims import Claims, read_part, recorded_solution
 from arena.config import Settings
+from arena.errors import InputError
 from arena.store import Event
 
 
@@ -53,3 +55,15 @@ def test_the_last_solution_is_the_one_with_the_highest_number(
     solutions: list[Any], expected: tuple[int, Any]
 ) -> None:
     assert recorded_solution(claims_of(*solutions)) == expected
+
+
+def test_a_file_of_an_export_may_be_as_large_as_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "_MOST_BYTES", 2**20)
+    path = tmp_path / "result.json"
+    path.write_bytes(b"1" * 2**20)
+    assert read_part(path, len) == 2**20
+    path.write_bytes(b"1" * (2**20 + 1))
+    with pytest.raises(InputError, match="is larger than 1 MB"):
+        read_part(path, len)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -143,3 +145,16 @@ def test_a_place_is_used_of_each_period_whatever_the_limits() -> None:
     quota(team="host", total=1).use(places)
     periods = ["total", "2026-W09", TODAY]
     assert places.taken == [(team, period) for team in ("a", "host") for period in periods]
+
+
+def test_a_limit_of_one_and_of_more_is_said() -> None:
+    transaction: Any = SimpleNamespace(quota_used=lambda name, day: 1)
+    for total, said in ((1, "1 submission in all, and this team has used it."),
+                        (2, "2 submissions in all, and this team has used them.")):  # fmt: skip
+        quota = Quota(Settings.of(metric="mae", total=total), "a", START, ("a", "b"))
+        if total == 1:
+            quota = replace(quota, members=("a",))
+        fault = quota.refusal(transaction)
+        assert fault is not None
+        assert fault.message == f"A team may send {said}"
+    assert replace(quota, members=("a",)).refusal(transaction) is None

@@ -6,9 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from arena.competition.verification import not_verified, warnings_of
 from arena.errors import UsageError
 from program import run_here
 from scenario import Scenario
+
+
+def test_teams_that_may_be_first_are_counted_and_five_are_named() -> None:
+    rows = [{"team": name, "rank": 1} for name in "ABCDEF"]
+    one = "1 team may be first and is not verified: A. Record what was verified by `arena winners`."
+    assert warnings_of([rows[:1]]) == (one,)
+    (six,) = warnings_of([rows[:3], rows])  # on several boards: each once
+    assert six.startswith("6 teams may be first and are not verified: A, B, C, D, E. Record")
+    failed = {"team": "G", "rank": 3, "verification": "failed"}
+    verified = {"team": "H", "rank": 1, "verification": "verified"}
+    unranked = {"team": "I", "rank": None}
+    assert not_verified([[failed, verified, unranked]]) == {"unverified": [], "failed": ["G"]}
 
 
 @pytest.mark.slow
