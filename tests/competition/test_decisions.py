@@ -2,13 +2,59 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from arena.competition.competition import Competition
+from arena.competition.decisions import exempt
+from arena.competition.queue.decisions import DECISIONS
 from arena.errors import UsageError
+from kept import check_kept
 from scenario import START, Scenario
+
+
+def test_what_a_decision_of_a_served_competition_says_is_kept() -> None:
+    payload = {"submission": 3, "reason": "copied", "to": "Bees", "version": 2, "state": "open"}
+    lines = []
+    for kind, decision in DECISIONS.items():
+        who = "teams and organisers" if decision.from_teams else "organisers"
+        told = ", tells consequences" * decision.tells_consequences
+        lines.append(f"{kind}: {who}{', of a phase' * decision.of_phase}{told}")
+        events = [{**payload, "team": "Ants"}, {}]
+        if "{whom}" in decision.detailed:
+            events.insert(1, {**events[0], "submission": None})
+        lines += dict.fromkeys(f"  {decision.sentence(event)}".rstrip() for event in events)
+    check_kept("decisions.txt", "\n".join(lines) + "\n")
+
+
+def test_an_exemption_gives_time_after_the_deadline_or_more_submissions() -> None:
+    deadline = START
+    sections = SimpleNamespace(competition=SimpleNamespace(deadline=deadline))
+    state: Any = SimpleNamespace(settings=sections, with_phases=SimpleNamespace(phase={}))
+    nothing = "Name until when the team may submit, or how many submissions more."
+    not_after = "2026-03-01 23:00 UTC is not after the deadline, so the team needs no exemption."
+    cases: list[tuple[datetime | None, int, str, str]] = [
+        (None, 1, " ", "An exemption needs a reason, which everybody can see: give one."),
+        (None, 0, "ill", nothing),
+        (deadline, -1, "ill", nothing),
+        (deadline, 0, "ill", f"{not_after} Nothing was changed."),
+    ]
+    for until, extra, reason, said in cases:
+        with pytest.raises(UsageError) as refused:
+            exempt(state, "a", until=until, extra=extra, reason=reason)
+        assert str(refused.value) == said
+    after = deadline + timedelta(microseconds=1)
+    with pytest.raises(AttributeError, match="ledger"):  # only now is the team looked up
+        exempt(state, "a", until=after, extra=0, reason="ill")
+    sections.competition.deadline = None
+    with pytest.raises(UsageError, match="is not after the deadline"):
+        exempt(state, "a", until=after, extra=0, reason="ill")
+    state.with_phases.phase = {"dev": None}
+    with pytest.raises(UsageError, match="^A competition with phases has no exemption until"):
+        exempt(state, "a", until=after, extra=0, reason="ill")
 
 
 @pytest.mark.slow

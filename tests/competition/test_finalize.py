@@ -7,12 +7,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
 
+from arena.competition.boards import finalize
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.config import Settings
@@ -259,3 +261,24 @@ def test_a_changed_report_of_the_board_is_named_and_not_shown(scenario: Scenario
     with scenario.reopen() as changed:
         assert changed.as_finalized() is None
         assert any("final_report" in problem for problem in changed.audit())
+
+
+def test_private_scores_are_computed_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [SimpleNamespace(submission=number) for number in (4, 5, 6, 7, 8)]
+    batches: list[list[int]] = []
+
+    def scores_of(batch: list[Any]) -> Any:
+        batches.append([record.submission for record in batch])
+        return np.array([np.nan if one.submission == 6 else one.submission / 10 for one in batch])
+
+    def run(*given: Any, intervals: bool) -> Any:
+        assert not intervals
+        return SimpleNamespace(scores_of=scores_of)
+
+    monkeypatch.setattr(finalize, "_TOGETHER", 2)
+    monkeypatch.setattr(finalize, "counted_submissions", lambda state: None)
+    monkeypatch.setattr(finalize, "_run", run)
+    state: Any = SimpleNamespace(ledger=SimpleNamespace(counting=lambda: records))
+    # Without the one that has no score.
+    assert finalize.private_scores(state) == {4: 0.4, 5: 0.5, 7: 0.7, 8: 0.8}
+    assert batches == [[4, 5], [6, 7], [8]]

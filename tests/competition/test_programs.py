@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ import pytest
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.programs import program_runs
 from arena.competition.programs.program_runs import RECEIVED_FOLDER
+from arena.competition.programs.reruns import _compared
 from arena.competition.programs.runners import add_runner
+from arena.competition.record.programs import ProgramRun, runs_in
 from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl
 from arena.interfaces import End, Outcome
@@ -479,3 +482,41 @@ def _writing(outcome: Outcome, text: str) -> Outcome:
     assert outcome.output is not None
     outcome.output.write_text(text)
     return outcome
+
+
+def test_a_run_that_was_lost_took_no_time_and_no_memory() -> None:
+    run = ProgramRun.lost("No memory is left.", {"runner": "one", "reason": "other"})
+    assert (run.end, run.seconds, run.cpu_seconds, run.peak_mb) == ("machine", 0.0, 0.0, 0.0)
+    assert run.about == {"runner": "one", "reason": "No memory is left."}
+    assert run.machine_fault == "No memory is left."
+    assert replace(run, about={}).machine_fault == "The machine that runs programs failed."
+    assert [replace(run, end=end).machine_fault for end in ("ok", "time")] == [None, None]
+
+
+def test_the_run_of_a_carried_file_is_that_of_the_program_that_wrote_it() -> None:
+    run, other = {"end": "ok"}, {"end": "time"}
+    accepted = {"status": "accepted"}
+    written: list[Any] = [
+        SimpleNamespace(kind="submission", payload={**payload, "submission": number})
+        for number, payload in enumerate(
+            (
+                {**accepted, "program": "p", "run": run},
+                {"status": "rejected", "program": "q", "run": other},
+                {**accepted, "carried": 1},
+                {**accepted, "carried": 2},  # the one that was rejected
+                accepted,
+            ),
+            1,
+        )
+    ]
+    other_kind: Any = SimpleNamespace(kind="program", payload={**accepted, "run": other})
+    assert runs_in([other_kind, *written]) == {1: ("p", run), 3: ("p", run)}
+
+
+def test_a_run_again_without_an_output_or_with_the_same_bytes_is_not_scored() -> None:
+    none: Any = None
+    lost = ProgramRun("time", 1.0, 1.0, 1.0)
+    given: Any = {"state": none, "submission": 1, "program": none}
+    assert _compared(**given, before={"output_sha256": None}, run=lost) == ("time", None, 0)
+    same = ProgramRun("ok", 1.0, 1.0, 1.0, Path("out"), {"output_sha256": "ab"})
+    assert _compared(**given, before={"output_sha256": "ab"}, run=same) == ("bytes", None, 0)

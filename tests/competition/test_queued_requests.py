@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from arena.competition.boards.results import PUBLISHED
 from arena.competition.competition import Competition
 from arena.competition.queue import answers as queued_answers
 from arena.competition.queue import decisions as queued_decisions
+from arena.competition.queue import processing
 from arena.competition.queue.answers import answers_in
 from arena.competition.state import CompetitionState
 from arena.errors import InputError, MetricError, StoreError, UsageError
@@ -441,3 +443,21 @@ def test_decisions_and_their_refusals_leave_one_event_each(
             assert (known_answer.status, known_answer.message) == (answer.status, answer.message)
         (published,) = competition.events(PUBLISHED)
         assert published.payload["sha256"] == document_digest(competition.final_result())
+
+
+def test_a_team_asks_for_nothing_after_a_competition_was_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    none: Any = None
+    ended = START
+    monkeypatch.setattr(processing, "ended_by_finalizing", lambda state: ended)
+    for sender, seconds, is_refused in (
+        ("a", 0, False), ("a", 1, True), ("a", -1, False), ("", 1, False),
+    ):  # fmt: skip
+        request = decision(1, "select", sender)
+        request = replace(request, received=START + timedelta(seconds=seconds))
+        refused = pytest.raises(UsageError, match="^The competition is over: its final result")
+        with refused if is_refused else contextlib.nullcontext():
+            processing._require_in_time(none, request)
+    monkeypatch.setattr(processing, "ended_by_finalizing", lambda state: None)
+    processing._require_in_time(none, decision(1, "select", "a"))

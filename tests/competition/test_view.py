@@ -7,10 +7,13 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from arena import CompetitionView
+from arena.competition.boards import finalize
 from arena.errors import StoreBusyError, StoreError
 from arena.store import Store
 from program import run_here
@@ -145,3 +148,30 @@ def test_a_log_that_a_kill_left_is_read_and_left(folder: Path, tmp_path: Path) -
     with Store.open(killed, read_only=True) as store:
         assert [event.kind for event in store.events()][-1] == "note"
     assert {file.name: file.read_bytes() for file in killed.parent.iterdir()} == before
+
+
+@pytest.mark.parametrize(("greater", "ranks"), [(True, (1, 2, 4)), (False, (4, 2, 1))])
+def test_the_private_rank_of_a_file_is_that_among_the_finals(
+    greater: bool, ranks: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The finals are 0.75, 0.5 and 0.25: a file with 0.5 is second, a better or worse one not.
+    scores = {1: 0.9, 2: 0.5, 3: 0.1}
+    rows = [{"rank": 1, "score": score} for score in (0.75, 0.5, 0.25)]
+    rows += [{"rank": None, "score": 0.99}, {"rank": 4, "score": None}]
+    monkeypatch.setattr(finalize, "private_scores", lambda board: scores)
+    server = SimpleNamespace(private_scores="own")
+    view: Any = SimpleNamespace(
+        results=lambda: [{"state": "retracted"}, {"state": "published"}],
+        settings=SimpleNamespace(server=server),
+        greater_is_better=greater,
+        private_leaderboard=lambda: rows,
+        _board=None,
+    )
+    shown = CompetitionView.private_scores_for_teams(view)
+    assert shown == {number: (scores[number], rank) for number, rank in enumerate(ranks, 1)}
+    server.private_scores = "board"
+    assert CompetitionView.private_scores_for_teams(view) == {}
+    server.private_scores = "own"
+    for results in ([], [{"state": "published"}, {"state": "retracted"}]):
+        view.results = lambda results=results: results
+        assert CompetitionView.private_scores_for_teams(view) == {}

@@ -1,0 +1,26 @@
+"""What is checked before a competition is created."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.competition import create
+from arena.config import Settings
+from arena.types import Usage
+from scenario import MANAGER
+
+
+def test_a_metric_must_find_its_columns_on_every_row_that_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usage = np.array([Usage.PUBLIC, Usage.IGNORED, Usage.PRIVATE], dtype=np.uint8)
+    solution: Any = SimpleNamespace(labelled=lambda: SimpleNamespace(usage=usage))
+    bound: list[list[bool]] = []
+    monkeypatch.setattr(create, "metric_of_solution", lambda metric, solution: metric)
+    monkeypatch.setattr(create, "bind", lambda metric, _, rows: bound.append(rows.tolist()))
+    create._check_metric(solution, Settings.of(metric="mae"), MANAGER)
+    assert bound == [[True, False, True]]
