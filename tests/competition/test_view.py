@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -175,3 +176,17 @@ def test_the_private_rank_of_a_file_is_that_among_the_finals(
     for results in ([], [{"state": "published"}, {"state": "retracted"}]):
         view.results = lambda results=results: results
         assert CompetitionView.private_scores_for_teams(view) == {}
+
+
+def test_the_last_file_of_a_team_is_that_of_before_a_freeze() -> None:
+    noon, later = "2026-03-01T12:00:00+00:00", "2026-03-01T12:00:01+00:00"
+    rows = [
+        {"team": "a", "status": "accepted", "received": noon},
+        {"team": "a", "status": "rejected", "received": later},
+        {"team": "b", "status": "accepted", "received": noon},
+        {"team": "b", "status": "accepted", "received": later},
+    ]
+    view: Any = SimpleNamespace(frozen_since=None, submissions=lambda: rows)
+    assert CompetitionView.last_entries(view) == {"a": noon, "b": later}
+    view.frozen_since = datetime.fromisoformat(noon)
+    assert CompetitionView.last_entries(view) == {"a": noon, "b": noon}
