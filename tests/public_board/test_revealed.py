@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.interfaces import HasRowValues, Metric, Scope
 from arena.plugin.manager import PluginManager
+from arena.public_board import advice, revealed
 from arena.public_board.advice import default_mechanism, revealed_by_one, too_much_revealed
 from arena.public_board.clipping import conceivable_scores
 from arena.public_board.revealed import is_measurable, learned, rows_revealed
@@ -108,6 +110,46 @@ def test_one_row_is_revealed_or_not(name: str, mechanism: str, n_classes: int, r
     metric, oracle = MANAGER.metrics.resolve(name), MANAGER.mechanisms.resolve(mechanism)
     revealed = rows_revealed(metric, oracle, truth, n_classes, targets=1)
     assert revealed.shown_rows == rows
+
+
+def test_more_than_two_thousand_labels_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def oracle(metric: Any, mechanism: Any, truth: Any, n_classes: int, **of_teams: Any) -> Any:
+        assert of_teams == {"teams": 1, "scope": "team"}
+        sizes.append(len(truth))
+        return SimpleNamespace(designs=lambda: iter(()))
+
+    monkeypatch.setattr(revealed, "_Oracle", oracle)
+    unused: Any = None
+    for n in (2_000, 2_001, 4_000, 4_001):  # every second one of 2,001, every third of 4,001
+        nothing = rows_revealed(unused, unused, np.zeros(n), 2)
+        assert (nothing.rows, nothing.bits) == (0.0, 0.0)
+    assert sizes == [2_000, 1_001, 2_000, 1_334]
+
+
+def test_the_default_noise_doubles_until_one_target_is_not_revealed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    metric = MANAGER.metrics.resolve("roc_auc")
+    tried, quiet = list[str](), [0]
+
+    def shown(metric: Any, mechanism: str, *_: Any, targets: int) -> Any:
+        assert targets == 1
+        tried.append(mechanism.partition("noise=")[2])
+        return None if quiet[0] < 0 else SimpleNamespace(shown_rows=int(len(tried) != quiet[0]))
+
+    monkeypatch.setattr(advice, "revealed_by_one", shown)
+    # At most the root of the number of public rows, 300 or 256, or the next double above it.
+    for n, quiet_after, noises in (
+        (300, 1, [2]), (300, 3, [2, 4, 8]), (300, 9, [2, 4, 8, 16, 32]), (256, 9, [2, 4, 8, 16]),
+        (300, -1, [2]), (4, 9, [2]),
+    ):  # fmt: skip
+        tried.clear()
+        quiet[0] = quiet_after
+        name = default_mechanism(metric, _solution(metric, n), MANAGER)
+        assert name == f"ladder-free(noise={noises[-1]})"
+        assert tried == [f"{noise})" for noise in noises if noise < max(2, int(n**0.5))]
 
 
 def test_of_several_targets_the_first_is_tried() -> None:
