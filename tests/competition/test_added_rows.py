@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -13,7 +14,13 @@ import numpy as np
 import pytest
 
 from arena.competition import added_rows
-from arena.competition.added_rows import ROWS_ADDED, with_new_rows
+from arena.competition.added_rows import (
+    ROWS_ADDED,
+    AddedRows,
+    _check_rounds,
+    _rows_of_sample,
+    with_new_rows,
+)
 from arena.competition.exports.verify import verify_bundle
 from arena.config import DATABASE_NAME, SAMPLE_NAME
 from arena.errors import InputError
@@ -204,3 +211,48 @@ def test_groups_and_tasks_continue(tmp_path: Path) -> None:
     for message, rows in refused.items():
         with pytest.raises(InputError, match=message):
             with_new_rows(stored, solution_of(tmp_path, rows()))
+
+
+def test_what_was_added_is_said_with_its_counts() -> None:
+    unused: Any = None
+    for rows, phases, said in (
+        ({"Public": 1_200, "Private": 1}, {}, "1,201 rows added (Public: 1,200, Private: 1)."),
+        (
+            {"Public": 1},
+            {"w1": unused, "w2": unused},
+            "1 row added (Public: 1). New rounds: w1, w2.",
+        ),
+        ({}, {"w1": unused}, "New rounds: w1."),
+        ({}, {}, "The sample submission has every row now."),
+    ):
+        assert AddedRows(unused, rows, phases).sentence == said
+
+
+def test_a_round_before_a_finalized_one_of_its_series_is_refused() -> None:
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    minute = timedelta(minutes=1)
+
+    def section(end: datetime | None, series: str = "week") -> Any:
+        return SimpleNamespace(end=end, series=series)
+
+    finalized = [SimpleNamespace(payload={"phase": "w1"}), SimpleNamespace(payload={"phase": "x"})]
+    phases = {"w1": section(noon), "w2": section(noon + minute)}
+    state: Any = SimpleNamespace(
+        store=SimpleNamespace(events=lambda kind: finalized),
+        with_phases=SimpleNamespace(phase=phases),
+    )
+    for added in (section(noon + minute), section(None), section(noon, "other")):
+        _check_rounds(state, {"w0": added})
+    for end in (noon, noon - minute):
+        with pytest.raises(InputError) as refused:
+            _check_rounds(state, {"w0": section(end)})
+        assert str(refused.value) == (
+            "The round w0 would be before w1, which was finalized: a later round cannot change "
+            "what was decided."
+        )
+
+
+def test_the_rows_of_a_sample_are_counted_without_its_header(tmp_path: Path) -> None:
+    assert _rows_of_sample(tmp_path) == 0
+    (tmp_path / SAMPLE_NAME).write_text('id,y\n"a\nb",0\nc,1\n')
+    assert _rows_of_sample(tmp_path) == 2

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from arena.competition.boards.boards_over_phases import phases_by_board
+from arena.competition.boards.boards_over_phases import _about_missing, phases_by_board
 from arena.competition.boards.outdated_board import FINAL_CAUSES
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
@@ -361,3 +362,31 @@ def test_both_boards_follow_the_facts_of_every_phase(tmp_path: Path) -> None:
             rows = competition.released_board("overall").standings
             assert [row["team"] for row in rows if row["rank"] is not None] == teams, name
             assert competition.audit() == (), name
+
+
+def test_a_note_says_what_a_missed_phase_counts() -> None:
+    section, rows = SimpleNamespace(series="", missing="unranked"), SimpleNamespace()
+    rows.phases, rows.empty = ("a", "b"), ()
+    board: Any = SimpleNamespace(rows=rows, left_out=[])
+
+    def note() -> str:
+        text: str = _about_missing(section, board)  # type: ignore[arg-type]
+        return text
+
+    assert note() == "2 phases. No team missed one."
+    board.left_out = ["Ants"]
+    assert note() == "2 phases. 1 team missed a phase and is not ranked."
+    board.left_out = ["Ants", "Bees"]
+    assert note() == "2 phases. 2 teams missed a phase and are not ranked."
+    section.series, rows.empty = "week", ("c", "d")
+    assert note() == (
+        "2 rounds. No file was sent to c, d: it counts for no team. 2 teams missed a round and are "
+        "not ranked."
+    )
+    section.missing = "baseline"
+    assert note().endswith("In a round that a team missed, the baseline's file counts for it.")
+    section.missing = "worst"
+    assert note().endswith(
+        "In a round that a team missed, the worst score of a ranked team there counts for it, as a "
+        "number without error."
+    )

@@ -20,6 +20,7 @@ from arena.competition.queue import answers as queued_answers
 from arena.competition.queue import decisions as queued_decisions
 from arena.competition.queue import processing
 from arena.competition.queue.answers import answers_in
+from arena.competition.queue.decisions import Decision
 from arena.competition.state import CompetitionState
 from arena.errors import InputError, MetricError, StoreError, UsageError
 from arena.intake import ReadSubmission
@@ -461,3 +462,37 @@ def test_a_team_asks_for_nothing_after_a_competition_was_ended(
             processing._require_in_time(none, request)
     monkeypatch.setattr(processing, "ended_by_finalizing", lambda state: None)
     processing._require_in_time(none, decision(1, "select", "a"))
+
+
+def test_a_decision_on_a_board_is_carried_out_in_its_phase(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[Any] = []
+
+    def carry_out(board: str, request: Request) -> None:
+        done.append(board)
+
+    made = {"publish": Decision(carry_out, of_phase=True), "pause": Decision(carry_out)}
+    monkeypatch.setattr(processing, "DECISIONS", made)
+    monkeypatch.setattr(processing, "_for", lambda board, request: f"for {board}")
+    monkeypatch.setattr(processing, "_require_in_time", lambda *_: None)
+    monkeypatch.setattr(processing, "_require_end", lambda board, kind: done.append(f"{board}"))
+    for kind, boards in (("publish", ["dev", "for dev"]), ("pause", ["all", "for all"])):
+        done.clear()
+        request = decision(1, kind, phase="dev")
+        answer = request.answer("", "done", "Done.")
+        monkeypatch.setattr(processing, "last_answer", lambda store, answer=answer: answer)
+        assert processing._decide(PhasesByName(), request) == answer  # type: ignore[arg-type]
+        assert done == boards
+
+
+class PhasesByName:
+    """A competition whose phases are their names."""
+
+    store = None
+
+    def in_phase(self, name: str) -> str:
+        return name
+
+    def __str__(self) -> str:
+        return "all"

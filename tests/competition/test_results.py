@@ -1,0 +1,113 @@
+"""When a private board can be published or retracted, and as which version."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from arena.competition.boards import results
+from arena.competition.boards.results import (
+    _publishable,
+    newly_marked,
+    require_end,
+    retract,
+    unmarked_versions,
+)
+from arena.errors import UsageError
+from arena.store.digests import document_digest
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+BOARD = {"standings": [1]}
+
+
+def result(version: int, state: str = "published", **more: Any) -> Any:
+    return SimpleNamespace(version=version, state=state, mark=None, **more)
+
+
+def refused(call: Any, *given: Any) -> str:
+    with pytest.raises(UsageError) as error:
+        call(*given)
+    return str(error.value)
+
+
+@pytest.fixture
+def state(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a finalized competition without phases; ``published`` are its results."""
+    made: Any = SimpleNamespace(phase=None, with_phases=None, clock=lambda: NOW, published=[])
+    made.recorded, made.old, made.elsewhere = [], None, {}
+    made.store = SimpleNamespace(results=lambda: made.published)
+    made.phase_fields = {}
+    made.record = lambda kind, payload: made.recorded.append(payload)
+    for name, answer in {
+        "final_document": lambda _: BOARD,
+        "outdated": lambda _: made.old,
+        "phases_of_final_boards": lambda _: ("b", "c"),
+        "deciding_elsewhere": lambda _, phase, now: made.elsewhere.get(phase, ()),
+        "published_results": lambda state: state.published,
+    }.items():
+        monkeypatch.setattr(results, name, answer)
+    return made
+
+
+def test_the_next_result_is_one_more_than_there_are(state: Any) -> None:
+    digest = document_digest(BOARD)
+    assert _publishable(state) == (1, BOARD, digest)
+    state.published = [result(1, sha256="other"), result(2, sha256="other")]
+    assert _publishable(state) == (3, BOARD, digest)
+    state.published[1].sha256 = digest
+    assert refused(_publishable, state) == "This private board is published already, as result 2."
+    state.published[1].state = "retracted"
+    assert _publishable(state)[0] == 3
+    state.elsewhere = {"c": ["d", "e"]}
+    assert refused(_publishable, state) == (
+        "The rows that decide the phase c decide d, e as well: publish when all of these have "
+        "ended."
+    )
+    state.old = "It is out of date."
+    assert refused(_publishable, state) == "It is out of date."
+
+
+def test_a_board_is_published_after_the_deadline(state: Any) -> None:
+    dates = SimpleNamespace(deadline=NOW - MINUTE)
+    state.settings = SimpleNamespace(competition=dates)
+    require_end(state)
+    for deadline, said in ((NOW, "12:00"), (NOW + MINUTE, "12:01")):
+        dates.deadline = deadline
+        assert refused(require_end, state) == (
+            f"Files are received until 2026-03-01 {said} UTC: publish after that, or set an "
+            f"earlier deadline in competition.toml."
+        )
+    dates.deadline = None
+    require_end(state)
+    state.phase = "dev"
+    assert refused(require_end, state) == (
+        "The phase dev has no end, so its files are still received: set its end in "
+        "competition.toml, and publish after it."
+    )
+
+
+def test_the_last_result_is_retracted_with_a_reason(state: Any) -> None:
+    nothing = "No result is published, so there is nothing to retract."
+    assert refused(retract, state, "x") == nothing
+    state.published = [result(1), result(2)]
+    assert refused(retract, state, " ").startswith("A retraction needs a reason")
+    assert retract(state, " wrong labels ") == 2
+    assert state.recorded == [{"version": 2, "reason": "wrong labels"}]
+    state.published[1].state = "retracted"
+    assert refused(retract, state, "x") == nothing
+
+
+def test_a_decision_marks_the_results_that_had_no_mark(state: Any) -> None:
+    marked = SimpleNamespace(version=2, mark="cause")
+    state.published = [result(1), marked, result(3)]
+    assert unmarked_versions(state) == (1, 3)
+    after: Any = SimpleNamespace(
+        published=[result(1), marked, SimpleNamespace(version=3, mark="x")]
+    )
+    assert newly_marked(state, after) == (3,)
+    state.published = [marked]
+    assert newly_marked(state, after) == ()
