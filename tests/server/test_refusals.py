@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -445,3 +446,37 @@ def test_at_most_fifty_tokens(web: WebSite) -> None:
     assert revoked.json() == {"message": "The token was revoked."}
     made = client.post(f"{API}/tokens", json={"name": "one more"})
     assert made.status_code == 201
+
+
+def test_the_answers_of_files_are_exported_by_question(web: WebSite) -> None:
+    web.person("Ada", "Ants")
+    given = {"answers": {"a": "x"}, "private": {"b": "=y", "c": "z"}}
+    request, _ = web.site.intake.append(
+        competition=NAME, team="Ants", member="7", kind="submit", payload=given, received=NOW
+    )
+    web.site.intake.append(competition=NAME, team="Ants", member="7", kind="submit", payload={})
+    organiser = web.program(web.token(web.person("Org", organiser=True), "admin"))
+    text = organiser.get(f"{API}/admin/export/answers").text
+    start = f"{request.request},Ants,2026-05-06T12:00:00+00:00"
+    assert text.splitlines() == [
+        "request,team,received,question,answer,public",
+        f"{start},a,x,True", f"{start},b,'=y,False", f"{start},c,z,False",
+    ]  # fmt: skip
+
+
+def test_a_file_that_is_replaced_is_asked_for_again(web: WebSite) -> None:
+    digest = hashlib.sha256(b"id\n").hexdigest()
+    files = [{"name": "a/train.csv", "bytes": 3, "sha256": digest}]
+    web.scorer.publish(folder={"pages": [], "images": [], "files": files})
+    client = web.program(web.token(web.person("Ada", "Ants")))
+    missing = client.get(f"{API}/files/a/train.csv")
+    assert (missing.status_code, missing.headers["retry-after"]) == (503, "10")
+    assert missing.json()["detail"] == "This file is being replaced. Try again in a minute."
+    copies = web.site.settings.layout.shared(NAME)
+    copies.mkdir()
+    (copies / digest).write_bytes(b"id\n")
+    found = client.get(f"{API}/files/a/train.csv")
+    assert (found.content, found.headers["etag"]) == (b"id\n", f'"{digest}"')
+    same = client.get(f"{API}/files/a/train.csv", headers={"If-None-Match": f'"{digest}"'})
+    assert (same.status_code, same.content) == (304, b"")
+    assert client.get(f"{API}/files/b.csv").json()["detail"] == "There is no such file."

@@ -94,8 +94,8 @@ def choose(cookie: str | None, accepted: str) -> str:
 
     >>> choose(None, "it;q=0.9, de-AT, en;q=0.3"), choose("en", "de"), choose(None, "zz")
     ('de', 'en', 'en')
-    >>> choose(None, "fr;q=1, de")
-    'fr'
+    >>> choose(None, "fr;q=1, de"), choose(None, "fr;q=0.9, de"), choose(None, "fr;q=x, de;q=0.1")
+    ('fr', 'de', 'de')
     """
     return cookie if cookie in LANGUAGES else _accepted(accepted[:_LONGEST])
 
