@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from web_site import NAME, URL, WebSite
 
@@ -89,29 +88,85 @@ def test_the_reason_of_a_fault_is_told(web: WebSite) -> None:
     assert second["description"] == "[An id is missing.] mine ☂ ünï"
 
 
-@pytest.mark.slow
 def test_a_spent_limit_is_told_before_the_upload(tmp_path: Path) -> None:
-    for limits, told in (
-        ({"per_day": 1}, "all of its submissions of today. A new day starts at"),
-        ({"per_day": None, "total": 1}, "has used all of its submissions."),
+    for limits, told, by_total in (
+        ({"per_day": 1}, "of today. A new day starts at 2026-05-07 00:00 UTC.", False),
+        ({"per_day": None, "total": 1}, "Your team has used all of its submissions.", True),
+        ({"per_day": 3, "total": 1}, "Your team has used all of its submissions.", True),
     ):
-        web = WebSite(tmp_path / str(len(limits)), **limits)
+        web = WebSite(tmp_path / str(limits), **limits)
+        now = datetime.now(UTC).replace(hour=12)
+        web.site.clock = lambda now=now: now
         client = web.program(web.token(web.person("Ada", "Ants")))
+        has_days = limits["per_day"] is not None
 
         def left(client: Any = client) -> Any:
             asked = {"competitionName": NAME}
             return client.post(f"{SERVICE}/GetSubmissionLimits", json=asked).json()
 
-        assert (left()["numAllowedNow"], left()["numTotal"]) == (1, 0)
+        def shown(now: int, today: int, total: int, by_total: bool = by_total) -> Any:
+            return {
+                "numAllowedNow": now, "numToday": today, "numTotal": total,
+                "limitedByTotal": by_total,
+            }  # fmt: skip
+
+        most = limits["per_day"] or 0
+        assert left() == shown(1, most - 1 if has_days else 0, 0)
         assert sent(web, client).status_code == 200
         # A file that waits may have faults, which cost nothing: the next one can be sent.
         assert sent(web, client).status_code == 200
+        assert left() == shown(0, most, 2)
         web.scorer.judge(web.site)
         refused = sent(web, client)
         assert refused.status_code == 409
-        assert told in refused.json()["message"]
-        assert (left()["numAllowedNow"], left()["numTotal"]) == (0, 2)
+        day = (now + timedelta(days=1)).strftime("%Y-%m-%d")
+        assert refused.json()["message"].endswith(told.replace("2026-05-07", day))
+        assert left() == shown(0, most, 2)
         web.close()
+    web = WebSite(tmp_path / "none", per_day=None)
+    client = web.program(web.token(web.person("Ada", "Ants")))
+    asked = client.post(f"{SERVICE}/GetSubmissionLimits", json={"competitionName": NAME})
+    assert asked.json() == {
+        "numAllowedNow": 1_000, "numToday": 0, "numTotal": 0, "limitedByTotal": False,
+    }  # fmt: skip
+    web.close()
+
+
+def test_a_place_is_for_one_file_of_its_size(web: WebSite) -> None:
+    client = web.program(web.token(web.person("Ada", "Ants")))
+    places = f"{API}/{NAME}/submissions/url"
+    most = web.facts.largest_upload
+    large = client.post(f"{places}/{most + 1}/0", data={"fileName": "a.csv"})
+    assert (large.status_code, large.json()["message"]) == (
+        413, f"The file is too large: the limit is {most:,} bytes.",
+    )  # fmt: skip
+    place = client.post(f"{places}/{most}/0", data={"fileName": "a.csv"}).json()
+    start = {"competitionName": NAME, "fileName": "a.csv", "contentLength": "x"}
+    assert client.post(f"{SERVICE}/StartSubmissionUpload", json=start).status_code == 200
+    for answer, status, said in (
+        (client.post(f"{places}/x/0"), 404, "This server does not have this service"),
+        (
+            client.put("/api/v1/uploads/none", content=b"x"),
+            404,
+            "This upload's address has expired. Submit the file again.",
+        ),
+        (
+            client.post(f"{API}/submissions/submit/{NAME}", data={"blobFileTokens": "none"}),
+            404,
+            "There is no such upload. Submit the file again.",
+        ),
+        (
+            client.post(
+                f"{API}/submissions/submit/{NAME}", data={"blobFileTokens": place["token"]}
+            ),
+            409,
+            "The file did not arrive. Submit it again.",
+        ),
+        (client.post(f"{SERVICE}/ListSubmissions", content=b"{"), 400, "The body is not JSON."),
+        (client.get(f"{API}/data/file/{NAME}/x.csv"), 404, "There is no such file."),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text
+        assert answer.json()["message"].startswith(said), answer.text
 
 
 def test_what_there_is_not_is_a_sentence(web: WebSite) -> None:

@@ -419,7 +419,7 @@ async def _limits_2(site: Site, request: Request, body: dict[str, Any]) -> Any:
         "numAllowedNow": min(possible) if possible else 1_000,
         "numToday": 0 if left.today is None else (facts.per_day or 0) - left.today,
         "numTotal": used + left.waiting,
-        "limitedByTotal": left.total is not None and left.total == left.today,
+        "limitedByTotal": left.total is not None and left.today in {None, left.total},
     }
 
 
