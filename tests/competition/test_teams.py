@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from arena.competition.exports.claims import read_claims
 from arena.competition.exports.receipts import receipt_problems
 from arena.competition.exports.verify import verify_bundle
 from arena.config import DATABASE_NAME
-from arena.errors import InputError, UsageError
+from arena.errors import InputError
 from arena.plugin.manager import PluginManager
 from arena.store import Store
 from arena.utils.parallel import NoProgress
@@ -153,31 +152,3 @@ def test_another_mechanism_has_one_instance_for_a_merged_team(
         assert board(opened) == {"b": 2}
     with Store.open(competition.folder / DATABASE_NAME) as store:
         assert {release.instance for release in store.releases(2)} == {"b"}
-
-
-def test_refused(scenario: Scenario) -> None:
-    refused: list[tuple[str, tuple[str, str], str]] = [
-        ("rename_team", ("unknown", "x"), "No submission of a team 'unknown'"),
-        ("rename_team", ("a", "a"), "called 'a' already"),
-        ("rename_team", ("a", "b"), "Another team has or had the name 'b'"),
-        ("rename_team", ("a", "c"), "Another team has or had the name 'c'"),
-        ("rename_team", ("a", "bench"), "Another team has or had the name 'bench'"),
-        ("rename_team", ("a", " "), "empty"),
-        ("rename_team", ("a", "x\x1b[31m"), "control characters"),
-        ("rename_team", ("bench", "x"), "baseline of competition.toml"),
-        ("merge_teams", ("a", "a"), "one team already"),
-        ("merge_teams", ("d", "c"), "one team already"),
-        ("merge_teams", ("a", "bench"), "baseline of competition.toml"),
-        ("merge_teams", ("a", "b"), "'b' is disqualified"),
-        ("merge_teams", ("b", "a"), "'b' is disqualified"),
-    ]
-    with scenario.create(baseline="bench") as competition:
-        for number, team in enumerate(("a", "b", "c", "bench")):
-            competition.submit(scenario.file(number), team)
-        competition.rename_team("c", "d")
-        competition.disqualify_team("b", "a reason")
-        before = competition.events()
-        for method, names, said in refused:
-            with pytest.raises(UsageError, match=re.escape(said)):
-                getattr(competition, method)(*names)
-            assert competition.events() == before

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,13 +15,19 @@ from arena.config import Settings
 from arena.errors import UsageError
 from arena.server import archive
 from arena.server.archive import write_site
+from arena.server_section import ServerSection
 from browser import axe_faults, new_context, overflow
 from kept import check_kept, masked
 from page_text import lines_of
 from program import write_csv
-from scenario import Clock
+from web_site import FACTS
 
-START = datetime(2026, 3, 1, 23, tzinfo=UTC)
+SERVER = ServerSection(
+    files="anyone",
+    colour="#ffcc00",
+    organisers=("Ada, Ł.", "Bo"),
+    url="https://race.example.org",
+)
 TEXTS = {
     "pages/overview.md": "See [data](data.md), [prizes](prizes.md), [rules](rules.md).",
     "pages/prizes.md": "![logo](_logo.png) and [train](files/a/train.csv)",
@@ -33,62 +39,40 @@ TEXTS = {
 }
 
 
-def finished(folder: Path, texts: dict[str, str], **settings: Any) -> Competition:
-    """Create a competition, send two files and finalize it at its deadline, 2026-03-02."""
-    rows = [(f"r{i}", i % 2, "Public" if i < 20 else "Private") for i in range(60)]
-    folder.mkdir(exist_ok=True)
-    write_csv(folder / "solution.csv", ["id", "y", "Usage"], rows)
-    clock = Clock(START)
-    sections = {"metric": {"name": "accuracy"}, "analysis": {"intervals": False}, **settings}
-    made = Competition.create(
-        folder / "race",
-        folder / "solution.csv",
-        Settings.model_validate(sections),
-        seed=1,
-        clock=clock,
-    )
+def write_texts(folder: Path, texts: dict[str, str]) -> None:
     for name, text in texts.items():
-        (folder / "race" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "race" / name).write_text(text)
-    with pytest.raises(UsageError, match="finalize"):
-        write_site(made, "race", folder / "site")
-    assert not (folder / "site").exists()
-    for team in ("red", "blue"):
-        rows = [(f"r{i}", (i * len(team)) % 7 % 2) for i in range(60)]
-        write_csv(folder / "s.csv", ["id", "y"], rows)
-        made.submit(folder / "s.csv", team=team)
-    clock.now += timedelta(hours=2)
-    made.finalize()
-    return made
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
-@pytest.fixture
-def whole(tmp_path: Path) -> Iterator[Competition]:
-    made = finished(
-        tmp_path,
-        TEXTS,
-        competition={"title": "A <b>race</b> é", "deadline": datetime(2026, 3, 2, tzinfo=UTC)},
-        server={
-            "files": "anyone", "colour": "#ffcc00", "organisers": ["Ada, Ł.", "Bo"],
-            "url": "https://race.example.org",
-        },
-    )  # fmt: skip
-    with made:
-        yield made
+def finished(folder: Path, server: ServerSection, texts: dict[str, str]) -> Any:
+    """Imitate a competition that was finalized, with these texts in its folder."""
+    write_texts(folder, texts)
+    (event,) = (SimpleNamespace(time="2026-03-05T00:00:00+00:00"),)
+    return SimpleNamespace(
+        folder=folder,
+        solution=SimpleNamespace(sha256=""),
+        settings=SimpleNamespace(server=server),
+        events=lambda kind: [event] if kind == "finalized" else [],
+    )
 
 
-def test_every_page_of_the_archive_is_kept(
-    whole: Competition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_page_of_the_archive_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The two reports are tested elsewhere."""
-    other = finished(tmp_path / "b", {"pages/1-first.md": "x", "pages/data.md": "y"})
     monkeypatch.setattr(archive, "report_page", lambda report: f"<p>{report}</p>")
     monkeypatch.setattr(archive, "final_page", lambda _competition, progress: "result")
     monkeypatch.setattr(archive, "public_competition_report", lambda _competition: "board")
     site, bare = tmp_path / "site", tmp_path / "bare"
-    assert write_site(whole, "race", site) == 12
-    with other:
-        assert write_site(other, "bare", bare) == 7
+    deadline_of_race = "2026-03-02T00:00:00+00:00"
+    facts = replace(FACTS, name="race", public_rows=20)
+    for folder, server, texts, title, deadline, count in (
+        (site, SERVER, TEXTS, "A <b>race</b> é", deadline_of_race, 12),
+        (bare, ServerSection(), {"pages/1-first.md": "x", "pages/data.md": "y"}, "", None, 7),
+    ):
+        shown = replace(facts, title=title, deadline=deadline, server=server)
+        monkeypatch.setattr(archive, "facts_of", lambda *_, shown=shown: shown)
+        race = finished(tmp_path / f"{folder.name} race", server, texts)
+        assert write_site(race, "race", folder) == count
     kept = []
     for path in sorted([*site.rglob("*"), *bare.rglob("*")]):
         name = f"== {path.relative_to(tmp_path).as_posix()}\n"
@@ -103,12 +87,29 @@ def test_every_page_of_the_archive_is_kept(
     check_kept("archive.txt", masked("".join(kept)))
 
 
-@pytest.mark.slow  # the two reports and a browser take seconds
-def test_the_archive_is_whole_and_needs_no_network(
-    whole: Competition, tmp_path: Path, browser: Any
-) -> None:
-    site = tmp_path / "site"
-    assert write_site(whole, "race", site) == 12
+@pytest.mark.slow  # a finalized competition, its reports and a browser take seconds
+def test_the_archive_is_whole_and_needs_no_network(tmp_path: Path, browser: Any) -> None:
+    rows = [(f"r{i}", i % 2, "Public" if i < 20 else "Private") for i in range(60)]
+    write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
+    settings = Settings.model_validate(
+        {
+            "metric": {"name": "roc_auc"},
+            "competition": {"title": "A <b>race</b>"},
+            "server": SERVER.model_dump(exclude_unset=True),
+        }
+    )
+    folder, site = tmp_path / "race", tmp_path / "site"
+    with Competition.create(folder, tmp_path / "solution.csv", settings) as competition:
+        write_texts(folder, TEXTS)
+        with pytest.raises(UsageError, match="finalize"):
+            write_site(competition, "race", site)
+        assert not site.exists()
+        for team in ("red", "blue"):
+            predictions = [(f"r{i}", (i * len(team)) % 7) for i in range(60)]
+            write_csv(tmp_path / "s.csv", ["id", "y"], predictions)
+            competition.submit(tmp_path / "s.csv", team=team)
+        competition.finalize()
+        assert write_site(competition, "race", site) == 12
     context = new_context(browser, viewport={"width": 360, "height": 800}, offline=True)
     page = context.new_page()
     asked: list[str] = []
