@@ -1,4 +1,7 @@
-"""A competition from its first file to a retracted result: each decision, and each refusal."""
+"""A competition from its first file to a retracted result: each decision, and each refusal.
+
+The events at the end show that a refusal records nothing.
+"""
 
 from __future__ import annotations
 
@@ -99,12 +102,10 @@ def told(competition: Competition, steps: list[Step]) -> list[str]:
     """Return what each step says: its result, or why it is refused."""
     lines = []
     for name, step in steps:
-        before = competition.events()
         try:
             said = step(competition)
         except ArenaError as error:
             said = f"{type(error).__name__}: {error}"
-            assert competition.events() == before, name
         lines.append(f"{name}: {said}")
     return lines
 
