@@ -554,12 +554,13 @@ class SubmissionHandler:
         if incoming.key is None:
             keys.append(self._unscored_key(incoming))
         members = self.teams.members(self.teams.current(incoming.team))
-        records = (
-            transaction.find_submission(member, key, incoming.phase)
-            for member in dict.fromkeys((incoming.team, *members))
-            for key in keys
+        return transaction.find_first_submission(
+            [
+                (member, incoming.phase, key)
+                for member in dict.fromkeys((incoming.team, *members))
+                for key in keys
+            ]
         )
-        return next((record for record in records if record is not None), None)
 
     def _unscored_key(self, incoming: Incoming) -> str:
         """Return the key of a file that could not be scored: a rescore may fix the metric."""

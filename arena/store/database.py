@@ -90,6 +90,8 @@ class Database:
         self.path = path
         self._objects = objects
         self._read_only = read_only
+        self.record_key = b""
+        """The key of the digests; empty if the database had none when it was opened."""
         self.unbound = Facts()
         """What was stored since the last event; the next event records it."""
         self._failure: str | None = None
@@ -186,6 +188,8 @@ class Database:
 
         Otherwise it keeps both, up to a gigabyte; what is needed later is read again.
         """
+        if self._size <= _KEPT_MEMORY:
+            return
         with contextlib.suppress(StoreError), self.reading() as cursor:
             in_force = self._limit_in_force
             for limit in (min(_KEPT_MEMORY, in_force), in_force):
@@ -262,6 +266,15 @@ class Database:
             return self._log.stat().st_size > LONGEST_LOG
         except OSError:
             return False
+
+    @property
+    def _size(self) -> int:
+        """How many bytes the file and its log have."""
+        size = 0
+        for path in (self.path, self._log):
+            with contextlib.suppress(OSError):  # there need not be a log
+                size += path.stat().st_size
+        return size
 
     @property
     def _log(self) -> Path:
@@ -430,6 +443,7 @@ class Database:
         if not as_tested and self.version == SCHEMA_VERSION:
             with contextlib.closing(Catalog(self._connection)) as catalog:
                 self._refuse_changes(tuple(catalog.differences(table_statements())))
+        self.record_key = meta.get(RECORD_KEY, "").encode()
         if PLACE in meta:
             place = meta[PLACE] if self._objects is None else str(self._objects)
             objects = self.objects_at(place, meta["identity"])
@@ -484,6 +498,7 @@ class Database:
                 "INSERT INTO meta SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
                 [[*meta], [*meta.values()]],
             )
+        self.record_key = meta[RECORD_KEY].encode()
         # Written to the file: a database that loses its log must keep its identity. In a new file
         # no block is overwritten.
         self._connection.execute("CHECKPOINT")

@@ -13,8 +13,10 @@ from typing import Any
 
 import duckdb
 
-from arena.store.holders import holders_differ, move_holders, rebuild_holders
+from arena.store.holders import holders_differ, is_rank, move_holders, rebuild_holders
+from arena.store.releases import ReleaseRecord
 from arena.store.timestamps import as_stored
+from arena.types import SubmissionRecord
 
 _NEW_ROWS = {
     "team_counts": """
@@ -83,30 +85,45 @@ class Pending:
 
     submissions: tuple[int, int] | None = None
     releases: tuple[int, int] | None = None
+    submission: SubmissionRecord | None = None
+    """The last submission that was noted."""
+    release: ReleaseRecord | None = None
+    """The last release that was noted with its record."""
 
-    def add_submission(self, number: int) -> None:
+    def add_submission(self, record: SubmissionRecord) -> None:
         """Note a new submission."""
-        self.submissions = _extended(self.submissions, number)
+        self.submissions = _extended(self.submissions, record.submission)
+        self.submission = record
 
-    def add_release(self, number: int) -> None:
+    def add_release(self, number: int, record: ReleaseRecord | None = None) -> None:
         """Note a new release."""
         self.releases = _extended(self.releases, number)
+        self.release = record
 
-    def settle(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Update the derived tables, inside the transaction."""
+    def settle(
+        self, cursor: duckdb.DuckDBPyConnection, new: Mapping[int, SubmissionRecord]
+    ) -> None:
+        """Update the derived tables, inside the transaction that stored the ``new`` submissions.
+
+        A single row is entered as it was stored, without being read again.
+        """
         if self.submissions is not None:
-            if self.submissions[0] == self.submissions[1]:
-                _count_submission(cursor, self.submissions[0])
+            if self.submission is not None and self.submissions[0] == self.submissions[1]:
+                _count_submission(cursor, self.submission)
             else:
                 _merge(cursor, "team_counts", self.submissions)
         if self.releases is not None:
-            if self.releases[0] == self.releases[1]:
-                _enter_release(cursor, self.releases[0])
+            first, last = self.releases
+            submission = None if self.release is None else new.get(self.release.submission)
+            if first == last and self.release is not None and submission is not None:
+                _enter_release(cursor, first, self.release, submission)
+                if is_rank(self.release.instance):
+                    move_holders(cursor, first, last)
             else:
                 for table in _OF_RELEASES:
                     _merge(cursor, table, self.releases)
-            move_holders(cursor, *self.releases)
-        self.submissions = self.releases = None
+                move_holders(cursor, first, last)
+        self.submissions = self.releases = self.submission = self.release = None
 
 
 def _extended(numbers: tuple[int, int] | None, number: int) -> tuple[int, int]:
@@ -120,25 +137,32 @@ def _merge(cursor: duckdb.DuckDBPyConnection, table: str, numbers: tuple[int, in
     )
 
 
-def _count_submission(cursor: duckdb.DuckDBPyConnection, number: int) -> None:
-    query = (
-        "SELECT phase, team, (status = 'accepted')::INTEGER FROM submissions WHERE submission = ?"
-    )
-    for phase, team, accepted in cursor.execute(query, [number]).fetchall():
-        _merge_one(cursor, "team_counts", {"phase": phase, "team": team, "accepted": accepted})
+def _count_submission(cursor: duckdb.DuckDBPyConnection, record: SubmissionRecord) -> None:
+    accepted = int(record.status == "accepted")
+    row = {"phase": record.phase, "team": record.team, "accepted": accepted}
+    _merge_one(cursor, "team_counts", row)
 
 
-def _enter_release(cursor: duckdb.DuckDBPyConnection, number: int) -> None:
-    query = (
-        "SELECT epoch, instance, submission, coalesce(ranked_by, score), score "
-        "FROM releases WHERE release = ?"
-    )
-    ((epoch, instance, submission, rank_value, score),) = cursor.execute(query, [number]).fetchall()
-    _merge_one(cursor, "instances", {"epoch": epoch, "instance": instance, "release": number})
-    best = {"rank_value": rank_value, "submission": submission, "score": score}
-    query = "SELECT phase, team FROM submissions WHERE submission = ? AND NOT late"
-    for phase, team in cursor.execute(query, [submission]).fetchall():
-        _merge_one(cursor, "standings", {"epoch": epoch, "phase": phase, "team": team, **best})
+def _enter_release(
+    cursor: duckdb.DuckDBPyConnection,
+    number: int,
+    record: ReleaseRecord,
+    submission: SubmissionRecord,
+) -> None:
+    of_epoch = {"epoch": record.epoch}
+    _merge_one(cursor, "instances", {**of_epoch, "instance": record.instance, "release": number})
+    if submission.late:
+        return
+    score, ranked_by = record.release.score, record.release.ranked_by
+    row = {
+        **of_epoch,
+        "phase": submission.phase,
+        "team": submission.team,
+        "rank_value": score if ranked_by is None else ranked_by,
+        "submission": record.submission,
+        "score": score,
+    }
+    _merge_one(cursor, "standings", row)
 
 
 def _merge_one(cursor: duckdb.DuckDBPyConnection, table: str, values: Mapping[str, Any]) -> None:

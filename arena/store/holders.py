@@ -74,6 +74,11 @@ class Holders:
         self._teams.insert(position, team)
 
 
+def is_rank(instance: str) -> bool:
+    """Return whether an instance may be that of a rank of the board."""
+    return instance.startswith(RANK)
+
+
 def move_holders(cursor: duckdb.DuckDBPyConnection, first: int, last: int) -> None:
     """Apply releases of consecutive numbers to the table, inside a transaction."""
     rows = _releases(cursor, first, last).fetchall()

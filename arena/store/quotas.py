@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from typing import Any
 
 import duckdb
-
-_REPLACED = "ON CONFLICT DO UPDATE SET used = excluded.used"
 
 
 def change_places(
@@ -18,19 +17,25 @@ def change_places(
     allowed: int | None,
 ) -> bool:
     """Change each count by one; return False if ``allowed`` are used of one (None: no limit)."""
-    places = select_places(cursor, team)
+    places = {day: (used, place) for day, used, place in _select(cursor, team, "rowid")}
     names = [day_name(day) for day in days]
-    used = [places.get(name, 0) for name in names]
-    if allowed is not None and max(used) >= allowed:
+    counted = [places[name] for name in names if name in places]
+    if allowed is not None and max((used for used, _ in counted), default=0) >= allowed:
         return False
-    # Of new rows DuckDB need not look for the old ones, which takes five times as long.
-    replaced = "" if places.keys().isdisjoint(names) else _REPLACED
-    rows = ", ".join(["(?, ?, ?)"] * len(names))
-    values = zip(names, used, strict=True)
-    cursor.execute(
-        f"INSERT INTO places VALUES {rows} {replaced}",  # noqa: S608
-        [cell for name, count in values for cell in (team, name, max(count + change, 0))],
-    )
+    # Not INSERT OR REPLACE, which takes three times as long.
+    if counted:
+        marks = ", ".join("?" * len(counted))
+        cursor.execute(
+            f"UPDATE places SET used = greatest(used + ?, 0) WHERE rowid IN ({marks})",  # noqa: S608
+            [change, *(place for _, place in counted)],
+        )
+    new = [name for name in names if name not in places]
+    if new:
+        rows = ", ".join(["(?, ?, ?)"] * len(new))
+        cursor.execute(
+            f"INSERT INTO places VALUES {rows}",  # noqa: S608
+            [cell for name in new for cell in (team, name, max(change, 0))],
+        )
     return True
 
 
@@ -41,9 +46,15 @@ def select_place(cursor: duckdb.DuckDBPyConnection, team: str, day: date | str |
 
 def select_places(cursor: duckdb.DuckDBPyConnection, team: str) -> dict[str, int]:
     """Return the number of submissions of a team by the names of days."""
+    return dict(_select(cursor, team))
+
+
+def _select(cursor: duckdb.DuckDBPyConnection, team: str, *more: str) -> list[tuple[Any, ...]]:
+    """Return the name of the day, the count and more columns of the rows of a team."""
     # Not a condition on the day as well: DuckDB would read the whole table and not the index.
-    query = "SELECT day, used FROM places WHERE team = ?"
-    return dict(cursor.execute(query, [team]).fetchall())
+    columns = ", ".join(["day", "used", *more])
+    query = f"SELECT {columns} FROM places WHERE team = ?"  # noqa: S608
+    return cursor.execute(query, [team]).fetchall()
 
 
 def day_name(day: date | str | None) -> str:

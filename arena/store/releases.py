@@ -230,6 +230,13 @@ def select_releases_since(
     cursor: duckdb.DuckDBPyConnection, epoch: int, revision: int, after: int, team: str
 ) -> list[TeamRelease]:
     """Return the releases of a team in an epoch after a given one, with their scores."""
+    # Mostly there is none, which DuckDB finds in half of the time of the whole query.
+    query = (
+        "SELECT 1 FROM releases WHERE epoch = ? AND release > ? "
+        "AND submission IN (SELECT submission FROM submissions WHERE team = ?) LIMIT 1"
+    )
+    if not cursor.execute(query, [epoch, after, team]).fetchall():
+        return []
     columns = ", ".join(f"r.{column}" for column in _COLUMNS.split(", "))
     query = (
         f"SELECT r.release, s.team, p.public_score, {columns} FROM releases r "  # noqa: S608
@@ -242,12 +249,19 @@ def select_releases_since(
 
 
 def upsert_scores(
-    cursor: duckdb.DuckDBPyConnection, revision: int, scores: Sequence[ScoreRecord]
+    cursor: duckdb.DuckDBPyConnection,
+    revision: int,
+    scores: Sequence[ScoreRecord],
+    *,
+    are_new: bool = False,
 ) -> None:
-    """Store scores of different submissions, replacing their scores in the revision."""
+    """Store scores of different submissions, replacing their scores in the revision.
+
+    ``are_new``: it is known that they have none.
+    """
     columns = [[getattr(score, name) for score in scores] for name in ScoreRecord.__slots__]
     query = "SELECT 1 FROM scores WHERE revision = ? AND submission IN (SELECT unnest(?)) LIMIT 1"
-    stored = cursor.execute(query, [revision, columns[0]]).fetchall()
+    stored = not are_new and cursor.execute(query, [revision, columns[0]]).fetchall()
     # Of new rows DuckDB need not look for the old ones, which takes longer.
     cursor.execute(
         f"INSERT {'OR REPLACE' if stored else ''} INTO scores SELECT ?, "

@@ -15,7 +15,7 @@ from arena.evaluation.predictions import cell_bytes
 from arena.store.database import PLACE, Database
 from arena.store.derived import Pending, rebuild
 from arena.store.events import Event, insert_event
-from arena.store.facts import RECORD_KEY, Facts, all_facts, meta_is_recorded
+from arena.store.facts import RECORD_KEY, Facts, all_facts, meta_is_recorded, record_key
 from arena.store.holders import Holder, select_holders
 from arena.store.journal import JournalEntry, Scoring
 from arena.store.prediction_table import PredictionTable
@@ -36,7 +36,8 @@ from arena.store.row_counts import ROW_COUNTS, RowCounts
 from arena.store.solutions import no_solution, put_solution
 from arena.store.submissions import (
     Incoming,
-    find_record,
+    SubmissionName,
+    find_submissions,
     insert_lost,
     insert_records,
 )
@@ -59,6 +60,10 @@ class Transaction:
         self._database = database
         self._cursor = cursor
         self._new: dict[int, SubmissionRecord] = {}
+        self._absent: set[SubmissionName] = set()
+        """The names that were looked for and not found: no other transaction stores one."""
+        self._unscored: set[int] = set()
+        """The new submissions that have no scores yet."""
         self._events: list[Event] = []
         self._facts = Facts()
         self._has_bound = False
@@ -103,7 +108,13 @@ class Transaction:
 
         A refused submission is not found: it may be submitted again.
         """
-        return find_record(self._cursor, team, phase, key)
+        return self.find_first_submission([(team, phase, key)])
+
+    def find_first_submission(self, names: Sequence[SubmissionName]) -> SubmissionRecord | None:
+        """Return the submission of the first of these names that is stored, if one is."""
+        found = find_submissions(self._cursor, names)
+        self._absent |= {name for name in names if name not in found}
+        return next((found[name] for name in names if name in found), None)
 
     def announce_scoring(self, incoming: Incoming) -> None:
         """Write to the journal, at once, that a submission is about to be scored.
@@ -146,12 +157,14 @@ class Transaction:
         shape, kind = self._shape_and_kind()
         for submission in incoming:
             _check(submission, shape, kind)
-        stored = insert_records(self._cursor, incoming)
+        stored = insert_records(self._cursor, incoming, self._absent)
+        self._absent.clear()
         self._new |= {record.submission: record for record, is_new in stored if is_new}
         new = [record.submission for record, is_new in stored if is_new]
         self._facts.submissions |= set(new)
+        self._unscored |= set(new)
         for number in new:
-            self._pending.add_submission(number)
+            self._pending.add_submission(self._new[number])
         fresh = {
             record.submission: submission.values
             for (record, is_new), submission in zip(stored, incoming, strict=True)
@@ -204,7 +217,8 @@ class Transaction:
         number, record = insert_release(
             self._cursor, submission, instance=instance, epoch=epoch, release=release, time=time
         )
-        self._note_releases([number])
+        self._facts.releases.add(number)
+        self._pending.add_release(number, record)
         return record
 
     def add_releases(
@@ -233,9 +247,10 @@ class Transaction:
 
     def put_all_scores(self, revision: int, scores: Sequence[ScoreRecord]) -> None:
         """Store the scores of many submissions at once, as for a rescore."""
-        upsert_scores(self._cursor, revision, scores)
-        scored = self._facts.scores.setdefault(revision, set())
-        scored.update(score.submission for score in scores)
+        numbers = {score.submission for score in scores}
+        upsert_scores(self._cursor, revision, scores, are_new=numbers <= self._unscored)
+        self._unscored -= numbers
+        self._facts.scores.setdefault(revision, set()).update(numbers)
 
     def add_result(self, document: Mapping[str, Any], time: datetime | None = None) -> int:
         """Append a private board that is published, and return its version."""
@@ -263,7 +278,8 @@ class Transaction:
         """
         if not self._has_bound:
             self._facts.take_over(self._database.unbound)
-        facts = self._facts.digests(self._cursor, self._keeper)
+        key = self._database.record_key or record_key(self._cursor)
+        facts = self._facts.digests(self._cursor, self._keeper, key)
         event = insert_event(
             self._cursor,
             kind,
@@ -371,7 +387,7 @@ class Transaction:
 
     def settle(self) -> None:
         """Bring the derived tables up to date; done before the commit."""
-        self._pending.settle(self._cursor)
+        self._pending.settle(self._cursor, self._new)
 
     def rebuild_derived(self) -> None:
         """Replace the derived tables by what follows from the history."""

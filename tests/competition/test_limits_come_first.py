@@ -206,7 +206,7 @@ def test_what_fails_before_it_is_scored_has_used_no_place(
             def interrupted(*_: Any, **__: Any) -> None:
                 raise KeyboardInterrupt
 
-            patched.setattr(Transaction, "find_submission", interrupted)
+            patched.setattr(Transaction, "find_first_submission", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 send(competition, tmp_path, FINE)
         assert [event.kind for event in competition.events()] == ["created"]

@@ -187,20 +187,22 @@ def test_submissions_are_entered_alike_one_by_one_and_together(
             Incoming(team, "f.csv", f"{score}", np.full((3, 1), score), received=TIME, late=late)
             for team, score, late in SENT
         ]
-        releases = [Release(score, True) for _, score, _ in SENT]
+        releases = [Release(score, True, ranked_by=score - 0.1) for _, score, _ in SENT]
         groups = [[0], [1], [2], [3]] if settled == "each alone" else [[0, 1, 2, 3]]
         for group in groups:
             with store.transaction() as transaction:
                 for position in group:
                     (record,) = transaction.add_submissions([incoming[position]])
                     release = releases[position]
-                    transaction.add_release(record.submission, record.team, 1, release, TIME)
+                    transaction.add_release(record.submission, "rank 1", 1, release, TIME)
                     if settled == "each in one transaction":
                         transaction.settle()
                 transaction.append_event("submission", "host", {"submission": group[0] + 1})
         assert standings(store, greater_is_better=True) == [
-            Standing("a", 4, 0.6, 0.6),
-            Standing("b", 3, 0.7, 0.7),
+            Standing("a", 4, 0.6, 0.5),
+            Standing("b", 3, 0.7, 0.6),
         ]
+        with store.transaction() as transaction:
+            assert [holder.team for holder in transaction.rank_holders(1)] == ["a", "b"]
         assert store.accepted_counts() == {"a": 3, "b": 1}
         assert store.changed_tables() == []

@@ -40,6 +40,11 @@ def test_places_are_taken_until_none_is_left(store: Store, database: Path) -> No
         transaction.return_places("a", [None])
         assert transaction.quota_used("a", None) == 0
         assert transaction.take_place("a", None, 1)
+        for day in (DAY, DAY + timedelta(days=1)):
+            transaction.take_places("e", [None, day])
+        transaction.return_places("e", [None, DAY, "2026-W09"])
+        used = [transaction.quota_used("e", day) for day in (None, DAY, "2026-W09")]
+        assert used == [1, 0, 0]
     store.close()
     with Store.open(database) as again:
         used = [again.quota_used(team, day) for team in "abc" for day in (DAY, None)]
@@ -157,7 +162,34 @@ def test_what_is_announced_as_being_scored_is_interrupted_until_it_ends(
     assert store.interrupted() is None
 
 
+def test_the_first_of_several_names_that_is_stored_is_found(
+    store: Store, solution: Solution
+) -> None:
+    names = [("b", "", "k"), ("a", "final", "k"), ("a", "", "k")]
+    with store.transaction() as transaction:
+        assert transaction.find_first_submission(names) is None
+        values = _values(solution)
+        last = transaction.add_submission(Incoming("a", "f", "s", values, key="k"))
+        assert transaction.find_first_submission(names) == last
+        first = transaction.add_submission(Incoming("b", "f", "s", values, key="k"))
+        assert transaction.find_first_submission(names) == first
+        assert transaction.add_submission(Incoming("a", "f", "s", values, key="k")) == last
+
+
 # -- releases and scores -----------------------------------------------------------------------
+
+
+def test_scores_of_a_submission_are_replaced_in_the_transaction_that_stored_it(
+    store: Store, solution: Solution
+) -> None:
+    with store.transaction() as transaction:
+        number = transaction.add_submission(Incoming("a", "f", "s", _values(solution))).submission
+        transaction.put_scores(1, number, 0.5, None)
+        transaction.append_event("scored", "host", {})
+        transaction.put_scores(1, number, 0.6, 0.7)
+        transaction.put_scores(2, number, 0.8, None)
+    assert store.scores(1) == (ScoreRecord(number, 0.6, 0.7),)
+    assert store.scores(2) == (ScoreRecord(number, 0.8, None),)
 
 
 def test_state_is_that_of_the_last_release_of_its_instance_and_epoch(
