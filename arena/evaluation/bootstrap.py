@@ -6,7 +6,8 @@ column of small integer weights: how often each row was drawn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ __all__ = ["Resamples", "draw_halves", "draw_resamples"]
 _MAX_REDRAWS = 1_000
 _RESAMPLES_PER_TASK = 64
 TASK_BYTES = 128 * 2**20
+_KEPT_DRAWS, _KEPT_BYTES = 4, 2**22
+"""How many draws of all rows are kept for who draws the same again, and the most bytes of one."""
 _ROWS_IN_CACHE = 1_024
 """Weights are transposed so many rows at a time: whole columns do not fit the processor's cache."""
 
@@ -83,12 +86,28 @@ def draw_resamples(
         raise UsageError("Resampling needs at least one row, one resample and a seed of 0 or more.")
     if strata is not None and clusters is not None:
         raise UsageError("Rows can be resampled within classes or by cluster, not both.")
+    plain = all(codes is None for codes in (strata, clusters, required))
+    if plain and n_rows * resamples <= _KEPT_BYTES:
+        kept = _draw_plain(n_rows, resamples, seed, first, workers)
+        return replace(kept, weights=kept.weights.copy())
     groups = None
     if strata is not None:
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
     sampler = Sampler(
         n_rows, seed, groups=groups, clusters=clusters, required=required, first=first
     )
+    return _drawn_by(sampler, resamples, workers)
+
+
+@functools.lru_cache(maxsize=_KEPT_DRAWS)
+def _draw_plain(n_rows: int, resamples: int, seed: int, first: int, workers: int) -> Resamples:
+    """Draw from all rows alike; competitions that differ in their mechanism draw the same."""
+    sampler = Sampler(n_rows, seed, groups=None, clusters=None, required=None, first=first)
+    return _drawn_by(sampler, resamples, workers)
+
+
+def _drawn_by(sampler: Sampler, resamples: int, workers: int) -> Resamples:
+    n_rows = sampler.n_rows
     weights = np.empty((n_rows, resamples), dtype=np.uint8)
     # Several columns at once, so that each cache line of the array is written few times.
     step = min(_RESAMPLES_PER_TASK, max(8, TASK_BYTES // n_rows))

@@ -112,6 +112,13 @@ def test_resamples_may_be_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (draw_resamples(30, 40, seed=3, workers=2).weights == whole).all()
 
 
+def test_who_changes_weights_does_not_change_those_that_are_drawn_later() -> None:
+    weights = draw_resamples(30, 40, seed=3).weights
+    drawn = weights.copy()
+    weights[:] = 0
+    assert (draw_resamples(30, 40, seed=3).weights == drawn).all()
+
+
 def test_strata_and_clusters_exclude_each_other() -> None:
     codes = np.zeros(4, dtype=np.intp)
     with pytest.raises(UsageError):
