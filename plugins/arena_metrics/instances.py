@@ -50,7 +50,7 @@ class _Columns(NamedTuple):
         labels = [number for number, name in enumerate(plain) if name in _CLASSES]
         if not masks and not labels and len(names) <= 2:
             return cls(0, 1 if len(names) == 2 else None)  # no name says what it is
-        if len(masks) != 1 or len(names) != 1 + len(labels):
+        if len(masks) != 1 or len(labels) > 1 or len(names) != 1 + len(labels):
             raise MetricError(
                 f"{metric} needs a column mask with a run-length encoding in each row, and class "
                 f"if there are several; the columns are: {', '.join(names)}."

@@ -1,0 +1,127 @@
+"""What every metric says of itself, with its defaults; of scikit-learn's, with their parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import MetricError, UsageError
+from arena.interfaces import Metric, MetricFamily, traits_of
+from arena_metrics.catalogue import all_metrics
+from arena_metrics.foreign.codabench import CODABENCH
+from arena_metrics.foreign.evalai import EVALAI
+from arena_metrics.foreign.failures import _LONGEST_SHOWN, _safe
+from arena_metrics.foreign.hugging_face import HUGGING_FACE
+from arena_metrics.foreign.kaggle import KAGGLE
+from arena_metrics.foreign.kinds import Kind
+from arena_metrics.foreign.metric import _default_context
+from arena_metrics.foreign.mlebench import MLEBENCH
+from arena_metrics.foreign.plain import PLAIN
+from arena_metrics.instances import _Columns
+from arena_metrics.weighted_classes import ClassWeightedLogLoss
+from kept import check_kept_document
+
+KINDS = (KAGGLE, HUGGING_FACE, EVALAI, CODABENCH, MLEBENCH, PLAIN)
+OF_SKLEARN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("log_loss", {}), ("mean_squared_log_error", {}), ("root_mean_squared_log_error", {}),
+    ("mean_poisson_deviance", {}), ("mean_gamma_deviance", {}), ("max_error", {}),
+    ("r2_score", {"force_finite": False}), ("matthews_corrcoef", {}), ("d2_tweedie_score", {}),
+    *(("mean_tweedie_deviance", {"power": power}) for power in (-3, -0.5, 0, 1, 1.5, 2, 3)),
+    *(("d2_tweedie_score", {"power": power}) for power in (1.5, 2)),
+    ("neg_mean_absolute_error", {}), ("f1_macro", {}), ("jaccard_weighted", {}),
+)  # fmt: skip
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON; ends without a limit, and others, as their texts."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return repr(float(value))
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def described(metric: Metric) -> dict[str, Any]:
+    fields = dataclasses.fields(metric) if dataclasses.is_dataclass(metric) else ()
+    usual = {field.name: field.default for field in dataclasses.fields(traits_of(object()))}
+    return {
+        "prediction": metric.prediction.value,
+        "greater_is_better": metric.greater_is_better,
+        "parameters": {field.name: getattr(metric, field.name) for field in fields if field.init},
+        "traits": {
+            name: value
+            for name, value in dataclasses.asdict(traits_of(metric)).items()
+            if value != usual[name]
+        },
+    }
+
+
+def test_what_metrics_say_of_themselves_is_the_kept_whole() -> None:
+    metrics = {metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)}
+    (sklearn,) = (
+        family
+        for family in all_metrics()
+        if isinstance(family, MetricFamily) and family.prefix == "sklearn"
+    )
+    for name, parameters in OF_SKLEARN:
+        metrics[f"sklearn:{name} {parameters}"] = sklearn.make(name, parameters)
+    kinds = {
+        kind.form: {
+            field.name: value
+            for field in dataclasses.fields(Kind)
+            if not callable(value := getattr(kind, field.name)) and field.name != "stand_ins"
+        }
+        for kind in KINDS
+    }
+    whole = {"metrics": {name: described(metric) for name, metric in metrics.items()}}
+    check_kept_document("metric-traits", plain({**whole, "kinds": kinds}))
+
+
+def test_columns_of_objects_are_found_by_their_names() -> None:
+    found = {
+        ("a",): (0, None),
+        ("a", "b"): (0, 1),
+        ("Encoded_Pixels",): (0, None),
+        ("RLE", "Class Id"): (0, 1),
+        ("class_name", "segmentation"): (1, 0),
+    }
+    assert {names: tuple(_Columns.of("x", names)) for names in found} == found
+    for names in (
+        ("a", "b", "c"),
+        ("mask", "b"),
+        ("label",),
+        ("mask", "rle"),
+        ("mask", "class", "label"),
+    ):
+        with pytest.raises(MetricError, match=r"^x needs a column mask with a run-length encoding"):
+            _Columns.of("x", names)
+
+
+def test_weights_of_classes_are_pairs() -> None:
+    assert ClassWeightedLogLoss(weights="15:2 a:b:0")._parsed() == {"15": 2.0, "a:b": 0.0}
+    for part in ("15", ":2", "15:x", "15:-1", "15:inf", "15:nan"):
+        with pytest.raises(UsageError) as refused:
+            ClassWeightedLogLoss(weights=f"1:2 {part}")
+        assert str(refused.value) == (
+            f"class_weighted_log_loss needs weights such as 15:2 64:2, not {part!r}."
+        )
+
+
+def test_what_a_foreign_metric_is_called_with_has_names() -> None:
+    one, two = np.zeros(2), np.zeros((2, 3))
+    context = _default_context(two, one)
+    assert context.ids is not None
+    assert context.ids.to_pylist() == ["0", "1"]
+    assert context.targets == ("target", "column 1", "column 2")
+    assert context.columns == ("target",)
+
+
+def test_texts_of_foreign_errors_are_cut_after_280_characters() -> None:
+    assert _LONGEST_SHOWN == 280
+    assert _safe("x" * 280) == "x" * 280
+    assert _safe("x" * 281) == "x" * 279 + "…"
