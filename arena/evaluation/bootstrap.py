@@ -10,7 +10,6 @@ import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
 from arena.types import IntArray, WeightArray
@@ -93,6 +92,8 @@ def draw_resamples(
     groups = None
     if strata is not None:
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
+        if required is not None and np.array_equal(strata, required):
+            required = None  # each class keeps its rows, so that none can be absent
     sampler = Sampler(
         n_rows, seed, groups=groups, clusters=clusters, required=required, first=first
     )
@@ -178,27 +179,41 @@ class Sampler:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(b,)))
         for redrawn in range(_MAX_REDRAWS):
             counts = self.counts(rng)
-            if counts.max() <= np.iinfo(np.uint8).max and self.complete(counts):
-                return counts.astype(np.uint8), redrawn
+            if counts is not None and self.complete(counts):
+                return counts, redrawn
         raise MetricError(
             f"The metric needs every class, but a class is so rare among the {self.n_rows:,} "
             f"ranked rows that {_MAX_REDRAWS:,} consecutive resamples lacked it. Stratify the "
             f"resamples by class (--stratify), or choose a metric that does not need every class."
         )
 
-    def counts(self, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    def counts(self, rng: np.random.Generator) -> WeightArray | None:
+        """Return how often each row is drawn; None if that does not fit into a byte."""
         if self.clusters is not None:
-            n_clusters = int(self.clusters.max()) + 1
-            drawn = rng.integers(0, n_clusters, n_clusters)
-            return np.bincount(drawn, minlength=n_clusters)[self.clusters]
+            of_clusters = _counts_of_draws(rng, int(self.clusters.max()) + 1)
+            return None if of_clusters is None else of_clusters[self.clusters]
         if self.groups is None:
-            return np.bincount(rng.integers(0, self.n_rows, self.n_rows), minlength=self.n_rows)
-        counts = np.zeros(self.n_rows, dtype=np.int64)
+            return _counts_of_draws(rng, self.n_rows)
+        counts = np.zeros(self.n_rows, dtype=np.uint8)
         for rows in self.groups:
-            counts[rows] = np.bincount(rng.integers(0, len(rows), len(rows)), minlength=len(rows))
+            of_group = _counts_of_draws(rng, len(rows))
+            if of_group is None:
+                return None
+            counts[rows] = of_group
         return counts
 
-    def complete(self, counts: npt.NDArray[np.int64]) -> bool:
+    def complete(self, counts: WeightArray) -> bool:
         if self.required is None:
             return True
         return bool((np.bincount(self.required, weights=counts) > 0).all())
+
+
+def _counts_of_draws(rng: np.random.Generator, n: int) -> WeightArray | None:
+    """Draw n of n with replacement, and count each in a byte; None if a count does not fit.
+
+    Ten million bytes stay in the caches of a processor, where the sums of bincount do not.
+    """
+    counts = np.zeros(n, dtype=np.uint8)
+    np.add.at(counts, rng.integers(0, n, n), np.uint8(1))
+    is_exact = int(counts.sum(dtype=np.int64)) == n  # a byte that overflows lacks 256
+    return counts if is_exact else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -74,13 +75,45 @@ def test_clusters_stay_whole() -> None:
     assert (weights[first].sum(axis=0) == 10).all()
 
 
-def test_a_row_is_drawn_at_most_as_often_as_a_byte_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = iter([256, 300, 255])
-    monkeypatch.setattr(
-        bootstrap.Sampler, "counts", lambda *_: np.array([0, next(counts)], dtype=np.int64)
+@pytest.mark.parametrize("unit", ["rows", "strata", "clusters"])
+def test_a_row_is_drawn_at_most_as_often_as_a_byte_counts(unit: str) -> None:
+    n = 300
+    codes = {"strata": np.repeat([0, 1], [n, 5]), "clusters": np.arange(n)}
+    n_rows = n + 5 * (unit == "strata")
+    sampler = bootstrap.Sampler(
+        n_rows,
+        seed=0,
+        groups=[np.flatnonzero(codes[unit] == code) for code in (0, 1)]
+        if unit == "strata"
+        else None,
+        clusters=codes[unit] if unit == "clusters" else None,
+        required=None,
+        first=0,
     )
+    for times_of_the_first, fits in ((255, True), (256, False), (300, False)):
+
+        def integers(low: int, n_units: int, size: int, times: int = times_of_the_first) -> Any:
+            return np.maximum(np.arange(low, size) - times + 1, 0) % n_units
+
+        counts = sampler.counts(SimpleNamespace(integers=integers))  # type: ignore[arg-type]
+        assert (counts is not None) == fits
+        if counts is not None:
+            assert counts[0] == times_of_the_first
+            assert counts[: n - times_of_the_first + 1].sum() == n
+
+
+def test_a_resample_that_does_not_fit_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = iter([None, None, np.array([0, 255], dtype=np.uint8)])
+    monkeypatch.setattr(bootstrap.Sampler, "counts", lambda *_: next(drawn))
     resamples = draw_resamples(2, 1, seed=0)
     assert (resamples.weights.tolist(), resamples.redrawn) == ([[0], [255]], 2)
+
+
+def test_a_class_that_is_a_stratum_occurs_in_every_resample() -> None:
+    classes = np.array([0] * 28 + [1] * 2)
+    resamples = draw_resamples(30, 50, seed=0, strata=classes, required=classes)
+    assert resamples.redrawn == 0
+    assert (resamples.weights[classes == 1].sum(axis=0) == 2).all()
 
 
 def test_resamples_without_a_class_are_redrawn_and_counted() -> None:
