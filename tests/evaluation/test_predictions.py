@@ -1,0 +1,51 @@
+"""Predictions in blocks: how many at a time, and that every submission is taken once."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.evaluation import scores
+from arena.evaluation.case_counts import case_counts
+from arena.evaluation.predictions import ArrayPredictions, cell_bytes
+from arena.evaluation.scores import score_under_weights
+from toy_metrics import PointwiseRmse
+
+
+def test_each_submission_is_counted_once_and_in_its_order() -> None:
+    sent = np.array([[1, 2], [3, 4], [5, 6]])
+
+    def counter(truth: Any, prediction: Any) -> Any:
+        assert not truth.flags.writeable
+        assert not prediction.flags.writeable
+        return lambda: prediction[:, np.newaxis] + truth[:, np.newaxis]
+
+    metric: Any = SimpleNamespace(name="counts", counter=counter)
+    counts = case_counts(metric, np.array([10, 20]), ArrayPredictions(sent), workers=1)
+    assert [count[:, 0].tolist() for count in counts] == [[11, 22], [13, 24], [15, 26]]
+
+
+def test_scores_do_not_depend_on_the_rows_of_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven rows in tiles of two, of three submissions: 15 cells are two tiles and a half."""
+    rng = np.random.default_rng(0)
+    truth, sent = rng.normal(size=7), rng.normal(size=(3, 7))
+    weights = rng.integers(0, 3, (7, 4)).astype(np.uint8)
+    weights[0] = 1
+    squares = (sent - truth) ** 2
+    expected = np.sqrt((squares @ weights) / weights.sum(axis=0))
+    monkeypatch.setattr(scores, "TILE_ROWS", 2)
+    for cells in (0, 1, 14, 15, 10_000):
+        monkeypatch.setattr(scores, "_TILE_CELLS", cells)
+        resampled = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(sent), weights)
+        np.testing.assert_allclose(resampled, expected, rtol=1e-11)
+
+
+def test_a_text_takes_60_bytes_and_its_mean_length_among_a_thousand() -> None:
+    """Of 3,000 cells every third one is looked at."""
+    sizes = {("a", "abc", "abcde"): 63, ("abcd",): 64, (): 60, ("a", "bb", "cccc") * 1000: 61}
+    for texts, size in sizes.items():
+        assert cell_bytes(np.array([texts], dtype=object)) == size
+    assert cell_bytes(np.zeros(3)) == 8
