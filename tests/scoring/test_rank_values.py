@@ -1,0 +1,111 @@
+"""The range that is taken for values per case, what a missing one counts, and what sums up others.
+
+The edges of each rule are worked out by hand.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import InputError
+from arena.scoring.rank import _filled_with, _range
+from arena.scoring.summaries import _counting, _summaries, _sums_up, _unit
+
+INF = float("inf")
+ALL, BEST = "All values lie between 0 and 1", "No value is negative"
+
+
+def scores(*values: float, stated: tuple[float, float] | None = None) -> Any:
+    return SimpleNamespace(values=np.array([values, values]), value_range=stated)
+
+
+def settings(missing: Any = "fault", given: tuple[float, float] | None = None) -> Any:
+    return SimpleNamespace(missing=missing, value_range=given)
+
+
+def test_the_range_is_given_or_stated_or_assumed_with_a_note() -> None:
+    taken: list[tuple[Any, Any, bool, tuple[float, float], str]] = [
+        (scores(0.0, 1.0), settings(), True, (0.0, 1.0), ALL),
+        (scores(0.0, 1.001), settings(), True, (-INF, INF), ""),
+        (scores(-0.001, 1.0), settings(), True, (-INF, INF), ""),
+        (scores(0.0, 1.0), settings(), False, (0.0, INF), BEST),
+        (scores(0.0, 9.0), settings(), False, (0.0, INF), BEST),
+        (scores(-0.001, 9.0), settings(), False, (-INF, INF), ""),
+        (scores(0.5, np.nan), settings(), True, (0.0, 1.0), ALL),
+        (scores(0.5), settings(missing=1.0), True, (0.0, 1.0), ALL),
+        (scores(0.5), settings(missing=1.1), True, (-INF, INF), ""),
+        (scores(0.5), settings(missing=-0.1), False, (-INF, INF), ""),
+        (scores(0.0, 5.0, stated=(0.0, 5.0)), settings(), True, (0.0, 5.0), ""),
+        (scores(0.0, 5.0, stated=(0.0, 9.0)), settings(given=(0.0, 5.0)), True, (0.0, 5.0), ""),
+    ]
+    for case_scores, asked, greater, expected, note in taken:
+        notes: list[str] = []
+        assert _range(case_scores, asked, greater, notes) == expected
+        assert len(notes) == bool(note)
+        assert "".join(notes).startswith(note)
+    refused = {
+        "The values lie between 0 and 5, outside the range of 0.5 to 5.": (0.5, 5.0),
+        "The values lie between 0 and 5, outside the range of 0 to 4.5.": (0.0, 4.5),
+    }
+    for said, given in refused.items():
+        with pytest.raises(InputError) as error:
+            _range(scores(0.0, 5.0), settings(given=given), True, [])
+        assert str(error.value) == said
+    with pytest.raises(InputError, match=r"^The table has no values\.$"):
+        _range(scores(np.nan), settings(), True, [])
+
+
+def test_a_missing_value_counts_as_the_worst_of_the_range_or_of_the_table() -> None:
+    values = scores(2.0, 5.0, np.nan)
+    expected: list[tuple[Any, bool, tuple[float, float], float | None]] = [
+        ("fault", True, (0.0, 9.0), None),
+        ("baseline", True, (0.0, 9.0), None),
+        ("pairwise", True, (0.0, 9.0), None),
+        (1.5, True, (0.0, 9.0), 1.5),
+        ("worst", True, (0.0, 9.0), 0.0),
+        ("worst", False, (0.0, 9.0), 9.0),
+        ("worst", True, (-INF, 9.0), 2.0),
+        ("worst", False, (0.0, INF), 5.0),
+    ]
+    for missing, greater, ends, value in expected:
+        assert _filled_with(values, settings(missing), greater, ends) == value
+
+
+def test_what_sums_up_the_others() -> None:
+    """Of 1, 2 and 6 and of 2, 2 and 5: means, medians, sums, deviations, mean ranks and places."""
+    values = np.array([[1.0, 2.0], [2.0, 2.0], [6.0, 5.0]])
+    found = [total.round(6).tolist() for total in _summaries(values)]
+    assert found[:3] == [[3.0, 3.0], [2.0, 2.0], [9.0, 9.0]]
+    assert found[3] == pytest.approx([(14 / 3) ** 0.5, 2**0.5], abs=1e-6)
+    assert found[4] == pytest.approx([7**0.5, 3**0.5], abs=1e-6)
+    for total in found[:3]:
+        assert _sums_up(np.array(total), values)
+        assert not _sums_up(np.add(total, [0.0, 1.2]), values)
+    assert not _sums_up(np.array([1.0]), values[:1, :1])  # of one value, everything sums it up
+    assert not _sums_up(np.array([np.nan, 3.0]), values)
+    assert [_unit(np.array(one)) for one in ([3.0], [3.5, np.nan], [0.125], [1 / 3])] == [
+        1.0,
+        0.1,
+        0.001,
+        pytest.approx(_unit(np.array([2 / 3]))),
+    ]
+
+
+def test_a_summary_of_a_task_sums_up_the_cases_of_this_task_only() -> None:
+    names = ["maths/a", "maths/b", "maths/average", "law/a", "law/b", "law/average"]
+    values = np.array([[1, 2], [3, 6], [2, 4], [1, 1], [2, 9], [7, 7]]) / 8
+    counting, notes = _counting("case", names, values, np.array([0, 0, 0, 1, 1, 1]))
+    assert counting == [0, 1, 3, 4, 5]
+    assert notes == [
+        "'maths/average' sums up other cases and does not count as one.",
+        "'law/average' counts as a case: remove it if it sums up the others.",
+    ]
+    counting, notes = _counting("algorithm", ["x", "y", "mean"], values[[0, 1, 5]], None)
+    assert counting == [0, 1, 2]
+    assert notes == [
+        "'mean' counts as an algorithm: remove it if it sums up the others.",
+    ]
