@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from arena.config import Settings
-from arena.interfaces import HasInfluenceValues, traits_of
+from arena.interfaces import HasInfluenceValues, PublicBoard, traits_of
 from arena.plugin.manager import PluginManager
+from arena.public_board import mechanism
 from arena.public_board.clipping import (
     clip_values,
     conceivable_scores,
@@ -19,7 +20,7 @@ from arena.public_board.clipping import (
     suggested_clip,
 )
 from arena.public_board.mechanism import review_mechanism
-from arena.types import PredictionKind, Solution, Target, Usage
+from arena.types import MetricTraits, PredictionKind, Solution, Target, Usage
 from few_rows import FIVE_ROWS
 from toy_metrics import BlackBoxRmse
 
@@ -90,16 +91,53 @@ def test_the_widest_bound_of_several_targets_and_the_shares_of_classes_count() -
     assert suggested_clip(r2, FIVE_ROWS) == (-1.4, 1)  # the constant has -0.2
 
 
-@pytest.mark.parametrize("mechanism", ["ladder", "ladder-free(clip=4)", "full"])
-def test_a_board_without_public_rows_is_not_reviewed(mechanism: str) -> None:
+@pytest.mark.parametrize("name", ["ladder", "ladder-free(clip=4)", "full"])
+def test_a_board_without_public_rows_is_not_reviewed(name: str) -> None:
     private = replace(FIVE_ROWS, usage=np.full(5, Usage.PRIVATE, dtype=np.uint8))
 
     def read_no_solution() -> Solution:
         raise AssertionError
 
-    settings = Settings.of(metric="mae", mechanism=mechanism)
+    settings = Settings.of(metric="mae", mechanism=name)
     manager = PluginManager()
     assert review_mechanism(settings, private.outline, read_no_solution, manager) == []
+
+
+def test_every_target_needs_a_bound_and_every_constant_something_to_lose() -> None:
+    truth = np.column_stack([FIVE_ROWS.truth, np.full(5, 3.0)])
+    targets = (Target("y", None), Target("z", None))
+    two = replace(FIVE_ROWS, targets=targets, columns=("y", "z"), truth=truth)
+    assert suggested_clip(MAE, two) is None  # the constant is right everywhere on z
+
+    class Bounded(BlackBoxRmse):
+        traits = MetricTraits(score_range=(0.0, np.inf))
+
+    # The median of 0, 1, 2 and 9 is 1.5: the root of (2.25 + 0.25 + 0.25 + 56.25) / 4 is 3.841.
+    assert suggested_clip(Bounded(), FIVE_ROWS) == (0, 7.7)
+    assert suggested_clip(Bounded(), replace(FIVE_ROWS, truth=np.full(5, 3.0))) is None
+
+
+def test_a_mechanism_reviews_the_board_of_the_public_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    boards: list[PublicBoard] = []
+
+    class Reviewer:
+        def review(self, board: PublicBoard) -> list[str]:
+            boards.append(board)
+            return ["A note."]
+
+    monkeypatch.setattr(mechanism, "find_mechanism", lambda settings, manager: Reviewer())
+    manager = PluginManager()
+    for name, kind in (("mae", PredictionKind.VALUE), ("accuracy", PredictionKind.LABEL)):
+        solution = replace(FIVE_ROWS, kind=kind)
+        settings = Settings.of(metric=name, baseline="base", per_day=2)
+        notes = review_mechanism(settings, solution.outline, lambda: FIVE_ROWS, manager, 0.5)
+        assert notes == ["A note."]
+    value, label = boards
+    assert (value.n_rows, value.has_baseline, value.baseline, value.scope) == (4, True, 0.5, "team")
+    # Only where scores have no bound one is suggested.
+    assert (value.metric, value.score_range, value.suggested_clip) == ("mae", None, (0, 10))
+    assert (label.metric, label.score_range, label.suggested_clip) == ("accuracy", (0, 1), None)
+    assert (value.greater_is_better, label.greater_is_better) == (False, True)
 
 
 def test_one_row_cannot_make_a_bound_absurd() -> None:
