@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from prometheus_client import generate_latest
 
 from arena.server.records.published import State
 from arena.server.web import operations
-from arena.server.web.operations import JsonLines, Metrics, health, log_as_json
+from arena.server.web.operations import JsonLines, Metrics, health, log_as_json, log_request
 from arena.server.web.problems import Problem
 
 NOW = 1_000_000.0
@@ -76,6 +78,30 @@ def test_numbers_are_those_of_each_competition(site: Any) -> None:
         'arena_scorer_beat_seconds{competition="race"} 0.0'
         in bytes(Metrics().page(site).body).decode()
     )
+
+
+def test_seconds_of_requests_are_counted_up_to_a_minute() -> None:
+    metrics = Metrics()
+    metrics.seconds.labels("page").observe(0.3)
+    lines = generate_latest(metrics.registry).decode().splitlines()
+    counts = [
+        (re.findall('le="(.*)"', line)[0], line.rpartition(" ")[2])
+        for line in lines
+        if line.startswith("arena_request_seconds_bucket")
+    ]
+    faster = ("0.005", "0.01", "0.025", "0.05", "0.1", "0.25")
+    slower = ("0.5", "1.0", "2.5", "5.0", "10.0", "30.0", "60.0", "+Inf")
+    assert counts == [*((le, "0.0") for le in faster), *((le, "1.0") for le in slower)]
+
+
+def test_a_request_is_logged_with_its_milliseconds(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "arena")
+    log_request("/invite/{secret}", "GET", 404, 0.01234, None, "192.0.2.1")
+    (record,) = caplog.records
+    assert record.members == {  # type: ignore[attr-defined]
+        "method": "GET", "route": "/invite/{secret}", "status": 404, "ms": 12.3, "account": None,
+        "address": "192.0.2.1",
+    }  # fmt: skip
 
 
 @pytest.fixture
