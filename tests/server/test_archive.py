@@ -32,7 +32,7 @@ TEXTS = {
     "pages/overview.md": "See [data](data.md), [prizes](prizes.md), [rules](rules.md).",
     "pages/prizes.md": "![logo](_logo.png) and [train](files/a/train.csv)",
     "pages/_logo.png": "png",
-    "pages/_footer.md": "# By us",
+    "pages/_footer.md": "By us",
     "files/a/test.csv": "x\n",
     "files/a/train.csv": "id\n",
     "rules.md": "# Rules\n",
@@ -66,7 +66,14 @@ def test_every_page_of_the_archive_is_kept(tmp_path: Path, monkeypatch: pytest.M
     deadline_of_race = "2026-03-02T00:00:00+00:00"
     facts = replace(FACTS, name="race", public_rows=20)
     for folder, server, texts, title, deadline, count in (
-        (site, SERVER, TEXTS, "A <b>race</b> é", deadline_of_race, 12),
+        (
+            site,
+            SERVER,
+            {**TEXTS, "pages/_footer.md": "# By us"},
+            "A <b>race</b> é",
+            deadline_of_race,
+            12,
+        ),
         (bare, ServerSection(), {"pages/1-first.md": "x", "pages/data.md": "y"}, "", None, 7),
     ):
         shown = replace(facts, title=title, deadline=deadline, server=server)
