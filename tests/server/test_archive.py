@@ -64,16 +64,10 @@ def test_every_page_of_the_archive_is_kept(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(archive, "public_competition_report", lambda _competition: "board")
     site, bare = tmp_path / "site", tmp_path / "bare"
     deadline_of_race = "2026-03-02T00:00:00+00:00"
-    facts = replace(FACTS, name="race", public_rows=20)
+    facts, titled = replace(FACTS, name="race", public_rows=20), "A <b>race</b> é"
+    texts_of_race = {**TEXTS, "pages/_footer.md": "# By us"}
     for folder, server, texts, title, deadline, count in (
-        (
-            site,
-            SERVER,
-            {**TEXTS, "pages/_footer.md": "# By us"},
-            "A <b>race</b> é",
-            deadline_of_race,
-            12,
-        ),
+        (site, SERVER, texts_of_race, titled, deadline_of_race, 12),
         (bare, ServerSection(), {"pages/1-first.md": "x", "pages/data.md": "y"}, "", None, 7),
     ):
         shown = replace(facts, title=title, deadline=deadline, server=server)
