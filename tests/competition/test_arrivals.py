@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from arena.competition.arrivals import Arrival
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
@@ -187,3 +189,18 @@ def test_an_empty_board_says_why(
     scenario.solution = {"id": IDS, "y": cells, "Usage": column}
     with scenario.create(pending_labels=not has_labels) as competition:
         assert sentence in competition.empty_board_sentence
+
+
+def test_labels_concern_the_phases_with_their_rows() -> None:
+    pending = np.array([True, True, False])
+    solution: Any = SimpleNamespace(pending=pending)
+    arrival = Arrival(solution, {"dev": 1_200, "final": 1})
+    assert arrival.sentence == "1,201 labels (dev: 1,200, final: 1); 2 rows without a label."
+
+    def phase(public: set[str], private: set[str]) -> Any:
+        return SimpleNamespace(public_usages=frozenset(public), private_usages=frozenset(private))
+
+    assert arrival.concerns(None)
+    assert arrival.concerns(phase({"x"}, {"final"}))
+    assert arrival.concerns(phase({"dev"}, set()))
+    assert not arrival.concerns(phase({"x"}, {"y"}))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from arena.competition.boards import board_notes
 from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NOTE_NAME
 from arena.competition.view import CompetitionView
+from arena.errors import PluginError
+from arena.public_board.advice import FULL_WARNING
 from arena.report.competition import finalized_report, public_competition_report
 from arena.report.html_page import page
 from arena.scoring.score import score
@@ -135,3 +140,38 @@ def test_copies_are_named_to_the_organiser_only(tmp_path: Path) -> None:
     assert "identical" not in public
     with CompetitionView.open(tmp_path / "c") as view:
         assert view.similar_submissions() == (found,)
+
+
+def test_a_check_that_fails_is_named_without_what_it_may_quote(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(state: Any, leader: Any) -> str:
+        raise RuntimeError("label 17")
+
+    def fail_in_plugin(state: Any, leader: Any) -> str:
+        raise PluginError("The plugin a failed.")
+
+    leaders: list[int] = []
+
+    def first(state: Any, leader: Any) -> str:
+        leaders.append(leader["submission"])
+        return "A note."
+
+    rows = [{"rank": None, "submission": 1}, {"rank": 1, "submission": 2}]
+    public = SimpleNamespace(mechanism="full")
+    state: Any = SimpleNamespace(settings=SimpleNamespace(public=public))
+    assert board_notes.board_notes(state, rows[:1]) == (FULL_WARNING,)
+    failed = "this check of the board failed"
+    for reversed_check, at_bound, notes in (
+        (fail, fail_in_plugin, (
+            f"It is not known whether the predictions are reversed: {failed} (RuntimeError).",
+            f"It is not known how many rows are at the bound: {failed} (The plugin a failed.).",
+        )),
+        (first, lambda state, leader: None, ("A note.",)),
+    ):  # fmt: skip
+        monkeypatch.setattr(board_notes, "_reversed", reversed_check)
+        monkeypatch.setattr(board_notes, "_share_at_bound", at_bound)
+        assert board_notes.board_notes(state, rows) == (FULL_WARNING, *notes)
+    assert leaders == [2]
+    public.mechanism = "ladder"
+    assert board_notes.board_notes(state, rows) == ("A note.",)
