@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ from arena_metrics.regression import RootMeanSquaredError
 from arena_sota import dependence_estimate, provide_analyses, provide_report_sections
 from arena_sota.analysis import Sota
 from arena_sota.dependence_estimate import ClassRanks, auc_dependence, estimate_dependence
+from kept import check_kept_document
 
 
 def right_rows(rng, m, n, rho0, theta=0.8, theta0=0.8):
@@ -133,6 +135,33 @@ def accuracy_study(m=40, n=600) -> Study:
 
 def run(study: Study) -> Any:
     return Sota().run(study, np.random.default_rng(0))
+
+
+def test_the_analysis_of_small_boards_is_the_kept_whole():
+    """Forty rows: what is drawn, counted and said, and of which boards there is no model."""
+    rng = np.random.default_rng(5)
+    truth = np.arange(40) % 2
+    sent = np.where(rng.random((5, 40)) < 0.75, truth, 1 - truth)
+    sent[4] = sent[3]
+    classes, clusters = ("a", "b"), np.arange(40) // 4
+    board = make_study(Accuracy(), truth, sent, classes)
+    ranked = truth + rng.normal(size=(4, 40)).round(1) + rng.normal(size=40).round(1)
+    boards = {
+        "accuracies": board,
+        "accuracies of groups": replace(board, clusters=clusters),
+        "accuracies of one class": replace(board, classes=None),
+        "areas": make_study(RocAuc(), truth, ranked, classes),
+        "one submission": make_study(Accuracy(), truth, sent[:1], classes),
+        "worse than guessing": make_study(Accuracy(), truth, 1 - sent, classes),
+        "errors": make_study(RootMeanSquaredError(), truth * 1.0, ranked, None),
+    }
+    kept = {}
+    for name, study in boards.items():
+        finding = run(study)
+        sections = provide_report_sections(SimpleNamespace(findings=(finding,), seed=0))
+        said = [[section.title, section.text] for section in sections]
+        kept[name] = {"verdict": finding.verdict, "document": finding.document, "sections": said}
+    check_kept_document("sota-analysis", kept)
 
 
 @pytest.mark.slow
