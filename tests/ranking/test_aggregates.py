@@ -92,7 +92,14 @@ def test_groups_are_maximal_runs_in_which_no_pair_differs() -> None:
 
 @pytest.mark.parametrize(
     ("analysis", "suits"),
-    [(CriticalDifference(), {"cases", "tasks"}), (Aggregates(), {"cases", "tasks", "two"})],
+    [
+        (
+            CriticalDifference(),
+            {"cases", "tasks", "19 cases", "20 cases", "three of six", "right or wrong"}
+            | {"19 groups", "20 groups"},
+        ),
+        (Aggregates(), {"cases", "tasks", "two", "20 cases", "20 groups"}),
+    ],
 )
 def test_an_analysis_is_skipped_where_it_has_no_meaning(
     study_of: Any, metrics: Any, analysis: Any, suits: set[str]
@@ -107,6 +114,15 @@ def test_an_analysis_is_skipped_where_it_has_no_meaning(
         "one task": replace(rows, tasks=np.zeros(42, dtype=np.intp), task_names=names),
         "two": study_of(MEAN, np.zeros(42), values[:2]),
         "few": study_of(MEAN, np.zeros(5), values[:, :5]),
+        "19 cases": study_of(MEAN, np.zeros(19), values[:, :19]),
+        "20 cases": study_of(MEAN, np.zeros(20), values[:, :20]),
+        "19 groups": replace(cases, clusters=np.minimum(np.arange(42), 18)),
+        "20 groups": replace(cases, clusters=np.minimum(np.arange(42), 19)),
+        "three of six": study_of(MEAN, np.zeros(6), values[:3, :6]),
+        "right or wrong": study_of(MEAN, np.zeros(42), np.sign(values)),
+        "a task of one case": replace(
+            rows, tasks=np.minimum(np.arange(42), 1), task_names=("a", "b")
+        ),
         "rows": rows,
         "no values": study_of(metrics["black_box"], np.zeros(42), values > 0),
     }
