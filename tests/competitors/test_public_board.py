@@ -1,0 +1,106 @@
+"""What a mechanism learns of a submission on a simulated public board, worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.errors import MetricError
+from arena.evaluation.standard_errors import standard_error
+from arena.interfaces import Evaluation, Move
+from arena.types import Release
+from arena_competitors.public_board import BoardSettings, PublicBoardRun
+from arena_competitors.rows import Rows
+from arena_metrics.pointwise import Accuracy
+from toy_metrics import BlackBoxRmse
+
+TRUTH = np.array([0, 1, 0, 1, 0, 1])
+PUBLIC = np.array([0, 1, 3, 4])
+
+
+@dataclass
+class Asks:
+    """A mechanism that asks for every number and shows the score."""
+
+    name: str = "asks"
+    for_participants: str = ""
+    told: list[dict[str, Any]] = field(default_factory=list)
+
+    def release(
+        self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
+    ) -> Release:
+        number = int(state.get("number", 0))
+        self.told.append(
+            {
+                "number": evaluation.submission,
+                "score": evaluation.score,
+                "error": evaluation.standard_error(),
+                "differences": [
+                    evaluation.standard_error_of_difference(other)
+                    for other in range(int(evaluation.baseline is None), evaluation.submission)
+                ],
+                "budget": evaluation.budget,
+                "rows": evaluation.n_rows,
+                "baseline": evaluation.baseline,
+                "draw": rng.random(),
+            }
+        )
+        return Release(evaluation.score, improved=number == 0, state={"number": number + 1})
+
+
+def board_of(metric: Any, baseline: Any) -> tuple[Asks, PublicBoardRun]:
+    rows = Rows(metric, 2, 6, PUBLIC, TRUTH[PUBLIC], np.array([2, 5]), TRUTH[[2, 5]], baseline)
+    asks = Asks()
+    return asks, PublicBoardRun(asks, rows, BoardSettings(9), seed=1)
+
+
+def test_a_mechanism_is_told_the_errors_of_scores_and_of_their_differences() -> None:
+    """Of four rows the baseline has 0 1 1 0 wrong, the first 0 0 1 0, the second none.
+
+    One of four wrong: the deviations 1/4, 1/4, -3/4 and 1/4 have squares that sum to 3/4, so that
+    the error is sqrt(3/4 / 3 / 4) = 1/4. The difference to the baseline is 1 on one row as well,
+    and the second differs from the baseline on two rows: sqrt(1 / 3 / 4) = sqrt(1/12).
+    """
+    asks, board = board_of(Accuracy(), np.zeros(6, dtype=np.intp))
+    assert board.baseline_score == 0.5
+    first = board.send(Move(np.array([0, 1, 0, 0, 0, 0])))
+    tried = board.send(Move(TRUTH), commit=False)
+    second = board.send(Move(TRUTH))
+    assert [told["number"] for told in asks.told] == [1, 2, 2]
+    assert [told["score"] for told in asks.told] == [0.75, 1.0, 1.0]
+    assert [told["error"] for told in asks.told] == pytest.approx([0.25, 0.0, 0.0])
+    assert asks.told[0]["differences"] == pytest.approx([0.25])
+    assert asks.told[1]["differences"] == pytest.approx([(1 / 12) ** 0.5, 0.25])
+    assert asks.told[1] == asks.told[2]  # the same number draws the same
+    assert {told["draw"] for told in asks.told} == {
+        np.random.default_rng(np.random.SeedSequence(1, spawn_key=(number,))).random()
+        for number in (1, 2)
+    }
+    assert {(told["budget"], told["rows"], told["baseline"]) for told in asks.told} == {(9, 4, 0.5)}
+    assert [(one.score, one.improved, one.previous) for one in (first, tried, second)] == [
+        (0.75, True, None),
+        (1.0, False, 0.75),
+        (1.0, False, 0.75),
+    ]
+    assert second.prediction.tolist() == TRUTH.tolist()
+
+
+def test_of_a_metric_without_values_of_rows_the_error_is_that_of_the_score() -> None:
+    metric = BlackBoxRmse()
+    asks, board = board_of(metric, None)
+    assert board.baseline_score is None
+    sent = np.array([[0.1, 0.8, 0.0, 0.4, 0.6, 0.0], [0.3, 0.2, 0.0, 0.9, 0.1, 0.0]])
+    for prediction in sent:
+        board.send(Move(prediction))
+    public = sent[:, PUBLIC]
+    errors = [standard_error(metric, TRUTH[PUBLIC], one[np.newaxis], 1) for one in public]
+    assert [told["number"] for told in asks.told] == [1, 2]
+    assert [told["error"] for told in asks.told] == errors
+    assert asks.told[1]["differences"] == [standard_error(metric, TRUTH[PUBLIC], public[::-1], 1)]
+    with pytest.raises(MetricError) as refused:
+        board.send(Move(np.full(6, np.nan)))
+    assert str(refused.value) == f"{metric.name} has no finite value for the attack's submission."
