@@ -480,3 +480,52 @@ def test_a_file_that_is_replaced_is_asked_for_again(web: WebSite) -> None:
     same = client.get(f"{API}/files/a/train.csv", headers={"If-None-Match": f'"{digest}"'})
     assert (same.status_code, same.content) == (304, b"")
     assert client.get(f"{API}/files/b.csv").json()["detail"] == "There is no such file."
+
+
+def test_an_organiser_of_one_competition_deletes_no_account_of_another(tmp_path: Path) -> None:
+    web = WebSite(tmp_path, also={"other": {}})
+    accounts = web.site.accounts
+    ada, bo = web.person("Ada", "Ants"), web.person("Bo", "Ants")
+    accounts.enter("other", bo)
+    host = accounts.register("Host").account
+    accounts.enter(NAME, host, organiser="organiser")
+    whole = web.person("Org", organiser=True)
+    of_one, of_all = web.browser(host), web.browser(whole)
+
+    def deleted(client: Any, account: str) -> tuple[int, str]:
+        answer = client.request("DELETE", f"{API}/admin/accounts", json={"account": account})
+        return answer.status_code, answer.json().get("detail") or answer.json()["message"]
+
+    assert deleted(of_one, bo) == (
+        403, "This person also takes part in another competition: only an organiser of the whole "
+        "server can delete the account.",
+    )  # fmt: skip
+    assert deleted(of_one, "0") == (404, "There is no such account.")
+    assert deleted(of_one, ada) == (200, "The account was deleted.")
+    assert deleted(of_one, ada) == (404, "There is no such account.")
+    assert deleted(of_all, bo) == (200, "The account was deleted.")
+    for client, account, status, said in (
+        (of_one, whole, 404, "There is no such account."),
+        (of_all, host, 409, "An organiser's account cannot be changed here."),
+    ):
+        refused = client.post(f"{API}/admin/block", json={"account": account})
+        assert (refused.status_code, refused.json()["detail"]) == (status, said)
+    web.close()
+
+
+def test_a_member_leaves_or_is_removed_by_the_captain(web: WebSite) -> None:
+    ada, bo, cy = (web.person(name, "Ants") for name in ("Ada", "Bo", "Cy"))
+    members = f"{API}/team/members"
+
+    def removed(sender: str, **sent: str) -> tuple[int, str]:
+        answer = web.browser(sender).request("DELETE", members, json=sent)
+        return answer.status_code, answer.json().get("detail", "")
+
+    assert removed(bo, account=cy) == (403, "Only the captain of a team can remove others.")
+    assert removed(bo) == (200, "")
+    assert removed(ada, account=cy) == (200, "")
+    team = web.site.accounts.team_named(NAME, "Ants")
+    assert team is not None
+    assert [member.account for member in web.site.accounts.members(team.team)] == [ada]
+    web.scorer.state(phase="closed")
+    assert removed(ada) == (409, "The competition is over, so teams can no longer change.")
