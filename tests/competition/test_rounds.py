@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from arena.competition.exports.verify import verify_bundle
+from arena.competition.record import rounds
 from arena.config import CONFIG_NAME, Settings, read_settings
 from arena.errors import InputError, UsageError
+from arena.phase_section import MOST_ROW_SETS
 from arena.utils.parallel import NoProgress
 from program import write_csv
 from scenario import MANAGER, Clock, Scenario
@@ -181,3 +183,41 @@ def test_a_file_of_rounds_is_read_by_the_metric_of_the_rounds(scenario: Scenario
         assert [round_answer.status for round_answer in (answer, *answer.rounds)] == [
             "accepted"
         ] * 3
+
+
+def test_a_date_of_every_row_is_a_round_or_the_row_is_ignored() -> None:
+    days = [date(2026, 3, day) for day in (8, 15)]
+    assert rounds._dates(["2026-03-15", " ignored", "2026-03-08"], "due") == days
+    for cell in ("2026-3-8", "20260308", "", "Public", "2026-02-30"):
+        with pytest.raises(InputError) as refused:
+            rounds._dates(["2026-03-15", cell], "due")
+        assert str(refused.value) == (
+            f"The column 'due' has {cell!r}, which is no date such as 2026-12-31: [phase.NAME] "
+            f"each needs a date in every row, or Ignored."
+        )
+    most = [f"{year:04}-01-01" for year in range(1, MOST_ROW_SETS + 1)]
+    assert len(rounds._dates(most, "due")) == MOST_ROW_SETS
+    with pytest.raises(InputError, match=f"at most {MOST_ROW_SETS:,} rounds"):
+        rounds._dates([*most, "2026-03-08"], "due")
+
+
+def test_further_rounds_are_like_the_last_one_of_their_series(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    phases = {
+        f"{series}-{day}": {"series": series, "private_rows": [day], "limits": {"total": total},
+                            "end": f"{day}T00:00:00Z"}
+        for series, day, total in (("week", DATES[1], 2), ("week", DATES[0], 9))
+    }  # fmt: skip
+    phases["final"] = {"private_rows": ["final"], "end": "2026-05-01T00:00:00Z"}
+    settings = Settings.model_validate({"metric": {"name": "mae"}, "phase": phases})
+    cells = ["Public", "final", DATES[0], "2026-03-29", "Ignored"]
+    monkeypatch.setattr(rounds, "unique_cells", lambda *_: cells)
+    unused: Any = None
+    made = rounds.further_rounds(settings, unused)
+    assert made.keys() == {"week-2026-03-29"}
+    (section,) = made.values()
+    assert (section.limits["total"], section.series, section.each) == (2, "week", None)
+    assert section.end == datetime(2026, 3, 29, tzinfo=UTC)
+    assert section.private_usages == {"2026-03-29"}
+    assert rounds.further_rounds(Settings.of(metric="mae"), unused) == {}
