@@ -322,6 +322,20 @@ def test_the_web_process_owns_the_intake_and_nothing_else(folder: Path, tmp_path
     for same in (web, User("root", 0, 0)):
         with pytest.raises(InputError, match="user of its own"):
             prepare(layout, [folder], web, same)
+    layout.intake.touch(0o600)
+    prepare(layout, [folder], web, User("checker", 12_345, 12_345))
+    modes = {
+        path.relative_to(layout.root).as_posix(): path.stat().st_mode & 0o7777
+        for path in (layout.root, *layout.root.rglob("*"))
+    }
+    assert modes == {
+        ".": 0o711, "checker": 0o711, "intake": 0o2770, "intake/intake.sqlite": 0o660,
+        "intake/uploads": 0o2770, "public": 0o2750, "scorer": 0o700,
+    }  # fmt: skip
+    assert layout.intake.stat().st_uid == web.uid
+    alone = Layout(tmp_path / "alone")
+    prepare(alone, [folder], None)
+    assert alone.root.stat().st_mode & 0o777 == 0o700
     assert served_folder(folder) is None
 
 
