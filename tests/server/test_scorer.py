@@ -609,3 +609,94 @@ def test_the_next_change_of_a_phase_is_the_first_date_after_now() -> None:
     phases = [{"start": days[1], "end": days[4]}, {"start": days[3], "end": days[0]}]
     assert _next_change(phases, now) == now + timedelta(days=1)
     assert _next_change([{"start": days[1], "end": days[2]}], now) is None
+
+
+class Attempting:
+    """A scorer whose competition answers as the test says; ``steps`` are its attempts."""
+
+    _server = SimpleNamespace(publish_seconds=2.0, checkers=3)
+
+    def __init__(self, outcome: Any, *, hopeless: bool = False) -> None:
+        self.steps: list[Any] = []
+        self._attempts = SimpleNamespace(
+            hopeless=lambda number: hopeless,
+            begin=lambda numbers: self.steps.append(("begin", numbers)),
+            end=lambda: self.steps.append("end"),
+            failed=lambda numbers: self.steps.append(("failed", numbers)),
+        )
+
+        def process(requests: Any, **given: Any) -> Any:
+            assert given == {"seconds": 2.0, "workers": 3}
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        self._competition = SimpleNamespace(
+            process=process, set_aside=lambda request, reason: (request.seq, reason)
+        )
+
+    def judge(self, count: int) -> Any:
+        scorer: Any = self
+        requests: Any = [SimpleNamespace(seq=number) for number in range(5, 5 + count)]
+        return Scorer._process_opened(scorer, requests)
+
+
+def test_a_group_that_fails_is_tried_one_by_one_and_one_alone_is_set_aside() -> None:
+    judged = Attempting(["answer"])
+    assert (judged.judge(2), judged.steps) == (["answer"], [("begin", [5, 6])])
+    failing = Attempting(ValueError("label 17"))
+    assert (failing.judge(2), failing.steps) == ([], [("begin", [5, 6]), ("failed", [5, 6])])
+    failing = Attempting(ValueError("broken"))
+    assert failing.judge(1) == [(5, "Judging it failed: ValueError: broken")]
+    full = Attempting(StoreError("full"))
+    with pytest.raises(StoreError):
+        full.judge(1)
+    assert full.steps == [("begin", [5]), "end"]
+    hopeless = Attempting([], hopeless=True)
+    ((number, reason),) = hopeless.judge(2)
+    assert (number, reason[:38], hopeless.steps) == (
+        5,
+        "The scorer crashed twice while it judg",
+        [],
+    )
+
+
+def test_settings_are_read_again_when_their_files_changed(tmp_path: Path) -> None:
+    config, rules = tmp_path / CONFIG_NAME, tmp_path / "rules.md"
+    new, fault, text = False, "", "old"
+    states: list[Any] = []
+    scorer: Any = SimpleNamespace(
+        _competition=SimpleNamespace(
+            folder=tmp_path, has_new_settings=lambda: new, settings_fault=lambda: fault
+        ),
+        _server=SimpleNamespace(rules="rules.md"),
+        _stamps=(), _fault=None, _rules="old", _state="state",
+        _set_state=lambda **changes: states.append(changes["problem"]),
+        _publisher=SimpleNamespace(publish=lambda state: None),
+    )  # fmt: skip
+    changes = 0
+
+    def changed() -> bool:
+        nonlocal changes
+        changes += 1
+        config.write_text("x" * changes)
+        rules.write_text(text)
+        return Scorer._has_new_settings(scorer)
+
+    assert not changed()
+    assert not Scorer._has_new_settings(scorer)
+    new, fault = True, "It is wrong."
+    assert not changed()
+    assert not changed()  # the same problem is published once
+    assert len(states) == 1
+    assert "cannot be adopted" in states[0]
+    new = False
+    assert not changed()
+    assert states[1:] == [None]
+    text = "new"
+    assert changed()
+    new, fault, text = True, "", "old"
+    assert changed()
+    rules.unlink()
+    assert Scorer._has_new_settings(scorer)
+    assert not Scorer._has_new_settings(scorer)
