@@ -229,7 +229,7 @@ def _corrected(
     inflation = units.standard_error / plain if plain > 0 else 1.0
     error *= inflation * math.sqrt(g / (g - 1))
     errors = errors_from_standard_errors(
-        np.array([min(max(corrected, 0.0), top)]),
+        np.array([min(corrected, top)]),
         np.array([error]),
         degrees=np.clip([2 * g / max(units.kurtosis - 1, 1e-9)], 1.0, max(units.most_degrees, 1.0)),
         n_units=g,

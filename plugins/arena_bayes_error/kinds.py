@@ -137,7 +137,7 @@ def _soft(request: FloorRequest) -> Parsed:
     positive = request.classes()
     if positive is not None:
         check_shares(labels, request.options.get("row_number"))
-        labels = np.clip(labels[:, positive].sum(axis=1), 0, 1)
+        labels = np.minimum(labels[:, positive].sum(axis=1), 1)
     return Parsed((labels,), request.positive, request.metric)
 
 

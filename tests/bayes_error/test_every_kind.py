@@ -92,6 +92,7 @@ REFUSED: list[tuple[Any, str, dict[str, Any]]] = [
     *(([0.5, value], "soft", {}) for value in (-0.1, 1.1, float("nan"), float("inf"))),
     *(([[0.5, 0.5], [0.5, value]], "soft", {}) for value in (0.4, 0.6)),
     ([[0.5, 0.5, 0.0]] * 2, "soft", {"metrics": "roc_auc"}),
+    ([[0.5, 0.5], [0.2, 0.8], [0.9, 0.1]], "soft", {"metrics": "roc_auc"}),
     ([0.5, 0.5], "soft", {"metrics": "rmse"}),
     ([0.0, 0.0], "soft", {"metrics": "roc_auc"}),
     ([0.5], "soft", {}),
@@ -146,3 +147,19 @@ def test_every_answer_is_the_kept_whole() -> None:
         if answer.fit is not None:
             whole[name]["fit"] = specification(answer.fit)
     check_kept_document("bayes-error-kinds", with_short_curves(as_json(whole)))
+
+
+def test_observed_shares_are_those_of_twenty_bins_of_equally_many_rows() -> None:
+    """Sixty scores from 0 to 59, of which every third is positive: three rows in each bin."""
+    labels = {"s": list(range(60)), "y": ["yes" if row % 3 == 0 else "no" for row in range(60)]}
+    answer = arena.bayes_error(
+        labels, "scores", columns="s", label="y", positive="yes", resamples=2
+    )
+    layers = specification(answer.fit)["layer"]
+    points = next(
+        values
+        for layer in layers
+        if (values := layer.get("data", {}).get("values")) and "rows" in values[0]
+    )
+    assert [point["score"] for point in points] == [3 * number + 1 for number in range(20)]
+    assert {(point["rows"], round(point["share"], 9)) for point in points} == {(3, 0.333333333)}
