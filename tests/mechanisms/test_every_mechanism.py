@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from arena.errors import InputError, UsageError
 from arena.interfaces import PublicBoard
 from arena.plugin.manager import PluginManager
 from arena_mechanisms import steps
+from arena_mechanisms.ladder import LadderFree
 from kept import check_kept_document
 from run_mechanism import run_mechanism
 
@@ -51,7 +53,10 @@ def test_what_is_released_and_said_is_the_kept_whole() -> None:
     manager, whole = PluginManager(), {}
     for name in MECHANISMS:
         mechanism: Any = manager.mechanisms.resolve(name)
-        answers: dict[str, Any] = {"for participants": mechanism.for_participants}
+        answers: dict[str, Any] = {
+            "for participants": mechanism.for_participants,
+            "parameters": dataclasses.asdict(mechanism),
+        }
         for side, settings in (
             ("losses", {}),
             ("scores", {"mirrored": True, "n_rows": 400, "score_range": (0.0, 2.0), "budget": 9}),
@@ -115,3 +120,13 @@ def test_a_clip_is_two_finite_numbers_of_which_the_first_is_smaller() -> None:
     assert {clip: steps.as_clip("ladder", clip) for clip in taken} == taken
     for clip in (0, -1, INF, "inf", [-INF, 1], [0, INF], [1, 1], [2, 1], [1], [1, 2, 3], "abc", {}):
         assert refusal(steps.as_clip, clip) == CLIP.format(clip)
+
+
+def test_scores_are_rounded_to_a_positive_number_or_a_row_or_not_at_all() -> None:
+    for rounding in ("1/n", None, 1e-300, 2, 1e300):
+        assert LadderFree(rounding=rounding).rounding == rounding
+    for rounding in (0, -1e-9, INF, float("nan"), True, "1/m"):
+        said = refusal(lambda _, value: LadderFree(rounding=value), rounding)
+        assert said == (
+            f'ladder-free: rounding must be "1/n", None or a positive number, not {rounding!r}.'
+        )

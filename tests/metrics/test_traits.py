@@ -17,10 +17,11 @@ from arena_metrics.foreign.failures import _LONGEST_SHOWN, _safe
 from arena_metrics.foreign.hugging_face import HUGGING_FACE
 from arena_metrics.foreign.kaggle import KAGGLE
 from arena_metrics.foreign.kinds import Kind
+from arena_metrics.foreign.lines import Lines
 from arena_metrics.foreign.metric import _default_context
 from arena_metrics.foreign.mlebench import MLEBENCH
 from arena_metrics.foreign.plain import PLAIN
-from arena_metrics.instances import _Columns
+from arena_metrics.instances import InstanceF1, PanopticQuality, _Columns
 from arena_metrics.weighted_classes import ClassWeightedLogLoss
 from kept import check_kept_document
 
@@ -79,7 +80,23 @@ def test_what_metrics_say_of_themselves_is_the_kept_whole() -> None:
         for kind in KINDS
     }
     whole = {"metrics": {name: described(metric) for name, metric in metrics.items()}}
-    check_kept_document("metric-traits", plain({**whole, "kinds": kinds}))
+    lines = {
+        field.name: field.default
+        for field in dataclasses.fields(Lines)
+        if field.default is not dataclasses.MISSING
+    }
+    check_kept_document("metric-traits", plain({**whole, "kinds": kinds, "lines": lines}))
+
+
+def test_counts_of_classes_are_combined_for_any_number_of_sums() -> None:
+    """Two classes, of which the second occurs in the first two sums only, or none does."""
+    one, other, neither = [1.5, 2, 1, 0], [0, 0, 1, 3], [0, 0, 0, 0]
+    sums = np.array([[one + other, one + neither, neither * 2], [other * 2, other + one, one * 2]])
+    for metric, of_one in ((InstanceF1(), 2 / 2.5), (PanopticQuality(), 1.5 / 2.5)):
+        expected = np.array([[of_one / 2, of_one, 1.0], [0.0, of_one / 2, of_one]])
+        with np.errstate(invalid="ignore"):  # as where it is called
+            np.testing.assert_allclose(metric.combine(sums), expected)
+            np.testing.assert_allclose(metric.combine(sums[0]), expected[0])
 
 
 def test_columns_of_objects_are_found_by_their_names() -> None:
