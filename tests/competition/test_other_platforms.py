@@ -16,6 +16,7 @@ from arena.competition.other_platforms import (
 )
 from arena.config import Settings, read_settings
 from arena.errors import InputError
+from kept import check_kept_document
 
 CODABENCH: Mapping[str, Any] = {
     "version": 2,
@@ -119,6 +120,54 @@ def test_a_challenge_becomes_phases_with_its_ways_of_showing_scores(tmp_path: Pa
     assert (settings.metric.lower_is_better, settings.metric.decimals) == (True, 2)
     assert settings.metric.name.endswith("main.py(phase=dev, split=split, value=err)")
     assert "phase Dev: max_submissions_per_month: 50" in read.left_out
+
+
+def variants() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield documents of each platform by a name: as above, and with other ways to write them."""
+    yield "two phases", "codabench", dict(CODABENCH)
+    first, second = CODABENCH["phases"]
+    yield "one phase", "codabench", {
+        **CODABENCH,
+        "phases": [{**first, "auto_migrate_to_this_phase": True}],
+        "leaderboards": [],
+        "leaderboard": {"columns": {"late": {"rank": 2}, "acc": {"rank": 1, "numeric_format": 4},
+                                    "none": None}},
+    }  # fmt: skip
+    yield (
+        "phases that end where the next begins",
+        "codabench",
+        {
+            "title": "Old",
+            "leaderboard": {"submission_rule": "Other", "columns": {}},
+            "phases": {
+                2: {"label": "B", "start_date": "2024-03-01T00:00:00"},
+                1: {"label": "A", "start_date": "2024-02-01"},
+            },
+        },
+    )
+    yield "two challenge phases", "evalai", dict(EVALAI)
+    (board,), (one, other) = EVALAI["leaderboard"], EVALAI["challenge_phase_splits"]
+    schema = {"labels": ["err", "acc"]}
+    for name, is_descending in (("ascending", False), ("descending", True)):
+        pairs = [{**one, "is_leaderboard_order_descending": is_descending}, other]
+        yield f"{name} without metadata", "evalai", {
+            **EVALAI, "leaderboard": [{**board, "schema": schema}], "challenge_phase_splits": pairs,
+        }  # fmt: skip
+    yield "without a schema", "evalai", {**EVALAI, "leaderboard": [{**board, "schema": None}]}
+
+
+def test_what_is_read_of_other_platforms_is_kept(tmp_path: Path) -> None:
+    kept = {}
+    for number, (name, platform, document) in enumerate(variants()):
+        (folder := tmp_path / str(number)).mkdir()
+        try:
+            read = imported(folder, platform, document)
+        except InputError as error:
+            kept[name] = str(error).replace(str(folder), "FOLDER")
+            continue
+        shown = {part: getattr(read, part) for part in ("document", "left_out", "row_sets")}
+        kept[name] = json.loads(json.dumps(shown, default=str).replace(str(folder), "FOLDER"))
+    check_kept_document("imports", kept)
 
 
 def _with_another_key(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
