@@ -91,6 +91,15 @@ def test_each_mistake_of_a_hook_is_found(mistake: str) -> None:
     assert len(check_plugin(plugin()).failed) == 1
 
 
+def test_the_first_failure_of_a_hook_is_told() -> None:
+    plugin = type("Plugin", (), {"provide_papers": hookimpl(lambda self: [Fine(), object()])})
+    (check,) = check_plugin(plugin()).failed
+    assert (check.name, check.message) == (
+        "its papers",
+        "providing a paper: TypeError: Fine is no paper: it lacks title, reproduce",
+    )
+
+
 class Fine:
     name = "fine"
     finding = Finding("fine", "A sentence.", {"x": 1.0}, {"c": [1] * 8}, (TABLE,))
