@@ -193,8 +193,9 @@ def _of_one_algorithm(
     case = columns.case or next(
         (column for column in table.names if column.casefold() in _USUAL_CASES), None
     )
+    # The last column, so that messages count the columns of the file as it does.
     return (
-        replace(table, names=("algorithm", *table.names), columns=(cells, *table.columns)),
+        replace(table, names=(*table.names, "algorithm"), columns=(*table.columns, cells)),
         replace(columns, case=case or table.names[0]),
     )
 

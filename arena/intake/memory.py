@@ -165,7 +165,7 @@ def submission_file(data: Any, team: str, solution: Solution) -> SubmissionFile:
         return named_file(path, team)
     what = f"The submission of {show(team)}"
     if _has_labels(data) and len(solution.columns) == 1:
-        data = data.rename_axis(solution.id_column).to_frame(solution.columns[0])
+        data = data.rename_axis(solution.id_column).to_frame(*solution.columns)
     elif _is_array(data):
         data = _with_ids(np.asarray(data), what, solution)
     file = named_file(Path(team), team)

@@ -278,3 +278,10 @@ def test_all_faults_stand_in_one_message(solve: Solve) -> None:
 def test_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_solution(tmp_path / "solution.csv", kind=VALUE)
+
+
+def test_decimal_commas_are_read_where_no_comma_separates_columns(solve: Solve) -> None:
+    solution = solve('id;y;z\na;"1,5";2\nb;-0,25;3\n', VALUE, targets=("y", "z"))
+    assert solution.truth.tolist() == [[1.5, 2.0], [-0.25, 3.0]]
+    with pytest.raises(InputError, match="column 'y': The cell has a comma: write a decimal point"):
+        solve('id,y,z\na,"1,5",2\nb,-0.25,3\n', VALUE, targets=("y", "z"))

@@ -63,9 +63,10 @@ class Statements:
 
 
 def _assigned(node: ast.stmt) -> str:
-    """Return the name that a statement of a module assigns, if it does."""
+    """Return the names that a statement of a module assigns, if it does, with blanks between."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return next((target.id for target in targets if isinstance(target, ast.Name)), "")
+    names = [name for target in targets for name in getattr(target, "elts", [target])]
+    return " ".join(name.id for name in names if isinstance(name, ast.Name))
 
 
 class CoverageMap:
@@ -171,7 +172,8 @@ class CoverageMap:
         )
         if tests:
             return tests
-        callers = self._lines_naming(scope.rpartition(".")[2])
+        names = scope.rpartition(".")[2].split()
+        callers = set().union(*map(self._lines_naming, names))
         for other, line in callers:
             tests |= self.tests[other].get(self.statements[other].name_of.get(line, ""), set())
         scopes = {(other, self.statements[other].scope_of.get(line, "")) for other, line in callers}
