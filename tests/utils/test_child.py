@@ -16,7 +16,7 @@ from arena.utils.processes.limits import Limits
 
 def test_a_clock_is_restarted_after_a_tenth_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now, started, announced = 1000.0, [], []
-    monkeypatch.setattr(child.time, "monotonic", lambda: now)
+    monkeypatch.setattr(child, "time", SimpleNamespace(monotonic=lambda: now))
 
     def announce() -> None:
         announced.append(now)

@@ -172,7 +172,7 @@ def test_ray_is_asked_every_ten_seconds_and_given_up_after_twenty_five(monkeypat
             raise ConnectionRefusedError
         return io.BytesIO()
 
-    monkeypatch.setattr(engines.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(engines, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr("socket.create_connection", connect)
     silent = False
     check = engines._RayCheck(head)

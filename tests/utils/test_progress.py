@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from arena.utils import progress as progress_module
 from arena.utils.parallel import NoProgress, run_tasks
 from arena.utils.progress import ProgressDisplay, shown, stage
 from displayed_in_workers import displayed
+
+PATIENCE = progress_module.SECONDS_BEFORE_A_BAR
 
 
 @pytest.fixture(autouse=True)
@@ -97,3 +100,63 @@ def test_a_notebook_gets_a_bar_of_tqdm(
         assert (bars[0].n, bars[0].total, bars[0].leave) == (2, 3, False)
     assert bars[0].disable  # closed
     assert "Training" in capsys.readouterr().err
+
+
+class Alarms:
+    """A clock, and the threads that would run at some time of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self.waiting: list[Any] = []
+        self.ringing: Any = None
+        fake = SimpleNamespace(
+            Timer=self.timer, current_thread=lambda: self.ringing, RLock=threading.RLock
+        )
+        monkeypatch.setattr(progress_module, "threading", fake)
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+        monkeypatch.setattr(progress_module, "time", clock)
+
+    def timer(self, seconds: float, function: Callable[[], None]) -> Any:
+        alarm = SimpleNamespace(at=self.now + seconds, function=function, daemon=False)
+        alarm.start = lambda: self.waiting.append(alarm)
+        alarm.cancel = lambda: self.waiting.remove(alarm)
+        return alarm
+
+    def wait_until(self, now: float) -> None:
+        """Let time pass; what is due then is run at its time."""
+        while due := [alarm for alarm in self.waiting if alarm.at <= now]:
+            self.ringing = min(due, key=lambda alarm: alarm.at)
+            assert self.ringing.daemon
+            self.waiting.remove(self.ringing)
+            self.now, self.ringing.cancel = self.ringing.at, lambda: None
+            self.ringing.function()
+        self.now = now
+
+
+def test_a_log_has_a_line_after_two_seconds_and_then_every_ten(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alarms = Alarms(monkeypatch)
+    monkeypatch.setattr(progress_module, "SECONDS_BEFORE_A_BAR", PATIENCE)
+    with ProgressDisplay() as display:
+
+        def lines(until: float) -> list[str]:
+            alarms.wait_until(1000.0 + until)
+            return capsys.readouterr().err.splitlines()
+
+        display.start("Counting", 4_000)
+        assert lines(1.9) == []
+        display.advance()
+        assert lines(2.0) == ["Counting: 1 of 4,000 …"]
+        display.advance(1_499)
+        assert lines(11.9) == []
+        assert lines(12.0) == ["Counting: 1,500 of 4,000 …"]
+        # Where nothing was done meanwhile, the line says how long the stage has taken.
+        assert lines(22.0) == ["Counting: 1,500 of 4,000, 22 s …"]
+        display.start("Counting", 2)  # which begins again soon after its last line
+        assert lines(31.9) == []
+        assert lines(34.0) == ["Counting: 0 of 2 …"]
+        display.start("Reading", 1)
+        assert lines(36.0) == ["Reading …"]
+        assert lines(46.0) == ["Reading, 12 s …"]
+    assert alarms.waiting == []
