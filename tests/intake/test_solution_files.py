@@ -12,8 +12,10 @@ import pytest
 from arena.errors import InputError, UsageError
 from arena.evaluation.binding import sampled_groups
 from arena.intake import read_solution
-from arena.intake.targets import has_value
-from arena.types import ROW_TIMES, MetricTraits, PredictionKind, Usage
+from arena.intake.header import data_in_header
+from arena.intake.targets import TargetReading, _columns_of_one, has_value
+from arena.interfaces.faults import FaultList
+from arena.types import ROW_TIMES, MetricTraits, PredictionKind, Target, Usage
 from submission_files import Solve
 
 LABEL, PROBABILITY = PredictionKind.LABEL, PredictionKind.PROBABILITY
@@ -285,3 +287,44 @@ def test_decimal_commas_are_read_where_no_comma_separates_columns(solve: Solve) 
     assert solution.truth.tolist() == [[1.5, 2.0], [-0.25, 3.0]]
     with pytest.raises(InputError, match="column 'y': The cell has a comma: write a decimal point"):
         solve('id,y,z\na,"1,5",2\nb,-0.25,3\n', VALUE, targets=("y", "z"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([f"{number}.5" for number in range(20)], None),
+        (
+            [f"{number}.5" for number in range(21)],
+            "The column has 21 different numbers, such as '0.5', and the metric needs classes: "
+            "choose a metric for numbers, such as rmse.",
+        ),
+        ([str(number) for number in range(21)], None),
+        ([f"class {number}" for number in range(10_000)], None),
+        (
+            [f"class {number}" for number in range(10_001)],
+            "The column has 10,001 distinct labels, and each would need a column in a submission. "
+            "If it is a numeric target, choose a metric for numbers.",
+        ),
+    ],
+    ids=lambda value: None if value is None else str(len(value)),
+)
+def test_classes_are_few_and_no_fractions(labels: list[str], said: str | None) -> None:
+    faults = FaultList()
+    reading = TargetReading(PredictionKind.CLASS_PROBABILITIES, None)
+    assert _columns_of_one(Target("y", tuple(labels)), reading, faults) == tuple(labels)
+    assert [fault.message for fault in faults.to_tuple()] == ([] if said is None else [said])
+
+
+@pytest.mark.parametrize(("n_others", "is_data"), [(99, True), (100, False)])
+def test_a_name_that_is_a_hundredth_of_the_cells_below_it_is_one_of_them(
+    n_others: int, is_data: bool
+) -> None:
+    words = pa.array(["cat", *["dog"] * n_others])
+    ids = pa.array(list(map(str, range(1 + n_others))))
+    told = data_in_header(["id", "cat"], [ids, words])
+    assert told == ("the name of column 2 is also one of its cells" if is_data else None)
+    # More than half of the cells of the first column have the form of its name.
+    for n_alike, is_alike in ((2, False), (3, True)):
+        names = pa.array(["s7"] * n_alike + ["x"] * 2)
+        told = data_in_header(["s1", "y"], [names, pa.array(["1"] * (n_alike + 2))])
+        assert told == ("the name of column 1 looks like its cells" if is_alike else None)
