@@ -185,7 +185,7 @@ def select_prediction_digests(cursor: duckdb.DuckDBPyConnection) -> dict[int, st
 def record_key(cursor: duckdb.DuckDBPyConnection) -> bytes:
     """Return the key of the digests; empty if there is none."""
     rows = cursor.execute("SELECT value FROM meta WHERE name = ?", [RECORD_KEY]).fetchall()
-    return rows[0][0].encode() if rows else b""
+    return next((value.encode() for (value,) in rows), b"")
 
 
 def meta_digest(cursor: duckdb.DuckDBPyConnection, key: bytes, name: str) -> str | None:
