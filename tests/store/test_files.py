@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -75,6 +76,42 @@ def test_closed_store_says_so(store: Store) -> None:
     store.close()
     with pytest.raises(StoreError, match="is closed"):
         store.submissions()
+
+
+def test_what_is_written_needs_three_times_its_size_and_64_mb(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = (64 + 3 * 10) * 2**20
+    monkeypatch.setattr(
+        "arena.store.database.shutil.disk_usage", lambda _: SimpleNamespace(free=free)
+    )
+    store.database.require_space(10 * 2**20)
+    with pytest.raises(StoreError, match="94 MB are free, and 97 MB are needed. Nothing was writ"):
+        store.database.require_space(11 * 2**20)
+    free -= 1
+    with pytest.raises(StoreError, match="nearly full: 94 MB are free, and 94 MB are needed"):
+        store.database.require_space(10 * 2**20)
+
+
+def test_a_database_keeps_from_128_mb_to_a_gigabyte_in_memory(store: Store) -> None:
+    def limit() -> str:
+        with store.database.reading() as cursor:
+            ((value,),) = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
+        return str(value)
+
+    assert limit() == "953.6 MiB"  # 10**9 bytes
+    for size, told in (
+        (1, "122.0 MiB"),  # 128 * 10**6 bytes
+        (500 * 10**6, "476.8 MiB"),
+        (10**10, "953.6 MiB"),
+    ):
+        store.database.limit_memory(size)
+        assert limit() == told
+    with store.database.reading_once():
+        assert limit() == "122.0 MiB"
+    assert limit() == "953.6 MiB"
+    store.database.return_freed_memory()
+    assert limit() == "953.6 MiB"
 
 
 @pytest.mark.slow
