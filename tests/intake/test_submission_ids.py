@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from arena.intake.alignment import _are_row_numbers, _damage
 from arena.intake.alterations import common_cause
 from arena.types import PredictionKind
 from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
@@ -169,3 +171,40 @@ def test_a_cause_applies_to_more_than_half_of_the_ids(
     reasons: list[int], cause: str | None
 ) -> None:
     assert common_cause(np.array(reasons, dtype=np.int8)) == cause
+
+
+@pytest.mark.parametrize(
+    ("damaged", "others", "cause"),
+    [
+        ("2-Mar", 9, "dates"),
+        ("2-Mar", 10, None),
+        ("Sep-01", 9, "dates"),
+        ("1.2E+15", 9, "rounded"),
+        ("1E+3", 9, None),
+        ("12-March", 9, None),
+    ],
+)
+def test_a_tenth_of_damaged_ids_tells_the_cause(
+    damaged: str, others: int, cause: str | None
+) -> None:
+    told = _damage(pa.array([damaged, *(f"x{number}" for number in range(others))]))
+    assert told is None if cause is None else cause in (told or "")
+
+
+@pytest.mark.parametrize(
+    ("ids", "are_row_numbers"),
+    [
+        (["0", "1", "2"], True),
+        (["1", "2", "3"], True),
+        (["2", "3", "4"], False),
+        (["0", "1", "3"], False),
+        (["1", "2", "2"], False),
+        (["01", "02"], False),
+        (["0", "x"], False),
+        (["0"], True),
+    ],
+)
+def test_ids_from_0_or_1_in_steps_of_one_are_row_numbers(
+    ids: list[str], are_row_numbers: bool
+) -> None:
+    assert _are_row_numbers(pa.array(ids)) is are_row_numbers
