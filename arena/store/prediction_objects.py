@@ -25,7 +25,6 @@ from arena.types import IntArray, PredictionKind
 
 _ROW_BYTES = 200
 """Of a submission in the database: its number and the name of its object."""
-_FORMAT = {b"arena": b"predictions 1"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,7 +212,7 @@ def object_of(values: npt.NDArray[Any]) -> bytes:
         for column in values.T
     ]
     names = [str(column) for column in range(len(columns))]
-    table = pa.table(columns, names=names).replace_schema_metadata(_FORMAT)
+    table = pa.table(columns, names=names)
     sink = pa.BufferOutputStream()
     coded = is_text or _few_values(values)
     pq.write_table(

@@ -18,6 +18,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from arena.errors import ObjectError, StoreError
@@ -167,6 +168,32 @@ def test_equal_predictions_are_one_object_that_only_the_owner_can_read(path: Pat
     everything = [*(path.parent / "predictions").rglob("*"), path.parent / "predictions"]
     assert {path.stat().st_mode & 0o777 for path in everything} == {0o600, 0o700}
     assert len(everything) == len(files) + 3  # the folder, the one of the database, the note
+
+
+@pytest.mark.parametrize(
+    ("cells", "codec"),
+    [
+        (np.arange(100.0), "ZSTD"),
+        (np.arange(101.0), "LZ4"),
+        # Of 3,000 cells every third is looked at.
+        (np.where(np.arange(3_000) % 3, np.arange(3_000.0), 0), "ZSTD"),
+        (np.where(np.arange(3_000) % 2, np.arange(3_000.0), 0), "LZ4"),
+        (np.array(["a", "b"], dtype=object), "ZSTD"),
+    ],
+    ids=["100", "101", "thirds", "halves", "texts"],
+)
+def test_few_different_values_are_coded_and_others_split_into_bytes(
+    cells: npt.NDArray[Any], codec: str
+) -> None:
+    content = object_of(cells.reshape(-1, 1))
+    assert content == object_of(cells.reshape(-1, 1))
+    file = pq.ParquetFile(pa.BufferReader(content))
+    assert file.metadata.num_row_groups == 1
+    column = file.metadata.row_group(0).column(0)
+    assert (column.compression, column.is_stats_set) == (codec, False)
+    coded = "RLE_DICTIONARY" if codec == "ZSTD" else "BYTE_STREAM_SPLIT"
+    assert coded in column.encodings
+    assert file.read().column("0").to_pylist() == cells.tolist()
 
 
 def remove(file: Path, _: Store) -> None:
