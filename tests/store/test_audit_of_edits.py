@@ -151,3 +151,21 @@ def test_an_edit_that_hides_others_is_named(written: Path, tmp_path: Path, edit:
     problems = problems_after(written, tmp_path, edit)
     for problem, sentence in zip(problems, HIDING[edit], strict=True):
         assert problem.startswith(sentence)
+
+
+def test_an_edit_is_named_if_any_event_since_then_recorded_the_row() -> None:
+    with Store.open() as store:
+        with store.transaction() as transaction:
+            transaction.put_solution(make_solution(N_ROWS))
+            transaction.append_event("created", "host", {})
+        submit(store, 1, values_of(1, N_ROWS))
+        with store.transaction() as transaction:
+            transaction.bind_everything()
+            transaction.append_event("repair", "host", {})
+        with store.database.transaction() as cursor:
+            cursor.execute("UPDATE submissions SET file = 'other.csv'")
+        # Event 2 recorded the submission, and event 3 everything again.
+        for since, named in ((1, "event 2 (submission, "), (2, "event 3 (repair, ")):
+            (problem,) = store.audit(since=since)
+            assert problem.startswith(f"Submission 1 was changed: it is not what {named}")
+        assert store.audit(since=3) == ()
