@@ -70,7 +70,13 @@ def test_solution_of_numbers_comes_back_equal(solution: Solution, several: bool)
 def test_equal_solution_is_put_once_and_another_is_refused(
     store: Store, solution: Solution
 ) -> None:
-    store.put_solution(replace(solution, sha256="cd" * 32))
+    recorded = []
+    for _ in range(2):
+        store.put_solution(replace(solution, sha256="cd" * 32))
+        with store.transaction() as transaction:
+            event = transaction.append_event("note", "host", {})
+        recorded.append("solutions" in event.payload.get("facts", {}))
+    assert recorded == [True, False]
     assert store.solution().columns == solution.columns
     for other in (
         replace(solution, truth=np.array([0, 2, 1, 0, 1])),
