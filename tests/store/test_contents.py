@@ -32,7 +32,8 @@ def _assert_equal(one: Solution, other: Solution) -> None:
     for name in ("id_column", "targets", "columns", "kind", "sha256"):
         assert getattr(one, name) == getattr(other, name)
     assert one.ids.equals(other.ids)
-    for name in ("truth", "usage", "clusters", "soft_labels"):
+    assert one.task_names == other.task_names
+    for name in ("truth", "usage", "clusters", "soft_labels", "tasks"):
         mine, theirs = getattr(one, name), getattr(other, name)
         if mine is None:
             assert theirs is None
@@ -60,6 +61,8 @@ def test_solution_of_numbers_comes_back_equal(solution: Solution, several: bool)
         truth=truth if several else truth[:, 0].copy(),
         clusters=None,
         soft_labels=None if several else np.linspace(0.0, 1.0, 5),
+        tasks=None if several else np.array([0, 1, 1, 0, 2]),
+        task_names=() if several else ("t", "s", "u"),
     )
     with Store.open() as store:
         store.put_solution(numbers)

@@ -259,6 +259,15 @@ def test_an_audit_names_every_object_that_is_not_the_recorded_one(path: Path) ->
             cursor.execute("DELETE FROM objects WHERE submission = 3")
         said = store.audit()
         contents_audited = store.audit(outside=False)
+        assert store.lacking_objects() == [first.stem]
+        assert store.unused_objects() == [fourth.stem]
+        assert store.remove_unused_objects() == [fourth.stem]
+        assert store.unused_objects() == []
+        with (
+            pytest.raises(StoreError, match=re.escape(f" are at {fourth.parent} and cannot be mo")),
+            store.transaction() as transaction,
+        ):
+            transaction.keep_predictions_at(None)
     named, event = "The object with the predictions of submission", "event 2 (imported, "
     assert [sentence[: sentence.find(event)] for sentence in said[:2]] == [
         f"{named} 3 is not named in the database: ",

@@ -15,7 +15,18 @@ import pytest
 
 from arena.errors import StoreError, StoreFormatError
 from arena.store import Store
-from arena.store.repair import RepairReport, _submit, repair
+from arena.store import repair as repairs
+from arena.store.journal import JournalEntry
+from arena.store.repair import (
+    RepairReport,
+    _account,
+    _copy_to_quarantine,
+    _cut,
+    _put_in_place,
+    _sentence,
+    _submit,
+    repair,
+)
 from arena.types import PredictionKind, Release
 from submit_work import make_solution, submit, values_of
 
@@ -302,6 +313,117 @@ def test_a_repaired_database_is_tried_with_a_whole_submission(kind: PredictionKi
         assert release.release == Release(0.0, False)
         (event,) = store.events()
         assert (event.kind, event.payload["submission"]) == ("submission", 1)
+        assert store.audit() == ()
+
+
+LOST = JournalEntry(2, "b", "b.csv", "22", status="accepted", received=TIME.isoformat())
+
+
+def test_a_repair_is_told_in_sentences(tmp_path: Path) -> None:
+    path, quarantine = tmp_path / "x", tmp_path / "q"
+    whole = RepairReport("", quarantine)
+    end = f"The original files are in '{quarantine}'."
+    for report, said in (
+        (whole, "No submission in its journal was lost."),
+        (
+            replace(whole, cut_at=0, lost=(LOST,)),
+            "Its write-ahead log was cut at byte 0. Lost, to be submitted again: submission 2 of b "
+            "(b.csv).",
+        ),
+        (
+            replace(whole, cut_at=7, lost=(LOST, replace(LOST, submission=3)), lost_events=2),
+            "Its write-ahead log was cut at byte 7. Lost, to be submitted again: submission 2 of b "
+            "(b.csv), 3 of b (b.csv). At least 2 events of its record were lost: check selections "
+            "and disqualifications.",
+        ),
+        (
+            replace(whole, damaged_lines=1),
+            "No submission in its journal was lost. Its journal has damaged lines (1): their "
+            "submissions may be lost too. Compare arena submissions with the answers that the "
+            "teams received.",
+        ),
+    ):
+        assert _sentence(path, report) == f"The database '{path}' opens again. {said} {end}"
+
+
+def test_every_file_of_a_database_is_copied_and_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    folder.mkdir()
+    path, others = folder / "x.duckdb", ("x.duckdb.wal", "x.duckdb.journal", "other.duckdb")
+    for name in (path.name, *others):
+        (folder / name).write_text(name)
+    (folder / "x.duckdb.folder").mkdir()
+    first, second = (_copy_to_quarantine(path, TIME) for _ in range(2))
+    assert [first.name, second.name] == [
+        "x.duckdb.quarantine-20260301T120000Z",
+        "x.duckdb.quarantine-20260301T120000Z-2",
+    ]
+    copied = {file.name: file.read_text() for file in first.iterdir()}
+    assert copied == {name: name for name in (path.name, *others[:2])}
+    assert stat.S_IMODE(first.stat().st_mode) == 0o700
+    repaired = tmp_path / "repaired.duckdb"
+    for end in ("", ".wal"):
+        repaired.with_name(f"{repaired.name}{end}").write_text("repaired")
+    _put_in_place(repaired, repaired.parent / "c" / "repaired.duckdb")
+    assert (folder / "repaired.duckdb.wal").read_text() == "repaired"
+    repaired.write_text("without a log")
+    _put_in_place(repaired, folder / "repaired.duckdb")
+    assert (folder / "repaired.duckdb").read_text() == "without a log"
+    assert not (folder / "repaired.duckdb.wal").exists()
+
+
+@pytest.mark.parametrize(
+    ("whole_until", "damage", "position"),
+    [
+        (7, "it is damaged", 7),
+        (99, "it is damaged", 99),
+        (0, "it is damaged", 0),
+        (50, "it is damaged at byte position 40", 40),
+        (50, "it is damaged at byte position 50", 50),
+        (50, "it is damaged at byte position 51", 50),
+    ],
+)
+def test_a_log_is_cut_where_the_damage_is_named_or_else_where_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_until: int, damage: str, position: int
+) -> None:
+    path = tmp_path / "x"
+    log_of(path).write_bytes(b"x" * 100)
+    monkeypatch.setattr(repairs, "_opens", lambda _, length: length <= whole_until)
+    assert _cut(path, damage) == position
+    assert log_of(path).stat().st_size == position
+    monkeypatch.setattr(repairs, "_opens", lambda *_: False)
+    with pytest.raises(StoreFormatError, match="cannot be opened without its write-ahead log eit"):
+        _cut(path, damage)
+
+
+def test_what_the_database_lacks_is_entered_again_as_lost(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    with Store.open(path) as store:
+        store.put_solution(make_solution(3))
+        submit(store, 1, values_of(1, 3))
+        journal = store.database.journal
+        assert journal is not None
+        record = replace(store.submissions()[0], submission=2, team="b", file="b.csv", sha256="22")
+        (event,) = store.events()
+        later = [replace(event, sequence=sequence, hash="lost") for sequence in (2, 3)]
+        for one in later:
+            journal.append([], [one])
+        journal.append([record], later)
+        report = _account(store.database, RepairReport("", tmp_path / "q", 7), "host", TIME)
+        entry = replace(LOST, received=record.received)
+        assert (report.lost, report.lost_events, report.damaged_lines) == ((entry,), 2, 0)
+        (event,) = store.events("repair")
+        assert {name: event.payload[name] for name in event.payload if name != "facts"} == {
+            "cut_at": 7, "lost_submissions": [2], "lost_events": 2, "damaged_lines": 0,
+            "quarantine": "q",
+        }  # fmt: skip
+        _, lost = store.submissions()
+        assert (lost.submission, lost.team, lost.file, lost.status) == (2, "b", "b.csv", "refused")
+        assert [fault.message for fault in lost.faults] == [
+            "The submission was stored and then lost: send it again."
+        ]
+        assert [entry.submission for entry in journal.read().submissions] == [1, 2]
+        assert journal.read().events == ((event.sequence, event.hash),)
         assert store.audit() == ()
 
 
