@@ -24,7 +24,13 @@ import pytest
 from arena.errors import ObjectError, StoreError
 from arena.store import Incoming, Store, object_places
 from arena.store.keepers import CellForm
-from arena.store.object_places import READ_TOGETHER, FolderPlace, RemotePlace, object_name
+from arena.store.object_places import (
+    READ_TOGETHER,
+    FolderPlace,
+    RemotePlace,
+    object_name,
+    place_at,
+)
 from arena.store.prediction_objects import ObjectReader, object_of
 from arena.store.repair import repair
 from arena.types import PredictionKind, Solution, Target
@@ -282,6 +288,74 @@ def test_an_audit_names_every_object_that_is_not_the_recorded_one(path: Path) ->
     ]
     # Where objects are not read, their names are compared.
     assert contents_audited == said[:3]
+
+
+class Failing:
+    """A bucket that fails in every way but one."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    @staticmethod
+    def _strip_protocol(path: str) -> str:
+        return path.removeprefix("s3://")
+
+    def cat(self, paths: list[str], on_error: str) -> dict[str, Any]:
+        return {
+            self._strip_protocol(path): self.error if number else b"content"
+            for number, path in enumerate(paths)
+        }
+
+    def pipe(self, contents: dict[str, bytes]) -> None:
+        raise self.error
+
+    def ls(self, path: str, detail: bool) -> list[str]:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            OSError("no route to https://me:secret@host/x.\nmore"),
+            "OSError (no route to https://host/x)",
+        ),
+        (TimeoutError(), "TimeoutError"),
+    ],
+)
+def test_a_bucket_that_fails_is_told_with_its_url_and_without_secrets(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    monkeypatch.setattr(object_places, "opened_file_system", lambda _: Failing(error))
+    place = place_at("s3://bucket/race/", Path("home"), "id")
+    assert place.url == "s3://bucket/race/id"
+    advice = "Check the URL, the network, and the credentials in the environment."
+    for what, call in {
+        "read": lambda: list(place.get(["a", "b"], 1)),
+        "written": lambda: place.put({"a": b""}),
+        "listed": lambda: list(place.names()),
+    }.items():
+        where = f"{place.url}/b.parquet" if what == "read" else place.url
+        with pytest.raises(StoreError) as told:
+            call()
+        assert str(told.value) == f"Predictions at {where} cannot be {what}: {said}. {advice}"
+
+
+def test_a_bucket_is_asked_for_at_most_64_mb_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Counting(Failing):
+        def cat(self, paths: list[str], on_error: str) -> dict[str, Any]:
+            asked.append(len(paths))
+            return {self._strip_protocol(path): b"" for path in paths}
+
+    monkeypatch.setattr(object_places, "opened_file_system", lambda _: Counting(OSError()))
+    place = place_at("s3://bucket", Path("home"), "id")
+    names = [str(number) for number in range(65)]
+    for size, n_asked in ((1, [64, 1]), (2**21, [32, 32, 1]), (2**26 + 1, [1] * 65)):
+        asked.clear()
+        assert list(place.get(names, size)) == [b""] * 65
+        assert asked == n_asked
 
 
 def test_a_bucket_that_no_installed_package_can_open_names_the_package(

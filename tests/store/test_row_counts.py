@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from arena.errors import StoreFormatError
-from arena.store.row_counts import RowCounts
+from arena.store.row_counts import LengtheningReader, RowCounts
 
 
 class Stored:
@@ -51,3 +52,13 @@ def test_a_value_that_arena_does_not_write_is_a_damaged_database(text: str) -> N
     with pytest.raises(StoreFormatError, match="The value 'row_counts' in meta, which .* changed"):
         selected(text)
     assert selected(f"[[0, {2**62 - 1}]]").counts == (2**62 - 1,)
+
+
+def test_a_reader_of_several_lengths_is_sent_to_workers_if_each_can_be() -> None:
+    counts = RowCounts((0, 3), (5, 9))
+    here: Any = SimpleNamespace(for_workers=lambda: None)
+    anywhere: Any = SimpleNamespace(for_workers=lambda: "there")
+    assert LengtheningReader(counts, {5: anywhere, 9: here}, 9).for_workers() is None
+    sent = LengtheningReader(counts, {5: anywhere, 9: anywhere}, 9).for_workers()
+    assert sent is not None
+    assert (sent.readers, sent.n_rows, sent.row_counts) == ({5: "there", 9: "there"}, 9, counts)
