@@ -435,3 +435,158 @@ def children_named(part):
         check=False,
     )
     return found.stdout.splitlines()
+
+
+class Later:
+    """A result of Dask that takes as many waits as are said, and then is a value or an error."""
+
+    def __init__(self, value, waits=0):
+        self.value, self.waits = value, waits
+
+    def result(self, timeout=None):
+        if self.waits and timeout is not None:
+            assert timeout == 10.0
+            self.waits -= 1
+            raise TimeoutError
+        if isinstance(self.value, Exception):
+            raise self.value
+        return self.value
+
+    def done(self):
+        return not self.waits
+
+
+class Client:
+    """As much of Dask's client as is called."""
+
+    def __init__(self, address, *, timeout, set_as_default):
+        assert (address, timeout, set_as_default) == ("a:1", 60.0, False)
+        self.threads, self.calls = {"w1": 2, "w2": 1}, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.calls.append("closed")
+
+    def run_on_scheduler(self, call):
+        return call()
+
+    def run(self, call):
+        return {"w1": call()}
+
+    def nthreads(self):
+        if isinstance(self.threads, Exception):
+            raise self.threads
+        return self.threads
+
+    def scatter(self, objects, *, broadcast, hash):
+        assert (broadcast, hash) == (True, False)
+        return [f"shared {thing}" for thing in objects]
+
+    def submit(self, function, versions, *call, pure):
+        assert (function, versions, pure) == (call_checked, versions_here(), False)
+        return Later(call)
+
+
+@pytest.fixture
+def dask(monkeypatch):
+    """Return a module in the place of Dask, whose clients are kept."""
+    made = []
+
+    def connect(*arguments, **options):
+        made.append(Client(*arguments, **options))
+        return made[-1]
+
+    fake = SimpleNamespace(Client=connect, made=made)
+    for name, module in {
+        "distributed": fake,
+        "distributed.comm.core": SimpleNamespace(CommClosedError=GoneError),
+        "distributed.scheduler": SimpleNamespace(KilledWorker=LostError),
+    }.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return fake
+
+
+def test_dask_has_a_worker_for_each_thread_and_gets_calls_with_versions(dask):
+    for given, found in ((0, 3), (2, 2)):
+        with engines._dask("a:1", given) as engine:
+            assert (engine.name, engine.workers) == ("dask", found)
+            cluster = engine.cluster
+            assert cluster.share(()) == []
+            assert cluster.share(("x", "y")) == ["shared x", "shared y"]
+            assert cluster.submit(pow, 2, 3).value == (pow, 2, 3)
+            assert cluster.gone == (LostError, GoneError)
+        assert dask.made[-1].calls == ["closed"]
+
+
+def test_a_cluster_of_dask_without_workers_is_waited_for_and_told_once(dask, caplog):
+    with engines._dask("a:1", 0) as engine:
+        result, (client,) = engine.cluster.result, dask.made
+        assert result(Later(7)) == 7
+        client.threads = OSError("no answer")
+        assert result(Later(8, waits=2)) == 8
+        assert caplog.text == ""
+        client.threads = {}
+        assert result(Later(9, waits=3)) == 9
+        assert [record.message for record in caplog.records] == [
+            "The scheduler at a:1 has no workers: its tasks wait for new ones."
+        ]
+        for error in (TimeoutError("of the task"), ZeroDivisionError()):
+            with pytest.raises(type(error)):
+                result(Later(error))
+
+
+def test_dask_that_cannot_be_reached_is_a_sentence(dask, monkeypatch):
+    with pytest.raises(UsageError, match="^--engine dask needs --scheduler, such as tcp://host:87"):
+        engines._dask(None, 0).__enter__()
+
+    def refuse(*_, **__):
+        raise OSError("Timed out.\nmore")
+
+    dask.Client = refuse
+    with pytest.raises(InputError) as refused:
+        engines._dask("a:1", 0).__enter__()
+    assert str(refused.value) == (
+        "No scheduler of Dask answers at a:1 (Timed out). Check the address, and that the "
+        "versions of Dask are the same."
+    )
+    for name, opener in (("distributed", engines._dask), ("ray", engines._ray)):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(InputError, match=rf"is not installed here \({name}.*\): pip install"):
+            opener("a:1", 0).__enter__()
+
+
+def test_a_result_of_ray_is_waited_for_and_its_error_is_that_of_the_task(monkeypatch):
+    class Slow(PrintsAtTheEnd):
+        exceptions = SimpleNamespace(
+            **vars(PrintsAtTheEnd.exceptions),
+            GetTimeoutError=type("GetTimeoutError", (Exception,), {}),
+            RayTaskError=type("RayTaskError", (Exception,), {"cause": ZeroDivisionError("of it")}),
+        )
+        answers = ()
+
+        def get(self, handle, timeout=None):
+            if timeout is None:
+                return super().get(handle)
+            assert (handle, timeout) == ("handle", 10.0)
+            answer = self.answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        def put(self, thing):
+            return f"shared {thing}"
+
+    ray = Slow()
+    monkeypatch.setattr(engines, "_RayCheck", lambda _: lambda: None)
+    with contextlib.contextmanager(ray_engine)(ray, "a:1", 2, {}) as engine:
+        cluster = engine.cluster
+        assert cluster.share(("x",)) == ["shared x"]
+        ray.answers = [ray.exceptions.GetTimeoutError(), 7]
+        assert cluster.result("handle") == 7
+        ray.answers = [ray.exceptions.RayTaskError()]
+        with pytest.raises(ZeroDivisionError, match="of it"):
+            cluster.result("handle")
+        assert cluster.lost == (LostError,)
+        assert cluster.gone == (GoneError, ConnectionError)
