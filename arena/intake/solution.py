@@ -623,7 +623,7 @@ def _read_soft_labels(
         faults.add("soft labels do not fit", message)
         return None
     names = list(cells)
-    if len(names) > 1 and set(names) == set(classes):
+    if set(names) == set(classes):
         names = list(classes)
     read = read_extra(cells, ranked, decimal_comma=decimal_comma, place=place, faults=faults)
     values = np.column_stack([read[name] for name in names])

@@ -272,3 +272,13 @@ def test_sixty_letters_of_a_wrong_value_are_shown(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             read_settings(tmp_path / "competition.toml")
         assert f"[limits] per_day is {shown}, but must be a whole number" in str(caught.value)
+
+
+def test_rounds_of_a_series_share_no_rows_whatever_phases_come_before() -> None:
+    rounds = {name: {"series": "weekly", "private_rows": name} for name in ("b", "c")}
+    given_settings(phase={"a": {}, **rounds})
+    rounds["c"]["private_rows"] = "B"
+    with pytest.raises(
+        ValidationError, match="the rounds b and c of the series weekly share rows marked as b:"
+    ):
+        given_settings(phase={"a": {}, **rounds})
