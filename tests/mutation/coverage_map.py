@@ -41,6 +41,9 @@ class Statements:
 
     name_of: dict[int, str] = field(default_factory=dict)
     scope_of: dict[int, str] = field(default_factory=dict)
+    at_import: set[str] = field(default_factory=set)
+    """The names of statements outside functions, and of signatures: they run in the test that
+    imports the module first."""
 
     @classmethod
     def of(cls, text: str) -> Statements:
@@ -49,17 +52,22 @@ class Statements:
         statements._add(ast.parse(text), (), lines)
         return statements
 
-    def _add(self, parent: ast.AST, scope: tuple[str, ...], lines: list[str]) -> None:
+    def _add(
+        self, parent: ast.AST, scope: tuple[str, ...], lines: list[str], *, called: bool = False
+    ) -> None:
         for node in ast.iter_child_nodes(parent):
-            within = scope
+            within, is_function = scope, isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 within = (*scope, node.name)
             if isinstance(node, ast.stmt):
                 name = ".".join(within)
+                statement = f"{name}|{lines[node.lineno - 1].strip()}"
+                if not called:
+                    self.at_import.add(statement)
                 for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                    self.name_of[line] = f"{name}|{lines[node.lineno - 1].strip()}"
+                    self.name_of[line] = statement
                     self.scope_of[line] = name or _assigned(node)
-            self._add(node, within, lines)
+            self._add(node, within, lines, called=called or is_function)
 
 
 def _assigned(node: ast.stmt) -> str:
@@ -156,7 +164,7 @@ class CoverageMap:
             return set()
         name = statements.name_of[line]
         tests = self.tests[module].get(name, set())
-        if tests and not name.startswith("|"):  # which runs in the test that imports it first
+        if tests and name not in statements.at_import:
             return tests
         mirror = f"/test_{Path(module).stem}.py"
         of_mirror = {test for test in self.seconds if mirror in test}
@@ -166,9 +174,13 @@ class CoverageMap:
     def _of_scope(self, module: str, scope: str, depth: int) -> set[str]:
         if not scope or not depth:
             return set()
-        prefixes = (f"{scope}|", f"{scope}.")
+        prefixes, at_import = (f"{scope}|", f"{scope}."), self.statements[module].at_import
         tests = set().union(
-            *(tests for name, tests in self.tests[module].items() if name.startswith(prefixes))
+            *(
+                tests
+                for name, tests in self.tests[module].items()
+                if name.startswith(prefixes) and name not in at_import
+            )
         )
         if tests:
             return tests
