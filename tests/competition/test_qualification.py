@@ -9,6 +9,7 @@ import pytest
 
 from arena.competition import qualification
 from arena.competition.qualification import Qualification, _best_of_public_board, _is_unsure
+from arena.errors import UsageError
 
 
 def test_a_place_is_unsure_if_its_interval_holds_ranks_on_both_sides_of_the_limit() -> None:
@@ -36,3 +37,70 @@ def test_the_best_of_a_public_board_are_those_up_to_a_rank(monkeypatch: pytest.M
     assert one == Qualification("final", ("Ants",), "public", (note,))
     two = _best_of_public_board(before, "final", 2)
     assert (two.teams, two.notes[0], len(two.notes)) == (("Ants", "Bees", "Cats"), note, 2)
+
+
+class Phases:
+    """A competition whose phases have these sections; ``counting`` sent files that count."""
+
+    def __init__(self, counting: tuple[str, ...] = (), **sections: Any) -> None:
+        self.with_phases = SimpleNamespace(phase=sections)
+        self.settings = SimpleNamespace(competition=SimpleNamespace(baselines=("base",)))
+        records = [SimpleNamespace(team=team) for team in counting]
+        teams = SimpleNamespace(current=lambda name: {"Ants": "Anteaters"}.get(name, name))
+        self.ledger = SimpleNamespace(counting=lambda: records, teams=lambda: teams)
+        self.phase: str | None = None
+
+    def in_phase(self, name: str) -> Phases:
+        self.phase = name
+        return self
+
+
+def test_a_phase_admits_whom_its_section_says() -> None:
+    section = SimpleNamespace
+    state: Any = Phases(
+        ("Cats", "Ants", "base", "Cats"),
+        dev=section(admit="all", after=None),
+        listed=section(admit="listed", after="dev"),
+        final=section(admit="submitted", after="dev"),
+    )
+    for phase, listed, said in (
+        ("listed", (), "Name the teams by --team."),
+        ("final", ("Ants",), '--team needs admit = "listed" under [phase.final].'),
+        ("dev", (), "The phase dev admits every team and carries no file."),
+    ):
+        with pytest.raises(UsageError) as refused:
+            qualification.qualification(state, phase, listed)
+        assert str(refused.value) == said
+    named = qualification.qualification(state, "listed", ("Ants", "Anteaters", "Bees"))
+    assert named == Qualification("listed", ("Anteaters", "Bees"), "", ())
+    sent = qualification.qualification(state, "final")
+    assert sent == Qualification("final", ("Ants", "Cats"), "", ())
+
+
+def test_the_best_of_a_final_board_are_those_up_to_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"team": "Ants", "rank": 1, "rank_low": 1, "rank_high": 1},
+        {"team": "Bees", "rank": 2, "rank_low": 1, "rank_high": 3},
+        {"team": "Cats", "rank": 3, "rank_low": 2, "rank_high": 4},
+        {"team": "base", "rank": None, "rank_low": 1, "rank_high": 5},
+    ]
+    old: list[str | None] = [None]
+    monkeypatch.setattr(qualification, "final_document", lambda before: {"standings": rows})
+    monkeypatch.setattr(qualification, "outdated", lambda before: old[0])
+    before: Any = SimpleNamespace(
+        phase="dev", store=SimpleNamespace(meta=lambda name: "{}"), name_of=lambda name: name
+    )
+
+    def best(most: int) -> Qualification:
+        return qualification._best_of_final_board(before, "final", most)
+
+    undecided = "The private rows do not decide whether"
+    assert best(2) == Qualification("final", ("Ants", "Bees"), "final", (
+        f"{undecided} 2 teams belong to the best 2: Bees (rank 1 to 3), Cats (rank 2 to 4).",
+    ))  # fmt: skip
+    (note,) = best(3).notes
+    assert note == f"{undecided} 1 team belongs to the best 3: Cats (rank 2 to 4)."
+    assert best(4).notes == ()
+    old[0] = "It is old."
+    with pytest.raises(UsageError, match="^The final board of the phase dev decides: run arena"):
+        best(2)
