@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
 
 from arena.changeable_settings import CHANGEABLE, choices, read_value
+from arena.competition import configure
 from arena.competition.competition import Competition
 from arena.config import CONFIG_NAME, Settings, read_settings
+from arena.errors import InputError, UsageError
 from arena.requests import Request
 from arena.server.web.settings_pages import GROUPS
 from arena.server_section import ServerSection
@@ -148,3 +152,72 @@ def test_every_setting_is_on_the_page_and_exists() -> None:
             assert choices(key) == get_args(ServerSection.model_fields[name].annotation)
             with pytest.raises(ValueError, match="no such"):
                 read_value(key, "no such")
+
+
+def refusal(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except (InputError, UsageError) as error:
+        return str(error)
+    return ""
+
+
+def test_a_deadline_is_moved_later_while_no_private_board_is_computed() -> None:
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    later = noon + timedelta(microseconds=1)
+    first = "The first deadline is set in competition.toml only."
+    earlier = "A deadline is moved later here; competition.toml can set an earlier one."
+    final = "The private board is computed, so the deadline can no longer be moved."
+    for before, after, is_final, said in (
+        (None, later, False, first),
+        (noon, None, False, earlier),
+        (noon, noon, False, earlier),
+        (noon, later, True, final),
+        (noon, later, False, ""),
+    ):
+        assert said == refusal(
+            lambda before=before, after=after, is_final=is_final: configure._check_deadline(
+                before, after, is_final=is_final
+            )
+        )
+
+
+def test_a_value_has_the_type_of_its_setting() -> None:
+    kinds: dict[str, tuple[Any, ...]] = {
+        "text": ("a",), "time": ("2026-03-01T12:00:00Z",), "number": (7, 0.5), "flag": (True,),
+        "choice": ("b",), "list": (["a"],),
+    }  # fmt: skip
+    for kind, values in kinds.items():
+        assert configure._typed(None, kind, "key") is None
+        for value in values:
+            expected = datetime(2026, 3, 1, 12, tzinfo=UTC) if kind == "time" else value
+            assert configure._typed(value, kind, "key") == expected
+        wrong = {"number": "7", "flag": 1, "list": "a"}.get(kind, 7)
+        for value in (wrong, "yes" if kind == "flag" else True):
+            with pytest.raises(UsageError) as refused:
+                configure._typed(value, kind, "key")
+            assert str(refused.value) == f"key: {value} is not a value of this setting."
+
+
+def test_texts_are_written_to_pages_and_to_the_rules_only(tmp_path: Path) -> None:
+    most = "A text has at most 20,000 characters."
+    assert configure._text("a\r\nb \n\n") == "a\nb\n"
+    assert configure._text("x" * 20_000) == "x" * 20_000 + "\n"
+    for text in ("x" * 20_001, 7, None):
+        assert refusal(lambda text=text: configure._text(text)) == most
+    server = SimpleNamespace(rules="rules.md")
+    state: Any = SimpleNamespace(folder=tmp_path, wanted=SimpleNamespace(server=server))
+    assert configure._place(state, "rules") == tmp_path / "rules.md"
+    for rules in ("../rules.md", "rules.txt", "a b.md"):
+        server.rules = rules
+        said = refusal(lambda: configure._place(state, "rules"))
+        assert said == f"The rules are in {rules}, which is written by hand only."
+    for name in ("pages/a.md", "pages/_footer.md", f"pages/{'x' * 80}.md", "pages/1-a_B.md"):
+        assert configure._place(state, name) == tmp_path / name
+    for name in ("a.md", "pages/../a.md", "pages/.a.md", "pages/-a.md", f"pages/{'x' * 81}.md",
+                 "pages/a.txt", "pages/a.md "):  # fmt: skip
+        said = refusal(lambda name=name: configure._place(state, name))
+        assert said == "A page is called pages/NAME.md, with letters, digits, - and _.", name
+    (tmp_path / "pages").symlink_to(tmp_path)
+    said = refusal(lambda: configure._place(state, "pages/a.md"))
+    assert said == "pages is a link, so pages are written by hand only."
