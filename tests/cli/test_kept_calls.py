@@ -90,6 +90,7 @@ MODULES = {"import": "import_"}
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
     monkeypatch.setattr("getpass.getuser", lambda: "ann")
+    monkeypatch.setenv("COLUMNS", "16")  # sentences are not wrapped where they may be copied
     folder = tmp_path / "c"
     folder.mkdir()
     return Told(folder, monkeypatch)
@@ -130,6 +131,7 @@ CHANGES = [
 
 
 def test_what_changes_the_data_is_asked_and_told_as_kept(told: Told) -> None:
+    told.monkeypatch.setenv("COLUMNS", "75")
     told.run("labels add l.csv --workers 2", add_labels=CHANGES, outdated="Old.")
     told.run("labels add l.csv --json", add_labels=CHANGES[2:])
     told.run("rescore --solution s.csv", rescore=CHANGES, outdated="Old.")
@@ -154,7 +156,11 @@ def test_what_changes_the_data_is_asked_and_told_as_kept(told: Told) -> None:
 
 
 def answer_of(submission: int, status: str) -> Submitted:
-    faults = () if status == "accepted" else (Fault("lines", "A line is too long."),)
+    faults = (
+        ()
+        if status == "accepted"
+        else (Fault("lines", "A line is longer than a line of this terminal."),)
+    )
     return Submitted(submission, "[b]a", status, 0.5, faults)
 
 
@@ -359,6 +365,7 @@ def test_how_scores_and_reports_are_asked_and_told_as_kept(told: Told) -> None:
 
 
 def test_how_simulations_are_asked_and_told_as_kept(told: Told) -> None:
+    told.monkeypatch.setenv("COLUMNS", "100")
     places = "simulation.competition"
     told.function(f"{places}.simulate.prepare_simulation", SimpleNamespace(notes=["[b]Prepared."]))
     told.function(f"{places}.run.stored_submissions", 1_200)
@@ -414,7 +421,28 @@ def test_a_folder_without_a_database_gets_none_when_a_command_fails(told: Told) 
     assert [path.name for path in told.folder.iterdir()] == ["competition.toml"]
 
 
+def test_a_database_that_another_program_changed_is_named_with_the_first_difference(
+    told: Told,
+) -> None:
+    (told.folder / "competition.toml").touch()
+    find_folder(told.folder)
+    for problems in ([], ["One.", "Two."]):
+        store = RecordedObject(told.lines, {}, {"audit": problems})
+        opened = SimpleNamespace(open=recorded_function(told.lines, "open", store))
+        told.monkeypatch.setattr("arena.store.Store", opened)
+        assert changed_outside() == (
+            f"The database '{told.folder}/arena.duckdb' was changed by another program: One. "
+            "Restore a backup; `arena audit` names every difference."
+            if problems
+            else None
+        )
+    path = f"{told.folder}/arena.duckdb"
+    calls = [f"  open({path}, create=False, read_only=True)", "  audit(outside=False)"]
+    assert told.lines == 2 * [*calls, "  it is closed"]
+
+
 def test_what_plugins_provide_is_listed_and_checked_as_kept(told: Told) -> None:
+    told.monkeypatch.setenv("COLUMNS", "100")
     manager = PluginManager()
     for module in ("items", "commands.metrics"):
         told.monkeypatch.setattr(f"arena.cli.{module}.PluginManager", lambda: manager)
