@@ -220,3 +220,33 @@ def test_copies_are_one_submission_unless_all_scores_are_constant() -> None:
     assert _without_copies(resampled).tolist() == [0, 2, 3, 4]
     assert _without_copies(resampled[:2]).tolist() == [0, 1]
     assert _without_copies(resampled[2:4]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("without", "others", "agreed"),
+    [(False, ("mae",), True), (False, (), False), (True, ("mae",), False)],
+)
+def test_a_pilot_is_read_with_the_chance_of_its_seed(
+    monkeypatch: pytest.MonkeyPatch, without: bool, others: tuple[str, ...], agreed: bool
+) -> None:
+    seed = int(np.random.default_rng(3).integers(2**32))
+
+    def agreements(study: Any, names: Any, *, manager: Any, seed: int, notes: list[str]) -> Any:
+        notes.append("A note.")
+        return {"found": (study, names, manager, seed)}
+
+    monkeypatch.setattr(pilot, "_agreements", agreements)
+    monkeypatch.setattr(pilot, "_degrees_of_freedom", lambda _: (4.0, 9))
+    ranked: Any = SimpleNamespace(
+        resampling=SimpleNamespace(without=without), study="study", rejected=[], notes=("Scored.",)
+    )
+    read = pilot._read(
+        ranked, "mae", "ladder", others=others, manager="plugins",  # type: ignore[arg-type]
+        rng=np.random.default_rng(3),
+    )  # fmt: skip
+    found = {"found": ("study", others, "plugins", seed)} if agreed else {}
+    assert (read.agreements, read.notes) == (found, ("A note.",) if agreed else ())
+    assert (read.study, read.degrees, read.in_rarest_class) == (
+        (None, None, None) if without else ("study", 4.0, 9)
+    )
+    assert (read.metric, read.mechanism, read.of_scoring) == ("mae", "ladder", ("Scored.",))
