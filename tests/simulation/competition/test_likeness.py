@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from arena.errors import UsageError
+from arena.simulation.competition import likeness as module
 from arena.simulation.competition.likeness import Compared, Likeness, _compared, compare_with_past
 from arena.simulation.past.boards import PastBoard
 from kept import check_kept_document
@@ -64,3 +69,54 @@ def test_a_range_is_from_the_5_to_the_95_per_cent_quantile_and_holds_its_ends() 
     assert [row for row in summary if row["boards"]] == [
         {"statistic": "teams with one entry", "boards": 4, "held": 2}
     ]
+
+
+@dataclass(frozen=True)
+class FakeDrawing:
+    seed: int
+    reach: float = 1.0
+
+
+@pytest.mark.parametrize(("greater", "sign"), [(True, 1), (False, -1)])
+def test_a_simulated_board_has_larger_scores_for_better_teams(
+    monkeypatch: pytest.MonkeyPatch, greater: bool, sign: int
+) -> None:
+    """Two blocks of predictions on three rows, of which two are private; a score is their mean."""
+    split_of = {"private": np.array([True, False, True]), "public": np.array([False, True, False])}
+    made: list[int] = []
+
+    def drawing_for(metric: Any, solution: Any, teams: Any, seed: int) -> FakeDrawing:
+        made.append(seed)
+        return FakeDrawing(seed)
+
+    def predictions(drawing: FakeDrawing, teams: Any, seed: int) -> Iterator[Any]:
+        assert (drawing, seed) == (FakeDrawing(7, 3.0), 7)
+        yield np.array([[1.0, 0.0, 3.0]])
+        yield np.array([[0.0, 4.0, 0.0], [2.0, 5.0, 2.0]])
+
+    def scores(metric: Any, truth: Any, drawn: Any) -> Any:
+        assert len(truth) == drawn.array.shape[1]
+        return drawn.array.mean(axis=1)
+
+    for name, function in {
+        "drawing_for": drawing_for, "final_predictions": predictions, "full_scores": scores,
+        "reach_of": lambda _: 3.0, "rows_of": lambda _, split: split_of[split],
+        "ArrayPredictions": lambda array: SimpleNamespace(array=array),
+        "board_statistics": lambda board: board,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(module, name, function)
+    like: Any = SimpleNamespace(
+        draw=lambda n, rng: SimpleNamespace(entries=np.array([n, round(1e6 * rng.random())]))
+    )
+    state: Any = SimpleNamespace(
+        metric=SimpleNamespace(greater_is_better=greater),
+        solution=SimpleNamespace(truth=np.zeros(3)),
+    )
+    drawings: dict[int, Any] = {}
+    for _ in range(2):
+        board: Any = module._one_board(state, like, 3, 7, drawings)
+        assert board.private.tolist() == [2 * sign, 0, 2 * sign]
+        assert board.public.tolist() == [0, 4 * sign, 5 * sign]
+        chance = np.random.default_rng(7).random()
+        assert board.entries.tolist() == [3, round(1e6 * chance)]
+    assert made == [7]  # the noise of a seed is drawn once
