@@ -522,3 +522,42 @@ def test_a_thousand_teams_are_points_of_a_shake_up() -> None:
     ranks = [*range(1, 1_002)]
     chart = shake_up_chart([f"t{rank}" for rank in ranks], ranks, ranks)
     assert len(chart["layer"][1]["data"]["values"]) == 1_000
+
+
+def test_charts_of_a_board_show_its_columns() -> None:
+    standings = [
+        {
+            "team": team, "rank": rank, "rank_low": rank - 0.5, "rank_high": rank + 0.5,
+            "bootstrap_rank_low": rank - 0.25, "bootstrap_rank_high": rank + 0.25,
+            "score": 1 - rank / 8, "score_low": 0.75 - rank / 8, "score_high": 2 - rank / 8,
+            "win_rate": share, "public_rank": 3 - rank,
+        }
+        for team, rank, share in (("a", 1, 0.75), ("b", 2, None))
+    ]  # fmt: skip
+    best = {"estimate": 0.75, "low": 0.5, "high": 0.875}
+    found = {}
+    for name in ("rank-intervals", "wins", "score-intervals", "best-score", "shake-up"):
+        chart = standings_chart(name, standings, best)
+        assert chart is not None
+        parts = [chart, *chart["layer"]]
+        rows = [row for part in parts for row in part.get("data", {}).get("values", ())]
+        found[name] = [
+            tuple(row.values()) for row in rows if row.get("team") in ("a", "best score")
+        ]
+    shake_up = found.pop("shake-up")
+    assert ("a", 2, 1, "rose") in shake_up
+    assert found == {
+        "rank-intervals": [
+            ("a", "rank interval", 0.5, 1.5), ("a", "bootstrap rank range", 0.75, 1.25),
+            ("a", "rank on the board", 1.0),
+        ],
+        "wins": [("a", 0.75)],
+        "score-intervals": [
+            ("a", "interval of the score", 0.625, 1.875), ("a", "score on the board", 0.875)
+        ],
+        "best-score": [
+            ("best score", "best true score", 0.5, 0.875),
+            ("best score", "best score on the board", 0.875),
+            ("best score", "corrected for selection", 0.75),
+        ],
+    }  # fmt: skip
