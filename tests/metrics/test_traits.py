@@ -11,6 +11,7 @@ import pytest
 from arena.errors import MetricError, UsageError
 from arena.interfaces import Metric, MetricFamily, traits_of
 from arena_metrics.catalogue import all_metrics
+from arena_metrics.forecasts import SampleCrps
 from arena_metrics.foreign.codabench import CODABENCH
 from arena_metrics.foreign.evalai import EVALAI
 from arena_metrics.foreign.failures import _LONGEST_SHOWN, _safe
@@ -142,3 +143,48 @@ def test_texts_of_foreign_errors_are_cut_after_280_characters() -> None:
     assert _LONGEST_SHOWN == 280
     assert _safe("x" * 280) == "x" * 280
     assert _safe("x" * 281) == "x" * 279 + "…"
+
+
+ABOVE_0, BELOW_1, INF = 1e-300, 1 - 1e-9, float("inf")
+ENDS: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {
+    ("map_at_k", "k"): ([1, 10**6], [0, 1.0, True]),
+    ("ndcg_at_k", "k"): ([1], [0, 2.5]),
+    ("ndcg_at_k", "gain"): (["linear", "exponential"], ["log"]),
+    ("trec_ndcg", "k"): ([0, 1], [-1]),
+    ("trec_mrr", "k"): ([0, 1], [-1]),
+    ("trec_recall", "k"): ([1], [0]),
+    ("crps", "samples"): ([1], [0]),
+    ("quantile_loss", "alpha"): ([ABOVE_0, BELOW_1], [0, 1, True, "x"]),
+    ("interval_coverage_error", "level"): ([ABOVE_0, BELOW_1], [0, 1]),
+    ("log_loss", "clip"): ([None, ABOVE_0, 0.4999], [0, 0.5]),
+    ("class_weighted_log_loss", "clip"): ([ABOVE_0, 0.4999], [0, 0.5]),
+    ("min_dcf", "p_target"): ([ABOVE_0, BELOW_1], [0, 1]),
+    ("min_dcf", "c_miss"): ([ABOVE_0, 1e300], [0, INF]),
+    ("min_dcf", "c_alarm"): ([ABOVE_0, 1e300], [0, INF]),
+    ("instance_f1", "iou"): ([BELOW_1], [-0.1, 1]),
+    ("mean_average_precision", "iou"): ([0, ABOVE_0, BELOW_1], [-0.1, 1, True]),
+    ("surface_dice", "tolerance"): ([0, 1e300], [-1e-9, INF]),
+    ("hausdorff", "percentile"): ([ABOVE_0, 100], [0, 100.001]),
+    ("f1", "average"): (["binary", "macro", "micro", "weighted"], ["mean"]),
+    ("roc_auc", "average"): (["macro", "weighted"], ["micro"]),
+    ("concordance_index", "predicts"): (["time", "risk"], ["rank"]),
+    ("word_error_rate", "unit"): (["word", "character"], ["line"]),
+}
+"""Of each parameter the values at its ends, and those beyond them."""
+
+
+def test_parameters_are_refused_beyond_their_ends_only() -> None:
+    metrics = {metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)}
+    refused = {}
+    for (name, parameter), (inside, beyond) in ENDS.items():
+        metric: Any = metrics[name]
+        for value in inside:
+            assert getattr(dataclasses.replace(metric, **{parameter: value}), parameter) == value
+        for value in beyond:
+            with pytest.raises(UsageError) as error:
+                dataclasses.replace(metric, **{parameter: value})
+            refused[f"{name}({parameter}={value!r})"] = str(error.value)
+    assert SampleCrps(samples=2, fair=True).samples == 2
+    with pytest.raises(UsageError, match="of 2 or more"):  # a pair of different samples
+        SampleCrps(samples=1, fair=True)
+    check_kept_document("metric-parameters", refused)
