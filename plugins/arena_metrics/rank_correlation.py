@@ -85,8 +85,9 @@ class _RankCorrelation(ABC):
 
 
 def _bilinear(values: FloatArray, ranking: Ranking) -> tuple[np.float64, FloatArray]:
-    """Return E[values * midrank] of centred values, and its influence values.
+    """Return E[values * midrank] of centred values, and its influence values but for a constant.
 
+    The constant is twice that mean, so a ratio of two such means has the same without it.
     Each row contributes twice: with its own rank, and to the ranks of the rows above it.
     """
     n = len(values)
@@ -97,7 +98,6 @@ def _bilinear(values: FloatArray, ranking: Ranking) -> tuple[np.float64, FloatAr
     below = ranking.doubled_sums(cumulative_sums(in_order))
     below *= 0.5 / n
     influence -= below
-    influence -= 2.0 * mean
     return mean, ranking.to_row_order(influence)
 
 
@@ -151,7 +151,7 @@ class _BestGini:
     """``(n,)``: the truth minus its mean."""
     mean: np.float64
     of_mean: FloatArray
-    """``(n,)`` influence values of the mean."""
+    """``(n,)`` influence values of the mean, but for a constant."""
 
 
 def _best_gini(truth: FloatArray) -> _BestGini:

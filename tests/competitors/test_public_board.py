@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from arena.errors import MetricError
+from arena.errors import InputError, MetricError
 from arena.evaluation.standard_errors import standard_error
 from arena.interfaces import Evaluation, Move
-from arena.types import Release
+from arena.types import Release, Usage
 from arena_competitors.public_board import BoardSettings, PublicBoardRun
-from arena_competitors.rows import Rows
+from arena_competitors.rows import Rows, competition_rows
 from arena_metrics.pointwise import Accuracy
 from toy_metrics import BlackBoxRmse
 
@@ -87,6 +88,29 @@ def test_a_mechanism_is_told_the_errors_of_scores_and_of_their_differences() -> 
         (1.0, False, 0.75),
     ]
     assert second.prediction.tolist() == TRUTH.tolist()
+
+
+def test_an_attack_needs_two_public_and_two_private_rows() -> None:
+    both = (Usage.PUBLIC, Usage.PRIVATE)
+    for n_public, n_private in ((2, 2), (1, 2), (2, 1)):
+        usage = np.repeat(np.array(both, dtype=np.uint8), (n_public, n_private))
+        truth = np.arange(n_public + n_private) % 2
+        solution: Any = SimpleNamespace(
+            targets=[SimpleNamespace(classes=("a", "b"))],
+            usage=usage,
+            truth=truth[:, np.newaxis],
+            n_rows=len(usage),
+        )
+        if n_public == n_private:
+            rows = competition_rows(solution, Accuracy())
+            assert (rows.public.tolist(), rows.hidden.tolist()) == ([0, 1], [2, 3])
+            assert rows.public_truth.tolist() == rows.hidden_truth.tolist() == [0, 1]
+            continue
+        with pytest.raises(InputError) as refused:
+            competition_rows(solution, Accuracy())
+        assert str(refused.value) == (
+            "An attack needs at least two public rows, and two private rows to measure its bias."
+        )
 
 
 def test_of_a_metric_without_values_of_rows_the_error_is_that_of_the_score() -> None:

@@ -151,6 +151,15 @@ def _numbers(n: int, m: int, *steps: int) -> tuple[Any, Any]:
     return RNG.normal(3, 1, (n, *steps)), RNG.normal(3, 1, (m, n, *steps))
 
 
+def test_crps_of_three_samples_by_hand() -> None:
+    """0, 4 and 8 are 8/3 from 4 on average. The three pairs differ by 4, 4 and 8, each twice:
+    half of the mean over 9 pairs with themselves is 16/9, over the 6 others 16/6."""
+    truth, sent = np.array([4.0]), np.array([[8.0, 0.0, 4.0]])
+    for fair, expected in ((False, 8 / 3 - 16 / 9), (True, 0.0)):
+        metric = replace(METRICS["crps"], samples=3, fair=fair)
+        assert metric.score(truth, sent) == pytest.approx(expected)
+
+
 CASES: dict[str, tuple[Any, Any, Callable[[Any, Any, Any], float]]] = {
     "wis": (replace(METRICS["wis"], levels=(0.05, 0.25, 0.5, 0.75, 0.95)), None, _wis),
     "crps": (replace(METRICS["crps"], samples=7), None, _crps),

@@ -92,3 +92,18 @@ def test_no_unit_is_too_large_or_too_small(metric: Any, scale: float) -> None:
         metric.influence_values(truth, predictions),
         rtol=1e-9,
     )
+
+
+def test_influence_values_of_few_rows_follow_the_jackknife(cases: Any) -> None:
+    """Of every metric; fewer rows are farther from the limit of many."""
+    for case in cases:
+        truth, predictions = _problem(case, 60)
+        values = influence_values(case.metric, truth, predictions)
+        np.testing.assert_allclose(values.mean(axis=1), 0.0, atol=1e-9 * np.abs(values).max())
+        if case.metric.name == "mape":  # a row near 0 decides everything
+            continue
+        for value, prediction in zip(values, predictions, strict=True):
+            jackknife = _jackknife(case.metric, truth, prediction)
+            assert np.corrcoef(value, jackknife)[0, 1] > 0.99, case.label
+            ratio = _standard_error(value) / _standard_error(jackknife)
+            assert ratio == pytest.approx(1, abs=0.07), case.label

@@ -104,8 +104,10 @@ def test_copies_in_both_classes_are_found_in_any_blocks(monkeypatch):
 
 
 def test_bad_input():
-    with pytest.raises(UsageError):
-        estimate_dependence(np.ones((2, 1), dtype=bool))
+    for shape in ((2, 1), (0, 2), (2,)):
+        with pytest.raises(UsageError, match="at least one submission and two rows"):
+            estimate_dependence(np.ones(shape, dtype=bool))
+    assert estimate_dependence(np.ones((1, 2), dtype=bool)).n_clusters == 1
     with pytest.raises(UsageError):
         estimate_dependence(np.ones((2, 5), dtype=bool), level=2)
 
