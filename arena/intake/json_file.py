@@ -147,7 +147,7 @@ def _rows(
     document = _parsed(text, None, faults)
     for key in records.split(".") if records else ():
         if not isinstance(document, Mapping) or key not in document:
-            keys = show_all(document) if isinstance(document, Mapping) else "no keys"
+            keys = show_all(document) if isinstance(document, Mapping) else "none"
             faults.refuse("no such records", f"There is no key {show(key)}; there is {keys}.")
         document = document[key]
     if not isinstance(document, list | dict):
