@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-import arena.interfaces
 from executed_again import executed_again
 from kept import check_kept
 
-OTHERS = (
-    "arena.client", "arena.programs.running", "arena.programs.unpack", "arena.requests",
-    "arena.runner.runner", "arena.runner.server", "arena.runner.work_folder",
-    "arena.server.records.accounts", "arena.server.records.intake", "arena.server.records.mails",
-    "arena.server.records.published", "arena.server.records.runs", "arena.server.records.slots",
-    "arena.server.records.uploads", "arena.simulation.competition.play",
-    "arena.simulation.data", "arena.simulation.past.teams", "arena.simulation.plan.organiser",
-    "arena.simulation.ranks.coverage", "arena.types",
+PACKAGES = (
+    "arena.interfaces", "arena.competition", "arena.programs", "arena.public_board", "arena.runner",
+    "arena.server",
 )  # fmt: skip
-"""Modules besides those of ``arena.interfaces`` whose defaults others rely on."""
+OTHERS = (
+    "arena.client", "arena.requests", "arena.simulation.competition.play", "arena.simulation.data",
+    "arena.simulation.past.teams", "arena.simulation.plan.organiser",
+    "arena.simulation.ranks.coverage", "arena.simulation.requests", "arena.types",
+)  # fmt: skip
+"""Modules of other packages whose defaults others rely on."""
+
+
+def modules() -> Iterator[str]:
+    """Yield the modules whose defaults are kept."""
+    for package in PACKAGES:
+        path = importlib.import_module(package).__path__
+        for part in pkgutil.walk_packages(path, f"{package}."):
+            if not part.ispkg:
+                yield part.name
+    yield from OTHERS
 
 
 def written(default: Any) -> str:
@@ -57,6 +68,8 @@ def of_class(name: str, kind: type) -> Iterator[str]:
 
 
 def of_module(module: ModuleType) -> Iterator[str]:
+    targets = re.findall(r"^(\w[\w, ]*)(?:: [^=\n]+)? = ", inspect.getsource(module), re.MULTILINE)
+    assigned = set(", ".join(targets).split(", "))
     for name, value in vars(module).items():
         if name[0] == "_" or getattr(value, "__module__", module.__name__) != module.__name__:
             continue
@@ -64,18 +77,13 @@ def of_module(module: ModuleType) -> Iterator[str]:
             yield from of_class(name, value)
         elif inspect.isfunction(value):
             yield from of_signature(name, value)
-        elif (
-            isinstance(value, int | float | str | tuple)
-            and name.isupper()
-            and name != "TYPE_CHECKING"
-        ):
+        elif isinstance(value, int | float | str | tuple) and name in assigned:
             yield f"{name} = {value!r}"
 
 
 def test_defaults_are_kept() -> None:
-    inner = (part.name for part in pkgutil.iter_modules(arena.interfaces.__path__))
     lines = []
-    for name in (*(f"arena.interfaces.{part}" for part in inner), *OTHERS):
+    for name in modules():
         module = executed_again(name)
         lines += [f"{name}.{line}" for line in of_module(module)]
     check_kept("defaults.txt", "\n".join(lines) + "\n")
