@@ -16,7 +16,6 @@ from arena_competitors.attackers.guesses import encode, is_better, random_codes,
 from arena_competitors.lightgbm import training
 from arena_competitors.lightgbm.grid import read_grid
 from arena_competitors.lightgbm.search import LightGBMSearch
-from arena_competitors.scikit_learn import models
 from arena_metrics.classification import BalancedAccuracy
 from arena_metrics.pointwise import Accuracy, LogLoss
 from arena_metrics.ranking import RocAuc
@@ -44,8 +43,6 @@ def test_grids_and_what_they_refuse_are_the_kept_wholes(tmp_path: Path) -> None:
             grid_of(path, text)
         refused[text] = str(error.value).replace(str(path), "GRID")
     kept = {
-        "families": models.FAMILIES,
-        "trees, rounds and categories": [models._TREES, models._ROUNDS, models._MOST_CATEGORIES],
         "grid": asdict(read_grid(None)),
         "short grid": asdict(grid_of(path, "rounds = 1\nearly_stopping = 1\n" + SEARCH)),
         "grid without counts": asdict(grid_of(path, SEARCH)),

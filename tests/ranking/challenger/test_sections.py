@@ -159,16 +159,25 @@ def test_the_sections_of_small_boards_are_the_kept_wholes(
     boards = {
         "values": study_of(metrics["rmse"], truth, sent, teams=teams, **given),
         "groups": study_of(metrics["rmse"], truth, sent, teams=teams, clusters=groups, **given),
+        "tasks": replace(
+            study_of(metrics["rmse"], truth, sent, teams=teams, **given),
+            tasks=np.arange(40) % 5,
+            task_names=tuple("vwxyz"),
+        ),
         "one row that differs": study_of(metrics["accuracy"], right, flipped, **given),
         "of all rows together": black_box_study,
     }
-    kept = {
+    shown: dict[str, Any] = dict.fromkeys(boards, lambda _: False)
+    shown |= {"values": lambda _: True, "tasks": lambda chart: "task" in chart.name}
+    kept: dict[str, Any] = {
         name: [
-            asdict(section if name == "values" else replace(section, charts=()))
+            asdict(replace(section, charts=tuple(filter(shown[name], section.charts))))
             for section in made(study)
         ]
         for name, study in boards.items()
     }
+    finding = Ranks().run(boards["values"], np.random.default_rng(0))
+    kept["finding"] = [finding.verdict, finding.document]
     check_kept_document("ranking-sections", with_short_curves(kept))
 
 
