@@ -6,8 +6,9 @@ import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,19 @@ import pytest
 import typer
 
 from arena.errors import UsageError
-from arena.interfaces import TABLE, Feedback, Modality, Move, RankSets, Study
+from arena.interfaces import (
+    TABLE,
+    CaseScores,
+    Conduct,
+    Feedback,
+    Modality,
+    Move,
+    RankSets,
+    Study,
+)
 from arena.testing import (
     check_analysis,
+    check_case_reader,
     check_command,
     check_competitor,
     check_mechanism,
@@ -812,3 +823,125 @@ def test_a_mistake_of_a_modality_is_said_in_a_sentence(
 ) -> None:
     mode: Modality = Mode(part, made)  # type: ignore[assignment]
     assert failures(check_modality(mode)).get(name) == sentence
+
+
+# -- readers of evaluations ----------------------------------------------------------------------
+
+
+@dataclass
+class Reader:
+    """A reader of evaluations that recognises some names, and reads tables one after another."""
+
+    names: Sequence[str]
+    tables: Sequence[Sequence[Any]]
+    name: str = "reader"
+    description: str = "What it reads."
+    n_read: int = 0
+
+    def recognises(self, path: Path) -> Any:
+        return path.name in self.names
+
+    def read(self, path: Path, value: str | None) -> Sequence[Any]:
+        assert value == "acc"
+        self.n_read += 1
+        return self.tables[(self.n_read - 1) % len(self.tables)]
+
+
+SCORES = CaseScores(["a", "b"], ["q", "q"], np.array([0.5, 1.0]))
+ONE = CaseScores(["a"], ["q"], np.array([0.5]))
+
+
+@pytest.mark.parametrize(
+    ("names", "tables", "expected"),
+    [
+        (["own.json"], [[SCORES]], {}),
+        ([], [[SCORES]], {"its file": "recognises('own.json') must be True."}),
+        (
+            ["own.json", "empty.json"], [[SCORES]],
+            {"other files": "It recognises empty.json, which is no file of its format."},
+        ),
+        (
+            ["own.json", "noise.csv"], [[SCORES]],
+            {"other files": "It recognises noise.csv, which is no file of its format."},
+        ),
+        (
+            ["own.json", "missing"], [[SCORES]],
+            {"other files": "It recognises a file that does not exist."},
+        ),
+        (["own.json"], [[]], {"what it reads": "read returned nothing."}),
+        (
+            ["own.json"], [[SCORES, replace(ONE, cases=[])]],
+            {
+                "what it reads": "It raised ValueError: cases of the CaseScores has 0 values for 1 "
+                "records"
+            },
+        ),
+        (
+            ["own.json"], [[SCORES], [ONE]],
+            {"what it reads": "Reading the same file twice gave different values."},
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_of_a_reader_is_said_in_a_sentence(
+    names: list[str], tables: list[list[Any]], expected: dict[str, str]
+) -> None:
+    reader = Reader(names, tables)
+    assert failures(check_case_reader(reader, Path("own.json"), "acc")) == expected
+
+
+# -- optional parts of competitors ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Able(Guess):
+    """A competitor with optional parts, and a player of which a function makes the parts."""
+
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    conduct: Any = "honest"
+    made: Any = None
+
+    def start(self, participation: Any, rng: Any) -> Any:
+        player = Guess().start(participation, rng)
+        for name, part in self.parts.items():
+            setattr(player, name, part)
+        return player
+
+    def variants(self) -> Any:
+        return [self] if self.made is None else self.made
+
+
+@pytest.mark.parametrize(
+    ("competitor", "name", "sentence"),
+    [
+        (Able(), "conduct and variants", None),
+        (
+            Able(conduct="unknown"), "conduct and variants",
+            f"Its conduct must be one of {', '.join(get_args(Conduct))}.",
+        ),
+        (
+            Able(made=[]), "conduct and variants",
+            "variants must return at least one competitor, and nothing else.",
+        ),
+        (
+            Able(made=[Guess(), 3]), "conduct and variants",
+            "variants must return at least one competitor, and nothing else.",
+        ),
+        (
+            Able(parts={"submit": lambda: np.zeros(120)}), "its submissions",
+            "submit must return a Move.",
+        ),
+        (
+            Able(parts={"known_labels": lambda: np.zeros(3)}), "known labels",
+            "known_labels has the shape (3,) for 120 rows.",
+        ),
+        (
+            Able(parts={"known_labels": lambda: np.zeros(120)}), "known labels",
+            "A label that it claims to know is wrong, although scores are exact.",
+        ),
+        (Able(parts={"known_labels": lambda: np.full(120, -1)}), "known labels", None),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_an_optional_part_of_a_competitor_is_said_in_a_sentence(
+    competitor: Any, name: str, sentence: str | None
+) -> None:
+    assert failures(check_competitor(competitor)).get(name) == sentence
