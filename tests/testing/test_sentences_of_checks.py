@@ -19,6 +19,7 @@ from arena.errors import UsageError
 from arena.interfaces import (
     TABLE,
     CaseScores,
+    Computation,
     Conduct,
     Feedback,
     Modality,
@@ -945,3 +946,55 @@ def test_a_mistake_in_an_optional_part_of_a_competitor_is_said_in_a_sentence(
     competitor: Any, name: str, sentence: str | None
 ) -> None:
     assert failures(check_competitor(competitor)).get(name) == sentence
+
+
+@dataclass(frozen=True)
+class Ahead(Guess):
+    """A competitor that sends ones, which are computed ahead as another number may be."""
+
+    computed: int = 1
+    keys: Sequence[str] = ("key",)
+
+    def start(self, participation: Any, rng: Any) -> Any:
+        return Computes(self.computed, itertools.cycle(self.keys))
+
+
+@dataclass
+class Computes:
+    computed: int
+    keys: Any
+    received: Any = None
+
+    def computation(self) -> Computation:
+        return Computation(next(self.keys), np.full, (120, self.computed))
+
+    def receive_result(self, result: Any) -> None:
+        self.received = result
+
+    def submit(self) -> Move:
+        sent, self.received = self.received, None
+        return Move(np.ones(120, dtype=int) if sent is None else sent)
+
+    def receive(self, feedback: Any) -> None:
+        pass
+
+    def finish(self) -> Move:
+        return Move(np.ones(120, dtype=int))
+
+
+@pytest.mark.parametrize(
+    ("competitor", "sentence"),
+    [
+        (Ahead(), None),
+        (Ahead(computed=0), "A result that was computed ahead gave another submission."),
+        (
+            Ahead(keys=("key", "other")),
+            "computation returned two computations for one submission.",
+        ),
+    ],
+)
+def test_what_is_computed_ahead_is_the_same_submission(
+    competitor: Any, sentence: str | None
+) -> None:
+    found = failures(check_competitor(competitor))
+    assert found == ({} if sentence is None else {"computations ahead": sentence})
