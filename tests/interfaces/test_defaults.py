@@ -78,7 +78,8 @@ def of_module(module: ModuleType) -> Iterator[str]:
         elif inspect.isfunction(value):
             yield from of_signature(name, value)
         elif isinstance(value, int | float | str | tuple) and name in assigned:
-            yield f"{name} = {value!r}"
+            written_value = repr(value)
+            yield from () if " at 0x" in written_value else (f"{name} = {written_value}",)
 
 
 def test_defaults_are_kept() -> None:
