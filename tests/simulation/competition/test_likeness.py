@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from arena.errors import UsageError
 from arena.simulation.competition import likeness as module
 from arena.simulation.competition.likeness import Compared, Likeness, _compared, compare_with_past
 from arena.simulation.past.boards import PastBoard
+from arena.simulation.past.statistics import FinalBoard, board_statistics
+from arena.simulation.requests import SimulationRequest
 from kept import check_kept_document
-from simulated_competition import few_plugins
 
 
 class Counted:
@@ -32,7 +34,29 @@ class Counted:
         self.done += 1
 
 
-def test_two_boards_and_their_simulated_ones_are_compared_as_kept() -> None:
+def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    requests: list[Any] = []
+
+    def prepare(request: Any, manager: Any) -> Any:
+        requests.append((request, manager))
+        return SimpleNamespace(open_folder=lambda: "the folder")
+
+    @contextlib.contextmanager
+    def open_competition(*given: Any) -> Iterator[tuple[str, None]]:
+        assert (given[0], given[2:]) == ("the folder", ("full", "plugins"))
+        yield "the state", None
+
+    def one_board(state: str, like: Any, *, n_teams: int, seed: int, drawings: Any) -> Any:
+        assert state == "the state"
+        assert like.boards[0].n_teams == n_teams
+        scores = np.arange(n_teams) ** float(seed)
+        return board_statistics(FinalBoard(scores, scores[::-1], scores))
+
+    for function in (prepare, open_competition):
+        monkeypatch.setattr(module, function.__name__, function)
+    monkeypatch.setattr(module, "_one_board", one_board)
     scores = np.array([0.9, 0.88, 0.85, 0.8, 0.75, 0.6])
     entries = np.array([9.0, 5, 1, 1, 3, 2])
     boards = [
@@ -40,11 +64,19 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept() -> None:
         PastBoard("of one list", scores[:5], scores[:5], paired=False),
     ]
     progress = Counted()
+    plugins: Any = "plugins"
     likeness = compare_with_past(
-        boards, simulated=2, rows=100, seed=4, manager=few_plugins(), progress=progress
+        boards, simulated=2, metric="mae", rows=100, seed=4, manager=plugins, progress=progress
     )
     assert (progress.total, progress.done) == (4, 4)
     check_kept_document("likeness", likeness.to_dict())
+    ((request, manager),) = requests
+    assert manager == "plugins"
+    assert request == SimulationRequest(
+        directory=request.directory, mechanisms="full", metric="mae", rows=100, train_rows=100,
+        validation_rows=50, public_share=0.3, seed=4, drawn=True,
+    )  # fmt: skip
+    assert (request.directory.name, request.directory.exists()) == ("competition", False)
     with pytest.raises(UsageError) as refused:
         compare_with_past(boards, simulated=1)
     assert str(refused.value) == "At least 2 simulated boards are needed for a range."
