@@ -96,6 +96,8 @@ REFUSED: list[tuple[Any, str, dict[str, Any]]] = [
     ([0.5, 0.5], "soft", {"metrics": "rmse"}),
     ([0.0, 0.0], "soft", {"metrics": "roc_auc"}),
     ([0.5], "soft", {}),
+    ({}, "soft", {}),
+    ({"a": [0.5, 0.4], "b": [0.5]}, "soft", {"columns": "a"}),
     ([0.5, 0.4], "soft", {"seed": -1}),
     ([0.5, 0.4], "soft", {"seed": 0.5}),
     *(([0.5, 0.4], "soft", {name: value}) for name in ("level", "delta") for value in (0, 1)),
