@@ -77,9 +77,12 @@ def of_module(module: ModuleType) -> Iterator[str]:
             yield from of_class(name, value)
         elif inspect.isfunction(value):
             yield from of_signature(name, value)
-        elif isinstance(value, int | float | str | tuple) and name in assigned:
-            written_value = repr(value)
-            yield from () if " at 0x" in written_value else (f"{name} = {written_value}",)
+        elif (
+            isinstance(value, int | float | str | tuple)
+            and name in assigned
+            and " at 0x" not in repr(value)  # a table of functions
+        ):
+            yield f"{name} = {value!r}"
 
 
 def test_defaults_are_kept() -> None:
