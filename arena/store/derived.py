@@ -15,6 +15,7 @@ import duckdb
 
 from arena.store.holders import holders_differ, is_rank, move_holders, rebuild_holders
 from arena.store.releases import ReleaseRecord
+from arena.store.statements import execute
 from arena.store.timestamps import as_stored
 from arena.types import SubmissionRecord
 
@@ -131,7 +132,8 @@ def _extended(numbers: tuple[int, int] | None, number: int) -> tuple[int, int]:
 
 
 def _merge(cursor: duckdb.DuckDBPyConnection, table: str, numbers: tuple[int, int]) -> None:
-    cursor.execute(
+    execute(
+        cursor,
         f"INSERT INTO {table} {_NEW_ROWS[table]} ON CONFLICT DO UPDATE SET {_MERGED[table]}",
         {"first": numbers[0], "last": numbers[1]},
     )
@@ -168,16 +170,16 @@ def _enter_release(
 def _merge_one(cursor: duckdb.DuckDBPyConnection, table: str, values: Mapping[str, Any]) -> None:
     """Merge the values of one new row: DuckDB plans this much faster than :func:`_merge`."""
     changes, row = _ONE_ROW[table]
-    ((found,),) = cursor.execute(f"UPDATE {table} SET {changes}", values).fetchall()  # noqa: S608
+    ((found,),) = execute(cursor, f"UPDATE {table} SET {changes}", values).fetchall()  # noqa: S608
     if not found:
-        cursor.execute(f"INSERT INTO {table} VALUES ({row})", values)  # noqa: S608
+        execute(cursor, f"INSERT INTO {table} VALUES ({row})", values)  # noqa: S608
 
 
 def rebuild(cursor: duckdb.DuckDBPyConnection) -> None:
     """Replace the content of the derived tables, inside a transaction."""
     for table, rows in _NEW_ROWS.items():
-        cursor.execute(f"DELETE FROM {table}")  # noqa: S608
-        cursor.execute(f"INSERT INTO {table} {rows}", _ALL)
+        execute(cursor, f"DELETE FROM {table}")  # noqa: S608
+        execute(cursor, f"INSERT INTO {table} {rows}", _ALL)
     rebuild_holders(cursor)
 
 
@@ -189,7 +191,8 @@ def changed_tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
     changed = [
         table
         for table, rows in _NEW_ROWS.items()
-        if cursor.execute(
+        if execute(
+            cursor,
             f"(FROM {table} EXCEPT ALL ({rows})) UNION ALL "
             f"(({rows}) EXCEPT ALL FROM {table}) LIMIT 1",
             _ALL,
@@ -206,7 +209,7 @@ def _board_differs(cursor: duckdb.DuckDBPyConnection) -> bool:
     return any(
         set(best_releases(cursor, epoch, phase, greater_is_better=direction))
         != set(best_releases(cursor, epoch, phase, greater_is_better=direction, computed=True))
-        for epoch, phase in cursor.execute(query).fetchall()
+        for epoch, phase in execute(cursor, query).fetchall()
         for direction in (True, False)
     )
 
@@ -229,7 +232,8 @@ def best_releases(
         else ("lowest", "lowest.submission")
     )
     source = f"({_NEW_ROWS['standings']}) AS rows (epoch, phase, team, highest, lowest)"
-    rows = cursor.execute(
+    rows = execute(
+        cursor,
         f"SELECT team, {order}, {best}.score, {best}.rank_value "  # noqa: S608
         f"FROM {source if computed else 'standings'} "
         "WHERE epoch = $epoch AND phase = coalesce($phase, phase)",
@@ -264,7 +268,8 @@ def select_standings(
     counted = {standing.team for standing in standings_kept}
     again = [standing.team for standing in standings if standing.team not in counted]
     if again:
-        rows = cursor.execute(
+        rows = execute(
+            cursor,
             f"""
             SELECT DISTINCT ON (team) team, submission, score, coalesce(ranked_by, score) AS value
             FROM releases JOIN submissions USING (submission)

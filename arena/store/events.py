@@ -22,6 +22,7 @@ from typing import Any
 import duckdb
 
 from arena.errors import StoreFormatError
+from arena.store.statements import execute
 from arena.store.timestamps import as_stored, as_text
 from arena.utils.collection import collection_paused
 from arena.utils.strict_json import parse_json
@@ -110,7 +111,7 @@ def insert_event(
     time: datetime | None,
 ) -> Event:
     """Append an event, inside a transaction."""
-    last_rows = cursor.execute(f"SELECT sequence, hash {_LAST}").fetchall()
+    last_rows = execute(cursor, f"SELECT sequence, hash {_LAST}").fetchall()
     sequence, previous = last_rows[0] if last_rows else (0, FIRST_PREVIOUS)
     stored = as_stored(time)
     text = canonical_json(payload)
@@ -125,7 +126,7 @@ def insert_event(
     )
     digest = unsigned.computed_hash()
     row = [unsigned.sequence, stored, actor, kind, text, previous, digest, _subject(payload)]
-    cursor.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    execute(cursor, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     return Event(
         sequence=unsigned.sequence,
         time=unsigned.time,
@@ -151,14 +152,14 @@ def select_head(cursor: duckdb.DuckDBPyConnection, submission: int | None = None
             "SELECT hash FROM events WHERE submission = ? AND kind = 'submission' "
             "ORDER BY sequence LIMIT 1"
         )
-    rows = cursor.execute(query, [] if submission is None else [submission]).fetchall()
+    rows = execute(cursor, query, [] if submission is None else [submission]).fetchall()
     return next((digest for (digest,) in rows), None)
 
 
 def select_last_of_kinds(cursor: duckdb.DuckDBPyConnection, after: int) -> dict[str, int]:
     """Return the last sequence of each kind of event among those of a higher sequence."""
     query = "SELECT kind, max(sequence) FROM events WHERE sequence > ? GROUP BY kind"
-    return dict(cursor.execute(query, [after]).fetchall())
+    return dict(execute(cursor, query, [after]).fetchall())
 
 
 @collection_paused()
@@ -200,7 +201,7 @@ def each_event(
         # record: kinds alone take a tenth of that time.
         where = f"WHERE sequence IN (SELECT sequence FROM events {where})"  # noqa: S608
     query = f"SELECT {_COLUMNS}, submission FROM events {where} ORDER BY sequence"  # noqa: S608
-    result = cursor.execute(query, [*kinds, *([] if after is None else [after])])
+    result = execute(cursor, query, [*kinds, *([] if after is None else [after])])
     while rows := result.fetchmany(_ROWS):
         for row in rows:
             yield _event(*row)
@@ -215,7 +216,7 @@ def each_stored_event(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Event
         As :func:`select_events`.
     """
     query = f"SELECT {_COLUMNS}, submission FROM events ORDER BY sequence"  # noqa: S608
-    result = cursor.execute(query)
+    result = execute(cursor, query)
     while rows := result.fetchmany(_ROWS):
         for row in rows:
             yield _event(*row), row[_PAYLOAD]
@@ -262,10 +263,10 @@ def select_events_backwards(
         As :func:`select_events`.
     """
     query = "SELECT coalesce(max(sequence), 0) FROM events"
-    ((last,),) = cursor.execute(query).fetchall()
+    ((last,),) = execute(cursor, query).fetchall()
     while last > 0:
         query = f"SELECT {_COLUMNS}, submission FROM events WHERE sequence BETWEEN ? AND ?"  # noqa: S608
-        rows = cursor.execute(f"{query} ORDER BY sequence", [last - block + 1, last]).fetchall()
+        rows = execute(cursor, f"{query} ORDER BY sequence", [last - block + 1, last]).fetchall()
         yield tuple(_event(*row) for row in rows)
         last -= block
 

@@ -34,6 +34,7 @@ from arena.store.keepers import CellForm, Keeper
 from arena.store.quotas import select_places
 from arena.store.row_counts import RowCounts
 from arena.store.solutions import select_solution, solution_digests, tables_digest
+from arena.store.statements import execute
 from arena.types import PredictionKind
 from arena.utils.collection import collection_paused
 from arena.utils.strict_json import parse_json
@@ -147,7 +148,7 @@ def all_facts(cursor: duckdb.DuckDBPyConnection) -> Facts:
     """Return the facts of everything in a database, to record them in one event."""
 
     def rows(query: str) -> list[tuple[Any, ...]]:
-        return cursor.execute(query).fetchall()
+        return execute(cursor, query).fetchall()
 
     scores: dict[int, set[int]] = {}
     for revision, number in rows("SELECT revision, submission FROM scores"):
@@ -179,18 +180,18 @@ def select_prediction_digests(cursor: duckdb.DuckDBPyConnection) -> dict[int, st
         SELECT TRY_CAST(one.key AS INTEGER) AS submission, arg_max(one.value, sequence)
         FROM recorded GROUP BY submission HAVING submission IS NOT NULL
     """
-    return dict(cursor.execute(query).fetchall())
+    return dict(execute(cursor, query).fetchall())
 
 
 def record_key(cursor: duckdb.DuckDBPyConnection) -> bytes:
     """Return the key of the digests; empty if there is none."""
-    rows = cursor.execute("SELECT value FROM meta WHERE name = ?", [RECORD_KEY]).fetchall()
+    rows = execute(cursor, "SELECT value FROM meta WHERE name = ?", [RECORD_KEY]).fetchall()
     return next((value.encode() for (value,) in rows), b"")
 
 
 def meta_digest(cursor: duckdb.DuckDBPyConnection, key: bytes, name: str) -> str | None:
     """Return the digest of a value of ``meta``; None if there is no such value."""
-    rows = cursor.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchall()
+    rows = execute(cursor, "SELECT value FROM meta WHERE name = ?", [name]).fetchall()
     if not rows:
         return None
     # All rows: a table that was written again without its key can hold a name twice.
@@ -209,7 +210,7 @@ def meta_is_recorded(cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
         return True
     query = "SELECT kind, payload FROM events WHERE contains(payload, ?) ORDER BY sequence"
     recorded = None
-    for kind, payload in cursor.execute(query, [f'"{name}":']).fetchall():
+    for kind, payload in execute(cursor, query, [f'"{name}":']).fetchall():
         digest = facts_of(parse_json(payload)).get("meta", {}).get(name)
         if digest is not None and (recorded is None or kind not in RECORDS_AGAIN):
             recorded = digest
@@ -223,7 +224,7 @@ def solution_facts(
     solution = select_solution(cursor, number)
     if solution is None:
         return None
-    rows = cursor.execute("SELECT * FROM solutions WHERE solution = ?", [number]).fetchall()
+    rows = execute(cursor, "SELECT * FROM solutions WHERE solution = ?", [number]).fetchall()
     return {
         **solution_digests(solution, key),
         "row": rows_digest(key, [recorded_cells("solutions", row) for row in rows]),
@@ -245,7 +246,7 @@ def _digest_of_rows(
         query, bounds = f"{query} AND revision = ?", [*bounds, revision]
     number_of = itemgetter(0 if revision is None else 1)
     # Sorted here: a query with an order takes half as long again, and most are of one row.
-    rows = sorted(cursor.execute(query, bounds).fetchall(), key=number_of)
+    rows = sorted(execute(cursor, query, bounds).fetchall(), key=number_of)
     return rows_digest(
         key, (recorded_cells(table, row) for row in rows if number_of(row) in numbers)
     )
@@ -270,7 +271,7 @@ def recorded_cells(table: str, row: Sequence[Any]) -> Sequence[Any]:
 
 def _cells(cursor: duckdb.DuckDBPyConnection, keeper: Keeper, number: int) -> npt.NDArray[Any]:
     query = "SELECT n_rows, columns, kind FROM solutions ORDER BY solution DESC LIMIT 1"
-    ((n_rows, columns, kind),) = cursor.execute(query).fetchall()
+    ((n_rows, columns, kind),) = execute(cursor, query).fetchall()
     row_counts = RowCounts.select(cursor, n_rows)
     (n_rows,) = row_counts.of([number]).tolist()
     form = CellForm(n_rows, len(parse_json(columns)), PredictionKind(kind))

@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 
+from arena.store.statements import execute
 from arena.utils.lazy import pa
 from arena.utils.strict_json import parse_json
 
@@ -92,14 +93,14 @@ def move_holders(cursor: duckdb.DuckDBPyConnection, first: int, last: int) -> No
         if changed:
             start, stop = changed[0], changed[-1] + 1
             query = "DELETE FROM holders WHERE epoch = ? AND position >= ? AND position < ?"
-            cursor.execute(query, [epoch, start, stop])
+            execute(cursor, query, [epoch, start, stop])
             _insert(cursor, epoch, start, holders.ranks[start:stop])
 
 
 def rebuild_holders(cursor: duckdb.DuckDBPyConnection) -> None:
     """Replace the content of the table, inside a transaction."""
     expected = list(_followed(cursor))
-    cursor.execute("DELETE FROM holders")
+    execute(cursor, "DELETE FROM holders")
     for epoch, ranks in expected:
         _insert(cursor, epoch, 0, ranks)
 
@@ -107,7 +108,7 @@ def rebuild_holders(cursor: duckdb.DuckDBPyConnection) -> None:
 def holders_differ(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the table differs from what follows from the releases."""
     query = f"SELECT epoch, position, {_COLUMNS} FROM holders ORDER BY ALL"  # noqa: S608
-    stored = cursor.execute(query).fetchall()
+    stored = execute(cursor, query).fetchall()
     expected = [
         (epoch, position, rank.team, rank.state, rank.mark, rank.submission)
         for epoch, ranks in _followed(cursor)
@@ -130,7 +131,7 @@ def select_holders(
 
 def _stored(cursor: duckdb.DuckDBPyConnection, epoch: int) -> list[Holder]:
     query = f"SELECT {_COLUMNS} FROM holders WHERE epoch = ? ORDER BY position"  # noqa: S608
-    return [Holder(*row) for row in cursor.execute(query, [epoch]).fetchall()]
+    return [Holder(*row) for row in execute(cursor, query, [epoch]).fetchall()]
 
 
 def _insert(cursor: duckdb.DuckDBPyConnection, epoch: int, start: int, ranks: list[Holder]) -> None:
@@ -138,7 +139,7 @@ def _insert(cursor: duckdb.DuckDBPyConnection, epoch: int, start: int, ranks: li
     positions = range(start, start + len(ranks))
     table = pa.table({"epoch": [epoch] * len(ranks), "position": positions, **columns})
     cursor.register("incoming_holders", table)
-    cursor.execute("INSERT INTO holders SELECT * FROM incoming_holders")
+    execute(cursor, "INSERT INTO holders SELECT * FROM incoming_holders")
     cursor.unregister("incoming_holders")
 
 
@@ -166,4 +167,4 @@ def _releases(
         "FROM releases JOIN submissions USING (submission) "
         "WHERE release BETWEEN ? AND ? AND starts_with(instance, ?) ORDER BY epoch, release"
     )
-    return cursor.execute(query, [first, last, RANK])
+    return execute(cursor, query, [first, last, RANK])

@@ -16,6 +16,7 @@ from arena.errors import StoreFormatError
 from arena.evaluation.predictions import cell_bytes
 from arena.store.arrow import as_arrow
 from arena.store.keepers import CellCounts, CellForm
+from arena.store.statements import execute
 from arena.store.text_codes import insert_texts, select_texts
 from arena.types import FloatArray, IntArray, PredictionKind
 
@@ -60,7 +61,7 @@ class PredictionTable:
         }
         for rows in _tables(stored):
             cursor.register("incoming_values", rows)
-            cursor.execute("INSERT INTO predictions SELECT * FROM incoming_values")
+            execute(cursor, "INSERT INTO predictions SELECT * FROM incoming_values")
             cursor.unregister("incoming_values")
         return {}
 
@@ -81,7 +82,7 @@ class PredictionTable:
     ) -> npt.NDArray[Any]:
         """Return the cells of one submission."""
         query = "SELECT value FROM predictions WHERE submission = ? ORDER BY rowid"
-        values = np.asarray(cursor.execute(query, [submission]).fetchnumpy()["value"])
+        values = np.asarray(execute(cursor, query, [submission]).fetchnumpy()["value"])
         return select_texts(cursor, values) if form.kind is PredictionKind.TEXT else values
 
     def object_names(
@@ -106,7 +107,7 @@ class PredictionTable:
             FROM submissions FULL JOIN cells USING (submission)
             WHERE submission >= $first ORDER BY submission
         """
-        rows = cursor.execute(query, {"first": first}).fetchall()
+        rows = execute(cursor, query, {"first": first}).fetchall()
         numbers = [number for number, *_ in rows]
         if cells is None:
             longest = max((n for _, n, _, _, is_stored in rows if is_stored), default=0)
@@ -124,7 +125,7 @@ class PredictionTable:
 
     def misplaced(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[str]:
         """Look for names of objects."""
-        if cursor.execute("SELECT 1 FROM objects LIMIT 1").fetchall():
+        if execute(cursor, "SELECT 1 FROM objects LIMIT 1").fetchall():
             yield "The database names objects with predictions, but it keeps predictions itself."
 
     def unused(self, cursor: duckdb.DuckDBPyConnection) -> list[str]:  # noqa: ARG002

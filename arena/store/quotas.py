@@ -8,6 +8,8 @@ from typing import Any
 
 import duckdb
 
+from arena.store.statements import execute
+
 
 def change_places(
     cursor: duckdb.DuckDBPyConnection,
@@ -25,14 +27,16 @@ def change_places(
     # Not INSERT OR REPLACE, which takes three times as long.
     if counted:
         marks = ", ".join("?" * len(counted))
-        cursor.execute(
+        execute(
+            cursor,
             f"UPDATE places SET used = greatest(used + ?, 0) WHERE rowid IN ({marks})",  # noqa: S608
             [change, *(place for _, place in counted)],
         )
     new = [name for name in names if name not in places]
     if new:
         rows = ", ".join(["(?, ?, ?)"] * len(new))
-        cursor.execute(
+        execute(
+            cursor,
             f"INSERT INTO places VALUES {rows}",  # noqa: S608
             [cell for name in new for cell in (team, name, max(change, 0))],
         )
@@ -54,7 +58,7 @@ def _select(cursor: duckdb.DuckDBPyConnection, team: str, *more: str) -> list[tu
     # Not a condition on the day as well: DuckDB would read the whole table and not the index.
     columns = ", ".join(["day", "used", *more])
     query = f"SELECT {columns} FROM places WHERE team = ?"  # noqa: S608
-    return cursor.execute(query, [team]).fetchall()
+    return execute(cursor, query, [team]).fetchall()
 
 
 def day_name(day: date | str | None) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from arena.store.statements import execute
 from arena.store.timestamps import as_stored, as_text
 from arena.types import Release
 from arena.utils.collection import collection_paused
@@ -73,7 +74,7 @@ def insert_result(
         "RETURNING version"
     )
     text = json.dumps(document, allow_nan=False)
-    ((version,),) = cursor.execute(query, [text, as_stored(time)]).fetchall()
+    ((version,),) = execute(cursor, query, [text, as_stored(time)]).fetchall()
     return int(version)
 
 
@@ -82,7 +83,7 @@ def select_results(cursor: duckdb.DuckDBPyConnection) -> tuple[ResultRecord, ...
     query = "SELECT version, document, published FROM results ORDER BY version"
     return tuple(
         ResultRecord(version, parse_json(document), as_text(published))
-        for version, document, published in cursor.execute(query).fetchall()
+        for version, document, published in execute(cursor, query).fetchall()
     )
 
 
@@ -110,7 +111,7 @@ def insert_release(
         f"FROM releases RETURNING release, {_COLUMNS}"
     )
     try:
-        stored = cursor.execute(query, row).fetchall()
+        stored = execute(cursor, query, row).fetchall()
     except duckdb.ConstraintException as error:
         message = f"submission {submission} was released in epoch {epoch} before"
         raise ValueError(message) from error
@@ -141,7 +142,8 @@ def insert_releases(
         [json.dumps(dict(release.state)) for *_, release in releases],
         [release.source or submission for submission, _, release in releases],
     )
-    rows = cursor.execute(
+    rows = execute(
+        cursor,
         "INSERT INTO releases "
         "SELECT (SELECT coalesce(max(release), 0) FROM releases) + unnest(range(1, ? + 1)), "
         "unnest(?::INTEGER[]), ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), "
@@ -159,7 +161,8 @@ def copy_releases(
 
     Returns their numbers.
     """
-    rows = cursor.execute(
+    rows = execute(
+        cursor,
         "INSERT INTO releases "
         "SELECT (SELECT max(release) FROM releases) + row_number() OVER (ORDER BY release), "
         "submission, ?, instance, score, ranked_by, improved, state, released, source "
@@ -172,11 +175,11 @@ def copy_releases(
 
 def select_state(cursor: duckdb.DuckDBPyConnection, instance: str, epoch: int) -> Mapping[str, Any]:
     """Return the state of an instance after its last release, or an empty one."""
-    rows = cursor.execute(
-        "SELECT release FROM instances WHERE epoch = ? AND instance = ?", [epoch, instance]
+    rows = execute(
+        cursor, "SELECT release FROM instances WHERE epoch = ? AND instance = ?", [epoch, instance]
     ).fetchall()
     query = "SELECT state FROM releases WHERE release = ?"
-    rows = cursor.execute(query, list(rows[0])).fetchall() if rows else []
+    rows = execute(cursor, query, list(rows[0])).fetchall() if rows else []
     state: dict[str, Any] = parse_json(rows[0][0]) if rows else {}
     return state
 
@@ -194,7 +197,7 @@ def select_releases(
         conditions.append((of_teams, sorted(teams)))
     where = " AND ".join(condition for condition, _ in conditions) or "true"
     query = f"SELECT {_COLUMNS} FROM releases WHERE {where} ORDER BY release"  # noqa: S608
-    rows = cursor.execute(query, [value for _, value in conditions]).fetchall()
+    rows = execute(cursor, query, [value for _, value in conditions]).fetchall()
     return tuple(_record(row) for row in rows)
 
 
@@ -214,7 +217,7 @@ def select_shown(
         "LEFT JOIN scores p ON p.submission = s.submission AND p.revision = ? "
         "WHERE s.status = 'accepted' AND s.phase = coalesce(?, s.phase) ORDER BY s.submission"
     )
-    return cursor.execute(query, [epoch, revision, phase]).fetchall()
+    return execute(cursor, query, [epoch, revision, phase]).fetchall()
 
 
 def select_first_release(
@@ -222,7 +225,7 @@ def select_first_release(
 ) -> ReleaseRecord | None:
     """Return the first release of a submission, if there is one."""
     query = f"SELECT {_COLUMNS} FROM releases WHERE submission = ? ORDER BY epoch LIMIT 1"  # noqa: S608
-    rows = cursor.execute(query, [submission]).fetchall()
+    rows = execute(cursor, query, [submission]).fetchall()
     return _record(rows[0]) if rows else None
 
 
@@ -235,7 +238,7 @@ def select_releases_since(
         "SELECT 1 FROM releases WHERE epoch = ? AND release > ? "
         "AND submission IN (SELECT submission FROM submissions WHERE team = ?) LIMIT 1"
     )
-    if not cursor.execute(query, [epoch, after, team]).fetchall():
+    if not execute(cursor, query, [epoch, after, team]).fetchall():
         return []
     columns = ", ".join(f"r.{column}" for column in _COLUMNS.split(", "))
     query = (
@@ -244,7 +247,7 @@ def select_releases_since(
         "LEFT JOIN scores p ON p.submission = r.submission AND p.revision = ? "
         "WHERE r.epoch = ? AND r.release > ? AND s.team = ? ORDER BY r.release"
     )
-    rows = cursor.execute(query, [revision, epoch, after, team]).fetchall()
+    rows = execute(cursor, query, [revision, epoch, after, team]).fetchall()
     return [TeamRelease(number, team, public, _record(row)) for number, team, public, *row in rows]
 
 
@@ -261,9 +264,10 @@ def upsert_scores(
     """
     columns = [[getattr(score, name) for score in scores] for name in ScoreRecord.__slots__]
     query = "SELECT 1 FROM scores WHERE revision = ? AND submission IN (SELECT unnest(?)) LIMIT 1"
-    stored = not are_new and cursor.execute(query, [revision, columns[0]]).fetchall()
+    stored = not are_new and execute(cursor, query, [revision, columns[0]]).fetchall()
     # Of new rows DuckDB need not look for the old ones, which takes longer.
-    cursor.execute(
+    execute(
+        cursor,
         f"INSERT {'OR REPLACE' if stored else ''} INTO scores SELECT ?, "
         "unnest(?::INTEGER[]), unnest(?::DOUBLE[]), unnest(?::DOUBLE[])",
         [revision, *columns],
@@ -283,7 +287,7 @@ def select_scores(
         "WHERE revision = ? ORDER BY submission"
     )
     parameters = [*([] if team is None else [team]), revision]
-    return tuple(ScoreRecord(*row) for row in cursor.execute(query, parameters).fetchall())
+    return tuple(ScoreRecord(*row) for row in execute(cursor, query, parameters).fetchall())
 
 
 def _record(row: Sequence[Any]) -> ReleaseRecord:

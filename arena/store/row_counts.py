@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from arena.errors import StoreFormatError
 from arena.store.keepers import CellCounts, CellForm, CellReader, Keeper
+from arena.store.statements import execute
 from arena.types import IntArray
 from arena.utils.strict_json import parse_json
 
@@ -146,7 +147,7 @@ def incomplete_predictions(keeper: Keeper, cursor: duckdb.DuckDBPyConnection) ->
     cells = None
     if _stored(cursor) is not None:
         query = "SELECT n_rows, columns FROM solutions ORDER BY solution DESC LIMIT 1"
-        ((n_rows, columns),) = cursor.execute(query).fetchall()
+        ((n_rows, columns),) = execute(cursor, query).fetchall()
         cells = RowCounts.select(cursor, n_rows).cells(len(parse_json(columns)))
     return keeper.stored_and_incomplete(cursor, cells, first=1)[1]
 
@@ -154,4 +155,4 @@ def incomplete_predictions(keeper: Keeper, cursor: duckdb.DuckDBPyConnection) ->
 def _stored(cursor: duckdb.DuckDBPyConnection) -> str | None:
     """Return the stored value; None: no row was added."""
     query = "SELECT value FROM meta WHERE name = ?"
-    return next((value for (value,) in cursor.execute(query, [ROW_COUNTS]).fetchall()), None)
+    return next((value for (value,) in execute(cursor, query, [ROW_COUNTS]).fetchall()), None)

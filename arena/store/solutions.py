@@ -17,6 +17,7 @@ import numpy.typing as npt
 from arena.errors import StoreError
 from arena.store.arrow import as_arrow, as_numpy
 from arena.store.digests import keyed_digest
+from arena.store.statements import execute
 from arena.store.text_codes import insert_texts, select_texts
 from arena.store.timestamps import as_stored
 from arena.types import (
@@ -97,7 +98,7 @@ def _is_empty(cursor: duckdb.DuckDBPyConnection, part: str, number: int) -> bool
     """Return whether no row of a solution has a part, in a third of the time of reading it."""
     _, table = _PARTS[part]
     query = f"SELECT 1 FROM {table} WHERE solution = ? LIMIT 1"  # noqa: S608
-    return not cursor.execute(query, [number]).fetchall()
+    return not execute(cursor, query, [number]).fetchall()
 
 
 def _content(solution: Solution, *, with_usage: bool) -> bytes:
@@ -148,7 +149,7 @@ def put_solution(
         If a number is skipped.
     """
     query = "SELECT solution, fingerprint FROM solutions"
-    numbers: dict[int, str] = dict(cursor.execute(query).fetchall())
+    numbers: dict[int, str] = dict(execute(cursor, query).fetchall())
     if number in numbers:
         if numbers[number] != fingerprint(solution):
             raise StoreError(
@@ -205,7 +206,7 @@ def insert_solution(
     row += [json.dumps(columns), json.dumps(targets), solution.n_rows]
     row += [solution.clusters is not None, metric, stored]
     row += [json.dumps(solution.row_sets) if solution.row_sets else None]
-    cursor.execute("INSERT INTO solutions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    execute(cursor, "INSERT INTO solutions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     positions = np.arange(solution.n_rows, dtype=np.int32)
     clusters = solution.clusters
     rows = pa.table(
@@ -267,13 +268,14 @@ def _table(columns: Mapping[str, Any]) -> pa.Table:
 
 def _append(cursor: duckdb.DuckDBPyConnection, table: str, number: int, rows: pa.Table) -> None:
     cursor.register("incoming_rows", rows)
-    cursor.execute(f"INSERT INTO {table} SELECT {number}, * FROM incoming_rows")  # noqa: S608
+    execute(cursor, f"INSERT INTO {table} SELECT {number}, * FROM incoming_rows")  # noqa: S608
     cursor.unregister("incoming_rows")
 
 
 def select_solution(cursor: duckdb.DuckDBPyConnection, number: int) -> Solution | None:
     """Return the solution of a number, or None."""
-    solution_rows = cursor.execute(
+    solution_rows = execute(
+        cursor,
         "SELECT id_column, kind, columns, targets, has_clusters, sha256, row_sets "
         "FROM solutions WHERE solution = ?",
         [number],
@@ -321,7 +323,7 @@ def select_outline(cursor: duckdb.DuckDBPyConnection, number: int) -> SolutionOu
         FROM solutions WHERE solution = $1
     """
     parameters = [number, int(Usage.PUBLIC), ROW_WEIGHTS, KNOWN_TARGET, ROW_PENDING]
-    rows = cursor.execute(query, parameters).fetchall()
+    rows = execute(cursor, query, parameters).fetchall()
     if not rows:
         return None
     ((targets, kind, n_public, weighted, gaps),) = rows
@@ -355,7 +357,7 @@ def _select_extra(cursor: duckdb.DuckDBPyConnection, number: int) -> dict[str, F
     if _is_empty(cursor, "solution_extra", number):
         return {}
     query = "SELECT DISTINCT name FROM solution_extra WHERE solution = ? ORDER BY name"
-    names = [name for (name,) in cursor.execute(query, [number]).fetchall()]
+    names = [name for (name,) in execute(cursor, query, [number]).fetchall()]
     query = "SELECT value FROM solution_extra WHERE solution = ? AND name = ? ORDER BY position"
     tables: list[Any] = [
         cursor.sql(query, params=[number, name]).to_arrow_table() for name in names

@@ -45,6 +45,7 @@ from arena.store.releases import (
 )
 from arena.store.row_counts import RowCounts
 from arena.store.solutions import no_solution, select_outline, select_solution
+from arena.store.statements import execute
 from arena.store.stored_predictions import StoredPredictions, select_predictions
 from arena.store.submissions import Incoming, select_records
 from arena.store.timestamps import as_stored
@@ -237,7 +238,7 @@ class Store:
     def latest_solution(self) -> int:
         """Return the number of the latest solution; 0 if there is none."""
         query = "SELECT coalesce(max(solution), 0) FROM solutions"
-        return self._read_once(query, lambda cursor: int(cursor.execute(query).fetchall()[0][0]))
+        return self._read_once(query, lambda cursor: int(execute(cursor, query).fetchall()[0][0]))
 
     def meta(self, name: str) -> str | None:
         """Return the value stored under a name, or None."""
@@ -246,7 +247,7 @@ class Store:
     def metas(self, names: Sequence[str]) -> list[str | None]:
         """Return the value stored under each name, or None."""
         query = "SELECT name, value FROM meta"
-        values = self._read_once(query, lambda cursor: dict(cursor.execute(query).fetchall()))
+        values = self._read_once(query, lambda cursor: dict(execute(cursor, query).fetchall()))
         return [values.get(name) for name in names]
 
     # -- submissions ---------------------------------------------------------------------------
@@ -323,13 +324,13 @@ class Store:
         """Return the teams with a submission of any status, sorted by name."""
         with self.database.reading() as cursor:
             query = "SELECT DISTINCT team FROM team_counts ORDER BY team"
-            return tuple(team for (team,) in cursor.execute(query).fetchall())
+            return tuple(team for (team,) in execute(cursor, query).fetchall())
 
     def phases(self) -> tuple[str, ...]:
         """Return the phases with a submission of any status, sorted by name."""
         with self.database.reading() as cursor:
             query = "SELECT DISTINCT phase FROM team_counts ORDER BY phase"
-            return tuple(phase for (phase,) in cursor.execute(query).fetchall())
+            return tuple(phase for (phase,) in execute(cursor, query).fetchall())
 
     def accepted_counts(
         self, until: datetime | None = None, phase: str | None = None
@@ -349,13 +350,13 @@ class Store:
         )
         with self.database.reading() as cursor:
             if until is not None:
-                return dict(cursor.execute(received, [phase, as_stored(until)]).fetchall())
-            return dict(cursor.execute(counted, [phase]).fetchall())
+                return dict(execute(cursor, received, [phase, as_stored(until)]).fetchall())
+            return dict(execute(cursor, counted, [phase]).fetchall())
 
     def late(self) -> frozenset[int]:
         """Return the submissions that were received after the deadline and are not ranked."""
         with self.database.reading() as cursor:
-            rows = cursor.execute("SELECT submission FROM submissions WHERE late").fetchall()
+            rows = execute(cursor, "SELECT submission FROM submissions WHERE late").fetchall()
         return frozenset(number for (number,) in rows)
 
     @collection_paused()
@@ -369,7 +370,7 @@ class Store:
             "WHERE status = 'accepted' AND phase = coalesce(?, phase) ORDER BY ALL"
         )
         with self.database.reading() as cursor:
-            return cursor.execute(query, [phase]).fetchall()
+            return execute(cursor, query, [phase]).fetchall()
 
     def quota_used(self, team: str, day: date | str | None) -> int:
         """Return how many submissions of a team count on a day, in a week, or in total."""
@@ -673,7 +674,7 @@ class Store:
         )
         with self.database.reading() as cursor:
             query = "SELECT submission FROM submissions ORDER BY submission"
-            stored = [number for (number,) in cursor.execute(query).fetchall()]
+            stored = [number for (number,) in execute(cursor, query).fetchall()]
         known_numbers = set(numbers)
         # A journal that has nothing is reported by events_without_journal.
         lacking = (
@@ -724,7 +725,7 @@ class Store:
         """Return the sequence of the event with this hash, or None."""
         with self.database.reading() as cursor:
             query = "SELECT min(sequence) FROM events WHERE hash = ?"
-            ((sequence,),) = cursor.execute(query, [digest]).fetchall()
+            ((sequence,),) = execute(cursor, query, [digest]).fetchall()
         return None if sequence is None else int(sequence)
 
 

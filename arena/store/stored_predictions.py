@@ -13,6 +13,7 @@ from arena.errors import StoreError
 from arena.store.database import Database
 from arena.store.keepers import CellForm, CellReader
 from arena.store.row_counts import RowCounts
+from arena.store.statements import execute
 from arena.types import IntArray, PredictionKind, Solution
 
 _MANY_CELLS = 2 * 10**6
@@ -91,7 +92,7 @@ def select_predictions(
             "WHERE status = 'accepted' AND submission BETWEEN ? AND ?"
         )
         bounds = [int(ids.min()), int(ids.max())] if len(ids) else [0, 0]
-        accepted = cursor.execute(query, bounds).fetchnumpy()["submission"]
+        accepted = execute(cursor, query, bounds).fetchnumpy()["submission"]
         strangers = ids[~np.isin(ids, accepted)]
         if len(strangers):
             raise StoreError(

@@ -13,6 +13,7 @@ import duckdb
 import numpy.typing as npt
 
 from arena.store.journal import JournalEntry
+from arena.store.statements import execute
 from arena.store.timestamps import as_stored
 from arena.types import Fault, SubmissionRecord
 from arena.utils.collection import collection_paused
@@ -118,13 +119,15 @@ def _append(
     ]
     last = "(SELECT coalesce(max(submission), 0) FROM submissions)"
     if len(cells) == 1:  # DuckDB plans values in a third of the time
-        rows = cursor.execute(
+        rows = execute(
+            cursor,
             f"INSERT INTO submissions VALUES ({last} + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
             f"RETURNING {_COLUMNS}",
             cells[0],
         ).fetchall()
     else:
-        rows = cursor.execute(
+        rows = execute(
+            cursor,
             f"INSERT INTO submissions SELECT {last} + unnest(range(1, ? + 1)), "
             "unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
             "unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::TIMESTAMP[]), "
@@ -140,7 +143,8 @@ def insert_lost(cursor: duckdb.DuckDBPyConnection, entry: JournalEntry) -> None:
     fault = Fault("lost", "The submission was stored and then lost: send it again.")
     received = as_stored(datetime.fromisoformat(entry.received))
     row = [entry.submission, entry.team, entry.file, entry.sha256, None, "refused", received]
-    cursor.execute(
+    execute(
+        cursor,
         "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, false, '') ON CONFLICT DO NOTHING",
         [*row, _json_of([fault])],
     )
@@ -162,7 +166,7 @@ def find_submissions(
             f"FROM same_key WHERE team IN ({marks})"
         )
         teams, _, keys = zip(*some, strict=True)
-        for key, *row in cursor.execute(query, [*keys, *teams]).fetchall():
+        for key, *row in execute(cursor, query, [*keys, *teams]).fetchall():
             record = _record(row)
             records[record.team, record.phase, key] = record
     return records
@@ -186,7 +190,7 @@ def select_records(
         chosen.append(("submission IN (SELECT unnest(?::INTEGER[]))", storable))
     where = f"WHERE {' AND '.join(condition for condition, _ in chosen)}" if chosen else ""
     query = f"SELECT {_COLUMNS} FROM submissions {where} ORDER BY submission"  # noqa: S608
-    rows = cursor.execute(query, [record_ids for _, record_ids in chosen])
+    rows = execute(cursor, query, [record_ids for _, record_ids in chosen])
     records: list[SubmissionRecord] = []
     while some := rows.fetchmany(_ROWS):
         records += map(_record, some)

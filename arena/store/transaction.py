@@ -34,6 +34,7 @@ from arena.store.releases import (
 )
 from arena.store.row_counts import ROW_COUNTS, RowCounts
 from arena.store.solutions import no_solution, put_solution
+from arena.store.statements import execute
 from arena.store.submissions import (
     Incoming,
     SubmissionName,
@@ -319,7 +320,7 @@ class Transaction:
                 "another program, and is not replaced: restore a backup. `arena audit` names "
                 "every difference."
             )
-        self._cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, value])
+        execute(self._cursor, "INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, value])
         self._facts.meta.add(name)
 
     def put_solution(
@@ -346,7 +347,7 @@ class Transaction:
         self._put_solution(solution, metric, number, None, rows_added=True)
         row_counts = RowCounts.select(self._cursor, n_rows)
         query = "SELECT coalesce(max(submission), 0) + 1 FROM submissions"
-        ((first,),) = self._cursor.execute(query).fetchall()
+        ((first,),) = execute(self._cursor, query).fetchall()
         self.put_meta(ROW_COUNTS, row_counts.grown(first, solution.n_rows).to_text())
 
     def _put_solution(
@@ -377,7 +378,7 @@ class Transaction:
     def _shape_and_kind(self) -> tuple[tuple[int, int], PredictionKind]:
         # Sorted here: there are few, and a query with an order takes four times as long.
         query = "SELECT solution, n_rows, columns, kind FROM solutions"
-        solutions = self._cursor.execute(query).fetchall()
+        solutions = execute(self._cursor, query).fetchall()
         if not solutions:
             raise no_solution(self._database.path)
         _, n_rows, columns, kind = max(solutions)
@@ -409,18 +410,18 @@ class Transaction:
             to be moved into it, or if a copy of an object is missing.
         """
         if url is None:
-            if self._cursor.execute("SELECT 1 FROM objects LIMIT 1").fetchall():
+            if execute(self._cursor, "SELECT 1 FROM objects LIMIT 1").fetchall():
                 raise StoreError(
                     f"The predictions of the database '{self._database.path}' are at "
                     f"{self._keeper.outside} and cannot be moved into it. Nothing was changed."
                 )
-            self._cursor.execute("DELETE FROM meta WHERE name = ?", [PLACE])
+            execute(self._cursor, "DELETE FROM meta WHERE name = ?", [PLACE])
             self._facts.meta.add(PLACE)
             self._keeper = PredictionTable(self._database.path, self._database.reading)
             return
         keeper = self._database.objects_at(url)
         keeper.place.prepare()
-        if self._cursor.execute("SELECT 1 FROM predictions LIMIT 1").fetchall():
+        if execute(self._cursor, "SELECT 1 FROM predictions LIMIT 1").fetchall():
             raise StoreError(
                 f"The database '{self._database.path}' contains predictions of submissions, which "
                 "cannot be moved out of it. Nothing was changed."
@@ -430,7 +431,7 @@ class Transaction:
                 f"{len(lacking):,} objects are not at {keeper.place.url}, such as {lacking[0]}. "
                 f"Copy everything from {self._keeper.outside} first. Nothing was changed."
             )
-        self._cursor.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [PLACE, url])
+        execute(self._cursor, "INSERT OR REPLACE INTO meta VALUES (?, ?)", [PLACE, url])
         self._facts.meta.add(PLACE)
         self._keeper = keeper
 
