@@ -105,6 +105,7 @@ def test_a_row_is_drawn_at_most_as_often_as_a_byte_counts(unit: str) -> None:
 def test_a_resample_that_does_not_fit_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = iter([None, None, np.array([0, 255], dtype=np.uint8)])
     monkeypatch.setattr(bootstrap.Sampler, "counts", lambda *_: next(drawn))
+    monkeypatch.setattr(bootstrap, "_KEPT_BYTES", 0)
     resamples = draw_resamples(2, 1, seed=0)
     assert (resamples.weights.tolist(), resamples.redrawn) == ([[0], [255]], 2)
 

@@ -5,29 +5,20 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pytest
 
 from arena.errors import StoreFormatError
 from arena.store.row_counts import LengtheningReader, RowCounts
 
 
-class Stored:
-    """A cursor of a database whose stored value is this text; None: there is none."""
-
-    def __init__(self, text: str | None) -> None:
-        self.text = text
-
-    def execute(self, query: str, names: list[str]) -> Stored:
-        assert names == ["row_counts"]
-        return self
-
-    def fetchall(self) -> list[tuple[str]]:
-        return [] if self.text is None else [(self.text,)]
-
-
 def selected(text: str | None) -> RowCounts:
-    cursor: Any = Stored(text)
-    return RowCounts.select(cursor, 7)
+    """Return what a database with this text as its stored value has; None: it has no such value."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE meta AS SELECT 'seed' AS name, '[[0, 1]]' AS value")
+        if text is not None:
+            connection.execute("INSERT INTO meta VALUES ('row_counts', ?)", [text])
+        return RowCounts.select(connection, 7)
 
 
 def test_submissions_have_the_rows_that_there_were_when_they_were_sent() -> None:
