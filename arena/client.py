@@ -141,7 +141,8 @@ class Client:
         Raises
         ------
         RefusedRequestError
-            If the name is taken, the code is wrong, or the rules or a required answer are missing.
+            If the account is in a team already, the name is taken, the code is wrong, the rules
+            are not accepted, or an answer is none of the choices.
         """
         body = {"team": team, "code": code, "rules": rules, "answers": dict(answers or {})}
         return self._once("POST", "/join", body)
@@ -184,7 +185,7 @@ class Client:
         try:
             digest = file_sha256(path)
         except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+            raise _unreadable(path, error) from None
         optional = {"description": description, "phase": phase}
         optional |= {f"answer.{question}": answer for question, answer in (answers or {}).items()}
         query = {"file": path.name} | {name: text for name, text in optional.items() if text}
@@ -196,7 +197,15 @@ class Client:
         )
 
     def validate(self, file: str | Path) -> responses.Checked:
-        """Check a file on the server without counting it; return ``status`` and ``faults``."""
+        """Check a file on the server without counting it; return ``status`` and ``faults``.
+
+        Raises
+        ------
+        RefusedRequestError
+            If the server refuses to check it.
+        UsageError
+            If the file cannot be read.
+        """
         return self._json("POST", "/validate", file=Path(file))
 
     def request(self, request: str) -> responses.RequestState:
@@ -233,7 +242,8 @@ class Client:
         offered = {file["name"]: file for file in self.files()}
         unknown = [name for name in names or () if name not in offered]
         if unknown:
-            raise UsageError(f"There is no file {unknown[0]!r}. There are: {', '.join(offered)}.")
+            names_offered = ", ".join(offered) or "none"
+            raise UsageError(f"There is no file {unknown[0]!r}. There are: {names_offered}.")
         root, paths = Path(folder).resolve(), []
         for name in offered if names is None else names:
             path = (root / name).resolve()
@@ -380,7 +390,7 @@ class Client:
         connection = self._connection()
         try:
             if file is not None:
-                with file.open("rb") as opened:
+                with _opened(file) as opened:
                     size = {"Content-Length": str(file.stat().st_size)}
                     connection.request(method, self._base + path, opened, headers | size)
             else:
@@ -672,6 +682,18 @@ class OrganiserClient(Client):
         ``phase`` as in :meth:`finalize`.
         """
         return self._once("POST", "/admin/retract", {"reason": reason, "phase": phase})
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Open a file to send; UsageError if it cannot be read: the request is not repeated."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path} cannot be read: {error.strerror}.")
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

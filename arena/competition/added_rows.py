@@ -89,7 +89,7 @@ def read_added_rows(state: CompetitionState, source: SolutionSource) -> AddedRow
     columns = replace(settings.columns, row_sets=row_sets)
     if len(stored.targets) == 1 and stored.targets[0].classes:
         columns = replace(columns, classes=stored.targets[0].classes)
-    solution = with_new_rows(stored, read_truth(source, metric, columns))
+    solution = with_new_rows(stored, read_truth(source, metric, columns, further=True))
     names = usage_names(row_sets)
     rows = Counter(names[code] for code in solution.usage[stored.n_rows :])
     if not rows and not rounds and _rows_of_sample(state.folder) >= stored.n_rows:

@@ -63,6 +63,7 @@ def read_solution(
     columns: SolutionColumns = SolutionColumns(),  # noqa: B008 - frozen
     traits: MetricTraits = MetricTraits(),  # noqa: B008 - frozen
     modality: Modality = TABLE,
+    further: bool = False,
 ) -> Solution:
     r"""Read and check the organiser's solution: a CSV or Parquet file, or a table in memory.
 
@@ -94,6 +95,8 @@ def read_solution(
         and joint targets.
     modality
         How the file becomes rows and columns.
+    further
+        Whether the rows are added to those of a solution: all of them may be Ignored.
 
     Raises
     ------
@@ -134,6 +137,8 @@ def read_solution(
     parts = _read_rows(
         table, roles, kind=kind, columns=columns, traits=traits, modality=modality, faults=faults
     )
+    if not further and (parts["usage"] == Usage.IGNORED).all():
+        faults.add("no ranked row", "All rows are Ignored: mark rows as Public or Private.")
     _stop(path, faults)
     return Solution(id_column=roles.id, kind=kind, sha256=sha256, guessed_usage=guessed, **parts)
 
@@ -543,8 +548,6 @@ def _read_usage(
 
     unknown = np.flatnonzero(usage == len(usages))
     faults.add_each("unknown usage", unknown.tolist(), fault)
-    if (usage == Usage.IGNORED).all():
-        faults.add("no ranked row", "All rows are Ignored: mark rows as Public or Private.")
     return usage
 
 

@@ -63,8 +63,12 @@ def competition_info(metric: Metric, solution: Solution, title: str = "") -> Com
     )
 
 
-def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -> Solution:
+def read_truth(
+    path: SolutionSource, metric: Metric, columns: SolutionColumns, *, further: bool = False
+) -> Solution:
     """Read the organiser's solution in the form that a metric needs.
+
+    ``further``: the rows are added to those of a solution, and all of them may be Ignored.
 
     Raises
     ------
@@ -88,7 +92,7 @@ def read_truth(path: SolutionSource, metric: Metric, columns: SolutionColumns) -
         from arena.intake.table import MAX_SOLUTION_BYTES
 
         return read_whole_solution(path, MAX_SOLUTION_BYTES)
-    solution = _read_as(metric, path, columns)
+    solution = _read_as(metric, path, columns, further=further)
     faults = first_of_each_kind(_faults_of_truth(metric, solution))
     if faults:
         lines = "\n".join(f"  {line}" for line in fault_lines(faults))
@@ -110,7 +114,9 @@ def _faults_of_truth(metric: Metric, solution: Solution) -> Iterator[Fault]:
             yield from faults_of_truth(metric, truth[:, columns], info)
 
 
-def _read_as(metric: Metric, path: SolutionSource, columns: SolutionColumns) -> Solution:
+def _read_as(
+    metric: Metric, path: SolutionSource, columns: SolutionColumns, *, further: bool
+) -> Solution:
     """Read as the first kind; if that fails, as another kind whose labels are not numbers."""
     from arena.intake import read_solution
 
@@ -121,6 +127,7 @@ def _read_as(metric: Metric, path: SolutionSource, columns: SolutionColumns) -> 
         columns=columns,
         traits=traits_of(metric),
         modality=modality_of(metric),
+        further=further,
     )
     try:
         return read(kind=first)

@@ -89,9 +89,15 @@ class ScikitLearnMetric:
 
     @property
     def traits(self) -> MetricTraits:
-        """Ranges in which the function accepts every value and does not overflow."""
+        """Ranges in which the function accepts every value and does not overflow.
+
+        No loss of numbers is negative.
+        """
         taken = _parameters(self.function)
-        return replace(self._ranges, row_weights="sample_weight" in taken)
+        traits = replace(self._ranges, row_weights="sample_weight" in taken)
+        if self.prediction is not PredictionKind.VALUE or self.greater_is_better:
+            return traits
+        return replace(traits, score_range=(0.0, np.inf))
 
     @property
     def _ranges(self) -> MetricTraits:

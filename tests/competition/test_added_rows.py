@@ -28,7 +28,7 @@ from arena.intake import read_solution
 from arena.types import PredictionKind, Solution, SolutionColumns
 from arena.utils.parallel import NoProgress
 from program import run_here, write_csv
-from scenario import MANAGER, Clock, Scenario
+from scenario import MANAGER, N_ROWS, Clock, Scenario
 
 DATES = ("2026-03-08", "2026-03-15", "2026-03-22")
 ROUNDS = [f"week-{day}" for day in DATES]
@@ -98,6 +98,17 @@ def test_a_season_grows_by_a_round(tmp_path: Path, scenario: Scenario, place: st
         for name in ROUNDS:
             problems = verify_bundle(tmp_path / name, tmp_path / "all.csv", MANAGER, NoProgress())
             assert problems == ()
+
+
+def test_ignored_rows_alone_are_added_also_after_a_submission(tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path)
+    with scenario.create() as competition:
+        scenario.send(competition, ("A", 80))
+        added = competition.add_rows({"id": ["x", "z"], "y": ["1", ""], "Usage": ["Ignored"] * 2})
+        assert added.sentence == "2 rows added (ignored: 2)."
+        assert competition.solution.n_rows == N_ROWS + 2
+        assert [row["score"] for row in competition.leaderboard()] == [0.8]
+        assert competition.audit() == ()
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 import sklearn.metrics as skm
 from sklearn.utils import Tags, TargetTags
 
+import arena
 from arena.errors import UnknownNameError, UsageError
 from arena.evaluation.scores import resample_block
 from arena.interfaces import HasResample, HasRowValues, Metric, MetricFamily, traits_of
@@ -73,6 +74,25 @@ def test_where_the_library_warns_the_value_that_it_substitutes_counts() -> None:
     assert ScikitLearn().make("recall_score", {}).score(nothing, LABELS[0][:4]) == 0.0
     assert ScikitLearn().make("precision_score", {}).score(LABELS[0][:4], nothing) == 0.0
     assert math.isnan(ScikitLearn().make("roc_auc_score", {}).score(nothing, VALUES[0][:4]))
+
+
+def test_no_interval_of_a_loss_has_a_negative_score() -> None:
+    rng = np.random.default_rng(8)
+    ids = range(20)
+    truth = rng.random(20)
+    sent = {team: truth + size * rng.normal(size=20) for size, team in ((1, "a"), (2, "b"))}
+    for name, sign in (("median_absolute_error", 1), ("neg_median_absolute_error", -1)):
+        board = arena.score(
+            {"id": ids, "y": truth},
+            {team: {"id": ids, "y": values} for team, values in sent.items()},
+            metric=f"sklearn:{name}",
+            resamples=50,
+        )
+        ends = [row[end] for row in board.standings for end in ("score_low", "score_high")]
+        ends += [board.best_score_corrected[end] for end in ("low", "high")]
+        shown = [sign * end for end in ends if end is not None]
+        assert shown
+        assert min(shown) >= 0
 
 
 @pytest.mark.parametrize("name", ["max_eror", "confusion_matrix", "os", "roc_curve", ""])

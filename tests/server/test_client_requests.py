@@ -453,11 +453,14 @@ def test_a_file_is_checked_without_a_key(connect: Any, tmp_path: Path) -> None:
     connections = connect(Answer(b'{"status": "valid"}', 201))
     assert Client(URL, "t").validate(str(tmp_path / "a.csv")) == {"status": "valid"}
     assert connections.sent == [("POST", "/races/api/v1/churn/validate", b"id,y\n")]
-    with pytest.raises(UsageError) as refused:
-        Client(URL, "t").submit(tmp_path / "missing.csv")
-    assert str(refused.value) == (
-        f"{tmp_path / 'missing.csv'} cannot be read: No such file or directory."
-    )
+    for send in (Client(URL, "t").submit, Client(URL, "t").validate):
+        connections = connect(*[ANY] * 9)
+        with pytest.raises(UsageError) as refused:
+            send(tmp_path / "missing.csv")
+        assert str(refused.value) == (
+            f"{tmp_path / 'missing.csv'} cannot be read: No such file or directory."
+        )
+        assert connections.sent == []
 
 
 def test_waiting_ends_with_the_answer_or_the_time(
@@ -564,6 +567,9 @@ def test_a_download_stays_in_its_folder(connect: Any, tmp_path: Path) -> None:
     connect(offered(a=b"1", b=b"2"))
     with pytest.raises(UsageError, match=r"^There is no file 'c'\. There are: a, b\.$"):
         Client(URL, "t").download(tmp_path, ["a", "c"])
+    connect(offered())
+    with pytest.raises(UsageError, match=r"^There is no file 'c'\. There are: none\.$"):
+        Client(URL, "t").download(tmp_path, ["c"])
     (tmp_path / "file").touch()
     connect(offered(a=b"1"))
     with pytest.raises(UsageError) as unwritten:

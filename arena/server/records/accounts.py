@@ -960,13 +960,17 @@ class Accounts(Records):
             for table, member in places
         )
 
-    def _add(self, database: sqlite3.Connection, team: str, competition: str, account: str) -> None:
+    def check_teamless(self, competition: str, account: str) -> None:
+        """Raise RefusedError if an account is in a team of a competition."""
         current = self.team_of(competition, account)
         if current is not None:
             raise RefusedError(
                 "You are in the team {name} already. Ask the organiser to merge the teams.",
                 name=current.name,
             )
+
+    def _add(self, database: sqlite3.Connection, team: str, competition: str, account: str) -> None:
+        self.check_teamless(competition, account)
         database.execute(
             "INSERT INTO members VALUES (?, ?, ?, ?)", (competition, account, team, self._now())
         )

@@ -1075,7 +1075,7 @@ ENDPOINTS = (
     Endpoint("GET", "/submissions.csv", "member", "read", submissions_csv,
              "The team's submissions as CSV.", answer="text/csv"),
     Endpoint("POST", "/runs/lease", "runner", "run", programs.lease,
-             "The next run of a program, for a runner; 204 if there is none for 20 seconds. Every "
+             "The next run of a program, for a runner; 204 if there is none for 5 seconds. Every "
              "request of a runner has its token in the header Authorization, as Bearer.", 200,
              models.RunnerState, responses.Lease, (409,)),
     Endpoint("GET", "/runs/{run}/program", "runner", "run", programs.program_file,

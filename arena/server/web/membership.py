@@ -125,6 +125,8 @@ def enter(
     """
     accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
     _check_may_take_part(call, account.account)
+    if not ask:  # who is in a team learns nothing of names, codes and rules
+        accounts.check_teamless(competition.name, account.account)
     text, version = competition.rules()
     if text is not None and rules != version:
         raise Problem(422, _("Read the rules and accept them to take part."))
