@@ -95,9 +95,11 @@ class ScikitLearnMetric:
         """
         taken = _parameters(self.function)
         traits = replace(self._ranges, row_weights="sample_weight" in taken)
-        if self.prediction is not PredictionKind.VALUE or self.greater_is_better:
-            return traits
-        return replace(traits, score_range=(0.0, np.inf))
+        return replace(traits, score_range=(0.0, np.inf)) if self._is_loss_of_numbers else traits
+
+    @property
+    def _is_loss_of_numbers(self) -> bool:
+        return self.prediction is PredictionKind.VALUE and not self.greater_is_better
 
     @property
     def _ranges(self) -> MetricTraits:
@@ -126,12 +128,13 @@ class ScikitLearnMetric:
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        """Return the value of the function, with three exceptions.
+        """Return the value of the function, with four exceptions.
 
         Whether a score is finite must not depend on the truth, as this would reveal information
         about labels. Therefore values closer to 0 than 1e-100 count as 0, scores are clipped to
         +-1e300, and the function is given the full list of classes. If it warns that the score is
-        undefined, the value that it substitutes is used.
+        undefined, the value that it substitutes is used. A loss of numbers that is negative by
+        rounding is 0.
 
         Raises
         ------
@@ -164,7 +167,8 @@ class ScikitLearnMetric:
         with warnings.catch_warnings(), np.errstate(over="ignore"):
             warnings.simplefilter("ignore")
             score = float(function(truth, prediction, **keywords))
-        return float(np.clip(score, -_LARGEST_SCORE, _LARGEST_SCORE))
+        lowest = 0.0 if self._is_loss_of_numbers else -_LARGEST_SCORE
+        return float(np.clip(score, lowest, _LARGEST_SCORE))
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,9 @@ def test_no_interval_of_a_loss_has_a_negative_score() -> None:
         shown = [sign * end for end in ends if end is not None]
         assert shown
         assert min(shown) >= 0
+    truth = np.random.default_rng(0).random(40) + 0.5
+    # That of scikit-learn is negative by rounding.
+    assert ScikitLearn().make("mean_tweedie_deviance", {"power": 1.5}).score(truth, truth) == 0
 
 
 @pytest.mark.parametrize("name", ["max_eror", "confusion_matrix", "os", "roc_curve", ""])
