@@ -356,7 +356,7 @@ class Client:
             reason = str(error) or type(error).__name__
             raise ServerError(
                 f"{self._parts.netloc} did not answer: {reason}. The request may have been "
-                f"carried out: check the events before you repeat it."
+                f"carried out: look at the site before you repeat it."
             ) from None
 
     def _repeated(self, send: Callable[[], _Answer]) -> _Answer:

@@ -645,7 +645,7 @@ def test_a_change_is_sent_once(connect: Any) -> None:
         assert len(connections.sent) == 1
         assert str(refused.value) == (
             f"arena.example.org did not answer: {said}. The request may have been carried out: "
-            f"check the events before you repeat it."
+            f"look at the site before you repeat it."
         )
 
 
