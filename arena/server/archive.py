@@ -98,7 +98,7 @@ def _pages(
         "limits": facts.server,
         "tabs": tabs,
         "logo": next((logo for logo in LOGOS if logo in names), None),
-        "footer": None if footer is None else markdown(footer, below=2, addresses=_ADDRESSES),
+        "footer": None if footer is None else markdown(footer, below=1, addresses=_ADDRESSES),
         "share": share_of_rows(facts.public_rows, facts.rows),
         "files": shared.files,
         "copied": facts.server.files == "anyone",

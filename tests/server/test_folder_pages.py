@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import shutil
 from collections.abc import Iterator
@@ -127,6 +128,17 @@ def test_pages_of_the_folder_are_tabs(filled: WebSite) -> None:
     assert (image.text, image.headers["content-type"]) == ("png", "image/png")
     for missing in ("/pages/none", "/pages/_footer", "/pages/train.png", "/files/none.csv"):
         assert guest.get(f"/{NAME}{missing}").status_code in {401, 404}, missing
+
+
+def test_a_heading_of_the_footer_skips_no_level_on_a_page(web: WebSite) -> None:
+    folder = {"pages": [("prizes", "None."), ("_footer", "# By us")], "images": [], "files": []}
+    web.scorer.publish(folder=folder)
+    browser = web.browser(web.person("Ada", "Ants"))
+    for path in ("/", "/overview", "/pages/prizes", "/rules", "/submit", "/announcements"):
+        page = browser.get(f"/{NAME}{path}").text
+        levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+        assert "By us" in page, path
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), path
 
 
 def test_a_page_without_a_folder_says_what_is_known(web: WebSite) -> None:

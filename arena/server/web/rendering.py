@@ -144,7 +144,7 @@ def render(
             "tabs": [tab for tab in folder.tabs() if tab[0] not in {"overview", "data"}],
             "has_data": bool(folder.files) or folder.page("data") is not None,
             "logo": next((logo for logo in LOGOS if logo in names), None),
-            "footer": served_markdown(call, folder.page("_footer"), below=2),
+            "footer": served_markdown(call, folder.page("_footer"), below=1),
             "base": f"/{call.competition.name}",
             "facts": call.competition.facts,
             "limits": call.competition.limits,
