@@ -49,9 +49,9 @@ def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:
 
 def parameters() -> Iterator[str]:
     for name in sorted(arena.__all__):
-        if inspect.isfunction(getattr(arena, name)):
-            exported = getattr(executed_again(getattr(arena, name).__module__), name)
-            for parameter in inspect.signature(exported).parameters.values():
+        if inspect.isfunction(function := getattr(arena, name)):
+            again = executed_again(inspect.unwrap(function).__module__)
+            for parameter in inspect.signature(getattr(again, name)).parameters.values():
                 yield line_of(f"arena.{name}", str(parameter.name), parameter.default)
 
 

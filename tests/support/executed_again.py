@@ -8,7 +8,10 @@ from types import ModuleType
 
 
 def executed_again(name: str) -> ModuleType:
-    """Return a module of its own, which is not the imported one."""
+    """Return a module of its own, which is not the imported one.
+
+    Not of a package with lazy exports: what the copy imports, it would put into the imported one.
+    """
     spec = importlib.import_module(name).__spec__
     assert spec is not None
     assert spec.loader is not None
