@@ -127,15 +127,15 @@ REFUSED: list[tuple[Any, str, dict[str, Any]]] = [
 
 
 def test_what_is_refused_is_the_kept_whole() -> None:
-    manager, told = PluginManager(), []
+    manager, lines = PluginManager(), []
     for labels, kind, options in REFUSED:
         try:
             arena.bayes_error(labels, kind, **{"resamples": 20, "manager": manager, **options})
-            said = "taken"
+            message = "taken"
         except ArenaError as error:
-            said = str(error)
-        told += [f"# {kind} of {'ROWS' if labels is ROWS else labels}, {options}", said]
-    check_kept("bayes-error-refused.txt", "\n".join(told))
+            message = str(error)
+        lines += [f"# {kind} of {'ROWS' if labels is ROWS else labels}, {options}", message]
+    check_kept("bayes-error-refused.txt", "\n".join(lines))
 
 
 def test_every_answer_is_the_kept_whole() -> None:

@@ -509,8 +509,8 @@ def test_ranges_have_a_bar_a_point_or_a_dashed_line_in_chart_and_legend() -> Non
     many = [f"t{place}" for place in range(51)]
     values = np.arange(51.0)
     first, lower = (
-        ranges_chart(many, [Points("score", values, "blue")], "score", **more)
-        for more in ({}, {"lines": {"least": -3.0}})
+        ranges_chart(many, [Points("score", values, "blue")], "score", **options)
+        for options in ({}, {"lines": {"least": -3.0}})
     )
     (points,) = first["layer"]
     assert len(points["data"]["values"]) == 50
@@ -535,18 +535,18 @@ def test_charts_of_a_board_show_its_columns() -> None:
         for team, rank, share in (("a", 1, 0.75), ("b", 2, None))
     ]  # fmt: skip
     best = {"estimate": 0.75, "low": 0.5, "high": 0.875}
-    found = {}
+    rows_of_charts = {}
     for name in ("rank-intervals", "wins", "score-intervals", "best-score", "shake-up"):
         chart = standings_chart(name, standings, best)
         assert chart is not None
         parts = [chart, *chart["layer"]]
         rows = [row for part in parts for row in part.get("data", {}).get("values", ())]
-        found[name] = [
+        rows_of_charts[name] = [
             tuple(row.values()) for row in rows if row.get("team") in ("a", "best score")
         ]
-    shake_up = found.pop("shake-up")
+    shake_up = rows_of_charts.pop("shake-up")
     assert ("a", 2, 1, "rose") in shake_up
-    assert found == {
+    assert rows_of_charts == {
         "rank-intervals": [
             ("a", "rank interval", 0.5, 1.5), ("a", "bootstrap rank range", 0.75, 1.25),
             ("a", "rank on the board", 1.0),

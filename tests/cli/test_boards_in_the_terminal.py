@@ -515,8 +515,11 @@ def test_the_private_leaderboard_and_combined_ones_say_what_they_are(
     view = FinalBoardOfNobody(
         **{"rows": [], "phase": "two", "settings": named_boards(both=False, all=True), **state}
     )
-    printed, said = shown(view, *arguments.split())
-    assert ([line for line in printed if not line.startswith("  ")], said) == (lines, notes)
+    printed, printed_notes = shown(view, *arguments.split())
+    assert ([line for line in printed if not line.startswith("  ")], printed_notes) == (
+        lines,
+        notes,
+    )
 
 
 def test_the_private_leaderboard_as_a_document_names_rows_without_labels(shown: Any) -> None:
@@ -535,10 +538,10 @@ def test_the_page_of_a_leaderboard_is_the_public_one(
     shown: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[str] = []
-    made = recorded_function(lines, "page", "the page")
-    monkeypatch.setattr("arena.report.competition.public_competition_report", made)
-    wrote = recorded_function(lines, "write")
-    monkeypatch.setattr("arena.cli.commands.leaderboard.write_outputs", wrote)
+    report_function = recorded_function(lines, "page", "the page")
+    monkeypatch.setattr("arena.report.competition.public_competition_report", report_function)
+    write_function = recorded_function(lines, "write")
+    monkeypatch.setattr("arena.cli.commands.leaderboard.write_outputs", write_function)
     shown(BoardOfNobody(ROWS), "--html", "b.html", "--bracket", "new")
     assert lines == [
         "  page(BoardOfNobody, sections=False, bracket='new')",

@@ -49,7 +49,7 @@ def test_the_program_ends_at_once_with_the_code_of_its_exit(
     monkeypatch.setattr("arena.cli.main.main", main)
     monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
     monkeypatch.setattr(atexit, "_ncallbacks", lambda: 0)
-    monkeypatch.setattr(atexit, "register", lambda *given: called.append(given))
+    monkeypatch.setattr(atexit, "register", lambda *call: called.append(call))
     monkeypatch.setattr(os, "_exit", leave)
     for name in ("PYDANTIC_DISABLE_PLUGINS", "OPENBLAS_THREAD_TIMEOUT"):
         monkeypatch.setenv(name, "as it was")

@@ -68,16 +68,16 @@ class Told:
         attributes = {"settings": settings, "folder": self.folder}
         competition = RecordedObject(self.lines, attributes, answers)
         answers.setdefault("in_phase", competition)
-        given = shlex.split(line)
-        module = importlib.import_module(f"arena.cli.commands.{MODULES.get(given[0], given[0])}")
+        words = shlex.split(line)
+        module = importlib.import_module(f"arena.cli.commands.{MODULES.get(words[0], words[0])}")
         for name in ("open_competition", "look_at_competition"):
             if hasattr(module, name):
                 opened = recorded_function(self.lines, "open", competition)
                 self.monkeypatch.setattr(module, name, opened)
         self.lines.append(f"$ arena {line}")
-        done = run_here(*given, cwd=self.folder)
-        self.lines += [line.rstrip() for line in f"{done.stdout}{done.stderr}".splitlines()]
-        self.lines.append(f"[{done.returncode}]\n")
+        process = run_here(*words, cwd=self.folder)
+        self.lines += [line.rstrip() for line in f"{process.stdout}{process.stderr}".splitlines()]
+        self.lines.append(f"[{process.returncode}]\n")
 
     def check_kept(self, name: str) -> None:
         text = "\n".join(self.lines).replace(str(self.folder), "HERE")
@@ -214,8 +214,8 @@ def test_how_programs_are_sent_and_run_is_asked_and_told_as_kept(told: Told) -> 
             submit_program=SubmittedProgram(trial, submitted),
         )
     told.signals("runner")
-    made = RecordedObject(told.lines, {"key": SimpleNamespace(name="[b]m")}, {})
-    runner = recorded_function(told.lines, "Runner", made)
+    opened_runner = RecordedObject(told.lines, {"key": SimpleNamespace(name="[b]m")}, {})
+    runner = recorded_function(told.lines, "Runner", opened_runner)
     runner.digests = list  # type: ignore[attr-defined]
     told.monkeypatch.setattr("arena.runner.Runner", runner)
     key = SimpleNamespace(read=recorded_function(told.lines, "read", "the key"))
@@ -396,21 +396,23 @@ def test_how_simulations_are_asked_and_told_as_kept(told: Told) -> None:
         told.function("simulation.ranks.prepare.count_models", n_models)
         for options in ("", "--models [b]m"):
             told.run(f"simulate ranks {options}")
-    one = Likeness({"a": 5}, 40, (Compared("teams with one entry", "a", 1.0, low=0.5, high=1.0),))
+    likeness = Likeness(
+        {"a": 5}, 40, (Compared("teams with one entry", "a", 1.0, low=0.5, high=1.0),)
+    )
     for boards in (1, 2):
         told.function("simulation.past.boards.read_boards", ["a board"] * boards)
-        told.function(f"{places}.likeness.compare_with_past", one)
+        told.function(f"{places}.likeness.compare_with_past", likeness)
         told.run("simulate likeness past.csv --simulated 1200 --seed 2")
     told.run("simulate likeness past.csv --json")
     told.check_kept("calls-of-simulations.txt")
 
 
 def test_what_is_not_given_to_init_is_named(told: Told) -> None:
-    for given, missing in (
+    for arguments, missing in (
         ("", "FOLDER and --solution and --metric"), ("c --solution s.csv", "--metric"),
         ("c --metric mae", "--solution"), ("--solution s.csv --metric mae", "FOLDER"),
     ):  # fmt: skip
-        told.run(f"init {given}")
+        told.run(f"init {arguments}")
         assert told.lines[-2:] == [f"arena: Give {missing}: see arena init --help.", "[2]\n"]
 
 
@@ -457,10 +459,12 @@ def test_what_plugins_provide_is_listed_and_checked_as_kept(told: Told) -> None:
         SimpleNamespace(outcome=outcome, name=name, message=message)
         for outcome, name, message in checks
     ]
-    for shown in (results[:1], results):
-        failed = [check for check in shown if check.outcome == "failed"]
-        document = {"checks": [check.name for check in shown]}
-        conformance = SimpleNamespace(checks=shown, failed=failed, to_dict=lambda d=document: d)
+    for some_results in (results[:1], results):
+        failed = [check for check in some_results if check.outcome == "failed"]
+        document = {"checks": [check.name for check in some_results]}
+        conformance = SimpleNamespace(
+            checks=some_results, failed=failed, to_dict=lambda d=document: d
+        )
         for suite in ("check_metric", "check_mechanism"):
             told.function(f"testing.{suite}", conformance)
         for line in ("metrics accuracy", "mechanisms full", "mechanisms full --json"):

@@ -33,11 +33,13 @@ def options() -> Iterator[str]:
 
 def options_of(place: str, module: str, app: str) -> Iterator[str]:
     command = typer.main.get_command(getattr(executed_again(module), app))
-    for name, one in commands(command, place):
-        for option in one.params:
+    for name, subcommand in commands(command, place):
+        for option in subcommand.params:
             limits = {"min": option.min, "max": option.max, "required": option.required or None}
-            told = "".join(f", {key} {limit}" for key, limit in limits.items() if limit is not None)
-            yield line_of(f"arena {name}", ", ".join(option.opts), option.default) + told
+            limits_text = "".join(
+                f", {key} {limit}" for key, limit in limits.items() if limit is not None
+            )
+            yield line_of(f"arena {name}", ", ".join(option.opts), option.default) + limits_text
 
 
 def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:

@@ -334,8 +334,8 @@ def test_an_audit_since_an_event_lists_what_follows(
 
 
 def test_an_audit_since_an_unknown_hash_lists_every_event(audited: Any) -> None:
-    code, lines, (said,) = audited("--since", "9" * 64)
-    assert (code, said[:46]) == (1, "arena: The record does not contain the event 9")
+    code, lines, (message,) = audited("--since", "9" * 64)
+    assert (code, message[:46]) == (1, "arena: The record does not contain the event 9")
     assert [line.split()[0] for line in lines[-3:]] == ["1", "5", "6"]
     assert lines[0] == "3 submissions by team"
 

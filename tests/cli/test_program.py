@@ -199,7 +199,7 @@ STOPPED = "Interrupted. Data stored before are intact."
 
 
 @pytest.mark.parametrize(
-    ("error", "signals", "code", "said"),
+    ("error", "signals", "code", "message"),
     [
         # 128 and the number of the last signal: 2 is Ctrl-C and 15 SIGTERM.
         (KeyboardInterrupt(), [], 130, STOPPED),
@@ -223,29 +223,33 @@ STOPPED = "Interrupted. Data stored before are intact."
     ],
 )
 def test_every_kind_of_error_has_its_code_and_its_message(
-    monkeypatch: pytest.MonkeyPatch, error: BaseException, signals: list[int], code: int, said: str
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    signals: list[int],
+    code: int,
+    message: str,
 ) -> None:
     changed: list[str | None] = [None, "It was changed."]
     monkeypatch.setattr(main_module, "interrupts", signals)
     monkeypatch.setattr("arena.cli.folder.changed_outside", lambda: changed[0])
     monkeypatch.setattr("arena.utils.finished_tasks.where_kept", lambda: None)
-    assert main_module.explained_error(error) == (code, said)
+    assert main_module.explained_error(error) == (code, message)
     # A database that another program changed explains what is no error of arena.
     changed.reverse()
-    is_fault = said.endswith("--verbose shows where.")
-    expected = (1, "It was changed.") if is_fault else (code, said)
+    is_fault = message.endswith("--verbose shows where.")
+    expected = (1, "It was changed.") if is_fault else (code, message)
     assert main_module.explained_error(error) == expected
     monkeypatch.setattr("arena.utils.finished_tasks.where_kept", lambda: Path("[b]f"))
-    kept = (code, said + KEPT) if said == STOPPED else expected
-    assert main_module.explained_error(error) == kept
+    explanation = (code, message + KEPT) if message == STOPPED else expected
+    assert main_module.explained_error(error) == explanation
 
 
 def test_a_full_disk_is_told_when_what_is_left_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> None:
         raise OSError(28, "No space left")
 
-    said: list[str] = []
-    monkeypatch.setattr(main_module, "say_error", said.append)
+    messages: list[str] = []
+    monkeypatch.setattr(main_module, "say_error", messages.append)
     monkeypatch.setattr("os.dup2", lambda *_: None)
     monkeypatch.setattr("sys.stdout", SimpleNamespace(flush=full, fileno=lambda: 1))
     codes = []
@@ -253,4 +257,4 @@ def test_a_full_disk_is_told_when_what_is_left_is_written(monkeypatch: pytest.Mo
         end = SystemExit(code)
         main_module._write_rest(end)
         codes.append(end.code)
-    assert (codes, said) == ([1, 3], ["No space left. Nothing more was written."])
+    assert (codes, messages) == ([1, 3], ["No space left. Nothing more was written."])

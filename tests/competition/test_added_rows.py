@@ -226,7 +226,7 @@ def test_groups_and_tasks_continue(tmp_path: Path) -> None:
 
 def test_what_was_added_is_said_with_its_counts() -> None:
     unused: Any = None
-    for rows, phases, said in (
+    for rows, phases, sentence in (
         ({"Public": 1_200, "Private": 1}, {}, "1,201 rows added (Public: 1,200, Private: 1)."),
         (
             {"Public": 1},
@@ -236,7 +236,7 @@ def test_what_was_added_is_said_with_its_counts() -> None:
         ({}, {"w1": unused}, "New rounds: w1."),
         ({}, {}, "The sample submission has every row now."),
     ):
-        assert AddedRows(unused, rows, phases).sentence == said
+        assert AddedRows(unused, rows, phases).sentence == sentence
 
 
 def test_a_round_before_a_finalized_one_of_its_series_is_refused() -> None:

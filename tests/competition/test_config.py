@@ -206,7 +206,7 @@ def test_the_schema_is_that_of_the_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sections", "held", "refused", "sentence"),
+    ("sections", "allowed", "refused", "sentence"),
     [
         (
             lambda name: {"bracket": {name: {}}},
@@ -255,9 +255,9 @@ def test_the_schema_is_that_of_the_settings() -> None:
     ],
 )  # fmt: skip
 def test_names_and_counts_are_held_up_to_their_bound(
-    sections: Any, held: list[Any], refused: list[Any], sentence: str
+    sections: Any, allowed: list[Any], refused: list[Any], sentence: str
 ) -> None:
-    for value in held:
+    for value in allowed:
         given_settings(**sections(value))
     for value in refused:
         with pytest.raises(ValidationError, match=re.escape(sentence)):
@@ -265,13 +265,13 @@ def test_names_and_counts_are_held_up_to_their_bound(
 
 
 def test_sixty_letters_of_a_wrong_value_are_shown(tmp_path: Path) -> None:
-    for n_letters, shown in ((58, f'"{"x" * 58}"'), (59, f'"{"x" * 58}…')):
+    for n_letters, text in ((58, f'"{"x" * 58}"'), (59, f'"{"x" * 58}…')):
         (tmp_path / "competition.toml").write_text(
             f'[metric]\nname="x"\n[limits]\nper_day="{"x" * n_letters}"'
         )
         with pytest.raises(InputError) as caught:
             read_settings(tmp_path / "competition.toml")
-        assert f"[limits] per_day is {shown}, but must be a whole number" in str(caught.value)
+        assert f"[limits] per_day is {text}, but must be a whole number" in str(caught.value)
 
 
 def test_rounds_of_a_series_share_no_rows_whatever_phases_come_before() -> None:

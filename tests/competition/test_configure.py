@@ -168,14 +168,14 @@ def test_a_deadline_is_moved_later_while_no_private_board_is_computed() -> None:
     first = "The first deadline is set in competition.toml only."
     earlier = "A deadline is moved later here; competition.toml can set an earlier one."
     final = "The private board is computed, so the deadline can no longer be moved."
-    for before, after, is_final, said in (
+    for before, after, is_final, message in (
         (None, later, False, first),
         (noon, None, False, earlier),
         (noon, noon, False, earlier),
         (noon, later, True, final),
         (noon, later, False, ""),
     ):
-        assert said == refusal(
+        assert message == refusal(
             lambda before=before, after=after, is_final=is_final: configure._check_deadline(
                 before, after, is_final=is_final
             )
@@ -210,14 +210,14 @@ def test_texts_are_written_to_pages_and_to_the_rules_only(tmp_path: Path) -> Non
     assert configure._place(state, "rules") == tmp_path / "rules.md"
     for rules in ("../rules.md", "rules.txt", "a b.md"):
         server.rules = rules
-        said = refusal(lambda: configure._place(state, "rules"))
-        assert said == f"The rules are in {rules}, which is written by hand only."
+        message = refusal(lambda: configure._place(state, "rules"))
+        assert message == f"The rules are in {rules}, which is written by hand only."
     for name in ("pages/a.md", "pages/_footer.md", f"pages/{'x' * 80}.md", "pages/1-a_B.md"):
         assert configure._place(state, name) == tmp_path / name
     for name in ("a.md", "pages/../a.md", "pages/.a.md", "pages/-a.md", f"pages/{'x' * 81}.md",
                  "pages/a.txt", "pages/a.md "):  # fmt: skip
-        said = refusal(lambda name=name: configure._place(state, name))
-        assert said == "A page is called pages/NAME.md, with letters, digits, - and _.", name
+        message = refusal(lambda name=name: configure._place(state, name))
+        assert message == "A page is called pages/NAME.md, with letters, digits, - and _.", name
     (tmp_path / "pages").symlink_to(tmp_path)
-    said = refusal(lambda: configure._place(state, "pages/a.md"))
-    assert said == "pages is a link, so pages are written by hand only."
+    message = refusal(lambda: configure._place(state, "pages/a.md"))
+    assert message == "pages is a link, so pages are written by hand only."

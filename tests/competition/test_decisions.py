@@ -21,8 +21,8 @@ def test_what_a_decision_of_a_served_competition_says_is_kept() -> None:
     lines = []
     for kind, decision in DECISIONS.items():
         who = "teams and organisers" if decision.from_teams else "organisers"
-        told = ", tells consequences" * decision.tells_consequences
-        lines.append(f"{kind}: {who}{', of a phase' * decision.of_phase}{told}")
+        consequences = ", tells consequences" * decision.tells_consequences
+        lines.append(f"{kind}: {who}{', of a phase' * decision.of_phase}{consequences}")
         events = [{**payload, "team": "Ants"}, {}]
         if "{whom}" in decision.detailed:
             events.insert(1, {**events[0], "submission": None})
@@ -42,10 +42,10 @@ def test_an_exemption_gives_time_after_the_deadline_or_more_submissions() -> Non
         (deadline, -1, "ill", nothing),
         (deadline, 0, "ill", f"{not_after} Nothing was changed."),
     ]
-    for until, extra, reason, said in cases:
+    for until, extra, reason, message in cases:
         with pytest.raises(UsageError) as refused:
             exempt(state, "a", until=until, extra=extra, reason=reason)
-        assert str(refused.value) == said
+        assert str(refused.value) == message
     after = deadline + timedelta(microseconds=1)
     with pytest.raises(AttributeError, match="ledger"):  # only now is the team looked up
         exempt(state, "a", until=after, extra=0, reason="ill")

@@ -25,9 +25,9 @@ TWO = replace(
 
 
 def texts(*values: str) -> Any:
-    made = np.empty(len(values), dtype=object)
-    made[:] = values
-    return made
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = values
+    return cells
 
 
 @pytest.mark.parametrize(

@@ -269,9 +269,11 @@ def test_private_scores_are_computed_in_batches(monkeypatch: pytest.MonkeyPatch)
 
     def scores_of(batch: list[Any]) -> Any:
         batches.append([record.submission for record in batch])
-        return np.array([np.nan if one.submission == 6 else one.submission / 10 for one in batch])
+        return np.array(
+            [np.nan if record.submission == 6 else record.submission / 10 for record in batch]
+        )
 
-    def run(*given: Any, intervals: bool) -> Any:
+    def run(*arguments: Any, intervals: bool) -> Any:
         assert not intervals
         return SimpleNamespace(scores_of=scores_of)
 

@@ -24,7 +24,7 @@ def test_a_rule_that_is_gone_is_logged_once(
         store=SimpleNamespace(events=lambda *kinds: events),
         record=lambda key, payload: events.append(SimpleNamespace(payload=payload)),
     )
-    for rules, failed, said in (
+    for rules, failed, lost in (
         (["a", "b", "c"], [], ""),
         (["a", "b", "c"], [], ""),  # the same: nothing is recorded
         (["a"], ["b"], "'c'"),  # one that could not be loaded is said elsewhere
@@ -34,7 +34,7 @@ def test_a_rule_that_is_gone_is_logged_once(
         now = {"rules": rules, "failed": failed}
         record_plugins(state)
         assert [record.getMessage() for record in caplog.records] == [
-            f"Earlier submissions were checked by a rule of {said}, which is no longer installed. "
+            f"Earlier submissions were checked by a rule of {lost}, which is no longer installed. "
             f"Name the plugins that the competition needs in [plugins] required."
-        ] * bool(said)
+        ] * bool(lost)
     assert [event.payload[KEY]["rules"] for event in events[1:]] == [["a", "b", "c"], ["a"], []]

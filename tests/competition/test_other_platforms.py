@@ -147,10 +147,10 @@ def variants() -> Iterator[tuple[str, str, dict[str, Any]]]:
         },
     )
     yield "two challenge phases", "evalai", dict(EVALAI)
-    (board,), (one, other) = EVALAI["leaderboard"], EVALAI["challenge_phase_splits"]
+    (board,), (first_split, second_split) = EVALAI["leaderboard"], EVALAI["challenge_phase_splits"]
     schema = {"labels": ["err", "acc"]}
     for name, is_descending in (("ascending", False), ("descending", True)):
-        pairs = [{**one, "is_leaderboard_order_descending": is_descending}, other]
+        pairs = [{**first_split, "is_leaderboard_order_descending": is_descending}, second_split]
         yield f"{name} without metadata", "evalai", {
             **EVALAI, "leaderboard": [{**board, "schema": schema}], "challenge_phase_splits": pairs,
         }  # fmt: skip
@@ -162,17 +162,19 @@ def in_words(time: datetime) -> str:
 
 
 def test_what_is_read_of_other_platforms_is_kept(tmp_path: Path) -> None:
-    kept = {}
+    imports = {}
     for number, (name, platform, document) in enumerate(variants()):
         (folder := tmp_path / str(number)).mkdir()
         try:
-            read = imported(folder, platform, document)
+            settings = imported(folder, platform, document)
         except InputError as error:
-            kept[name] = str(error).replace(str(folder), "FOLDER")
+            imports[name] = str(error).replace(str(folder), "FOLDER")
             continue
-        shown = {part: getattr(read, part) for part in ("document", "left_out", "row_sets")}
-        kept[name] = json.loads(json.dumps(shown, default=in_words).replace(str(folder), "FOLDER"))
-    check_kept_document("imports", kept)
+        parts = {part: getattr(settings, part) for part in ("document", "left_out", "row_sets")}
+        imports[name] = json.loads(
+            json.dumps(parts, default=in_words).replace(str(folder), "FOLDER")
+        )
+    check_kept_document("imports", imports)
 
 
 def _with_another_key(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

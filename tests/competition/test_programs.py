@@ -516,26 +516,31 @@ def test_the_run_of_a_carried_file_is_that_of_the_program_that_wrote_it() -> Non
 def test_a_run_again_without_an_output_or_with_the_same_bytes_is_not_scored() -> None:
     none: Any = None
     lost = ProgramRun("time", 1.0, 1.0, 1.0)
-    given: Any = {"state": none, "submission": 1, "program": none}
-    assert _compared(**given, before={"output_sha256": None}, run=lost) == ("time", None, 0)
+    arguments: Any = {"state": none, "submission": 1, "program": none}
+    assert _compared(**arguments, before={"output_sha256": None}, run=lost) == ("time", None, 0)
     same = ProgramRun("ok", 1.0, 1.0, 1.0, Path("out"), {"output_sha256": "ab"})
-    assert _compared(**given, before={"output_sha256": "ab"}, run=same) == ("bytes", None, 0)
+    assert _compared(**arguments, before={"output_sha256": "ab"}, run=same) == ("bytes", None, 0)
 
 
 def test_a_board_waits_for_the_programs_of_its_phase(monkeypatch: pytest.MonkeyPatch) -> None:
-    left = [SimpleNamespace(phase="a", team="Ants"), SimpleNamespace(phase="b", team="Bees"),
-            SimpleNamespace(phase="a", team="Cats")]  # fmt: skip
-    monkeypatch.setattr(program_runs, "waiting", lambda state: left)
+    programs = [
+        SimpleNamespace(phase=phase, team=team)
+        for phase, team in (("a", "Ants"), ("b", "Bees"), ("a", "Cats"))
+    ]
+    monkeypatch.setattr(program_runs, "waiting", lambda state: programs)
     state: Any = SimpleNamespace(
         phase="c", settings=SimpleNamespace(programs=SimpleNamespace(sandbox="scripted"))
     )
     program_runs.require_no_waiting(state)
     run = "for a run on the hidden inputs, the first one of"
-    for phase, said in (("a", f"2 programs wait {run} Ants"), ("b", f"1 program waits {run} Bees"),
-                        (None, f"3 programs wait {run} Ants")):  # fmt: skip
+    for phase, message in (
+        ("a", f"2 programs wait {run} Ants"),
+        ("b", f"1 program waits {run} Bees"),
+        (None, f"3 programs wait {run} Ants"),
+    ):
         state.phase = phase
         with pytest.raises(UsageError) as refused:
             program_runs.require_no_waiting(state)
-        assert str(refused.value) == f"{said}: run arena programs run, or start a runner."
+        assert str(refused.value) == f"{message}: run arena programs run, or start a runner."
     state.settings.programs.sandbox = ""
     program_runs.require_no_waiting(state)

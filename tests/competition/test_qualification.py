@@ -33,10 +33,14 @@ def test_the_best_of_a_public_board_are_those_up_to_a_rank(monkeypatch: pytest.M
         "The phase dev has no private rows: the order is that of its public scores, which have no "
         "rank intervals."
     )
-    one = _best_of_public_board(before, "final", 1)
-    assert one == Qualification("final", ("Ants",), "public", (note,))
-    two = _best_of_public_board(before, "final", 2)
-    assert (two.teams, two.notes[0], len(two.notes)) == (("Ants", "Bees", "Cats"), note, 2)
+    best = _best_of_public_board(before, "final", 1)
+    assert best == Qualification("final", ("Ants",), "public", (note,))
+    best_two = _best_of_public_board(before, "final", 2)
+    assert (best_two.teams, best_two.notes[0], len(best_two.notes)) == (
+        ("Ants", "Bees", "Cats"),
+        note,
+        2,
+    )
 
 
 class Phases:
@@ -63,18 +67,18 @@ def test_a_phase_admits_whom_its_section_says() -> None:
         listed=section(admit="listed", after="dev"),
         final=section(admit="submitted", after="dev"),
     )
-    for phase, listed, said in (
+    for phase, listed, message in (
         ("listed", (), "Name the teams by --team."),
         ("final", ("Ants",), '--team needs admit = "listed" under [phase.final].'),
         ("dev", (), "The phase dev admits every team and carries no file."),
     ):
         with pytest.raises(UsageError) as refused:
             qualification.qualification(state, phase, listed)
-        assert str(refused.value) == said
-    named = qualification.qualification(state, "listed", ("Ants", "Anteaters", "Bees"))
-    assert named == Qualification("listed", ("Anteaters", "Bees"), "", ())
-    sent = qualification.qualification(state, "final")
-    assert sent == Qualification("final", ("Ants", "Cats"), "", ())
+        assert str(refused.value) == message
+    by_name = qualification.qualification(state, "listed", ("Ants", "Anteaters", "Bees"))
+    assert by_name == Qualification("listed", ("Anteaters", "Bees"), "", ())
+    by_submissions = qualification.qualification(state, "final")
+    assert by_submissions == Qualification("final", ("Ants", "Cats"), "", ())
 
 
 def test_the_best_of_a_final_board_are_those_up_to_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:

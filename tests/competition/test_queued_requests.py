@@ -467,23 +467,25 @@ def test_a_team_asks_for_nothing_after_a_competition_was_ended(
 def test_a_decision_on_a_board_is_carried_out_in_its_phase(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    done: list[Any] = []
+    boards_seen: list[Any] = []
 
     def carry_out(board: str, request: Request) -> None:
-        done.append(board)
+        boards_seen.append(board)
 
-    made = {"publish": Decision(carry_out, of_phase=True), "pause": Decision(carry_out)}
-    monkeypatch.setattr(processing, "DECISIONS", made)
+    decisions = {"publish": Decision(carry_out, of_phase=True), "pause": Decision(carry_out)}
+    monkeypatch.setattr(processing, "DECISIONS", decisions)
     monkeypatch.setattr(processing, "_for", lambda board, request: f"for {board}")
     monkeypatch.setattr(processing, "_require_in_time", lambda *_: None)
-    monkeypatch.setattr(processing, "_require_end", lambda board, kind: done.append(f"{board}"))
+    monkeypatch.setattr(
+        processing, "_require_end", lambda board, kind: boards_seen.append(f"{board}")
+    )
     for kind, boards in (("publish", ["dev", "for dev"]), ("pause", ["all", "for all"])):
-        done.clear()
+        boards_seen.clear()
         request = decision(1, kind, phase="dev")
         answer = request.answer("", "done", "Done.")
         monkeypatch.setattr(processing, "last_answer", lambda store, answer=answer: answer)
         assert processing._decide(PhasesByName(), request) == answer  # type: ignore[arg-type]
-        assert done == boards
+        assert boards_seen == boards
 
 
 class PhasesByName:

@@ -149,12 +149,14 @@ def test_a_place_is_used_of_each_period_whatever_the_limits() -> None:
 
 def test_a_limit_of_one_and_of_more_is_said() -> None:
     transaction: Any = SimpleNamespace(quota_used=lambda name, day: 1)
-    for total, said in ((1, "1 submission in all, and this team has used it."),
-                        (2, "2 submissions in all, and this team has used them.")):  # fmt: skip
+    for total, sentence in (
+        (1, "1 submission in all, and this team has used it."),
+        (2, "2 submissions in all, and this team has used them."),
+    ):
         quota = Quota(Settings.of(metric="mae", total=total), "a", START, ("a", "b"))
         if total == 1:
             quota = replace(quota, members=("a",))
         fault = quota.refusal(transaction)
         assert fault is not None
-        assert fault.message == f"A team may send {said}"
+        assert fault.message == f"A team may send {sentence}"
     assert replace(quota, members=("a",)).refusal(transaction) is None

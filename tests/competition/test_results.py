@@ -37,20 +37,22 @@ def refused(call: Any, *given: Any) -> str:
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a finalized competition without phases; ``published`` are its results."""
-    made: Any = SimpleNamespace(phase=None, with_phases=None, clock=lambda: NOW, published=[])
-    made.recorded, made.old, made.elsewhere = [], None, {}
-    made.store = SimpleNamespace(results=lambda: made.published)
-    made.phase_fields = {}
-    made.record = lambda kind, payload: made.recorded.append(payload)
+    competition: Any = SimpleNamespace(
+        phase=None, with_phases=None, clock=lambda: NOW, published=[]
+    )
+    competition.recorded, competition.old, competition.elsewhere = [], None, {}
+    competition.store = SimpleNamespace(results=lambda: competition.published)
+    competition.phase_fields = {}
+    competition.record = lambda kind, payload: competition.recorded.append(payload)
     for name, answer in {
         "final_document": lambda _: BOARD,
-        "outdated": lambda _: made.old,
+        "outdated": lambda _: competition.old,
         "phases_of_final_boards": lambda _: ("b", "c"),
-        "deciding_elsewhere": lambda _, phase, now: made.elsewhere.get(phase, ()),
+        "deciding_elsewhere": lambda _, phase, now: competition.elsewhere.get(phase, ()),
         "published_results": lambda state: state.published,
     }.items():
         monkeypatch.setattr(results, name, answer)
-    return made
+    return competition
 
 
 def test_the_next_result_is_one_more_than_there_are(state: Any) -> None:
@@ -75,10 +77,10 @@ def test_a_board_is_published_after_the_deadline(state: Any) -> None:
     dates = SimpleNamespace(deadline=NOW - MINUTE)
     state.settings = SimpleNamespace(competition=dates)
     require_end(state)
-    for deadline, said in ((NOW, "12:00"), (NOW + MINUTE, "12:01")):
+    for deadline, clock_time in ((NOW, "12:00"), (NOW + MINUTE, "12:01")):
         dates.deadline = deadline
         assert refused(require_end, state) == (
-            f"Files are received until 2026-03-01 {said} UTC: publish after that, or set an "
+            f"Files are received until 2026-03-01 {clock_time} UTC: publish after that, or set an "
             f"earlier deadline in competition.toml."
         )
     dates.deadline = None

@@ -214,9 +214,9 @@ def test_further_rounds_are_like_the_last_one_of_their_series(
     cells = ["Public", "final", DATES[0], "2026-03-29", "Ignored"]
     monkeypatch.setattr(rounds, "unique_cells", lambda *_: cells)
     unused: Any = None
-    made = rounds.further_rounds(settings, unused)
-    assert made.keys() == {"week-2026-03-29"}
-    (section,) = made.values()
+    sections = rounds.further_rounds(settings, unused)
+    assert sections.keys() == {"week-2026-03-29"}
+    (section,) = sections.values()
     assert (section.limits["total"], section.series, section.each) == (2, "week", None)
     assert section.end == datetime(2026, 3, 29, tzinfo=UTC)
     assert section.private_usages == {"2026-03-29"}

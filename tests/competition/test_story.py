@@ -103,16 +103,16 @@ def told(competition: Competition, steps: list[Step]) -> list[str]:
     lines = []
     for name, step in steps:
         try:
-            said = step(competition)
+            answer = step(competition)
         except ArenaError as error:
-            said = f"{type(error).__name__}: {error}"
-        lines.append(f"{name}: {said}")
+            answer = f"{type(error).__name__}: {error}"
+        lines.append(f"{name}: {answer}")
     return lines
 
 
 def facts_of(competition: CompetitionView) -> list[str]:
     """Return what is shown of a competition, a line each."""
-    shown: dict[str, Any] = {
+    facts_by_name: dict[str, Any] = {
         "board": competition.leaderboard(),
         "submissions": competition.submissions(),
         "selections": competition.selections(),
@@ -124,7 +124,7 @@ def facts_of(competition: CompetitionView) -> list[str]:
         "used": {team: competition.quota_used(team) for team in ("Ants", "Bees", "base")},
     }
     lines = []
-    for name, facts in shown.items():
+    for name, facts in facts_by_name.items():
         rows = facts if isinstance(facts, list) else [facts]
         lines += [f"{name}: {json.dumps(shortened(row), default=str)}" for row in rows]
     return lines

@@ -14,8 +14,10 @@ from scenario import Scenario
 
 def test_teams_that_may_be_first_are_counted_and_five_are_named() -> None:
     rows = [{"team": name, "rank": 1} for name in "ABCDEF"]
-    one = "1 team may be first and is not verified: A. Record what was verified by `arena winners`."
-    assert warnings_of([rows[:1]]) == (one,)
+    warning = (
+        "1 team may be first and is not verified: A. Record what was verified by `arena winners`."
+    )
+    assert warnings_of([rows[:1]]) == (warning,)
     (six,) = warnings_of([rows[:3], rows])  # on several boards: each once
     assert six.startswith("6 teams may be first and are not verified: A, B, C, D, E. Record")
     failed = {"team": "G", "rank": 3, "verification": "failed"}

@@ -168,8 +168,10 @@ def test_the_private_rank_of_a_file_is_that_among_the_finals(
         private_leaderboard=lambda: rows,
         _board=None,
     )
-    shown = CompetitionView.private_scores_for_teams(view)
-    assert shown == {number: (scores[number], rank) for number, rank in enumerate(ranks, 1)}
+    private_scores = CompetitionView.private_scores_for_teams(view)
+    assert private_scores == {
+        number: (scores[number], rank) for number, rank in enumerate(ranks, 1)
+    }
     server.private_scores = "board"
     assert CompetitionView.private_scores_for_teams(view) == {}
     server.private_scores = "own"

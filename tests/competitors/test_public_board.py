@@ -69,20 +69,26 @@ def test_a_mechanism_is_told_the_errors_of_scores_and_of_their_differences() -> 
     asks, board = board_of(Accuracy(), np.zeros(6, dtype=np.intp))
     assert board.baseline_score == 0.5
     first = board.send(Move(np.array([0, 1, 0, 0, 0, 0])))
-    tried = board.send(Move(TRUTH), commit=False)
+    trial = board.send(Move(TRUTH), commit=False)
     second = board.send(Move(TRUTH))
-    assert [told["number"] for told in asks.told] == [1, 2, 2]
-    assert [told["score"] for told in asks.told] == [0.75, 1.0, 1.0]
-    assert [told["error"] for told in asks.told] == pytest.approx([0.25, 0.0, 0.0])
+    assert [evaluation["number"] for evaluation in asks.told] == [1, 2, 2]
+    assert [evaluation["score"] for evaluation in asks.told] == [0.75, 1.0, 1.0]
+    assert [evaluation["error"] for evaluation in asks.told] == pytest.approx([0.25, 0.0, 0.0])
     assert asks.told[0]["differences"] == pytest.approx([0.25])
     assert asks.told[1]["differences"] == pytest.approx([(1 / 12) ** 0.5, 0.25])
     assert asks.told[1] == asks.told[2]  # the same number draws the same
-    assert {told["draw"] for told in asks.told} == {
+    assert {evaluation["draw"] for evaluation in asks.told} == {
         np.random.default_rng(np.random.SeedSequence(1, spawn_key=(number,))).random()
         for number in (1, 2)
     }
-    assert {(told["budget"], told["rows"], told["baseline"]) for told in asks.told} == {(9, 4, 0.5)}
-    assert [(one.score, one.improved, one.previous) for one in (first, tried, second)] == [
+    assert {
+        (evaluation["budget"], evaluation["rows"], evaluation["baseline"])
+        for evaluation in asks.told
+    } == {(9, 4, 0.5)}
+    assert [
+        (feedback.score, feedback.improved, feedback.previous)
+        for feedback in (first, trial, second)
+    ] == [
         (0.75, True, None),
         (1.0, False, 0.75),
         (1.0, False, 0.75),
@@ -91,9 +97,9 @@ def test_a_mechanism_is_told_the_errors_of_scores_and_of_their_differences() -> 
 
 
 def test_an_attack_needs_two_public_and_two_private_rows() -> None:
-    both = (Usage.PUBLIC, Usage.PRIVATE)
+    usages = (Usage.PUBLIC, Usage.PRIVATE)
     for n_public, n_private in ((2, 2), (1, 2), (2, 1)):
-        usage = np.repeat(np.array(both, dtype=np.uint8), (n_public, n_private))
+        usage = np.repeat(np.array(usages, dtype=np.uint8), (n_public, n_private))
         truth = np.arange(n_public + n_private) % 2
         solution: Any = SimpleNamespace(
             targets=[SimpleNamespace(classes=("a", "b"))],
@@ -117,13 +123,15 @@ def test_of_a_metric_without_values_of_rows_the_error_is_that_of_the_score() -> 
     metric = BlackBoxRmse()
     asks, board = board_of(metric, None)
     assert board.baseline_score is None
-    sent = np.array([[0.1, 0.8, 0.0, 0.4, 0.6, 0.0], [0.3, 0.2, 0.0, 0.9, 0.1, 0.0]])
-    for prediction in sent:
-        board.send(Move(prediction))
-    public = sent[:, PUBLIC]
-    errors = [standard_error(metric, TRUTH[PUBLIC], one[np.newaxis], 1) for one in public]
-    assert [told["number"] for told in asks.told] == [1, 2]
-    assert [told["error"] for told in asks.told] == errors
+    predictions = np.array([[0.1, 0.8, 0.0, 0.4, 0.6, 0.0], [0.3, 0.2, 0.0, 0.9, 0.1, 0.0]])
+    for submission in predictions:
+        board.send(Move(submission))
+    public = predictions[:, PUBLIC]
+    errors = [
+        standard_error(metric, TRUTH[PUBLIC], prediction[np.newaxis], 1) for prediction in public
+    ]
+    assert [evaluation["number"] for evaluation in asks.told] == [1, 2]
+    assert [evaluation["error"] for evaluation in asks.told] == errors
     assert asks.told[1]["differences"] == [standard_error(metric, TRUTH[PUBLIC], public[::-1], 1)]
     with pytest.raises(MetricError) as refused:
         board.send(Move(np.full(6, np.nan)))

@@ -37,18 +37,18 @@ def grid_of(path: Path, text: str) -> Any:
 
 
 def test_grids_and_what_they_refuse_are_the_kept_wholes(tmp_path: Path) -> None:
-    path, refused = tmp_path / "grid.toml", {}
+    path, messages = tmp_path / "grid.toml", {}
     for text in REFUSED:
         with pytest.raises(InputError) as error:
             grid_of(path, text)
-        refused[text] = str(error.value).replace(str(path), "GRID")
-    kept = {
+        messages[text] = str(error.value).replace(str(path), "GRID")
+    documents = {
         "grid": asdict(read_grid(None)),
         "short grid": asdict(grid_of(path, "rounds = 1\nearly_stopping = 1\n" + SEARCH)),
         "grid without counts": asdict(grid_of(path, SEARCH)),
-        "refused": refused,
+        "refused": messages,
     }
-    check_kept_document("training-grids", kept)
+    check_kept_document("training-grids", documents)
     assert LightGBMSearch(str(path)) == LightGBMSearch(str(path))
     assert LightGBMSearch(str(path)) != LightGBMSearch()
     assert "read" not in repr(LightGBMSearch(str(path)))
@@ -62,9 +62,9 @@ def rows_of(n_bytes: int) -> TrainingRows:
 
 
 def test_rows_used_last_are_kept_up_to_256_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
+    calls: list[int] = []
     monkeypatch.setattr(training, "_kept", {})
-    monkeypatch.setattr(training, "_bin", lambda rows: (made.append(1), len(made)))
+    monkeypatch.setattr(training, "_bin", lambda rows: (calls.append(1), len(calls)))
 
     def number(key: str, n_bytes: int) -> int:
         return int(training.binned(rows_of(n_bytes), key)[1])
@@ -91,9 +91,9 @@ def test_the_rows_that_try_a_grid_are_the_first_200_and_one_of_each_class() -> N
     """Of 250 rows row 230 is the first of class 1."""
     features, target = np.arange(250.0)[:, np.newaxis], np.zeros(250)
     target[[230, 240]] = 1
-    tried = training._first(LabelledRows(features, target))
-    assert tried.features[:, 0].tolist() == [*range(200), 230]
-    assert tried.target.tolist() == [0] * 200 + [1]
+    rows = training._first(LabelledRows(features, target))
+    assert rows.features[:, 0].tolist() == [*range(200), 230]
+    assert rows.target.tolist() == [0] * 200 + [1]
 
 
 def test_guesses_are_uniform_over_the_classes_and_sent_as_the_metric_takes_them() -> None:
@@ -115,5 +115,5 @@ def test_guesses_are_uniform_over_the_classes_and_sent_as_the_metric_takes_them(
     assert encode(np.array([0, 1]), RocAuc(), 2).tolist() == [0.0, 1.0]
     assert right_and_wrong(LogLoss(), 2) == pytest.approx((-np.log(0.75), -np.log(0.25)))
     assert right_and_wrong(BalancedAccuracy(), 4) == (1.0, 0.0)
-    assert [is_better(1.0, other, Accuracy()) for other in (0.9, 1.0, 1.1)] == [True, False, False]
-    assert [is_better(1.0, other, LogLoss()) for other in (0.9, 1.0, 1.1)] == [False, False, True]
+    assert [is_better(1.0, score, Accuracy()) for score in (0.9, 1.0, 1.1)] == [True, False, False]
+    assert [is_better(1.0, score, LogLoss()) for score in (0.9, 1.0, 1.1)] == [False, False, True]

@@ -16,7 +16,7 @@ from toy_metrics import PointwiseRmse
 
 
 def test_each_submission_is_counted_once_and_in_its_order() -> None:
-    sent = np.array([[1, 2], [3, 4], [5, 6]])
+    predictions = np.array([[1, 2], [3, 4], [5, 6]])
 
     def counter(truth: Any, prediction: Any) -> Any:
         assert not truth.flags.writeable
@@ -24,22 +24,24 @@ def test_each_submission_is_counted_once_and_in_its_order() -> None:
         return lambda: prediction[:, np.newaxis] + truth[:, np.newaxis]
 
     metric: Any = SimpleNamespace(name="counts", counter=counter)
-    counts = case_counts(metric, np.array([10, 20]), ArrayPredictions(sent), workers=1)
+    counts = case_counts(metric, np.array([10, 20]), ArrayPredictions(predictions), workers=1)
     assert [count[:, 0].tolist() for count in counts] == [[11, 22], [13, 24], [15, 26]]
 
 
 def test_scores_do_not_depend_on_the_rows_of_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven rows in tiles of two, of three submissions: 15 cells are two tiles and a half."""
     rng = np.random.default_rng(0)
-    truth, sent = rng.normal(size=7), rng.normal(size=(3, 7))
+    truth, predictions = rng.normal(size=7), rng.normal(size=(3, 7))
     weights = rng.integers(0, 3, (7, 4)).astype(np.uint8)
     weights[0] = 1
-    squares = (sent - truth) ** 2
+    squares = (predictions - truth) ** 2
     expected = np.sqrt((squares @ weights) / weights.sum(axis=0))
     monkeypatch.setattr(scores, "TILE_ROWS", 2)
     for cells in (0, 1, 14, 15, 10_000):
         monkeypatch.setattr(scores, "_TILE_CELLS", cells)
-        resampled = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(sent), weights)
+        resampled = score_under_weights(
+            PointwiseRmse(), truth, ArrayPredictions(predictions), weights
+        )
         np.testing.assert_allclose(resampled, expected, rtol=1e-11)
 
 

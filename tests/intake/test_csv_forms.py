@@ -249,8 +249,8 @@ def test_a_thousand_comments_may_come_first(
 def test_a_first_line_of_four_megabytes_is_a_header(send: Send, size: int, is_read: bool) -> None:
     first = "id,y,".ljust(size - 1, "x") + "\n"
     fault = only(send(first + rows_of()), "unreadable header")
-    told = "is not a list of column names." if is_read else "has 4,194,305 bytes: write a header"
-    assert fault.message.startswith(f"The first line {told}")
+    message = "is not a list of column names." if is_read else "has 4,194,305 bytes: write a header"
+    assert fault.message.startswith(f"The first line {message}")
 
 
 @pytest.mark.parametrize("wrong", [b"\0", b"\xff"])

@@ -94,7 +94,7 @@ def test_what_no_file_of_a_form_has_is_not_believed(
 
 
 def test_a_file_that_ends_its_process_is_a_fault() -> None:
-    for why, said, crashed in (
+    for why, reason, crashed in (
         (Ended(too_long=True, seconds=600.0), "it took longer than 600 s and was stopped", False),
         (
             Ended(too_long=False, seconds=600.0),
@@ -103,10 +103,10 @@ def test_a_file_that_ends_its_process_is_a_fault() -> None:
         ),
         ("KeyError", "KeyError", False),
     ):
-        read = unread(why)
-        (fault,) = read.faults
-        assert (read.values, read.sha256, read.crashed) == (None, "", crashed)
+        submission = unread(why)
+        (fault,) = submission.faults
+        assert (submission.values, submission.sha256, submission.crashed) == (None, "", crashed)
         assert (fault.kind, fault.message) == (
             "unreadable file",
-            f"The file could not be read: {said}. Write and send it again.",
+            f"The file could not be read: {reason}. Write and send it again.",
         )

@@ -290,7 +290,7 @@ def test_decimal_commas_are_read_where_no_comma_separates_columns(solve: Solve) 
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         ([f"{number}.5" for number in range(20)], None),
         (
@@ -308,11 +308,11 @@ def test_decimal_commas_are_read_where_no_comma_separates_columns(solve: Solve) 
     ],
     ids=lambda value: None if value is None else str(len(value)),
 )
-def test_classes_are_few_and_no_fractions(labels: list[str], said: str | None) -> None:
+def test_classes_are_few_and_no_fractions(labels: list[str], message: str | None) -> None:
     faults = FaultList()
     reading = TargetReading(PredictionKind.CLASS_PROBABILITIES, None)
     assert _columns_of_one(Target("y", tuple(labels)), reading, faults) == tuple(labels)
-    assert [fault.message for fault in faults.to_tuple()] == ([] if said is None else [said])
+    assert [fault.message for fault in faults.to_tuple()] == ([] if message is None else [message])
 
 
 @pytest.mark.parametrize(("n_others", "is_data"), [(99, True), (100, False)])
@@ -321,10 +321,10 @@ def test_a_name_that_is_a_hundredth_of_the_cells_below_it_is_one_of_them(
 ) -> None:
     words = pa.array(["cat", *["dog"] * n_others])
     ids = pa.array(list(map(str, range(1 + n_others))))
-    told = data_in_header(["id", "cat"], [ids, words])
-    assert told == ("the name of column 2 is also one of its cells" if is_data else None)
+    reason = data_in_header(["id", "cat"], [ids, words])
+    assert reason == ("the name of column 2 is also one of its cells" if is_data else None)
     # More than half of the cells of the first column have the form of its name.
     for n_alike, is_alike in ((2, False), (3, True)):
         names = pa.array(["s7"] * n_alike + ["x"] * 2)
-        told = data_in_header(["s1", "y"], [names, pa.array(["1"] * (n_alike + 2))])
-        assert told == ("the name of column 1 looks like its cells" if is_alike else None)
+        reason = data_in_header(["s1", "y"], [names, pa.array(["1"] * (n_alike + 2))])
+        assert reason == ("the name of column 1 looks like its cells" if is_alike else None)

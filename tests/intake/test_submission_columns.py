@@ -284,24 +284,24 @@ def test_no_more_columns_than_can_be_parsed(send: Send) -> None:
     assert kinds(send("id,y" + "," * 30_000 + "\na,1\n")) == {"unreadable header"}
 
 
-def told(names: list[str], expected: list[str]) -> list[str]:
+def fault_counts(names: list[str], expected: list[str]) -> list[str]:
     """Return the kinds of faults of a header, and how many there are of each."""
     faults = FaultList()
     match_columns(names, expected, faults)
-    found = Counter(fault.kind for fault in faults.to_tuple())
-    return [f"{count} {kind}" for kind, count in found.items()]
+    counts = Counter(fault.kind for fault in faults.to_tuple())
+    return [f"{count} {kind}" for kind, count in counts.items()]
 
 
 def test_twenty_misspelt_names_are_guessed_and_none_of_over_a_hundred_letters() -> None:
-    for n_names, said in (
+    for n_names, faults in (
         (20, ["20 misnamed column"]),
         (22, ["20 misnamed column", "2 missing column", "2 extra column"]),
     ):
         expected = [f"value_{letter}" for letter in string.ascii_letters[:n_names]]
-        assert told([name.replace("alu", "lau") for name in expected], expected) == said
-    for length, said in (
+        assert fault_counts([name.replace("alu", "lau") for name in expected], expected) == faults
+    for length, faults in (
         (100, ["2 misnamed column"]),
         (101, ["2 missing column", "2 extra column"]),
     ):
         expected = ["p" * length, "q" * length]
-        assert told([f"{name[1:]}z" for name in expected], expected) == said
+        assert fault_counts([f"{name[1:]}z" for name in expected], expected) == faults

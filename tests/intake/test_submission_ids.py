@@ -187,8 +187,8 @@ def test_a_cause_applies_to_more_than_half_of_the_ids(
 def test_a_tenth_of_damaged_ids_tells_the_cause(
     damaged: str, others: int, cause: str | None
 ) -> None:
-    told = _damage(pa.array([damaged, *(f"x{number}" for number in range(others))]))
-    assert told is None if cause is None else cause in (told or "")
+    advice = _damage(pa.array([damaged, *(f"x{number}" for number in range(others))]))
+    assert advice is None if cause is None else cause in (advice or "")
 
 
 @pytest.mark.parametrize(

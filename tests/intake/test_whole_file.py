@@ -20,17 +20,17 @@ CONTENTS = (b"1 2\n", "\u00e9".encode(), bytes([255, 0]), b"")
 def test_a_file_comes_back_with_its_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "graph \u00fc.bin"
     path.write_bytes(content)
-    read = read_whole_submission(path, 4)
-    assert (read.faults, read.sha256) == ((), hashlib.sha256(content).hexdigest())
-    assert read.values is not None
-    assert read.values.shape == (1, 1)
-    assert file_of_cell(read.values[0, 0]) == (path.name, content)
+    submission = read_whole_submission(path, 4)
+    assert (submission.faults, submission.sha256) == ((), hashlib.sha256(content).hexdigest())
+    assert submission.values is not None
+    assert submission.values.shape == (1, 1)
+    assert file_of_cell(submission.values[0, 0]) == (path.name, content)
     solution = read_whole_solution(path, 4)
     assert (solution.kind, solution.columns) == (PredictionKind.TEXT, ("file",))
     assert [target.name for target in solution.targets] == ["file"]
     assert (solution.ids.to_pylist(), solution.usage.tolist()) == (["the file"], [Usage.PRIVATE])
-    assert solution.truth.tolist() == read.values[0].tolist()
-    assert solution.sha256 == read.sha256
+    assert solution.truth.tolist() == submission.values[0].tolist()
+    assert solution.sha256 == submission.sha256
 
 
 def test_a_larger_file_or_a_missing_one_is_refused(tmp_path: Path) -> None:
@@ -38,11 +38,13 @@ def test_a_larger_file_or_a_missing_one_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"12345")
     (fault,) = read_whole_submission(path, 4).faults
     assert fault.kind == "file too large"
-    for file, said in (
+    for file, reason in (
         (path, "The file has 5 bytes, but at most 4 are"),
         (tmp_path / "missing", "There is no such file."),
     ):
-        with pytest.raises(InputError, match=f"^The solution '{file.name}' cannot be used: {said}"):
+        with pytest.raises(
+            InputError, match=f"^The solution '{file.name}' cannot be used: {reason}"
+        ):
             read_whole_solution(file, 4)
 
 

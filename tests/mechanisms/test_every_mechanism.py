@@ -126,7 +126,7 @@ def test_scores_are_rounded_to_a_positive_number_or_a_row_or_not_at_all() -> Non
     for rounding in ("1/n", None, 1e-300, 2, 1e300):
         assert LadderFree(rounding=rounding).rounding == rounding
     for rounding in (0, -1e-9, INF, float("nan"), True, "1/m"):
-        said = refusal(lambda _, value: LadderFree(rounding=value), rounding)
-        assert said == (
+        message = refusal(lambda _, value: LadderFree(rounding=value), rounding)
+        assert message == (
             f'ladder-free: rounding must be "1/n", None or a positive number, not {rounding!r}.'
         )

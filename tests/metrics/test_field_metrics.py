@@ -154,10 +154,10 @@ def _numbers(n: int, m: int, *steps: int) -> tuple[Any, Any]:
 def test_crps_of_three_samples_by_hand() -> None:
     """0, 4 and 8 are 8/3 from 4 on average. The three pairs differ by 4, 4 and 8, each twice:
     half of the mean over 9 pairs with themselves is 16/9, over the 6 others 16/6."""
-    truth, sent = np.array([4.0]), np.array([[8.0, 0.0, 4.0]])
+    truth, samples = np.array([4.0]), np.array([[8.0, 0.0, 4.0]])
     for fair, expected in ((False, 8 / 3 - 16 / 9), (True, 0.0)):
         metric = replace(METRICS["crps"], samples=3, fair=fair)
-        assert metric.score(truth, sent) == pytest.approx(expected)
+        assert metric.score(truth, samples) == pytest.approx(expected)
 
 
 CASES: dict[str, tuple[Any, Any, Callable[[Any, Any, Any], float]]] = {

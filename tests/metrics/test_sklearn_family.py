@@ -80,19 +80,19 @@ def test_no_interval_of_a_loss_has_a_negative_score() -> None:
     rng = np.random.default_rng(8)
     ids = range(20)
     truth = rng.random(20)
-    sent = {team: truth + size * rng.normal(size=20) for size, team in ((1, "a"), (2, "b"))}
+    predictions = {team: truth + size * rng.normal(size=20) for size, team in ((1, "a"), (2, "b"))}
     for name, sign in (("median_absolute_error", 1), ("neg_median_absolute_error", -1)):
         board = arena.score(
             {"id": ids, "y": truth},
-            {team: {"id": ids, "y": values} for team, values in sent.items()},
+            {team: {"id": ids, "y": values} for team, values in predictions.items()},
             metric=f"sklearn:{name}",
             resamples=50,
         )
         ends = [row[end] for row in board.standings for end in ("score_low", "score_high")]
         ends += [board.best_score_corrected[end] for end in ("low", "high")]
-        shown = [sign * end for end in ends if end is not None]
-        assert shown
-        assert min(shown) >= 0
+        losses = [sign * end for end in ends if end is not None]
+        assert losses
+        assert min(losses) >= 0
     truth = np.random.default_rng(0).random(40) + 0.5
     # That of scikit-learn is negative by rounding.
     assert ScikitLearn().make("mean_tweedie_deviance", {"power": 1.5}).score(truth, truth) == 0

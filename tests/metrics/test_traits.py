@@ -80,13 +80,13 @@ def test_what_metrics_say_of_themselves_is_the_kept_whole() -> None:
         }
         for kind in KINDS
     }
-    whole = {"metrics": {name: described(metric) for name, metric in metrics.items()}}
+    documents = {"metrics": {name: described(metric) for name, metric in metrics.items()}}
     lines = {
         field.name: field.default
         for field in dataclasses.fields(Lines)
         if field.default is not dataclasses.MISSING
     }
-    check_kept_document("metric-traits", plain({**whole, "kinds": kinds, "lines": lines}))
+    check_kept_document("metric-traits", plain({**documents, "kinds": kinds, "lines": lines}))
 
 
 def test_counts_of_classes_are_combined_for_any_number_of_sums() -> None:
@@ -101,14 +101,14 @@ def test_counts_of_classes_are_combined_for_any_number_of_sums() -> None:
 
 
 def test_columns_of_objects_are_found_by_their_names() -> None:
-    found = {
+    positions = {
         ("a",): (0, None),
         ("a", "b"): (0, 1),
         ("Encoded_Pixels",): (0, None),
         ("RLE", "Class Id"): (0, 1),
         ("class_name", "segmentation"): (1, 0),
     }
-    assert {names: tuple(_Columns.of("x", names)) for names in found} == found
+    assert {names: tuple(_Columns.of("x", names)) for names in positions} == positions
     for names in (
         ("a", "b", "c"),
         ("mask", "b"),
@@ -131,8 +131,8 @@ def test_weights_of_classes_are_pairs() -> None:
 
 
 def test_what_a_foreign_metric_is_called_with_has_names() -> None:
-    one, two = np.zeros(2), np.zeros((2, 3))
-    context = _default_context(two, one)
+    column, columns = np.zeros(2), np.zeros((2, 3))
+    context = _default_context(columns, column)
     assert context.ids is not None
     assert context.ids.to_pylist() == ["0", "1"]
     assert context.targets == ("target", "column 1", "column 2")
@@ -175,7 +175,7 @@ ENDS: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {
 
 def test_parameters_are_refused_beyond_their_ends_only() -> None:
     metrics = {metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)}
-    refused = {}
+    messages = {}
     for (name, parameter), (inside, beyond) in ENDS.items():
         metric: Any = metrics[name]
         for value in inside:
@@ -183,8 +183,8 @@ def test_parameters_are_refused_beyond_their_ends_only() -> None:
         for value in beyond:
             with pytest.raises(UsageError) as error:
                 dataclasses.replace(metric, **{parameter: value})
-            refused[f"{name}({parameter}={value!r})"] = str(error.value)
+            messages[f"{name}({parameter}={value!r})"] = str(error.value)
     assert SampleCrps(samples=2, fair=True).samples == 2
     with pytest.raises(UsageError, match="of 2 or more"):  # a pair of different samples
         SampleCrps(samples=1, fair=True)
-    check_kept_document("metric-parameters", refused)
+    check_kept_document("metric-parameters", messages)

@@ -355,12 +355,12 @@ def test_required_plugins_that_are_missing_are_named(
 
 
 def test_a_failure_is_told_by_the_first_line_of_its_error() -> None:
-    for error, said in (
+    for error, description in (
         (ValueError("\n one\ntwo"), "ValueError: one"),
         (KeyError(), "KeyError: no message"),
     ):
         failure = Failure("mine", "loading", error)
-        assert str(failure) == f"plugin 'mine' failed while loading: {said}"
+        assert str(failure) == f"plugin 'mine' failed while loading: {description}"
 
 
 def test_a_plugin_may_hold_a_rule_unless_its_files_do_not_name_the_hook(

@@ -96,14 +96,14 @@ def test_up_to_thirty_names_are_listed_where_none_is_similar(n_names: int) -> No
     for number in range(n_names):
         registry.add(f"m{number:02}", object(), plugin="mine")
     names = ", ".join(f"m{number:02}" for number in range(30))
-    said = {
+    messages = {
         0: "There is no metric 'zzz': no plugin provides any.",
         30: f"There is no metric 'zzz'. There are: {names}.",
         31: "There is no metric 'zzz': 'arena metrics' lists all.",
     }
     with pytest.raises(UnknownNameError) as caught:
         registry.resolve("zzz")
-    assert str(caught.value) == said[n_names]
+    assert str(caught.value) == messages[n_names]
 
 
 def test_a_prefix_is_guessed_where_no_family_knows_the_name() -> None:
@@ -117,14 +117,14 @@ def test_a_prefix_is_guessed_where_no_family_knows_the_name() -> None:
     registry = Registry[Any]("metric")
     for prefix in ("", "kaggle", "sklearn"):
         registry.add_family(Unknowing(prefix), plugin="mine")  # type: ignore[arg-type]
-    for name, said in {
+    for name, message in {
         "kagle:a": "There is no kagle:a. Did you mean the prefix 'kaggle'?",
         "kaggle:a": "There is no a.",
         "zzz:a": "There is no zzz:a.",
     }.items():
         with pytest.raises(UnknownNameError) as caught:
             registry.resolve(name)
-        assert str(caught.value) == said
+        assert str(caught.value) == message
     with pytest.raises(UnknownNameError) as caught:
         registry.resolve("metric.py")
     assert str(caught.value) == (

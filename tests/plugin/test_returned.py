@@ -201,18 +201,18 @@ def test_another_type_is_named(kind: type[Any], value: Any) -> None:
 def test_a_submission_of_a_competitor_has_a_prediction_for_each_row() -> None:
     good = Move(np.zeros((3, 2)))
     assert checked_move("mine", good, 3) is good
-    for move, said in (
+    for move, reason in (
         (Move(np.zeros(2)), "prediction of the Move has 2 rows and not 3."),
         (None, "it returned NoneType and no Move."),
         (Move([0.0] * 3), "prediction of the Move must be an array of one or two axes, not list."),  # type: ignore[arg-type]
     ):
         with pytest.raises(PluginError) as raised:
             checked_move("mine", move, 3)
-        assert str(raised.value) == f"The competitor mine made no valid submission: {said}"
+        assert str(raised.value) == f"The competitor mine made no valid submission: {reason}"
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "held", "refused"),
+    ("kind", "name", "allowed", "refused"),
     [
         # Nine signs of JSON around the text make a state of 1,000,000 bytes.
         (Release, "state", {"x": "y" * 999_991}, {"x": "y" * 999_992}),
@@ -231,9 +231,9 @@ def test_a_submission_of_a_competitor_has_a_prediction_for_each_row() -> None:
     ],
 )
 def test_a_field_holds_all_up_to_its_bound(
-    kind: type[Any], name: str, held: Any, refused: Any
+    kind: type[Any], name: str, allowed: Any, refused: Any
 ) -> None:
-    value = replace(GOOD[kind], **{name: held})
+    value = replace(GOOD[kind], **{name: allowed})
     assert checked(value, kind) is value
     with pytest.raises(ValueError, match=f"^{name} of the {kind.__name__} must be "):
         checked(replace(GOOD[kind], **{name: refused}), kind)

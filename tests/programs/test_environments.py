@@ -123,16 +123,19 @@ def test_libraries_are_installed_and_named_by_what_counts(
     monkeypatch.setattr(subprocess, "run", pip := Pip())
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("a\n")
-    made = make_environment(requirements, tmp_path / "of" / "all")
+    environment = make_environment(requirements, tmp_path / "of" / "all")
     again = make_environment(requirements, tmp_path / "of" / "all")
-    assert made == again  # the copies of code and of RECORD, which differ, do not count
-    assert [path.name for path in (tmp_path / "of" / "all").iterdir()] == [made.folder.name]
-    assert sorted(path.name for path in (made.folder / "packages").iterdir()) == [
+    assert environment == again  # the copies of code and of RECORD, which differ, do not count
+    assert [path.name for path in (tmp_path / "of" / "all").iterdir()] == [environment.folder.name]
+    assert sorted(path.name for path in (environment.folder / "packages").iterdir()) == [
         "a",
         "a.dist-info",
     ]
-    document = json.loads((made.folder / "environment.json").read_text())
-    assert document == {"digest": made.digest, "python": str(Path(sys.base_prefix).resolve())}
+    document = json.loads((environment.folder / "environment.json").read_text())
+    assert document == {
+        "digest": environment.digest,
+        "python": str(Path(sys.base_prefix).resolve()),
+    }
     python = f"{document['python']}/bin/python3.{sys.version_info[1]}"
     new = Path(pip.commands[0][-1]).parent  # of the first of the two
     packages = f"{new}/environment/packages"
@@ -190,11 +193,11 @@ def test_an_image_is_unpacked_without_devices_and_rights_of_others(tmp_path: Pat
         usr_run=(tarfile.REGTYPE, 0o4755),
         usr_null=(tarfile.CHRTYPE, 0o666),
     )
-    made = unpack_environment(packed, tmp_path / "of" / "all")
-    root = made.folder / "root"
-    assert made.folders == {"root": root}
-    assert made.digest == digest_of_folder(root)
-    assert made.folder == environment_folder(tmp_path / "of" / "all", made.digest)
+    environment = unpack_environment(packed, tmp_path / "of" / "all")
+    root = environment.folder / "root"
+    assert environment.folders == {"root": root}
+    assert environment.digest == digest_of_folder(root)
+    assert environment.folder == environment_folder(tmp_path / "of" / "all", environment.digest)
     assert [path.name for path in (root / "usr").iterdir()] == ["run"]
     assert stat.S_IMODE((root / "usr" / "run").stat().st_mode) == 0o755
 

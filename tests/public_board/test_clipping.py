@@ -106,8 +106,8 @@ def test_a_board_without_public_rows_is_not_reviewed(name: str) -> None:
 def test_every_target_needs_a_bound_and_every_constant_something_to_lose() -> None:
     truth = np.column_stack([FIVE_ROWS.truth, np.full(5, 3.0)])
     targets = (Target("y", None), Target("z", None))
-    two = replace(FIVE_ROWS, targets=targets, columns=("y", "z"), truth=truth)
-    assert suggested_clip(MAE, two) is None  # the constant is right everywhere on z
+    solution = replace(FIVE_ROWS, targets=targets, columns=("y", "z"), truth=truth)
+    assert suggested_clip(MAE, solution) is None  # the constant is right everywhere on z
 
     class Bounded(BlackBoxRmse):
         traits = MetricTraits(score_range=(0.0, np.inf))
