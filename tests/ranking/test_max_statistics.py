@@ -52,27 +52,29 @@ def test_largest_differences_have_the_bits_of_the_numpy_form(scales: tuple[float
 def test_leads_that_count_are_exact_and_others_no_larger(scales: tuple[float, float]) -> None:
     rows, others = np.array([0, 3, 4, 7, 8]), np.array([0, 1, 2, 3, 5, 8])
     for number, (errors, precisions, _) in enumerate(problems(scales)):
-        whole = dict(largest_leads(errors, precisions, rows, others))
-        assert [*whole] == rows.tolist()
-        every = dict(largest_leads(errors, precisions, rows, others, loaded=True))
-        least = np.array([np.quantile(leads, number % 6 / 6) for leads in whole.values()])
-        some = dict(largest_leads(errors, precisions, rows, others, least=least, loaded=True))
-        assert every.keys() == some.keys() == whole.keys()
-        for j, limit in zip(rows.tolist(), least, strict=True):
-            np.testing.assert_array_equal(every[j], whole[j])
-            counts = whole[j] >= limit
-            np.testing.assert_array_equal(some[j][counts], whole[j][counts])
-            assert (some[j] <= whole[j]).all()
+        expected = dict(largest_leads(errors, precisions, rows, others))
+        assert [*expected] == rows.tolist()
+        all_leads = dict(largest_leads(errors, precisions, rows, others, loaded=True))
+        limits = np.array([np.quantile(leads, number % 6 / 6) for leads in expected.values()])
+        large_leads = dict(
+            largest_leads(errors, precisions, rows, others, least=limits, loaded=True)
+        )
+        assert all_leads.keys() == large_leads.keys() == expected.keys()
+        for j, limit in zip(rows.tolist(), limits, strict=True):
+            np.testing.assert_array_equal(all_leads[j], expected[j])
+            counts = expected[j] >= limit
+            np.testing.assert_array_equal(large_leads[j][counts], expected[j][counts])
+            assert (large_leads[j] <= expected[j]).all()
 
 
 def test_compiled_code_is_for_many_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three submissions and two resamples: 3 x 3 x 2 differences, as many leads."""
     errors, all_of_them = np.zeros((3, 2)), np.arange(3)
-    taken = []
-    monkeypatch.setattr(max_statistics, "compiled", lambda _: lambda *_: taken.append(1))
+    compilations = []
+    monkeypatch.setattr(max_statistics, "compiled", lambda _: lambda *_: compilations.append(1))
     for limit, expected in ((18, [1, 1]), (18.1, [])):
         monkeypatch.setattr(max_statistics, "COMPILE_ABOVE", limit)
-        taken.clear()
+        compilations.clear()
         max_statistics.largest_differences(errors, np.ones((3, 3)), ~np.eye(3, dtype=bool))
         list(largest_leads(errors, np.ones((3, 3)), all_of_them, all_of_them))
-        assert taken == expected
+        assert compilations == expected

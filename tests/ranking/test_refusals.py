@@ -29,8 +29,8 @@ CODES = PAIR.astype(np.int64)
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
-def call(function: Callable[..., Any], *given: Any, **options: Any) -> Call:
-    return function, given, options
+def call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Call:
+    return function, arguments, options
 
 
 REFUSED: dict[str, list[Call]] = {
@@ -141,12 +141,12 @@ FITS = [
 
 def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
     for sentence, calls in REFUSED.items():
-        for function, given, options in calls:
+        for function, arguments, options in calls:
             with pytest.raises(UsageError) as refused:
-                function(*given, **options)
+                function(*arguments, **options)
             assert str(refused.value) == sentence, function
 
 
 def test_the_least_that_fits_is_taken() -> None:
-    for function, given, options in FITS:
-        function(*given, **options)
+    for function, arguments, options in FITS:
+        function(*arguments, **options)

@@ -565,7 +565,7 @@ def test_grand_challenge_refuses_what_it_cannot_pair_or_choose(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("reader", "n_tried", "other"),
+    ("reader", "n_tried", "other_name"),
     [
         (GrandChallengeReader(), 3, "metrics.json"),
         (InspectReader(), 20, "other.json"),
@@ -575,13 +575,13 @@ def test_grand_challenge_refuses_what_it_cannot_pair_or_choose(tmp_path: Path) -
     ids=lambda value: str(getattr(value, "name", value)),
 )
 def test_the_first_files_of_a_folder_tell_its_format(
-    reader: CaseReader, n_tried: int, other: str, tmp_path: Path
+    reader: CaseReader, n_tried: int, other_name: str, tmp_path: Path
 ) -> None:
     name, _, document = FORMS[reader.name]
     write(tmp_path / "z" / name, document)
     for number in range(n_tried):
         assert reader.recognises(tmp_path)
-        write(tmp_path / f"a{number:02}" / other, {})
+        write(tmp_path / f"a{number:02}" / other_name, {})
     assert not reader.recognises(tmp_path)
 
 
@@ -641,6 +641,6 @@ def test_long_texts_and_lists_of_a_file_are_cut_in_the_sentence_that_refuses_it(
 
 def test_the_start_of_a_file_is_its_first_four_kibibytes(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
-    for at, is_log in ((4_090, True), (4_091, False)):
-        file.write_text('{"status": 1,'.ljust(at) + '"eval": {}}')  # of six characters
+    for position, is_log in ((4_090, True), (4_091, False)):
+        file.write_text('{"status": 1,'.ljust(position) + '"eval": {}}')  # of six characters
         assert InspectReader().recognises(file) is is_log

@@ -29,10 +29,10 @@ def test_the_final_board_is_the_stored_one_or_the_same_computed_again() -> None:
     result = a_result()
     lines: list[str] = []
     as_finalized = result.to_dict()
-    for stored, computed, found in ((result, None, result), (None, result, result)):
+    for stored, computed, expected in ((result, None, result), (None, result, result)):
         answers = {"as_finalized": stored, "final_result": as_finalized, "evaluate": computed}
         competition: Any = RecordedObject(lines, {}, answers)
-        assert final_board(competition) is found
+        assert final_board(competition) is expected
     assert lines == [
         "  as_finalized()", "  as_finalized()", "  final_result()", "  evaluate(progress=None)"
     ]  # fmt: skip
@@ -53,13 +53,13 @@ def public_competition(**attributes: Any) -> Any:
          "brackets": {"new": {"rank": 1}}},
     ]  # fmt: skip
     metric = SimpleNamespace(greater_is_better=True)
-    given = {
+    all_attributes = {
         "settings": Settings.of(metric="accuracy", title="Race"), "phase": "",
         "board_metric": "accuracy",
         "manager": SimpleNamespace(metrics=SimpleNamespace(resolve=lambda _: metric)),
         **attributes,
     }  # fmt: skip
-    return RecordedObject([], given, {"leaderboard": rows})
+    return RecordedObject([], all_attributes, {"leaderboard": rows})
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_public_board_says_of_what_it_is() -> None:
 
 @pytest.mark.usefixtures("_no_facts")
 @pytest.mark.parametrize(
-    ("title", "bracket", "shown", "teams"),
+    ("title", "bracket", "board_title", "teams"),
     [
         ("Race", None, "Race", ["a", "b"]),
         ("Race", "new", "Race: new", ["b"]),
@@ -91,7 +91,11 @@ def test_a_public_board_says_of_what_it_is() -> None:
     ],
 )
 def test_a_public_report_of_a_bracket_has_its_teams(
-    monkeypatch: pytest.MonkeyPatch, title: str, bracket: str | None, shown: str, teams: list[str]
+    monkeypatch: pytest.MonkeyPatch,
+    title: str,
+    bracket: str | None,
+    board_title: str,
+    teams: list[str],
 ) -> None:
     def report_of(public: Any, _: Any, *, sections: bool) -> Report:
         assert [row["team"] for row in public.standings] == teams
@@ -106,7 +110,7 @@ def test_a_public_report_of_a_bracket_has_its_teams(
     monkeypatch.setattr(module, "how_to_submit", lambda _: "how to submit")
     competition = public_competition(settings=Settings.of(metric="accuracy", title=title))
     report = module.public_competition_report(competition, bracket=bracket)
-    assert report.boards == ((shown, teams, "last"),)
+    assert report.boards == ((board_title, teams, "last"),)
     assert report.sections == ("section", "how to submit")
     without = module.public_competition_report(competition, sections=False, bracket=bracket)
     assert without.sections == ("how to submit",)
@@ -131,8 +135,8 @@ def test_rejected_and_disqualified_submissions_are_named_with_their_reasons() ->
 def test_a_report_is_one_step_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     progress: Any = RecordedObject(lines, {}, {})
-    made = recorded_function(lines, "board_report", "the report")
-    monkeypatch.setattr("arena.report.contents.board_report", made)
+    report_function = recorded_function(lines, "board_report", "the report")
+    monkeypatch.setattr("arena.report.contents.board_report", report_function)
     result: Any = SimpleNamespace(rejected=())
     manager = PluginManager(entry_points=False)
     assert board_report_if(False, result, manager, progress=progress) is None

@@ -26,7 +26,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> None:
     def final(competition: str, result: str) -> Report:
         return Report(competition, (("final", result),), ("final",), (), ("final",))  # type: ignore[arg-type]
 
-    for name, made in {
+    for name, part in {
         "Competition": SimpleNamespace(open=open_),
         "finalized_report": final,
         "seeds_report": lambda prepared, comparison: ("seeds", prepared, comparison),
@@ -36,7 +36,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> None:
         "summarize": lambda outcome: f"what {outcome.mechanism} did",
         "truth_section": lambda outcome, metric: f"{metric} of {outcome.mechanism}",
     }.items():
-        monkeypatch.setattr(competition_simulation, name, made)
+        monkeypatch.setattr(competition_simulation, name, part)
 
 
 def finished(*mechanisms: str, result: str | None = "result", comparison: Any = None) -> Any:
@@ -63,8 +63,8 @@ def test_a_stored_competition_has_the_report_of_a_real_one_after_the_truth() -> 
         ("board 0 of full",),  # type: ignore[arg-type]
         ("mae of full",),  # type: ignore[arg-type]
     )
-    drawn = finished("full", result=None)
-    assert truth_report(drawn) == simulation_report(drawn, "plugins") == truth  # type: ignore[arg-type]
+    simulation = finished("full", result=None)
+    assert truth_report(simulation) == simulation_report(simulation, "plugins") == truth  # type: ignore[arg-type]
     assert simulation_report(finished("full"), "plugins") == Report(  # type: ignore[arg-type]
         "full with plugins",
         (("Rows", "5"), ("final", "result")),

@@ -66,23 +66,25 @@ def test_a_view_is_of_the_plugins_with_which_a_board_was_made(
 ) -> None:
     chart = Chart("a-bar", "T", "D", {"mark": "bar", "data": {"values": []}})
     section = Section("S", "text", (), (chart,))
-    made: list[tuple[Any, Any, str]] = []
+    reports: list[tuple[Any, Any, str]] = []
 
     def report_of(result: Any, manager: Any, *, title: str) -> Report:
-        made.append((result, manager, title))
+        reports.append((result, manager, title))
         return Report(title, (), ("Verdict.",), (), (section,))
 
     monkeypatch.setattr(views, "board_report", report_of)
     plugins = PluginManager(entry_points=False)
     with_plugins, without = a_result(plugins=plugins), a_result(plugins=None)
-    drawn = views.charts(with_plugins)
-    assert {name: one.to_dict()["mark"] for name, one in drawn.items()} == {"a-bar": "bar"}
-    for charts, names in ((drawn, "a-bar"), (views._Charts(), "none")):
+    drawn_charts = views.charts(with_plugins)
+    assert {name: drawn_chart.to_dict()["mark"] for name, drawn_chart in drawn_charts.items()} == {
+        "a-bar": "bar"
+    }
+    for charts, names in ((drawn_charts, "a-bar"), (views._Charts(), "none")):
         with pytest.raises(KeyError) as unknown:
             charts["b"]
         assert unknown.value.args == (f"There is no chart 'b'. There are: {names}.",)
     views.write_report(without, tmp_path / "r.html", "Title")
     assert "<title>Title</title>" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    (first, second) = made
+    (first, second) = reports
     assert first == (with_plugins, plugins, "")
     assert (second[0], second[2], type(second[1])) == (without, "Title", PluginManager)

@@ -31,14 +31,14 @@ class Library:
         self.steps.append(defaction)
         return self
 
-    def set_attr(self, *given: str) -> None:
-        self.steps.append(given)
+    def set_attr(self, *arguments: str) -> None:
+        self.steps.append(arguments)
 
     def ERRNO(self, number: int) -> int:  # noqa: N802
         return -number
 
-    def Arg(self, *given: Any) -> tuple[Any, ...]:  # noqa: N802
-        return given
+    def Arg(self, *arguments: Any) -> tuple[Any, ...]:  # noqa: N802
+        return arguments
 
     def system_arch(self) -> str:
         return "here"
@@ -47,8 +47,8 @@ class Library:
         assert arch == "here"
         return -1 if call == UNKNOWN else 0 if call == "mount" else 7
 
-    def add_rule(self, *given: Any) -> None:
-        self.steps.append(given)
+    def add_rule(self, *arguments: Any) -> None:
+        self.steps.append(arguments)
 
     def export_bpf(self, file: Any) -> None:
         file.write(b"program")

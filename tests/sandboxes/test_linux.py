@@ -48,10 +48,10 @@ class Told(LinuxSandbox):
             self.steps.append("kill")
 
         log, status = (SimpleNamespace(fileno=lambda end=end: end) for end in ("log", "status"))
-        other = SimpleNamespace(fileno=lambda: "other end")
+        other_end = SimpleNamespace(fileno=lambda: "other end")
         return SimpleNamespace(
-            log=(log, other),
-            status=(status, other),
+            log=(log, other_end),
+            status=(status, other_end),
             disk_is_full="disk",
             running=running,
             begin=lambda: step("begin"),
@@ -105,11 +105,11 @@ def test_a_program_that_did_not_run_is_a_fault_of_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     check = "Run arena programs check on this machine."
-    for log, said in (
+    for log, reason in (
         (b"", f"it was killed. {check}"),
         (b"\nbroken pipe\nmore", f"broken pipe. {check}"),
         (b"has no rights\n", "has no rights. Give rights."),
     ):
         with pytest.raises(SandboxError) as refused:
             run(monkeypatch, None, log)
-        assert str(refused.value) == f"told could not run a program: {said}"
+        assert str(refused.value) == f"told could not run a program: {reason}"

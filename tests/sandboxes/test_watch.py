@@ -154,10 +154,10 @@ def test_what_is_printed_beyond_the_limit_is_read_slowly(monkeypatch: pytest.Mon
     log, end = os.pipe()
     watch, pauses = Watch(BOX, None, log, lambda: False), list[float]()
     monkeypatch.setattr("arena_sandboxes.watch.time.sleep", pauses.append)
-    for part, kept, count in ((b"abcd", b"abcd", 0), (b"e", b"abcd", 1), (b"f", b"abcd", 2)):
+    for part, stored, count in ((b"abcd", b"abcd", 0), (b"e", b"abcd", 1), (b"f", b"abcd", 2)):
         os.write(end, part)
         assert watch._read_log()
-        assert (watch.log, len(pauses)) == (kept, count)
+        assert (watch.log, len(pauses)) == (stored, count)
     assert set(pauses) == {0.005}
     os.close(end)
     assert not watch._read_log()

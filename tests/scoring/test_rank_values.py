@@ -28,7 +28,7 @@ def settings(missing: Any = "fault", given: tuple[float, float] | None = None) -
 
 
 def test_the_range_is_given_or_stated_or_assumed_with_a_note() -> None:
-    taken: list[tuple[Any, Any, bool, tuple[float, float], str]] = [
+    cases: list[tuple[Any, Any, bool, tuple[float, float], str]] = [
         (scores(0.0, 1.0), settings(), True, (0.0, 1.0), ALL),
         (scores(0.0, 1.001), settings(), True, (-INF, INF), ""),
         (scores(-0.001, 1.0), settings(), True, (-INF, INF), ""),
@@ -42,19 +42,19 @@ def test_the_range_is_given_or_stated_or_assumed_with_a_note() -> None:
         (scores(0.0, 5.0, stated=(0.0, 5.0)), settings(), True, (0.0, 5.0), ""),
         (scores(0.0, 5.0, stated=(0.0, 9.0)), settings(given=(0.0, 5.0)), True, (0.0, 5.0), ""),
     ]
-    for case_scores, asked, greater, expected, note in taken:
+    for case_scores, chosen, greater, expected, note in cases:
         notes: list[str] = []
-        assert _range(case_scores, asked, greater, notes) == expected
+        assert _range(case_scores, chosen, greater, notes) == expected
         assert len(notes) == bool(note)
         assert "".join(notes).startswith(note)
-    refused = {
+    outside = {
         "The values lie between 0 and 5, outside the range of 0.5 to 5.": (0.5, 5.0),
         "The values lie between 0 and 5, outside the range of 0 to 4.5.": (0.0, 4.5),
     }
-    for said, given in refused.items():
+    for message, value_range in outside.items():
         with pytest.raises(InputError) as error:
-            _range(scores(0.0, 5.0), settings(given=given), True, [])
-        assert str(error.value) == said
+            _range(scores(0.0, 5.0), settings(given=value_range), True, [])
+        assert str(error.value) == message
     with pytest.raises(InputError, match=r"^The table has no values\.$"):
         _range(scores(np.nan), settings(), True, [])
 
@@ -78,16 +78,16 @@ def test_a_missing_value_counts_as_the_worst_of_the_range_or_of_the_table() -> N
 def test_what_sums_up_the_others() -> None:
     """Of 1, 2 and 6 and of 2, 2 and 5: means, medians, sums, deviations, mean ranks and places."""
     values = np.array([[1.0, 2.0], [2.0, 2.0], [6.0, 5.0]])
-    found = [total.round(6).tolist() for total in _summaries(values)]
-    assert found[:3] == [[3.0, 3.0], [2.0, 2.0], [9.0, 9.0]]
-    assert found[3] == pytest.approx([(14 / 3) ** 0.5, 2**0.5], abs=1e-6)
-    assert found[4] == pytest.approx([7**0.5, 3**0.5], abs=1e-6)
-    for total in found[:3]:
+    totals = [total.round(6).tolist() for total in _summaries(values)]
+    assert totals[:3] == [[3.0, 3.0], [2.0, 2.0], [9.0, 9.0]]
+    assert totals[3] == pytest.approx([(14 / 3) ** 0.5, 2**0.5], abs=1e-6)
+    assert totals[4] == pytest.approx([7**0.5, 3**0.5], abs=1e-6)
+    for total in totals[:3]:
         assert _sums_up(np.array(total), values)
         assert not _sums_up(np.add(total, [0.0, 1.2]), values)
     assert not _sums_up(np.array([1.0]), values[:1, :1])  # of one value, everything sums it up
     assert not _sums_up(np.array([np.nan, 3.0]), values)
-    assert [_unit(np.array(one)) for one in ([3.0], [3.5, np.nan], [0.125], [1 / 3])] == [
+    assert [_unit(np.array(column)) for column in ([3.0], [3.5, np.nan], [0.125], [1 / 3])] == [
         1.0,
         0.1,
         0.001,

@@ -70,22 +70,24 @@ def test_every_page_of_the_archive_is_kept(tmp_path: Path, monkeypatch: pytest.M
         (site, SERVER, texts_of_race, titled, deadline_of_race, 12),
         (bare, ServerSection(), {"pages/1-first.md": "x", "pages/data.md": "y"}, "", None, 7),
     ):
-        shown = replace(facts, title=title, deadline=deadline, server=server)
-        monkeypatch.setattr(archive, "facts_of", lambda *_, shown=shown: shown)
+        own_facts = replace(facts, title=title, deadline=deadline, server=server)
+        monkeypatch.setattr(archive, "facts_of", lambda *_, own_facts=own_facts: own_facts)
         race = finished(tmp_path / f"{folder.name} race", server, texts)
         assert write_site(race, "race", folder) == count
-    kept = []
+    pages = []
     for path in sorted([*site.rglob("*"), *bare.rglob("*")]):
         name = f"== {path.relative_to(tmp_path).as_posix()}\n"
         if path.suffix == ".html":
             text = path.read_text(encoding="utf-8")
             links = re.findall(r'(?:href|src)="([^"#][^"]*)"', text)
             headings = re.findall(r"<(h\d)", text)
-            kept.append(f"{name}{lines_of(text)}{' '.join(links + headings)}\n")
+            pages.append(f"{name}{lines_of(text)}{' '.join(links + headings)}\n")
         elif path.is_file():
             is_style = path.name == "style.css"
-            kept.append(name if is_style else f"{name}{path.read_text(encoding='utf-8').strip()}\n")
-    check_kept("archive.txt", masked("".join(kept)))
+            pages.append(
+                name if is_style else f"{name}{path.read_text(encoding='utf-8').strip()}\n"
+            )
+    check_kept("archive.txt", masked("".join(pages)))
 
 
 @pytest.mark.slow  # a finalized competition, its reports and a browser take seconds

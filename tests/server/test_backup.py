@@ -28,8 +28,8 @@ def test_a_copy_has_the_folder_and_the_whole_uploads(tmp_path: Path, layout: Lay
     assert count == sum((target / file).stat().st_size for file in files)
     assert target.stat().st_mode & 0o777 == 0o700
     assert (folder / BACKUP_NOTE).exists()
-    for place, said in ((target, "exists: name a new folder"), (folder / "x", "is inside the")):
-        with pytest.raises(InputError, match=said):
+    for place, reason in ((target, "exists: name a new folder"), (folder / "x", "is inside the")):
+        with pytest.raises(InputError, match=reason):
             backup(folder, layout, place)
 
 

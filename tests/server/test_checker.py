@@ -181,10 +181,10 @@ def test_a_process_that_does_not_answer_in_time_is_given_up(tmp_path: Path) -> N
         sock: Any = Failing(near, error)
         reader = RemoteReader(tmp_path / "race.sock")
         reader._idle.append((sock, form))
-        read = reader(file_of(tmp_path, ["0.5"] * ROWS), form)
+        submission = reader(file_of(tmp_path, ["0.5"] * ROWS), form)
         crashed = error is ConnectionError
-        assert (read.values, read.crashed, sock.closed) == (None, crashed, True)
-        assert words in read.faults[0].message, read.faults
+        assert (submission.values, submission.crashed, sock.closed) == (None, crashed, True)
+        assert words in submission.faults[0].message, submission.faults
         far.close()
         near.close()
 

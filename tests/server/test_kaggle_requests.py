@@ -89,7 +89,7 @@ def test_the_reason_of_a_fault_is_told(web: WebSite) -> None:
 
 
 def test_a_spent_limit_is_told_before_the_upload(tmp_path: Path) -> None:
-    for limits, told, by_total in (
+    for limits, message, by_total in (
         ({"per_day": 1}, "of today. A new day starts at 2026-05-07 00:00 UTC.", False),
         ({"per_day": None, "total": 1}, "Your team has used all of its submissions.", True),
         ({"per_day": 3, "total": 1}, "Your team has used all of its submissions.", True),
@@ -101,8 +101,8 @@ def test_a_spent_limit_is_told_before_the_upload(tmp_path: Path) -> None:
         has_days = limits["per_day"] is not None
 
         def left(client: Any = client) -> Any:
-            asked = {"competitionName": NAME}
-            return client.post(f"{SERVICE}/GetSubmissionLimits", json=asked).json()
+            body = {"competitionName": NAME}
+            return client.post(f"{SERVICE}/GetSubmissionLimits", json=body).json()
 
         def shown(now: int, today: int, total: int, by_total: bool = by_total) -> Any:
             return {
@@ -120,13 +120,13 @@ def test_a_spent_limit_is_told_before_the_upload(tmp_path: Path) -> None:
         refused = sent(web, client)
         assert refused.status_code == 409
         day = (now + timedelta(days=1)).strftime("%Y-%m-%d")
-        assert refused.json()["message"].endswith(told.replace("2026-05-07", day))
+        assert refused.json()["message"].endswith(message.replace("2026-05-07", day))
         assert left() == shown(0, most, 2)
         web.close()
     web = WebSite(tmp_path / "none", per_day=None)
     client = web.program(web.token(web.person("Ada", "Ants")))
-    asked = client.post(f"{SERVICE}/GetSubmissionLimits", json={"competitionName": NAME})
-    assert asked.json() == {
+    answer = client.post(f"{SERVICE}/GetSubmissionLimits", json={"competitionName": NAME})
+    assert answer.json() == {
         "numAllowedNow": 1_000, "numToday": 0, "numTotal": 0, "limitedByTotal": False,
     }  # fmt: skip
     web.close()
@@ -143,7 +143,7 @@ def test_a_place_is_for_one_file_of_its_size(web: WebSite) -> None:
     place = client.post(f"{places}/{most}/0", data={"fileName": "a.csv"}).json()
     start = {"competitionName": NAME, "fileName": "a.csv", "contentLength": "x"}
     assert client.post(f"{SERVICE}/StartSubmissionUpload", json=start).status_code == 200
-    for answer, status, said in (
+    for answer, status, message in (
         (client.post(f"{places}/x/0"), 404, "This server does not have this service"),
         (
             client.put("/api/v1/uploads/none", content=b"x"),
@@ -166,7 +166,7 @@ def test_a_place_is_for_one_file_of_its_size(web: WebSite) -> None:
         (client.get(f"{API}/data/file/{NAME}/x.csv"), 404, "There is no such file."),
     ):
         assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text
-        assert answer.json()["message"].startswith(said), answer.text
+        assert answer.json()["message"].startswith(message), answer.text
 
 
 def test_what_there_is_not_is_a_sentence(web: WebSite) -> None:

@@ -37,9 +37,9 @@ class Queue:
 
 @pytest.fixture
 def queue(tmp_path: Path) -> Iterator[Queue]:
-    made = Queue(tmp_path / "intake.sqlite")
-    yield made
-    made.mails.close()
+    mail_queue = Queue(tmp_path / "intake.sqlite")
+    yield mail_queue
+    mail_queue.mails.close()
 
 
 def test_a_mail_waits_twice_as_long_each_time_and_at_most_an_hour(queue: Queue) -> None:

@@ -921,12 +921,16 @@ def test_no_answer_that_was_changed_on_its_way_signs_in(site: Any, provider: Fak
 
 def test_claims_are_completed_by_userinfo() -> None:
     claims = {"sub": "1", "name": "Ada", "email_verified": True}
-    more = {"sub": "2", "name": "Eve", "nickname": "e", "email": "e@x.org", "email_verified": False,
-            "phone": "1"}  # fmt: skip
+    user_info = {
+        "sub": "2", "name": "Eve", "nickname": "e", "email": "e@x.org", "email_verified": False,
+        "phone": "1",
+    }  # fmt: skip
     address = {"email": "e@x.org", "email_verified": False}
-    assert openid._merged(claims, more) == {"sub": "1", "name": "Ada", "nickname": "e", **address}
+    assert openid._merged(claims, user_info) == {
+        "sub": "1", "name": "Ada", "nickname": "e", **address,
+    }  # fmt: skip
     with_address = {**claims, "email": "ada@x.org"}
-    assert openid._merged(with_address, more) == {**with_address, "nickname": "e"}
+    assert openid._merged(with_address, user_info) == {**with_address, "nickname": "e"}
     for known, complete in (
         ({"email": "a", "name": "A"}, True), ({"email": "a", "preferred_username": "A"}, True),
         ({"email": "a"}, False), ({"name": "A"}, False),

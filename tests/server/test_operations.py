@@ -30,14 +30,14 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Any:
     def starting() -> State:
         raise Problem(503, "It is starting.")
 
-    made: Any = SimpleNamespace(
+    server: Any = SimpleNamespace(
         state=State("open", NOW - 60.0, cursor=7, set_aside=2),
         intake=SimpleNamespace(waiting=lambda name, cursor: cursor - 4),
         mails=SimpleNamespace(counts=lambda name: {"sent": 5, "failed": 1}),
     )
-    running = SimpleNamespace(state=lambda: made.state)
-    made.competitions = {"new": SimpleNamespace(state=starting), "race": running}
-    return made
+    running = SimpleNamespace(state=lambda: server.state)
+    server.competitions = {"new": SimpleNamespace(state=starting), "race": running}
+    return server
 
 
 def answer(site: Any) -> tuple[int, Any]:
@@ -48,8 +48,8 @@ def answer(site: Any) -> tuple[int, Any]:
 def test_a_scorer_is_silent_after_a_minute(site: Any) -> None:
     starting = {"well": False, "problem": "It is starting."}
     of_race = {"well": True, "phase": "open", "waiting": 3, "problem": None}
-    whole = {"well": False, "competitions": {"new": starting, "race": of_race}}
-    assert answer(site) == (503, whole)
+    document = {"well": False, "competitions": {"new": starting, "race": of_race}}
+    assert answer(site) == (503, document)
     del site.competitions["new"]
     assert answer(site) == (200, {"well": True, "competitions": {"race": of_race}})
     site.state = State("open", NOW - 60.5, cursor=7)
@@ -62,8 +62,8 @@ def test_a_scorer_is_silent_after_a_minute(site: Any) -> None:
 
 def test_numbers_are_those_of_each_competition(site: Any) -> None:
     lines = bytes(Metrics().page(site).body).decode().splitlines()
-    shown = [line for line in lines if not line.startswith("#") and "request" not in line]
-    assert shown == [
+    numbers = [line for line in lines if not line.startswith("#") and "request" not in line]
+    assert numbers == [
         'arena_waiting{competition="race"} 3.0',
         'arena_scorer_beat_seconds{competition="race"} 60.0',
         'arena_set_aside{competition="race"} 2.0',
@@ -107,7 +107,7 @@ def test_a_request_is_logged_with_its_milliseconds(caplog: pytest.LogCaptureFixt
 @pytest.fixture
 def _loggers() -> Iterator[None]:
     loggers = [logging.getLogger(name) for name in ("arena", "uvicorn", "httpx2")]
-    before = [(one, one.handlers[:], one.level, one.propagate) for one in loggers]
+    before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
     yield
     for logger, handlers, level, propagate in before:
         logger.handlers[:], logger.propagate = handlers, propagate

@@ -254,17 +254,17 @@ def test_a_person_can_send_so_many_requests_a_minute(tmp_path: Path) -> None:
     page, counted = web.browser(account), list[Any]()
     buckets: Any = SimpleNamespace(take=lambda *counts: counted.append(counts) or 0)
     web.site.buckets = buckets
-    for method, path, sent, what, most in PER_MINUTE:
+    for method, path, sent, purpose, most in PER_MINUTE:
         counted.clear()
         page.request(method, API + path, **sent)
-        assert ((what, account), most) in counted, path
-    for path, sender, what, most in (
+        assert ((purpose, account), most) in counted, path
+    for path, sender, purpose, most in (
         ("/device", account, "device", 5), ("/submit", account, "upload", 7),
         ("/join", "testclient", "register", 10),
     ):  # fmt: skip
         counted.clear()
         (web.browser() if path == "/join" else page).post(f"/{NAME}{path}", data={"name": "x"})
-        assert ((what, sender), most) in counted, path
+        assert ((purpose, sender), most) in counted, path
     buckets.take = lambda *counts: 60
     assert page.post(f"{API}/team/invites").status_code == 429
     web.close()
@@ -305,12 +305,12 @@ def test_what_a_competition_allows_depends_on_its_state(tmp_path: Path) -> None:
     web = WebSite(tmp_path, max_waiting_per_team=100)
     ada = web.program(web.token(web.person("Ada", "Ants")))
     web.site.clock = lambda: NOW
-    for changes, (method, path, sent), status, said in STATES:
+    for changes, (method, path, sent), status, detail in STATES:
         web.scorer.publish(facts=replace(web.facts, **changes))
         answer = ada.request(method, API + path, **sent)
         case = (changes, path, answer.text)
         assert answer.status_code == status, case
-        assert answer.json().get("detail", "") == said, case
+        assert answer.json().get("detail", "") == detail, case
     assert requests_of(web) == ["submit"] * 4
     web.close()
 
@@ -450,9 +450,9 @@ def test_at_most_fifty_tokens(web: WebSite) -> None:
 
 def test_the_answers_of_files_are_exported_by_question(web: WebSite) -> None:
     web.person("Ada", "Ants")
-    given = {"answers": {"a": "x"}, "private": {"b": "=y", "c": "z"}}
+    payload = {"answers": {"a": "x"}, "private": {"b": "=y", "c": "z"}}
     request, _ = web.site.intake.append(
-        competition=NAME, team="Ants", member="7", kind="submit", payload=given, received=NOW
+        competition=NAME, team="Ants", member="7", kind="submit", payload=payload, received=NOW
     )
     web.site.intake.append(competition=NAME, team="Ants", member="7", kind="submit", payload={})
     organiser = web.program(web.token(web.person("Org", organiser=True), "admin"))
@@ -475,8 +475,8 @@ def test_a_file_that_is_replaced_is_asked_for_again(web: WebSite) -> None:
     copies = web.site.settings.layout.shared(NAME)
     copies.mkdir()
     (copies / digest).write_bytes(b"id\n")
-    found = client.get(f"{API}/files/a/train.csv")
-    assert (found.content, found.headers["etag"]) == (b"id\n", f'"{digest}"')
+    answer = client.get(f"{API}/files/a/train.csv")
+    assert (answer.content, answer.headers["etag"]) == (b"id\n", f'"{digest}"')
     same = client.get(f"{API}/files/a/train.csv", headers={"If-None-Match": f'"{digest}"'})
     assert (same.status_code, same.content) == (304, b"")
     assert client.get(f"{API}/files/b.csv").json()["detail"] == "There is no such file."
@@ -489,8 +489,8 @@ def test_an_organiser_of_one_competition_deletes_no_account_of_another(tmp_path:
     accounts.enter("other", bo)
     host = accounts.register("Host").account
     accounts.enter(NAME, host, organiser="organiser")
-    whole = web.person("Org", organiser=True)
-    of_one, of_all = web.browser(host), web.browser(whole)
+    organiser = web.person("Org", organiser=True)
+    of_one, of_all = web.browser(host), web.browser(organiser)
 
     def deleted(client: Any, account: str) -> tuple[int, str]:
         answer = client.request("DELETE", f"{API}/admin/accounts", json={"account": account})
@@ -504,12 +504,12 @@ def test_an_organiser_of_one_competition_deletes_no_account_of_another(tmp_path:
     assert deleted(of_one, ada) == (200, "The account was deleted.")
     assert deleted(of_one, ada) == (404, "There is no such account.")
     assert deleted(of_all, bo) == (200, "The account was deleted.")
-    for client, account, status, said in (
-        (of_one, whole, 404, "There is no such account."),
+    for client, account, status, detail in (
+        (of_one, organiser, 404, "There is no such account."),
         (of_all, host, 409, "An organiser's account cannot be changed here."),
     ):
         refused = client.post(f"{API}/admin/block", json={"account": account})
-        assert (refused.status_code, refused.json()["detail"]) == (status, said)
+        assert (refused.status_code, refused.json()["detail"]) == (status, detail)
     web.close()
 
 

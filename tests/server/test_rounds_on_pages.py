@@ -29,11 +29,11 @@ def test_the_rounds_show_labels_results_and_the_last_file_of_the_team(web: WebSi
                {"phase": "w2", "state": "retracted", "version": 5}]  # fmt: skip
     web.scorer.publish(results=results)
     time = "2026-03-02T12:00:00+00:00"
-    sent = Answer(
+    answer = Answer(
         request="2" * 32, seq=1, team="Ants", kind="submit", received=time, judged=time,
         status="accepted", submission=7, phase="w2",
     )  # fmt: skip
-    web.scorer.publisher.publish(answers=[sent])
+    web.scorer.publisher.publish(answers=[answer])
 
     def table(browser: Any) -> list[str]:
         page = lines_of(browser.get(f"/{NAME}/").text).splitlines()

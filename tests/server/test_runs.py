@@ -31,12 +31,12 @@ class Queue:
         self.now = datetime(2026, 5, 6, 12, tzinfo=UTC)
         self.runs = Runs(path, clock=lambda: self.now)
 
-    def add(self, team: str, **more: Any) -> Program:
-        given = {
+    def add(self, team: str, **options: Any) -> Program:
+        arguments = {
             "member": "1", "key": None, "payload": PAYLOAD, "received": self.now,
-            "trials_per_day": 9, "most_waiting": 9, **more,
+            "trials_per_day": 9, "most_waiting": 9, **options,
         }  # fmt: skip
-        return self.runs.add("race", team=team, **given)
+        return self.runs.add("race", team=team, **arguments)
 
     def lease(self, **kinds: bool) -> Program | None:
         return self.runs.lease("race", **kinds)
@@ -44,33 +44,35 @@ class Queue:
 
 @pytest.fixture
 def queue(tmp_path: Path) -> Iterator[Queue]:
-    made = Queue(tmp_path / "runs.sqlite")
-    yield made
-    made.runs.close()
+    program_queue = Queue(tmp_path / "runs.sqlite")
+    yield program_queue
+    program_queue.runs.close()
 
 
 def test_a_team_has_one_run_on_hidden_inputs_and_lost_runs_come_last(queue: Queue) -> None:
     runs = queue.runs
-    one, two, other = (queue.add(team) for team in ("ants", "ants", "bees"))
-    assert [runs.place(program) for program in (one, two, other)] == [1, 2, 3]
-    for program in (one, two):
+    first_of_ants, second_of_ants, of_bees = (queue.add(team) for team in ("ants", "ants", "bees"))
+    places = [runs.place(program) for program in (first_of_ants, second_of_ants, of_bees)]
+    assert places == [1, 2, 3]
+    for program in (first_of_ants, second_of_ants):
         assert runs.change(program, ProgramState.RUN_WAITS)
         assert not runs.change(program, ProgramState.RUN_WAITS)  # it has left its state
     first = queue.lease()
     assert first is not None
-    assert (first.program, first.state, first.lease) == (one.program, ProgramState.RUNS, 1)
+    assert first.program == first_of_ants.program
+    assert (first.state, first.lease) == (ProgramState.RUNS, 1)
     assert runs.place(first) is None
     assert queue.lease(trials=False) is None  # the second one of the team must wait
     trial = queue.lease(hidden=False)
     assert trial is not None
-    assert (trial.program, trial.state) == (other.program, ProgramState.TRIAL_RUNS)
-    assert runs.fail(one.program, 1)  # the machine of the runner failed
+    assert (trial.program, trial.state) == (of_bees.program, ProgramState.TRIAL_RUNS)
+    assert runs.fail(first_of_ants.program, 1)  # the machine of the runner failed
     assert (runs.n_lost("race"), runs.n_lost("other")) == (1, 0)
     second = queue.lease()
     assert second is not None
-    assert second.program == two.program  # before the one that was lost
+    assert second.program == second_of_ants.program  # before the one that was lost
     with pytest.raises(LeaseLostError):
-        runs.beat(one.program, 1)
+        runs.beat(first_of_ants.program, 1)
     assert runs.uploads() == {"u"}
 
 
@@ -87,7 +89,7 @@ def test_a_lease_lasts_a_minute_after_its_last_sign_of_life(queue: Queue) -> Non
         queue.now += timedelta(seconds=1)
         # The first runner that is lost is followed by another one, the second one is not.
         lost = runs.expire("race")
-        assert [one.program for one in lost] == [program.program] * (lease == 3)
+        assert [lost_program.program for lost_program in lost] == [program.program] * (lease == 3)
         current = runs.get(program.program)
         assert current is not None
         assert (current.state, current.lease, current.losses) == (state, lease + 1, 1)
@@ -117,8 +119,8 @@ def test_damaged_files_get_numbers_and_unreadable_programs_are_counted(
     for _ in range(2):
         path.write_bytes(b"no database" * 900)
         with closing(Runs(path)) as runs:
-            found = runs.files_set_aside()
-    assert found == ["runs.sqlite.damaged-1", "runs.sqlite.damaged-2"]
+            file_names = runs.files_set_aside()
+    assert file_names == ["runs.sqlite.damaged-1", "runs.sqlite.damaged-2"]
     assert [record.getMessage() for record in caplog.records] == [
         f"{path} is damaged (file is not a database) and was set aside."
     ] * 2

@@ -584,8 +584,8 @@ def test_the_scorer_looks_at_the_queue_when_it_has_changed(
     # The second look finds the same version: it only waits, or sweeps six hours after the last.
     steps = ["step", "step", "step"]
     for now, idle in ((21_700.0, [0.02]), (21_700.5, ["sweep", 0.02])):
-        done = Loop(True, False, False, versions=(5, 5, 6)).run(monkeypatch, now)
-        assert done == [*steps[:2], *idle, *steps[2:]]
+        actions = Loop(True, False, False, versions=(5, 5, 6)).run(monkeypatch, now)
+        assert actions == [*steps[:2], *idle, *steps[2:]]
     due = Loop(False, False, versions=(5, 5))
     due._board_due = True
     assert due.run(monkeypatch, 0.0) == ["step", "step"]

@@ -41,8 +41,8 @@ def several(tmp_path: Path) -> Iterator[WebSite]:
 
 def test_the_first_page_lists_what_is_open_before_what_is_over(several: WebSite) -> None:
     page = lines_of(several.browser().get("/").text)
-    shown = page.partition("\nCompetitions\nOpen\n")[2].splitlines()
-    assert shown[: shown.index("ROC AUC", 27) + 1] == [
+    lines = page.partition("\nCompetitions\nOpen\n")[2].splitlines()
+    assert lines[: lines.index("ROC AUC", 27) + 1] == [
         *("Ends", "Deadline", "2026-05-06 12:00 UTC", "ROC AUC"),
         *("Churn", "Deadline", "2026-05-07 12:00 UTC", "· 24 hours left", "ROC AUC · 1 team"),
         *("Zoo", "Without a deadline", "ROC AUC"),
@@ -61,7 +61,7 @@ def test_with_one_competition_the_first_page_is_its_own(web: WebSite) -> None:
 
 
 def test_the_time_left_is_said_in_its_largest_whole_unit() -> None:
-    for time_left, said in (
+    for time_left, text in (
         (timedelta(), ""),
         (timedelta(seconds=59), "0 minutes left"),
         (timedelta(seconds=60), "1 minute left"),
@@ -71,7 +71,7 @@ def test_the_time_left_is_said_in_its_largest_whole_unit() -> None:
         (timedelta(days=2), "2 days left"),
         (timedelta(days=10, hours=23), "10 days left"),
     ):
-        assert left((NOW + time_left).isoformat(), NOW) == said
+        assert left((NOW + time_left).isoformat(), NOW) == text
 
 
 def test_the_kaggle_client_lists_the_competitions(several: WebSite) -> None:
@@ -90,15 +90,19 @@ def test_the_kaggle_client_lists_the_competitions(several: WebSite) -> None:
             "maxDailySubmissions": 0, "maxTeamSize": 5, "evaluationMetric": "ROC AUC", **always,
         },
     ]  # fmt: skip
-    assert [(one["title"], one["deadline"][11:]) for one in listed[4:]] == [
+    assert [(entry["title"], entry["deadline"][11:]) for entry in listed[4:]] == [
         ("Ended", "11:59:59.250Z"), ("former", "22:00:00.000Z"),
     ]  # fmt: skip
-    assert not any(one["userHasEntered"] for one in several.program().get(f"{LIST}/list").json())
+    assert not any(
+        entry["userHasEntered"] for entry in several.program().get(f"{LIST}/list").json()
+    )
     service = f"{LIST}.CompetitionApiService/ListCompetitions"
-    for search, found in (("", 6), ("CHURN", 1), ("zO", 1), ("en", 3), ("no such", 0)):
-        one = several.program().get(f"{LIST}/list", params={"search": search}).json()
-        two = several.program().post(service, json={"search": search}).json()["competitions"]
-        assert (len(one), two) == (found, one)
+    for search, count in (("", 6), ("CHURN", 1), ("zO", 1), ("en", 3), ("no such", 0)):
+        entries = several.program().get(f"{LIST}/list", params={"search": search}).json()
+        entries_of_service = (
+            several.program().post(service, json={"search": search}).json()["competitions"]
+        )
+        assert (len(entries), entries_of_service) == (count, entries)
     for page, count in (("", 6), ("0", 6), ("1", 6), ("-1", 6), ("2", 0)):
-        asked = several.program().get(f"{LIST}/list", params={"page": page})
-        assert len(asked.json()) == count
+        answer = several.program().get(f"{LIST}/list", params={"page": page})
+        assert len(answer.json()) == count

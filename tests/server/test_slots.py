@@ -18,26 +18,26 @@ def test_a_place_lasts_for_a_day_and_an_account_has_the_last_five(tmp_path: Path
         ada, bo = (accounts.register(name).account for name in ("Ada", "Bo"))
     slots = Slots(file, lambda: now)
     secrets = [slots.open_slot(ada, "race", f"{number}.csv", number)[0] for number in range(5)]
-    other, gone = slots.open_slot(bo, "race", "b.csv", 9)
-    assert gone == []
+    secret_of_bo, removed = slots.open_slot(bo, "race", "b.csv", 9)
+    assert removed == []
     for number, secret in enumerate(secrets[:2]):
         assert slots.fill_slot(secret, f"upload{number}", 3, "ab") is None
     assert slots.fill_slot(secrets[1], "again", 4, "cd") == "upload1"  # which it replaces
-    sixth, gone = slots.open_slot(ada, "race", "5.csv", 5)
-    assert gone == ["upload0"]
+    sixth, removed = slots.open_slot(ada, "race", "5.csv", 5)
+    assert removed == ["upload0"]
     assert slots.slot(secrets[0]) is None
     assert slots.fill_slot(secrets[0], "late", 1, "") == "late"
     assert slots.slot(secrets[1]) == Slot(ada, "race", file="1.csv", size=4, upload="again",
                                           sha256="cd")  # fmt: skip
     assert (slots.uploads_of(ada, "race"), slots.uploads()) == ({"again": 4}, {"again"})
     assert slots.uploads_of(ada, "other") == {}
-    assert slots.close_slot(other) is not None
-    assert slots.close_slot(other) is None
+    assert slots.close_slot(secret_of_bo) is not None
+    assert slots.close_slot(secret_of_bo) is None
     now += timedelta(days=1) - timedelta(seconds=1)
     assert slots.slot(sixth) is not None
     now += timedelta(seconds=1)
     assert slots.slot(sixth) is None
     now += timedelta(seconds=1)
-    _, gone = slots.open_slot(bo, "race", "c.csv", 1)
-    assert (gone, slots.uploads()) == (["again"], set())
+    _, removed = slots.open_slot(bo, "race", "c.csv", 1)
+    assert (removed, slots.uploads()) == (["again"], set())
     slots.close()

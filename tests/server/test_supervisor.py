@@ -135,19 +135,19 @@ def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_process_gets_the_rights_of_its_user_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, Any] = {}
-    monkeypatch.setattr(supervisor.subprocess, "Popen", lambda *_, **keys: given.update(keys))
+    options: dict[str, Any] = {}
+    monkeypatch.setattr(supervisor.subprocess, "Popen", lambda *_, **keys: options.update(keys))
     user = supervisor.User("web", 12, 13)
     for who, group, rights in (
         (None, None, {"cwd": None}),
         (user, None, {"cwd": "/", "user": 12, "group": 13, "extra_groups": []}),
         (user, 14, {"cwd": "/", "user": 12, "group": 13, "extra_groups": [14]}),
     ):
-        given.clear()
+        options.clear()
         supervisor.ChildProcess("web", "race", {}, (5,), who, group).start(4)
-        assert (given.pop("pass_fds"), given.pop("start_new_session")) == ((4, 5), True)
-        del given["env"], given["stdin"]
-        assert given == rights
+        assert (options.pop("pass_fds"), options.pop("start_new_session")) == ((4, 5), True)
+        del options["env"], options["stdin"]
+        assert options == rights
 
 
 def test_a_port_that_is_taken_is_named() -> None:

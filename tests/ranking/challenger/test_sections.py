@@ -150,35 +150,37 @@ def test_the_sections_of_small_boards_are_the_kept_wholes(
 ) -> None:
     rng = np.random.default_rng(0)
     truth = rng.normal(size=40)
-    sent = truth + np.array([[0.4], [0.7], [0.9]]) * rng.normal(size=(3, 40))
+    predictions = truth + np.array([[0.4], [0.7], [0.9]]) * rng.normal(size=(3, 40))
     right = np.tile([0, 1], 10)
     flipped = np.where(np.arange(20) == np.array([[20], [3]]), 1 - right, right)
     groups = np.repeat(np.arange(8), 5)
     teams = ("ant", "bee", "cat")
-    given = {"resamples": 40, "level": 0.9}
+    options = {"resamples": 40, "level": 0.9}
     boards = {
-        "values": study_of(metrics["rmse"], truth, sent, teams=teams, **given),
-        "groups": study_of(metrics["rmse"], truth, sent, teams=teams, clusters=groups, **given),
+        "values": study_of(metrics["rmse"], truth, predictions, teams=teams, **options),
+        "groups": study_of(
+            metrics["rmse"], truth, predictions, teams=teams, clusters=groups, **options
+        ),
         "tasks": replace(
-            study_of(metrics["rmse"], truth, sent, teams=teams, **given),
+            study_of(metrics["rmse"], truth, predictions, teams=teams, **options),
             tasks=np.arange(40) % 5,
             task_names=tuple("vwxyz"),
         ),
-        "one row that differs": study_of(metrics["accuracy"], right, flipped, **given),
+        "one row that differs": study_of(metrics["accuracy"], right, flipped, **options),
         "of all rows together": black_box_study,
     }
-    shown: dict[str, Any] = dict.fromkeys(boards, lambda _: False)
-    shown |= {"values": lambda _: True, "tasks": lambda chart: "task" in chart.name}
-    kept: dict[str, Any] = {
+    charts_of: dict[str, Any] = dict.fromkeys(boards, lambda _: False)
+    charts_of |= {"values": lambda _: True, "tasks": lambda chart: "task" in chart.name}
+    documents: dict[str, Any] = {
         name: [
-            asdict(replace(section, charts=tuple(filter(shown[name], section.charts))))
+            asdict(replace(section, charts=tuple(filter(charts_of[name], section.charts))))
             for section in made(study)
         ]
         for name, study in boards.items()
     }
     finding = Ranks().run(boards["values"], np.random.default_rng(0))
-    kept["finding"] = [finding.verdict, finding.document]
-    check_kept_document("ranking-sections", with_short_curves(kept))
+    documents["finding"] = [finding.verdict, finding.document]
+    check_kept_document("ranking-sections", with_short_curves(documents))
 
 
 @pytest.mark.slow
