@@ -66,7 +66,7 @@ A_PILOT = "A pilot needs submissions and --metric in addition to SOLUTION."
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked", "said"),
+    ("kind", "fields", "message"),
     [
         (RanksRequest, GRID, None),
         (RanksRequest, {**GRID, "data": Path("d.csv"), "target": "y"}, None),
@@ -109,14 +109,14 @@ A_PILOT = "A pilot needs submissions and --metric in addition to SOLUTION."
     ],
 )  # fmt: skip
 def test_a_request_is_refused_beyond_its_ends_only(
-    kind: Any, asked: dict[str, Any], said: str | None
+    kind: Any, fields: dict[str, Any], message: str | None
 ) -> None:
-    if said is None:
-        kind(**asked)
+    if message is None:
+        kind(**fields)
         return
     with pytest.raises(UsageError) as refused:
-        kind(**asked)
-    assert str(refused.value) == said
+        kind(**fields)
+    assert str(refused.value) == message
 
 
 def test_the_sizes_of_a_study_are_every_number_of_rows_with_every_number_of_models() -> None:
@@ -129,12 +129,12 @@ HERE_TOO = EngineChoice("local", None, 0)
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def request_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Return the request that the arguments of a function in Python become."""
-    requests: list[Any] = []
+    passed: list[Any] = []
 
     def keep(request: Any, *others: Any) -> Any:
-        requests.extend([request, *others])
+        passed.extend([request, *others])
         return SimpleNamespace(simulation="the simulation")
 
     monkeypatch.setattr(simulate, "prepare_simulation", keep)
@@ -147,18 +147,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         monkeypatch.setattr(pilot, name, keep)
 
     def ask(function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
-        requests.clear()
+        passed.clear()
         function(*arguments, progress=NoProgress(), **named)
-        return [*requests]
+        return [*passed]
 
     return ask
 
 
-def test_arguments_of_a_simulation_are_the_fields_of_its_request(asked: Any) -> None:
-    request, _, installed = asked(simulate.simulate, "s")
+def test_arguments_of_a_simulation_are_the_fields_of_its_request(request_of: Any) -> None:
+    request, _, installed = request_of(simulate.simulate, "s")
     assert request == SimulationRequest(directory=Path("s"), where=HERE_TOO)
     assert installed == ("installed", True)
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "teams": 2, "days": 3, "kinds": "copycat=1", "baseline": "none", "metric": "mae",
         "per_day": 4, "target": "y", "positive": "yes", "rows": 200, "public_share": 0.5,
         "train_rows": 100, "validation_rows": 50, "notebooks": 0.25, "drift": 0.125,
@@ -166,46 +166,46 @@ def test_arguments_of_a_simulation_are_the_fields_of_its_request(asked: Any) -> 
     }  # fmt: skip
     paths = {"data": "d.csv", "test": "t.csv", "like": "b.csv"}
     plugins = PluginManager(entry_points=False)
-    request, manager, installed = asked(
-        simulate.simulate, "s", ["full", "ladder"], **given, **paths, workers=8, engine="dask",
+    request, manager, installed = request_of(
+        simulate.simulate, "s", ["full", "ladder"], **fields, **paths, workers=8, engine="dask",
         address="tcp://a", manager=plugins,
     )  # fmt: skip
     assert request == SimulationRequest(
         directory=Path("s"), mechanisms="full, ladder", where=EngineChoice("dask", "tcp://a", 8),
-        **given, **{name: Path(path) for name, path in paths.items()},
+        **fields, **{name: Path(path) for name, path in paths.items()},
     )  # fmt: skip
     assert (manager, installed) == (plugins, ("installed", False))
-    drawn, *_ = asked(simulate.simulate, "s", "full", drawn=True)
+    drawn, *_ = request_of(simulate.simulate, "s", "full", drawn=True)
     assert (drawn.drawn, drawn.mechanisms) == (True, "full")
 
 
-def test_arguments_of_a_study_of_ranks_are_the_fields_of_its_request(asked: Any) -> None:
-    request, manager, folder = asked(ranks.simulate_ranks)
+def test_arguments_of_a_study_of_ranks_are_the_fields_of_its_request(request_of: Any) -> None:
+    request, manager, folder = request_of(ranks.simulate_ranks)
     assert (request, manager) == (RanksRequest(where=HERE_TOO), None)
     assert folder.name.startswith("arena-models-")
     assert not folder.exists()
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "target": "y", "positive": "yes", "metric": "mae", "tests": 20, "sets": 2, "boards": 3,
         "resamples": 40, "level": 0.9, "train_rows": 100, "validation_rows": 50,
         "population": 2_000, "search": "boosting", "seed": 5,
     }  # fmt: skip
     paths = {"data": "d.csv", "grid": "g.json", "models": "m"}
-    request, manager, folder = asked(
-        ranks.simulate_ranks, 100, [4, 5], **given, **paths, workers=8, engine="dask",
+    request, manager, folder = request_of(
+        ranks.simulate_ranks, 100, [4, 5], **fields, **paths, workers=8, engine="dask",
         address="tcp://a", manager="plugins",
     )  # fmt: skip
     assert request == RanksRequest(
-        test_rows=(100,), competitors=(4, 5), where=EngineChoice("dask", "tcp://a", 8), **given,
+        test_rows=(100,), competitors=(4, 5), where=EngineChoice("dask", "tcp://a", 8), **fields,
         **{name: Path(path) for name, path in paths.items()},
     )  # fmt: skip
     assert (manager, folder) == ("plugins", Path("m"))
 
 
-def test_arguments_of_a_plan_are_the_fields_of_its_request(asked: Any) -> None:
+def test_arguments_of_a_plan_are_the_fields_of_its_request(request_of: Any) -> None:
     files = {"solution": Path("s.csv"), "submissions": (Path("f"),), "metric": "mae"}
-    request, _ = asked(pilot.plan, "s.csv", "f", "mae")[:2]
+    request, _ = request_of(pilot.plan, "s.csv", "f", "mae")[:2]
     assert request == PilotPlanRequest(**files, where=HERE_TOO)
-    given: dict[str, Any] = {
+    shared_fields: dict[str, Any] = {
         "difference": 0.5, "total_rows": 100, "days": 3, "within": 0.25, "prizes": 2, "top": 4,
         "level": 0.9, "seed": 5,
     }  # fmt: skip
@@ -216,16 +216,16 @@ def test_arguments_of_a_plan_are_the_fields_of_its_request(asked: Any) -> None:
     of_files = {"combine": "mean", "split": "all", "stratify": True, "resamples": 40}
     columns = SolutionColumns(id="pid")
     arguments = {
-        **given, **paths, "rows": [10, 20], "public_share": 0.5, "per_day": [1, 2], "teams": 3,
-        "brackets": {"new": 2, "old": 3}, "metrics": ["rmse", "r2"], "workers": 8,
+        **shared_fields, **paths, "rows": [10, 20], "public_share": 0.5, "per_day": [1, 2],
+        "teams": 3, "brackets": {"new": 2, "old": 3}, "metrics": ["rmse", "r2"], "workers": 8,
         "engine": "dask", "address": "tcp://a",
     }  # fmt: skip
     fields: dict[str, Any] = {
-        **given, **lists, "brackets": "new=2, old=3", "metrics": "rmse, r2",
+        **shared_fields, **lists, "brackets": "new=2, old=3", "metrics": "rmse, r2",
         "where": EngineChoice("dask", "tcp://a", 8),
         **{name: Path(path) for name, path in paths.items()},
     }  # fmt: skip
-    request, manager, _ = asked(
+    request, manager, _ = request_of(
         pilot.plan, "s.csv", ["f", "g"], "mae", **arguments, **of_files, columns=columns,
         manager="plugins",
     )  # fmt: skip
@@ -235,7 +235,7 @@ def test_arguments_of_a_plan_are_the_fields_of_its_request(asked: Any) -> None:
     )  # fmt: skip
     assert manager == "plugins"
     competition = object.__new__(CompetitionView)
-    opened, request, _ = asked(pilot.plan, competition, **arguments)
+    opened, request, _ = request_of(pilot.plan, competition, **arguments)
     assert (opened, request) == (competition, CompetitionPlanRequest(**fields))
     with pytest.raises(UsageError):
-        asked(pilot.plan, competition, "f")
+        request_of(pilot.plan, competition, "f")

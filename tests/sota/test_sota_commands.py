@@ -232,13 +232,13 @@ def test_what_the_commands_refuse_is_the_kept_whole(tmp_path, monkeypatch):
         "max": cli.max_command, "estimate": cli.estimate, "posterior": cli.posterior,
         "similarity": cli.similarity,
     }  # fmt: skip
-    told = []
-    for name, given in REFUSED:
-        paths = {key: Path(given[key]) for key in ("board", "theta_file") if key in given}
+    lines = []
+    for name, options in REFUSED:
+        paths = {key: Path(options[key]) for key in ("board", "theta_file") if key in options}
         with pytest.raises(ArenaError) as refused:
-            commands[name](**{**given, **paths})
-        told += [f"# {name} {given}", f"{type(refused.value).__name__}: {refused.value}"]
-    check_kept("sota-refused.txt", "\n".join(told))
+            commands[name](**{**options, **paths})
+        lines += [f"# {name} {options}", f"{type(refused.value).__name__}: {refused.value}"]
+    check_kept("sota-refused.txt", "\n".join(lines))
 
 
 @pytest.mark.slow
@@ -344,12 +344,12 @@ def test_similarity(tmp_path):
 @pytest.mark.slow
 def test_what_is_said_of_stored_submissions_is_the_kept_whole(tmp_path):
     """Four teams, of which two sent the same file; two files of one team."""
-    scenario, told = Scenario(tmp_path), []
+    scenario, lines = Scenario(tmp_path), []
 
     def run(*command, code=0):
-        called = run_here("sota", *command, "-C", "c", cwd=tmp_path)
-        assert called.returncode == code, called.stderr
-        told.extend([f"# {' '.join(map(str, command))}", called.stdout, called.stderr])
+        process = run_here("sota", *command, "-C", "c", cwd=tmp_path)
+        assert process.returncode == code, process.stderr
+        lines.extend([f"# {' '.join(map(str, command))}", process.stdout, process.stderr])
 
     with scenario.create(resamples=100) as competition:
         for number, team in enumerate(("a", "b", "a", "c")):
@@ -357,7 +357,7 @@ def test_what_is_said_of_stored_submissions_is_the_kept_whole(tmp_path):
         competition.submit(scenario.file(3, 0.72), "copy")
     run("estimate", "--count", "finals", code=2)
     run("estimate")
-    check_kept("sota-stored.txt", "\n".join(told))
+    check_kept("sota-stored.txt", "\n".join(lines))
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ REQUEST, PROGRAM = {"request": {}}, {"request": {}, "program": "p"}
 
 
 @pytest.mark.parametrize(
-    ("times", "told"),
+    ("times", "events_before"),
     [
         # A clock may be corrected by a minute.
         ([(10, {}), (9, {})], []),
@@ -190,14 +190,14 @@ REQUEST, PROGRAM = {"request": {}}, {"request": {}, "program": "p"}
     ],
 )
 def test_time_that_runs_backwards_is_told_of_the_event_that_it_is_before(
-    times: list[tuple[float, dict[str, object]]], told: list[tuple[int, int]]
+    times: list[tuple[float, dict[str, object]]], events_before: list[tuple[int, int]]
 ) -> None:
     check = TimeCheck()
     for sequence, (minutes, payload) in enumerate(times, start=1):
         time = (TIME + timedelta(minutes=minutes)).isoformat()
         check.add(Event(sequence, time, "host", "note", payload, previous="", hash=""))
     named = [re.findall(r"event (\d+) \(note", problem) for problem in check.problems]
-    assert named == [[str(event), str(before)] for event, before in told]
+    assert named == [[str(event), str(before)] for event, before in events_before]
 
 
 @pytest.mark.parametrize("seconds", [0, 1])

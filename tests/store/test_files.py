@@ -100,13 +100,13 @@ def test_a_database_keeps_from_128_mb_to_a_gigabyte_in_memory(store: Store) -> N
         return str(value)
 
     assert limit() == "953.6 MiB"  # 10**9 bytes
-    for size, told in (
+    for size, expected in (
         (1, "122.0 MiB"),  # 128 * 10**6 bytes
         (500 * 10**6, "476.8 MiB"),
         (10**10, "953.6 MiB"),
     ):
         store.database.limit_memory(size)
-        assert limit() == told
+        assert limit() == expected
     with store.database.reading_once():
         assert limit() == "122.0 MiB"
     assert limit() == "953.6 MiB"

@@ -263,8 +263,8 @@ def test_an_audit_names_every_object_that_is_not_the_recorded_one(path: Path) ->
         with store.database.transaction() as cursor:
             cursor.execute("UPDATE objects SET name = ? WHERE submission = 4", [third.stem])
             cursor.execute("DELETE FROM objects WHERE submission = 3")
-        said = store.audit()
-        contents_audited = store.audit(outside=False)
+        problems = store.audit()
+        problems_of_contents = store.audit(outside=False)
         assert store.lacking_objects() == [first.stem]
         assert store.unused_objects() == [fourth.stem]
         assert store.remove_unused_objects() == [fourth.stem]
@@ -275,19 +275,19 @@ def test_an_audit_names_every_object_that_is_not_the_recorded_one(path: Path) ->
         ):
             transaction.keep_predictions_at(None)
     named, event = "The object with the predictions of submission", "event 2 (imported, "
-    assert [sentence[: sentence.find(event)] for sentence in said[:2]] == [
+    assert [sentence[: sentence.find(event)] for sentence in problems[:2]] == [
         f"{named} 3 is not named in the database: ",
         f"{named} 4 is named {third.stem} in the database: ",
     ]
-    assert said[1].endswith(f") recorded {fourth.stem}.")
-    assert [sentence[:55] for sentence in said[2:]] == [
+    assert problems[1].endswith(f") recorded {fourth.stem}.")
+    assert [sentence[:55] for sentence in problems[2:]] == [
         "The predictions of submission 3 are incomplete.",
         f"The predictions of submission 1 are missing: there is no {first}"[:55],
         "The predictions of submission 2 were changed or truncated"[:55],
         "The predictions of submission 4 were changed: event 2 ("[:55],
     ]
     # Where objects are not read, their names are compared.
-    assert contents_audited == said[:3]
+    assert problems_of_contents == problems[:3]
 
 
 class Failing:
@@ -314,7 +314,7 @@ class Failing:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "reason"),
     [
         (
             OSError("no route to https://me:secret@host/x.\nmore"),
@@ -324,49 +324,50 @@ class Failing:
     ],
 )
 def test_a_bucket_that_fails_is_told_with_its_url_and_without_secrets(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+    monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
     monkeypatch.setattr(object_places, "opened_file_system", lambda _: Failing(error))
     place = place_at("s3://bucket/race/", Path("home"), "id")
     assert place.url == "s3://bucket/race/id"
     advice = "Check the URL, the network, and the credentials in the environment."
-    for what, call in {
+    for participle, call in {
         "read": lambda: list(place.get(["a", "b"], 1)),
         "written": lambda: place.put({"a": b""}),
         "listed": lambda: list(place.names()),
     }.items():
-        where = f"{place.url}/b.parquet" if what == "read" else place.url
-        with pytest.raises(StoreError) as told:
+        where = f"{place.url}/b.parquet" if participle == "read" else place.url
+        with pytest.raises(StoreError) as raised:
             call()
-        assert str(told.value) == f"Predictions at {where} cannot be {what}: {said}. {advice}"
+        message = f"Predictions at {where} cannot be {participle}: {reason}. {advice}"
+        assert str(raised.value) == message
 
 
 def test_a_bucket_is_asked_for_at_most_64_mb_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    n_paths: list[int] = []
 
     class Counting(Failing):
         def cat(self, paths: list[str], on_error: str) -> dict[str, Any]:
-            asked.append(len(paths))
+            n_paths.append(len(paths))
             return {self._strip_protocol(path): b"" for path in paths}
 
     monkeypatch.setattr(object_places, "opened_file_system", lambda _: Counting(OSError()))
     place = place_at("s3://bucket", Path("home"), "id")
     names = [str(number) for number in range(65)]
-    for size, n_asked in ((1, [64, 1]), (2**21, [32, 32, 1]), (2**26 + 1, [1] * 65)):
-        asked.clear()
+    for size, expected in ((1, [64, 1]), (2**21, [32, 32, 1]), (2**26 + 1, [1] * 65)):
+        n_paths.clear()
         assert list(place.get(names, size)) == [b""] * 65
-        assert asked == n_asked
+        assert n_paths == expected
 
 
 def test_a_bucket_that_no_installed_package_can_open_names_the_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    for url, said in {
+    for url, reason in {
         "s3://bucket/x": f"s3:// need a package that is not installed: {how_to_install('objects')}",
         "gs://bucket": "gs:// need a package that is not installed: pip install gcsfs",
     }.items():
-        with pytest.raises(StoreError, match=re.escape(f"Predictions at {said}.")):
+        with pytest.raises(StoreError, match=re.escape(f"Predictions at {reason}.")):
             object_places.opened_file_system(url)
 
 

@@ -321,29 +321,31 @@ LOST = JournalEntry(2, "b", "b.csv", "22", status="accepted", received=TIME.isof
 
 def test_a_repair_is_told_in_sentences(tmp_path: Path) -> None:
     path, quarantine = tmp_path / "x", tmp_path / "q"
-    whole = RepairReport("", quarantine)
+    nothing_lost = RepairReport("", quarantine)
     end = f"The original files are in '{quarantine}'."
-    for report, said in (
-        (whole, "No submission in its journal was lost."),
+    for report, sentences in (
+        (nothing_lost, "No submission in its journal was lost."),
         (
-            replace(whole, cut_at=0, lost=(LOST,)),
+            replace(nothing_lost, cut_at=0, lost=(LOST,)),
             "Its write-ahead log was cut at byte 0. Lost, to be submitted again: submission 2 of b "
             "(b.csv).",
         ),
         (
-            replace(whole, cut_at=7, lost=(LOST, replace(LOST, submission=3)), lost_events=2),
+            replace(
+                nothing_lost, cut_at=7, lost=(LOST, replace(LOST, submission=3)), lost_events=2
+            ),
             "Its write-ahead log was cut at byte 7. Lost, to be submitted again: submission 2 of b "
             "(b.csv), 3 of b (b.csv). At least 2 events of its record were lost: check selections "
             "and disqualifications.",
         ),
         (
-            replace(whole, damaged_lines=1),
+            replace(nothing_lost, damaged_lines=1),
             "No submission in its journal was lost. Its journal has damaged lines (1): their "
             "submissions may be lost too. Compare arena submissions with the answers that the "
             "teams received.",
         ),
     ):
-        assert _sentence(path, report) == f"The database '{path}' opens again. {said} {end}"
+        assert _sentence(path, report) == f"The database '{path}' opens again. {sentences} {end}"
 
 
 def test_every_file_of_a_database_is_copied_and_replaced(tmp_path: Path) -> None:
@@ -406,8 +408,8 @@ def test_what_the_database_lacks_is_entered_again_as_lost(tmp_path: Path) -> Non
         record = replace(store.submissions()[0], submission=2, team="b", file="b.csv", sha256="22")
         (event,) = store.events()
         later = [replace(event, sequence=sequence, hash="lost") for sequence in (2, 3)]
-        for one in later:
-            journal.append([], [one])
+        for lost_event in later:
+            journal.append([], [lost_event])
         journal.append([record], later)
         report = _account(store.database, RepairReport("", tmp_path / "q", 7), "host", TIME)
         entry = replace(LOST, received=record.received)

@@ -50,6 +50,7 @@ def test_a_reader_of_several_lengths_is_sent_to_workers_if_each_can_be() -> None
     here: Any = SimpleNamespace(for_workers=lambda: None)
     anywhere: Any = SimpleNamespace(for_workers=lambda: "there")
     assert LengtheningReader(counts, {5: anywhere, 9: here}, 9).for_workers() is None
-    sent = LengtheningReader(counts, {5: anywhere, 9: anywhere}, 9).for_workers()
-    assert sent is not None
-    assert (sent.readers, sent.n_rows, sent.row_counts) == ({5: "there", 9: "there"}, 9, counts)
+    reader = LengtheningReader(counts, {5: anywhere, 9: anywhere}, 9).for_workers()
+    assert reader is not None
+    assert reader.readers == {5: "there", 9: "there"}
+    assert (reader.n_rows, reader.row_counts) == (9, counts)

@@ -288,22 +288,22 @@ def test_what_is_kept_until_a_commit_follows_every_store_of_the_file(
 
 
 def test_what_is_kept_is_read_once_until_a_commit(store: Store) -> None:
-    read: list[str] = []
+    keys_read: list[str] = []
 
     def value_of(key: str) -> str:
         def count(_: object) -> str:
-            read.append(key)
+            keys_read.append(key)
             return key
 
         return store._read_once(key, count)
 
     for _ in range(3):
         assert (value_of("a"), value_of("b")) == ("a", "b")
-    assert read == ["a", "b"]
+    assert keys_read == ["a", "b"]
     with store.transaction() as transaction:
         transaction.put_meta("x", "1")
     assert value_of("a") == value_of("a") == "a"
-    assert read == ["a", "b", "a"]
+    assert keys_read == ["a", "b", "a"]
 
 
 def test_corrected_solution_is_the_next_number(

@@ -13,8 +13,8 @@ from typing import Any
 def recorded_function(lines: list[str], name: str, answer: Any = None) -> Callable[..., Any]:
     """Return a function that writes its call and gives an answer; an exception is raised."""
 
-    def called(*given: Any, **named: Any) -> Any:
-        arguments = [*map(written, given), *(f"{key}={written(named[key])}" for key in named)]
+    def called(*positional: Any, **named: Any) -> Any:
+        arguments = [*map(written, positional), *(f"{key}={written(named[key])}" for key in named)]
         lines.append(f"  {name}({', '.join(arguments)})")
         if isinstance(answer, BaseException):
             raise answer
@@ -46,8 +46,8 @@ def recorded_block(lines: list[str], name: str) -> Callable[..., Any]:
     """Return a function whose answer is entered, and which writes when that block ends."""
 
     @contextlib.contextmanager
-    def opening(*given: Any, **named: Any) -> Iterator[bool]:
-        recorded_function(lines, name)(*given, **named)
+    def opening(*positional: Any, **named: Any) -> Iterator[bool]:
+        recorded_function(lines, name)(*positional, **named)
         yield True
         lines.append(f"  {name} ends")
 
@@ -67,9 +67,9 @@ def written(value: Any) -> str:
     name = type(value).__name__
     if not (is_dataclass(value) and value.__dataclass_params__.frozen):  # type: ignore[attr-defined]
         return name
-    given = (
+    changed_fields = (
         f"{field.name}={written(getattr(value, field.name))}"
         for field in fields(value)
         if getattr(value, field.name) != field.default
     )
-    return f"{name}({', '.join(given)})"
+    return f"{name}({', '.join(changed_fields)})"

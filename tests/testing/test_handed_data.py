@@ -75,30 +75,34 @@ def evaluations() -> dict[str, Any]:
     """Return the history of scores of the first check, and what the others differ in."""
     mechanism = Listening()
     check_mechanism(mechanism)
-    first, heard = mechanism.heard[0], mechanism.heard
+    first, history = mechanism.heard[0], mechanism.heard
     return {
         "first": {
             **{name: getattr(first, name) for name in ("n_rows", "baseline", "row_range")},
             "standard errors of differences": [
-                first.standard_error_of_difference(other) for other in (0.0, 10.0)
+                first.standard_error_of_difference(score) for score in (0.0, 10.0)
             ],
             "standard error": first.standard_error(),
         },
-        "history": [f"{one.submission}: {one.score}" for one in heard[:40]],
-        "number": len(heard),
+        "history": [f"{evaluation.submission}: {evaluation.score}" for evaluation in history[:40]],
+        "number": len(history),
         "of new teams": sorted(
             {
-                (one.score, one.greater_is_better, one.budget or 0)
-                for one in heard
-                if one.team == "a new team"
+                (evaluation.score, evaluation.greater_is_better, evaluation.budget or 0)
+                for evaluation in history
+                if evaluation.team == "a new team"
             }
         ),
-        "of many teams": sorted({one.team for one in heard if one.team != "a new team"})[-2:],
-        "after the history": sorted({one.score for one in heard if one.submission == 41}),
+        "of many teams": sorted(
+            {evaluation.team for evaluation in history if evaluation.team != "a new team"}
+        )[-2:],
+        "after the history": sorted(
+            {evaluation.score for evaluation in history if evaluation.submission == 41}
+        ),
     }
 
 
-def shown(values: Any) -> dict[str, Any]:
+def summary(values: Any) -> dict[str, Any]:
     """Return the shape, the first numbers and the mean of an array."""
     return {
         "shape": values.shape,
@@ -115,13 +119,13 @@ def problems() -> dict[str, Any]:
         "labels": ShareRight(),
         "probabilities": replace(ShareRight(), prediction=PredictionKind.PROBABILITY),
     }
-    made = {kind: problem_for(metric) for kind, metric in kinds.items()}
+    problem_of_kind = {kind: problem_for(metric) for kind, metric in kinds.items()}
     return {
         kind: {
-            name: shown(getattr(problem, name))
+            name: summary(getattr(problem, name))
             for name in ("truth", "predictions", "weights", "clusters")
         }
-        for kind, problem in made.items()
+        for kind, problem in problem_of_kind.items()
     }
 
 
@@ -131,12 +135,12 @@ def competition() -> dict[str, Any]:
     moves = Guess().start(part, np.random.default_rng(0))
     return {
         "public rows": problem.public.tolist(),
-        "truth": shown(problem.truth),
-        "baseline": [shown(part.baseline), part.baseline_score],
+        "truth": summary(problem.truth),
+        "baseline": [summary(part.baseline), part.baseline_score],
         **{name: getattr(part, name) for name in ("n_rows", "n_public", "n_classes")},
         "submissions": part.submissions,
-        "a guess": shown(moves.submit().prediction),
-        "a guess without classes": shown(
+        "a guess": summary(moves.submit().prediction),
+        "a guess without classes": summary(
             Guess().start(replace(part, n_classes=None), np.random.default_rng(0))
             .submit().prediction
         ),
@@ -149,11 +153,11 @@ def test_what_checks_hand_to_a_plugin_is_kept() -> None:
     study = example_study()
     document = {
         "a mechanism": evaluations(),
-        "hooks": {name: heard for name, heard in plugin.heard.items() if "result" not in name},
+        "hooks": {name: calls for name, calls in plugin.heard.items() if "result" not in name},
         "problems": problems(),
         "a competition": competition(),
         "a study": {
-            **{name: shown(getattr(study, name)) for name in ("truth", "scores", "resampled")},
+            **{name: summary(getattr(study, name)) for name in ("truth", "scores", "resampled")},
             "teams": study.teams,
             "submissions": study.submissions.tolist(),
             "level": study.level,

@@ -653,7 +653,7 @@ class Alternates:
 def test_a_competitor_is_told_the_score_before_of_the_same_team() -> None:
     competitor, problem = TwoTeams(), competitor_problem()
     assert not failures(check_competitor(competitor, problem))
-    whole_game = next(heard for heard in competitor.heard if heard)
+    whole_game = next(feedbacks for feedbacks in competitor.heard if feedbacks)
     scores = [feedback.score for feedback in whole_game]
     assert scores == [problem.score(np.arange(120) < number) for number in range(6)]
     assert [feedback.previous for feedback in whole_game] == [None, None, *scores[:4]]
@@ -996,5 +996,5 @@ class Computes:
 def test_what_is_computed_ahead_is_the_same_submission(
     competitor: Any, sentence: str | None
 ) -> None:
-    found = failures(check_competitor(competitor))
-    assert found == ({} if sentence is None else {"computations ahead": sentence})
+    messages = failures(check_competitor(competitor))
+    assert messages == ({} if sentence is None else {"computations ahead": sentence})

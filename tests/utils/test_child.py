@@ -39,10 +39,10 @@ def test_a_clock_is_restarted_after_a_tenth_of_its_time(monkeypatch: pytest.Monk
 def test_a_process_that_holds_a_quarter_of_its_limit_is_kept(
     monkeypatch: pytest.MonkeyPatch, limits: Limits | None
 ) -> None:
-    held, limited, stopped, threshold = 500, [], [], gc.get_threshold()
+    held_bytes, limited, stopped, threshold = 500, [], [], gc.get_threshold()
     monkeypatch.setattr(child, "HAS_LIMITS", True)
-    monkeypatch.setattr(child.linux, "data_bytes", lambda: held)
-    monkeypatch.setattr(child.linux, "limit", lambda *given: limited.append(given))
+    monkeypatch.setattr(child.linux, "data_bytes", lambda: held_bytes)
+    monkeypatch.setattr(child.linux, "limit", lambda *arguments: limited.append(arguments))
     monkeypatch.setattr(
         faulthandler,
         "dump_traceback_later",
@@ -54,8 +54,8 @@ def test_a_process_that_holds_a_quarter_of_its_limit_is_kept(
     policy.begin()
     policy.start_clock(20.0)
     assert stopped == [(pytest.approx(22.0), True)]
-    for now_held, is_kept in ((500, True), (750, True), (751, limits is None)):
-        held = now_held
+    for bytes_now, is_kept in ((500, True), (750, True), (751, limits is None)):
+        held_bytes = bytes_now
         assert policy.end() is is_kept
         policy.begin()
     assert stopped[1:] == [None] * 3

@@ -129,9 +129,9 @@ class PrintsAtTheEnd:
 def test_ray_has_a_worker_for_each_of_its_processors(resources, workers):
     ray = PrintsAtTheEnd()
     ray.resources = resources
-    for given, found in ((0, workers), (4, 4)):
-        with contextlib.contextmanager(ray_engine)(ray, "a:1", given, {}) as engine:
-            assert engine.workers == found
+    for n_wanted, expected in ((0, workers), (4, 4)):
+        with contextlib.contextmanager(ray_engine)(ray, "a:1", n_wanted, {}) as engine:
+            assert engine.workers == expected
 
 
 def test_what_ray_prints_at_its_end_is_not_on_the_standard_output(capsys):
@@ -176,15 +176,15 @@ def test_ray_is_asked_every_ten_seconds_and_given_up_after_twenty_five(monkeypat
     monkeypatch.setattr("socket.create_connection", connect)
     silent = False
     check = engines._RayCheck(head)
-    for at, asked in ((109.9, 0), (110.0, 1), (119.9, 1), (120.0, 2)):
-        now[0] = at
+    for seconds, n_checks in ((109.9, 0), (110.0, 1), (119.9, 1), (120.0, 2)):
+        now[0] = seconds
         check()
-        assert head.asked == asked
+        assert head.asked == n_checks
     silent = True
     if silence != "no connection":
         head.alive = [("n2", True), *([("n1", False)] if silence == "this node is dead" else [])]
-    for at in (130.0, 144.9):  # it answered at 120 last
-        now[0] = at
+    for seconds in (130.0, 144.9):  # it answered at 120 last
+        now[0] = seconds
         check()
     now[0] = 154.9
     with pytest.raises(GoneError, match="Ray has ended"):
@@ -253,10 +253,10 @@ def test_an_address_where_nothing_listens_is_refused_at_once(monkeypatch):
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
 def test_a_service_that_listens_and_is_silent_is_refused_after_a_trial(monkeypatch, name):
-    tried, answer = [], None
+    trials, answer = [], None
 
     def run_limited(function, tasks, **limits):
-        tried.append((tasks[0][1], limits))
+        trials.append((tasks[0][1], limits))
         return [answer]
 
     @contextlib.contextmanager
@@ -269,7 +269,7 @@ def test_a_service_that_listens_and_is_silent_is_refused_after_a_trial(monkeypat
     with open_engine(name, "host:1", 3) as engine:
         assert engine == ("host:1", 3)
         assert cluster_in_use() is engine
-    assert tried == [("host:1", {"workers": 1, "seconds": 60.0, "purpose": "engine"})]
+    assert trials == [("host:1", {"workers": 1, "seconds": 60.0, "purpose": "engine"})]
     answer = Ended(too_long=True, seconds=60.0)
     with pytest.raises(InputError) as refused, open_engine(name, "host:1", 3):
         pass
@@ -482,7 +482,7 @@ class Client:
 
     def scatter(self, objects, *, broadcast, hash):
         assert (broadcast, hash) == (True, False)
-        return [f"shared {thing}" for thing in objects]
+        return [f"shared {shared_object}" for shared_object in objects]
 
     def submit(self, function, versions, *call, pure):
         assert (function, versions, pure) == (call_checked, versions_here(), False)
@@ -492,13 +492,13 @@ class Client:
 @pytest.fixture
 def dask(monkeypatch):
     """Return a module in the place of Dask, whose clients are kept."""
-    made = []
+    clients = []
 
     def connect(*arguments, **options):
-        made.append(Client(*arguments, **options))
-        return made[-1]
+        clients.append(Client(*arguments, **options))
+        return clients[-1]
 
-    fake = SimpleNamespace(Client=connect, made=made)
+    fake = SimpleNamespace(Client=connect, made=clients)
     for name, module in {
         "distributed": fake,
         "distributed.comm.core": SimpleNamespace(CommClosedError=GoneError),
@@ -509,9 +509,9 @@ def dask(monkeypatch):
 
 
 def test_dask_has_a_worker_for_each_thread_and_gets_calls_with_versions(dask):
-    for given, found in ((0, 3), (2, 2)):
-        with engines._dask("a:1", given) as engine:
-            assert (engine.name, engine.workers) == ("dask", found)
+    for n_wanted, expected in ((0, 3), (2, 2)):
+        with engines._dask("a:1", n_wanted) as engine:
+            assert (engine.name, engine.workers) == ("dask", expected)
             cluster = engine.cluster
             assert cluster.share(()) == []
             assert cluster.share(("x", "y")) == ["shared x", "shared y"]

@@ -31,15 +31,15 @@ from arena.utils.processes.limits import Limits
 def test_limits_are_beyond_what_a_process_has_used_and_within_those_of_the_system(
     monkeypatch: pytest.MonkeyPatch, limits: Limits, hard: int, expected: dict[str, int]
 ) -> None:
-    held: dict[str, tuple[int, int]] = {}
+    limits_set: dict[str, tuple[int, int]] = {}
     resource = SimpleNamespace(
         RLIMIT_DATA="data", RLIMIT_NOFILE="files", RLIMIT_CORE="core", RLIMIT_CPU="cpu",
-        RLIM_INFINITY=-1, getrlimit=lambda _: (7, hard), setrlimit=held.__setitem__,
+        RLIM_INFINITY=-1, getrlimit=lambda _: (7, hard), setrlimit=limits_set.__setitem__,
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "resource", resource)
     monkeypatch.setattr(linux, "time", SimpleNamespace(process_time=lambda: 2.5))
     linux.limit(limits, 500)
-    assert held == {kind: (value, hard) for kind, value in expected.items()}
+    assert limits_set == {kind: (value, hard) for kind, value in expected.items()}
 
 
 @pytest.mark.parametrize("n_rounds", [3, None])
@@ -61,7 +61,7 @@ def test_a_guard_kills_descendants_until_there_are_none_or_for_five_seconds(
 
     monkeypatch.setattr(linux, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
     monkeypatch.setattr(linux, "descendants", descendants)
-    monkeypatch.setattr(os, "kill", lambda *given: killed.append(given))
+    monkeypatch.setattr(os, "kill", lambda *call: killed.append(call))
     monkeypatch.setattr(os, "waitpid", lambda *_: (0, 0))
     monkeypatch.setattr(os, "_exit", leave)
     with pytest.raises(SystemExit) as end:

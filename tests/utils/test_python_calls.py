@@ -32,8 +32,8 @@ OF_SEVERAL = {
 
 
 def test_an_option_that_is_repeated_is_an_argument_of_several() -> None:
-    for message, said in OF_SEVERAL.items():
-        assert in_python(message, get_type_hints(arena.bayes_error)) == said
+    for message, expected in OF_SEVERAL.items():
+        assert in_python(message, get_type_hints(arena.bayes_error)) == expected
 
 
 @pytest.mark.parametrize("message", MESSAGES)

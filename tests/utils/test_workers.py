@@ -63,14 +63,14 @@ class Plain(Worker):
 
 @pytest.fixture
 def started() -> Iterator[Any]:
-    made: list[Any] = []
+    workers_started: list[Any] = []
 
     def start(kind: type[Worker]) -> Any:
-        made.append(kind(("purpose", None), start=Silent))  # type: ignore[arg-type]
-        return made[-1]
+        workers_started.append(kind(("purpose", None), start=Silent))  # type: ignore[arg-type]
+        return workers_started[-1]
 
     yield start
-    for worker in made:
+    for worker in workers_started:
         worker.process.pipe.close()
         worker.kill()
 

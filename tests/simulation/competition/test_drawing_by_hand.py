@@ -19,8 +19,8 @@ NOISE = np.sqrt(1 - 0.002) * SHARED
 
 def drawing_of(kind: PredictionKind, *, scale: Any = (0.0, 1.0), **changes: Any) -> Drawing:
     shape: Any = SimpleNamespace(kind=kind, submission=lambda drawn: drawn)
-    given: Any = {"signal": SIGNAL, "shared": SHARED, "parts": (), "reach": 1.0, **changes}
-    return Drawing(shape, scale=scale, **given)
+    arguments: Any = {"signal": SIGNAL, "shared": SHARED, "parts": (), "reach": 1.0, **changes}
+    return Drawing(shape, scale=scale, **arguments)
 
 
 def test_a_prediction_is_between_the_signal_and_the_noise() -> None:
@@ -60,12 +60,12 @@ def test_each_part_of_the_rows_has_the_noise_of_its_gap() -> None:
         _Part(np.array(rows), losses, losses / 2)
         for rows in ([True, False, False], [False, True, False])
     ]
-    drawn = drawing_of(PredictionKind.VALUE, parts=tuple(parts), reach=2.0)
+    drawing = drawing_of(PredictionKind.VALUE, parts=tuple(parts), reach=2.0)
     seeds = [(1,), (2,)]
     # Gaps are relative to the reach of 2: public ones of 2 and 0, private ones of 1 and 2.
-    found = drawn.predictions(np.array([2.0, 0.0]), np.array([1.0, 2.0]), seeds)
-    for row, seed, w in zip(found, seeds, ([0.25, 0.5, 1.0], [0.5, 0.0, 1.0]), strict=True):
-        assert row == pytest.approx(drawn._one(np.array(w), seed))
+    predictions = drawing.predictions(np.array([2.0, 0.0]), np.array([1.0, 2.0]), seeds)
+    for row, seed, w in zip(predictions, seeds, ([0.25, 0.5, 1.0], [0.5, 0.0, 1.0]), strict=True):
+        assert row == pytest.approx(drawing._one(np.array(w), seed))
     # Without public rows all rows have the noise of the private gap.
     single = drawing_of(PredictionKind.VALUE, parts=tuple(parts[:1]), reach=2.0)
     (row,) = single.predictions(np.array([2.0]), np.array([1.0]), seeds[:1])

@@ -44,8 +44,8 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
         return SimpleNamespace(open_folder=lambda: "the folder")
 
     @contextlib.contextmanager
-    def open_competition(*given: Any) -> Iterator[tuple[str, None]]:
-        assert (given[0], given[2:]) == ("the folder", ("full", "plugins"))
+    def open_competition(*arguments: Any) -> Iterator[tuple[str, None]]:
+        assert (arguments[0], arguments[2:]) == ("the folder", ("full", "plugins"))
         yield "the state", None
 
     def one_board(state: str, like: Any, *, n_teams: int, seed: int, drawings: Any) -> Any:
@@ -89,15 +89,15 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
 def test_a_range_is_from_the_5_to_the_95_per_cent_quantile_and_holds_its_ends() -> None:
     # Of 0, 1, …, 20 the quantiles are 1 and 19. What no simulated board shows is not compared.
     simulated = [{"a": float(value), "b": None, "c": 1.0} for value in range(21)]
-    (found,) = _compared("board", {"a": 1.0, "b": 1.0, "c": None}, simulated)
-    assert (found.statistic, found.board, found.real) == ("a", "board", 1.0)
-    assert (found.low, found.high) == pytest.approx((1, 19))
-    held = [
+    (single,) = _compared("board", {"a": 1.0, "b": 1.0, "c": None}, simulated)
+    assert (single.statistic, single.board, single.real) == ("a", "board", 1.0)
+    assert (single.low, single.high) == pytest.approx((1, 19))
+    comparisons = [
         Compared("teams with one entry", "board", real, low=1.0, high=2.0)
         for real in (0.9, 1.0, 2.0, 2.1)
     ]
-    assert [comparison.held for comparison in held] == [False, True, True, False]
-    summary = Likeness({"board": 5}, 3, tuple(held)).summary()
+    assert [comparison.held for comparison in comparisons] == [False, True, True, False]
+    summary = Likeness({"board": 5}, 3, tuple(comparisons)).summary()
     assert [row for row in summary if row["boards"]] == [
         {"statistic": "teams with one entry", "boards": 4, "held": 2}
     ]
@@ -115,10 +115,10 @@ def test_a_simulated_board_has_larger_scores_for_better_teams(
 ) -> None:
     """Two blocks of predictions on three rows, of which two are private; a score is their mean."""
     split_of = {"private": np.array([True, False, True]), "public": np.array([False, True, False])}
-    made: list[int] = []
+    seeds_drawn: list[int] = []
 
     def drawing_for(metric: Any, solution: Any, teams: Any, seed: int) -> FakeDrawing:
-        made.append(seed)
+        seeds_drawn.append(seed)
         return FakeDrawing(seed)
 
     def predictions(drawing: FakeDrawing, teams: Any, seed: int) -> Iterator[Any]:
@@ -151,4 +151,4 @@ def test_a_simulated_board_has_larger_scores_for_better_teams(
         assert board.public.tolist() == [0, 4 * sign, 5 * sign]
         chance = np.random.default_rng(7).random()
         assert board.entries.tolist() == [3, round(1e6 * chance)]
-    assert made == [7]  # the noise of a seed is drawn once
+    assert seeds_drawn == [7]  # the noise of a seed is drawn once

@@ -95,17 +95,17 @@ def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(module, "submission_table", lambda prediction, _: prediction.tolist())
     released = {"t0": [0.5, 0.25, 0.5], "t1": [0.75, None, 0.5], "t2": [0.75]}
 
-    def play_rounds(players: Iterable[Any], **more: Any) -> tuple[list[Any], int, list[str]]:
-        manager, sent = PluginManager(entry_points=False), list[Any]()
+    def play_rounds(players: Iterable[Any], **options: Any) -> tuple[list[Any], int, list[str]]:
+        manager, submissions = PluginManager(entry_points=False), list[Any]()
 
         def submit(table: Any, team: str, number: int, when: datetime, *, as_program: bool) -> Any:
-            sent.append((team, number, table[0], as_program))
+            submissions.append((team, number, table[0], as_program))
             return SimpleNamespace(team=team, released=released[team][number - 1])
 
         submitter = SimpleNamespace(
             state=SimpleNamespace(manager=manager, solution=SimpleNamespace(n_rows=2), metric=MOST),
             submit=submit,
-            select_final=lambda answer: sent.append(("final", answer.team)),
+            select_final=lambda answer: submissions.append(("final", answer.team)),
         )
         rounds = [
             [Visit(NOW, number, is_last=False) for number in (0, 1, 2)],
@@ -115,9 +115,9 @@ def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         progress = Counted()
         play(
             submitter, rounds, dict(enumerate(players)), ResultCache(tmp_path),  # type: ignore[arg-type]
-            progress=progress, **more,
+            progress=progress, **options,
         )  # fmt: skip
-        return sent, progress.done, [str(failure) for failure in manager.failures]
+        return submissions, progress.done, [str(failure) for failure in manager.failures]
 
     return play_rounds
 
@@ -126,8 +126,8 @@ def test_three_rounds_are_sent_and_heard_in_their_order(played: Any) -> None:
     """The board is t0: 0.5, then t1 and t2 with 0.75 each; a worse score of t0 changes nothing."""
     players = [PlayerByHand(), Computing(double), Leaving()]
     playing = [playing_of(number, player) for number, player in enumerate(players)]
-    sent, steps, failures = played(playing)
-    assert sent == [
+    submissions, steps, failures = played(playing)
+    assert submissions == [
         ("t0", 1, 1, False), ("t1", 1, 1, True), ("t2", 1, 1, False),
         ("t0", 2, 2, False), ("t1", 2, 2, True),
         ("t0", 3, -1, False), ("final", "t0"), ("t1", 3, -1, True), ("final", "t1"),
@@ -140,7 +140,7 @@ def test_three_rounds_are_sent_and_heard_in_their_order(played: Any) -> None:
     assert computing.heard == [Feedback(0.75, None, Standing(1, 2, 0.75))]
     assert leaving.heard == [Feedback(0.75, None, Standing(1, 3, 0.75))]
     assert computing.results == [20.0, 40.0]
-    assert [one.stopped for one in playing] == [False, False, True]
+    assert [participant.stopped for participant in playing] == [False, False, True]
     again = Computing(refuse)  # the results are in the cache
     played([playing_of(0, PlayerByHand()), playing_of(1, again), playing_of(2, Leaving())])
     assert again.results == [20.0, 40.0]
@@ -148,10 +148,10 @@ def test_three_rounds_are_sent_and_heard_in_their_order(played: Any) -> None:
 
 def test_who_cannot_compute_leaves_and_the_others_play_on(played: Any) -> None:
     broken = playing_of(1, Computing(refuse))
-    sent, steps, failures = played(
+    submissions, steps, failures = played(
         [playing_of(0, PlayerByHand()), broken, playing_of(2, Leaving())]
     )
-    assert [team for team, *_ in sent] == ["t0", "t2", "t0", "t0", "final"]
+    assert [team for team, *_ in submissions] == ["t0", "t2", "t0", "t0", "final"]
     assert (steps, broken.failed, broken.sent) == (8, True, 0)
     assert len(failures) == 1
     assert "playing t1" in failures[0]
@@ -169,9 +169,9 @@ def test_honest_teams_make_submissions_public_with_their_scores(
         [playing_of(number, player, conduct) for number, player in enumerate(players)],
         published=published,
     )
-    shown = [(notebook.prediction.tolist(), notebook.score) for notebook in published.notebooks]
+    notebooks = [(notebook.prediction.tolist(), notebook.score) for notebook in published.notebooks]
     # Neither those of which no score is released nor the last ones are.
-    assert shown == [([1, 1], 0.5), ([1, 1], 0.75), ([1, 1], 0.75), ([2, 2], 0.25)][:n_public]
+    assert notebooks == [([1, 1], 0.5), ([1, 1], 0.75), ([1, 1], 0.75), ([2, 2], 0.25)][:n_public]
     assert all(isinstance(notebook, Notebook) for notebook in published.notebooks)
 
 
@@ -180,16 +180,16 @@ def test_the_chance_of_a_notebook_is_of_the_seed_the_team_and_the_number() -> No
     public: dict[tuple[int, int], list[int]] = {}
     for seed, number in ((1, 0), (2, 0), (1, 1)):
         published, playing = Publication(0.5, seed), playing_of(number, PlayerByHand())
-        for sent in range(100):
-            playing.sent = sent
-            published.offer(playing, np.full(1, sent), None)
-        public[seed, number] = [int(one.prediction[0]) for one in published.notebooks]
+        for submission in range(100):
+            playing.sent = submission
+            published.offer(playing, np.full(1, submission), None)
+        public[seed, number] = [int(notebook.prediction[0]) for notebook in published.notebooks]
     assert all(30 < len(chosen) < 70 for chosen in public.values())
     assert len({tuple(chosen) for chosen in public.values()}) == 3
 
 
 @pytest.mark.parametrize(
-    ("metric", "released", "standing", "kept"),
+    ("metric", "released", "standing", "best"),
     [
         (MOST, 0.5, Standing(3, 4, 0.9), 0.5),  # better than its own 0.4, and behind 0.9 and 0.8
         (MOST, 0.8, Standing(2, 4, 0.9), 0.8),  # as good as another one
@@ -199,8 +199,8 @@ def test_the_chance_of_a_notebook_is_of_the_seed_the_team_and_the_number() -> No
     ],
 )
 def test_a_standing_is_of_the_best_score_of_each_team(
-    metric: Any, released: float, standing: Standing, kept: float
+    metric: Any, released: float, standing: Standing, best: float
 ) -> None:
     board = {"a": 0.9, "b": 0.8, "c": 0.1, "own": 0.4}
     assert _standing(board, "own", released, metric) == standing
-    assert board["own"] == kept
+    assert board["own"] == best

@@ -69,16 +69,16 @@ def test_the_own_competition_gives_settings_and_rows(
     request = SimulationRequest(
         directory=Path("c"), target=target, seed=3, days=5, train_rows=40, **paths
     )
-    root, found, made = _existing(request, manager)  # type: ignore[arg-type]
-    assert (root, found) == (Path("c/simulated-seed-3"), data)
-    assert made.competition.title == f"SIMULATED: {title or 'a competition'}"
+    root, rows_found, simulated = _existing(request, manager)  # type: ignore[arg-type]
+    assert (root, rows_found) == (Path("c/simulated-seed-3"), data)
+    assert simulated.competition.title == f"SIMULATED: {title or 'a competition'}"
     # Without a deadline it is five days after the first one of simulations, 2001-01-01.
-    assert made.competition.deadline == (deadline or datetime(2001, 1, 6, tzinfo=UTC))
-    assert made.data.id == "pid"
-    read = lines[1:-1]
+    assert simulated.competition.deadline == (deadline or datetime(2001, 1, 6, tzinfo=UTC))
+    assert simulated.data.id == "pid"
+    reading = lines[1:-1]
     # 40 rows to train on and the default of 1,000 for early stopping.
     assert (
-        read
+        reading
         == [
             f"  read_rows(train.csv, test.csv, target='{target or 'ill'}', "
             "solution=SimpleNamespace, most=1040, seed=3)",
@@ -111,7 +111,7 @@ def test_a_competition_with_submissions_of_teams_is_not_simulated(
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "message"),
     [
         ({"data": Path("d.csv")}, "--data and --target go together."),
         ({"target": "y"}, "--data and --target go together."),
@@ -121,10 +121,10 @@ def test_a_competition_with_submissions_of_teams_is_not_simulated(
         ),
     ],
 )
-def test_files_of_a_new_competition_go_together(asked: dict[str, Any], said: str) -> None:
+def test_files_of_a_new_competition_go_together(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as refused:
-        _new(SimulationRequest(directory=Path("c"), **asked), None)  # type: ignore[arg-type]
-    assert str(refused.value) == said
+        _new(SimulationRequest(directory=Path("c"), **options), None)  # type: ignore[arg-type]
+    assert str(refused.value) == message
 
 
 # -- who can play ---------------------------------------------------------------------------------
@@ -133,12 +133,12 @@ def test_files_of_a_new_competition_go_together(asked: dict[str, Any], said: str
 def test_further_seeds_ask_for_what_could_play_with_the_first() -> None:
     request = SimulationRequest(directory=Path("c"))
     first = SimpleNamespace(request=request, kinds=(kind("a"), kind("b")), baseline=kind("base"))
-    asked = without_what_cannot_play(first)  # type: ignore[arg-type]
-    assert (asked.kinds, asked.baseline) == ("a=0.25, b=0.25", "base")
+    further = without_what_cannot_play(first)  # type: ignore[arg-type]
+    assert (further.kinds, further.baseline) == ("a=0.25, b=0.25", "base")
     first.baseline = None
     assert without_what_cannot_play(first).baseline == "none"  # type: ignore[arg-type]
-    for given in ({"drawn": True}, {"kinds": "c=1", "baseline": "d"}):
-        first.request = SimulationRequest(directory=Path("c"), **given)  # type: ignore[arg-type]
+    for options in ({"drawn": True}, {"kinds": "c=1", "baseline": "d"}):
+        first.request = SimulationRequest(directory=Path("c"), **options)  # type: ignore[arg-type]
         assert without_what_cannot_play(first) == first.request  # type: ignore[arg-type]
 
 
@@ -174,7 +174,7 @@ def test_a_kind_that_cannot_start_is_refused_or_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("per_day", "total", "entries", "said"),
+    ("per_day", "total", "entries", "note"),
     [
         # Three days with 2 a day allow 6, of four teams one sent more.
         (2, None, [1, 6, 7, 6], "25% of the past teams sent more than the 6 submissions that 3 "
@@ -189,16 +189,16 @@ def test_a_kind_that_cannot_start_is_refused_or_left_out() -> None:
     ],
 )  # fmt: skip
 def test_past_teams_that_sent_more_than_is_allowed_are_told(
-    per_day: int | None, total: int | None, entries: list[int] | None, said: str | None
+    per_day: int | None, total: int | None, entries: list[int] | None, note: str | None
 ) -> None:
     board = SimpleNamespace(entries=None if entries is None else np.array(entries))
     settings = Settings.of(metric="accuracy", per_day=per_day, total=total)
     notes = _about_limits(SimpleNamespace(boards=(board,)), settings, 3)  # type: ignore[arg-type]
-    assert notes == ([] if said is None else [said])
+    assert notes == ([] if note is None else [note])
 
 
 @pytest.mark.parametrize(
-    ("outcome", "said"),
+    ("outcome", "reason"),
     [
         (SimpleNamespace(end=End.OK), None),
         (SimpleNamespace(end=End.MEMORY), "A small program failed in it (memory)."),
@@ -207,13 +207,13 @@ def test_past_teams_that_sent_more_than_is_allowed_are_told(
     ],
 )
 def test_a_small_program_shows_whether_programs_run(
-    monkeypatch: pytest.MonkeyPatch, outcome: Any, said: str | None
+    monkeypatch: pytest.MonkeyPatch, outcome: Any, reason: str | None
 ) -> None:
-    seen: dict[str, Any] = {}
+    call: dict[str, Any] = {}
 
-    def run_program(program: Path, inputs: Path, target: Path, **given: Any) -> Any:
-        seen.update(given, files=[path.name for path in inputs.iterdir()], empty=target.is_dir())
-        seen["rows"] = (inputs / "rows.csv").read_text()
+    def run_program(program: Path, inputs: Path, target: Path, **options: Any) -> Any:
+        call.update(options, files=[path.name for path in inputs.iterdir()], empty=target.is_dir())
+        call["rows"] = (inputs / "rows.csv").read_text()
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -221,9 +221,9 @@ def test_a_small_program_shows_whether_programs_run(
     monkeypatch.setattr(sent_programs, "run_program", run_program)
     manager = SimpleNamespace(sandboxes=SimpleNamespace(resolve=lambda name: f"the {name}"))
     programs = ACCURACY.programs.model_copy(update={"sandbox": "bwrap"})
-    assert why_no_program_runs(programs, manager) == said  # type: ignore[arg-type]
-    assert (seen["files"], seen["rows"], seen["empty"]) == (["rows.csv"], "id\n", True)
-    assert seen["sandbox"] == "the bwrap"
+    assert why_no_program_runs(programs, manager) == reason  # type: ignore[arg-type]
+    assert (call["files"], call["rows"], call["empty"]) == (["rows.csv"], "id\n", True)
+    assert call["sandbox"] == "the bwrap"
 
 
 # -- folders --------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_a_folder_is_marked_as_a_simulation_and_opened_with_the_same_options(
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "reason"),
     [
         (CONFIG_NAME, "holds a real competition. Simulate in another folder."),
         (DATABASE_NAME, "holds a real competition. Simulate in another folder."),
@@ -269,7 +269,9 @@ def test_a_folder_is_marked_as_a_simulation_and_opened_with_the_same_options(
         ("", "is not an empty folder. Choose a new one."),
     ],
 )
-def test_a_folder_of_something_else_is_no_simulation(tmp_path: Path, file: str, said: str) -> None:
+def test_a_folder_of_something_else_is_no_simulation(
+    tmp_path: Path, file: str, reason: str
+) -> None:
     root = tmp_path / "s"
     if file:
         root.mkdir()
@@ -278,7 +280,7 @@ def test_a_folder_of_something_else_is_no_simulation(tmp_path: Path, file: str, 
         root.touch()
     with pytest.raises(InputError) as refused:
         opened(root)
-    assert str(refused.value) == f"{root} {said}"
+    assert str(refused.value) == f"{root} {reason}"
 
 
 def test_stored_submissions_are_counted_over_the_mechanisms(

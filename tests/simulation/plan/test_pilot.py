@@ -69,18 +69,18 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         weights: Any = None,
         **study: Any,
     ) -> Any:
-        seen: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
 
         def pairs(values: Any) -> float:
-            seen["values"] = values.tolist()
+            arguments["values"] = values.tolist()
             return of_pairs
 
         def sizes(rows: Any, weights: Any) -> float:
-            seen["sizes"] = (list(rows), weights)
+            arguments["sizes"] = (list(rows), weights)
             return 6.0
 
         def units(_: Any, *, by_class: bool) -> int | None:
-            seen["by_class"] = by_class
+            arguments["by_class"] = by_class
             return rarest
 
         for name, function in {
@@ -93,12 +93,12 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         }.items():
             monkeypatch.setattr(pilot, name, function)
         blocks = SimpleNamespace(blocks=lambda size: [(0, f"a block of {size}")])
-        made: Any = SimpleNamespace(
+        pilot_study: Any = SimpleNamespace(
             metric=SimpleNamespace(greater_is_better=True), scores=np.array([0.5, 0.75]),
             predictions=SimpleNamespace(subset=lambda order: blocks), truth=np.zeros(4),
             **{"classes": ("a", "b"), "clusters": None, "influence": None, **study},
         )  # fmt: skip
-        return (*_degrees_of_freedom(made), seen)
+        return (*_degrees_of_freedom(pilot_study), arguments)
 
     return degrees
 
@@ -115,17 +115,17 @@ def test_the_degrees_of_freedom_are_the_fewest_of_what_limits_them(by_hand: Any)
     influence = SimpleNamespace(values=np.zeros((2, 3)))
     assert by_hand(values, of_pairs=50.0, influence=influence)[0] == 2.0
     # Weights of rows, each of which is a group of its own.
-    found, _, seen = by_hand(values, of_pairs=50.0, weights="weights")
-    assert (found, seen["sizes"]) == (6.0, ([0, 1, 2, 3], "weights"))
+    degrees, _, arguments = by_hand(values, of_pairs=50.0, weights="weights")
+    assert (degrees, arguments["sizes"]) == (6.0, ([0, 1, 2, 3], "weights"))
 
 
 def test_groups_of_rows_are_units_with_the_sums_of_their_deviations(by_hand: Any) -> None:
     values = np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 4.0]])
     clusters = np.array([0, 0, 1, 2])
-    found, _, seen = by_hand(values, of_pairs=4.5, clusters=clusters)
+    degrees, _, arguments = by_hand(values, of_pairs=4.5, clusters=clusters)
     # The means are 0.5 and 1: deviations of 0.5, -0.5, 0.5, -0.5 and of -1, -1, -1, 3.
-    assert seen["values"] == [[0.0, 0.5, -0.5], [-2.0, -1.0, 3.0]]
-    assert (found, seen["sizes"]) == (4.5, ([0, 0, 1, 2], None))
+    assert arguments["values"] == [[0.0, 0.5, -0.5], [-2.0, -1.0, 3.0]]
+    assert (degrees, arguments["sizes"]) == (4.5, ([0, 0, 1, 2], None))
     # Without values of rows the three groups leave two.
     assert by_hand(None, of_pairs=4.5, clusters=clusters)[0] == 2.0
     assert by_hand(None, of_pairs=4.5)[0] is None
@@ -133,10 +133,10 @@ def test_groups_of_rows_are_units_with_the_sums_of_their_deviations(by_hand: Any
 
 
 def test_each_metric_is_compared_once_on_the_same_halves(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[str, float]] = []
+    comparisons: list[tuple[str, float]] = []
 
     def agreement(_: Any, metric: Any, rng: np.random.Generator) -> str:
-        seen.append((metric.name, rng.random()))
+        comparisons.append((metric.name, rng.random()))
         if metric.name == "broken":
             raise MetricError("It is not defined.")
         return f"of {metric.name}"
@@ -156,17 +156,17 @@ def test_each_metric_is_compared_once_on_the_same_halves(monkeypatch: pytest.Mon
         metrics=SimpleNamespace(resolve=lambda name: SimpleNamespace(name=name))
     )
     notes: list[str] = []
-    found = _agreements(
+    agreements = _agreements(
         study, ("mae", "broken", "own", "twin"), manager=manager, seed=4, notes=notes
     )
-    assert found == {"own": "of own", "mae": "of mae"}
-    assert [name for name, _ in seen] == ["own", "mae", "broken"]
-    assert {chance for _, chance in seen} == {np.random.default_rng(4).random()}
+    assert agreements == {"own": "of own", "mae": "of mae"}
+    assert [name for name, _ in comparisons] == ["own", "mae", "broken"]
+    assert {chance for _, chance in comparisons} == {np.random.default_rng(4).random()}
     assert notes == ["broken is left out: It is not defined."]
 
 
 @pytest.mark.parametrize(
-    ("groups", "rarest", "resampled", "said"),
+    ("groups", "rarest", "resampled", "message"),
     [
         (1, None, None, "All private rows of the pilot are in one group, so nothing can be said "
          "about other rows. Use a pilot with more groups, or another column as --cluster."),
@@ -189,18 +189,18 @@ def test_each_metric_is_compared_once_on_the_same_halves(monkeypatch: pytest.Mon
     ],
 )  # fmt: skip
 def test_a_pilot_that_says_nothing_about_other_rows_is_refused(
-    groups: int | None, rarest: int | None, resampled: Any, said: str | None
+    groups: int | None, rarest: int | None, resampled: Any, message: str | None
 ) -> None:
     study: Any = SimpleNamespace(
         resampled=np.array(resampled or [[1.0, 2.0], [2.0, 1.0]]), scores=np.array([-10.0, 1.0])
     )
-    made: Any = SimpleNamespace(in_rarest_class=rarest, metric="mae")
-    if said is None:
-        _refuse_without_variation(made, study, groups)
+    pilot_of_rows: Any = SimpleNamespace(in_rarest_class=rarest, metric="mae")
+    if message is None:
+        _refuse_without_variation(pilot_of_rows, study, groups)
     else:
         with pytest.raises(InputError) as refused:
-            _refuse_without_variation(made, study, groups)
-        assert str(refused.value) == said
+            _refuse_without_variation(pilot_of_rows, study, groups)
+        assert str(refused.value) == message
 
 
 def test_the_first_five_rejected_files_are_named_and_the_others_counted() -> None:
@@ -240,13 +240,13 @@ def test_a_pilot_is_read_with_the_chance_of_its_seed(
     ranked: Any = SimpleNamespace(
         resampling=SimpleNamespace(without=without), study="study", rejected=[], notes=("Scored.",)
     )
-    read = pilot._read(
+    result = pilot._read(
         ranked, "mae", "ladder", others=others, manager="plugins",  # type: ignore[arg-type]
         rng=np.random.default_rng(3),
     )  # fmt: skip
-    found = {"found": ("study", others, "plugins", seed)} if agreed else {}
-    assert (read.agreements, read.notes) == (found, ("A note.",) if agreed else ())
-    assert (read.study, read.degrees, read.in_rarest_class) == (
+    expected = {"found": ("study", others, "plugins", seed)} if agreed else {}
+    assert (result.agreements, result.notes) == (expected, ("A note.",) if agreed else ())
+    assert (result.study, result.degrees, result.in_rarest_class) == (
         (None, None, None) if without else ("study", 4.0, 9)
     )
-    assert (read.metric, read.mechanism, read.of_scoring) == ("mae", "ladder", ("Scored.",))
+    assert (result.metric, result.mechanism, result.of_scoring) == ("mae", "ladder", ("Scored.",))

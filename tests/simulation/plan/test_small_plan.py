@@ -272,7 +272,8 @@ def test_the_report_has_what_the_command_prints(tmp_path: Path) -> None:
 def words_of(advice: Advice) -> list[str]:
     """Return every sentence of advice."""
     decisions = [
-        f"{one.decision}: {one.choice}; {one.effect} ({one.based_on})" for one in advice.decisions()
+        f"{decision.decision}: {decision.choice}; {decision.effect} ({decision.based_on})"
+        for decision in advice.decisions()
     ]
     answers = [f"{question} {answer}" for question, answer in advice.answers()]
     return [

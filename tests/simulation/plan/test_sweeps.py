@@ -15,7 +15,7 @@ from arena.simulation.requests import CompetitionPlanRequest
 
 
 @pytest.mark.parametrize(
-    ("name", "allowed", "refused", "said"),
+    ("name", "allowed", "refused", "message"),
     [
         ("public_share", (0.001, 0.999), (0.0, 1.0), "Public shares must be between 0 and 1."),
         ("public_shares", ((0.001, 0.999),), ((0.5, 0.0), (0.5, 1.0)),
@@ -40,14 +40,14 @@ from arena.simulation.requests import CompetitionPlanRequest
     ],
 )  # fmt: skip
 def test_questions_are_refused_beyond_their_ends_only(
-    name: str, allowed: tuple[Any, ...], refused: tuple[Any, ...], said: str
+    name: str, allowed: tuple[Any, ...], refused: tuple[Any, ...], message: str
 ) -> None:
     for value in allowed:
         assert getattr(Questions(**{"total_rows": 100, name: value}), name) == value
     for value in refused:
         with pytest.raises(UsageError) as error:
             Questions(**{"total_rows": 100, name: value})
-        assert str(error.value) == said
+        assert str(error.value) == message
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_one_quantity_is_varied_at_a_time() -> None:
         ),
     }  # fmt: skip
     assert {name: questions.swept(name) for name in expected} == expected
-    given = Questions(total_rows=100, private_rows=(9, 5))
-    assert given.swept("rows")[0] == [5.0, 9.0]
+    with_private_rows = Questions(total_rows=100, private_rows=(9, 5))
+    assert with_private_rows.swept("rows")[0] == [5.0, 9.0]
     # Of a single private row half is none: one is compared.
     assert Questions(total_rows=2).swept("rows")[0] == [1.0, 2.0, 4.0]
 
@@ -87,8 +87,8 @@ def test_a_request_asks_for_a_competition_with_the_private_rows_of_the_pilot() -
         public_share=(0.3, 0.1, 0.3), per_day=(5, 1, 5), rows=(10,), days=3, within=0.25,
         brackets="new=2",
     )  # fmt: skip
-    made = Questions.of(request, n_rows=70)
-    assert made == Questions(
+    questions = Questions.of(request, n_rows=70)
+    assert questions == Questions(
         total_rows=100, public_share=0.3, per_day=5, days=3, teams=50, within=0.25,
         public_shares=(0.1, 0.3), per_days=(1, 5), private_rows=(10,),
         team_counts=(10, 30, 50, 100, 300), brackets={"new": 2.0},
@@ -105,9 +105,9 @@ def test_there_are_as_many_teams_as_on_past_boards_unless_a_request_says_how_man
         for name, count in (("typical", 1_000), ("a", 20), ("b", 41))
     ]
     request = CompetitionPlanRequest(like=Path("boards"))
-    found = Questions.of(request, n_rows=70, boards=boards)
+    questions = Questions.of(request, n_rows=70, boards=boards)
     # The median of 20 and 41 is 30.5, which is rounded to the even 30.
-    assert (found.teams, found.team_counts) == (30, (10, 30, 50, 100, 300))
+    assert (questions.teams, questions.team_counts) == (30, (10, 30, 50, 100, 300))
     assert Questions.of(request, n_rows=70, boards=boards[:1]).teams == 50
-    asked = CompetitionPlanRequest(like=Path("boards"), teams=(7,))
-    assert Questions.of(asked, n_rows=70, boards=boards).teams == 7
+    with_teams = CompetitionPlanRequest(like=Path("boards"), teams=(7,))
+    assert Questions.of(with_teams, n_rows=70, boards=boards).teams == 7
