@@ -124,9 +124,9 @@ def test_what_an_organiser_decides_is_asked_and_told_as_kept(told: Told) -> None
 
 
 CHANGES = [
-    RankChange("[b]a", 1, 2, 0.5, 0.25),
-    RankChange("b", None, 1, None, 1 / 3, phase="two"),
-    RankChange("c", 3, 3, 0.125, 0.125),
+    RankChange("[b]a", 1, rank_after=2, score_before=0.5, score_after=0.25),
+    RankChange("b", None, rank_after=1, score_before=None, score_after=1 / 3, phase="two"),
+    RankChange("c", 3, rank_after=3, score_before=0.125, score_after=0.125),
 ]
 
 
@@ -161,7 +161,7 @@ def answer_of(submission: int, status: str) -> Submitted:
         if status == "accepted"
         else (Fault("lines", "A line is longer than a line of this terminal."),)
     )
-    return Submitted(submission, "[b]a", status, 0.5, faults)
+    return Submitted(submission, "[b]a", status=status, released=0.5, faults=faults)
 
 
 def test_what_is_sent_or_imported_is_asked_and_told_as_kept(told: Told) -> None:
@@ -299,7 +299,7 @@ def test_how_competitions_are_served_is_asked_and_told_as_kept(told: Told) -> No
     told.run(f"serve -C {race} --name health")
     told.run(f"serve -C {race} -C {race}")
     told.run(f"serve -C {race} -C {cup} --name both")
-    user = User("ann", 1_000, 1_000)
+    user = User("ann", 1_000, gid=1_000)
     told.function("server.supervisor.User.named", user)
     told.run(f"serve -C {race} --checker-user ann")
     for number in (1_000, 0):
@@ -397,7 +397,7 @@ def test_how_simulations_are_asked_and_told_as_kept(told: Told) -> None:
         for options in ("", "--models [b]m"):
             told.run(f"simulate ranks {options}")
     likeness = Likeness(
-        {"a": 5}, 40, (Compared("teams with one entry", "a", 1.0, low=0.5, high=1.0),)
+        {"a": 5}, 40, compared=(Compared("teams with one entry", "a", real=1.0, low=0.5, high=1.0),)
     )
     for boards in (1, 2):
         told.function("simulation.past.boards.read_boards", ["a board"] * boards)

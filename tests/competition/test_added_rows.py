@@ -236,7 +236,7 @@ def test_what_was_added_is_said_with_its_counts() -> None:
         ({}, {"w1": unused}, "New rounds: w1."),
         ({}, {}, "The sample submission has every row now."),
     ):
-        assert AddedRows(unused, rows, phases).sentence == sentence
+        assert AddedRows(unused, rows, phases=phases).sentence == sentence
 
 
 def test_a_round_before_a_finalized_one_of_its_series_is_refused() -> None:

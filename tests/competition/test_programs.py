@@ -515,10 +515,12 @@ def test_the_run_of_a_carried_file_is_that_of_the_program_that_wrote_it() -> Non
 
 def test_a_run_again_without_an_output_or_with_the_same_bytes_is_not_scored() -> None:
     none: Any = None
-    lost = ProgramRun("time", 1.0, 1.0, 1.0)
+    lost = ProgramRun("time", 1.0, cpu_seconds=1.0, peak_mb=1.0)
     arguments: Any = {"state": none, "submission": 1, "program": none}
     assert _compared(**arguments, before={"output_sha256": None}, run=lost) == ("time", None, 0)
-    same = ProgramRun("ok", 1.0, 1.0, 1.0, Path("out"), {"output_sha256": "ab"})
+    same = ProgramRun(
+        "ok", 1.0, cpu_seconds=1.0, peak_mb=1.0, output=Path("out"), about={"output_sha256": "ab"}
+    )
     assert _compared(**arguments, before={"output_sha256": "ab"}, run=same) == ("bytes", None, 0)
 
 

@@ -33,9 +33,9 @@ def test_the_best_of_a_public_board_are_those_up_to_a_rank(monkeypatch: pytest.M
         "The phase dev has no private rows: the order is that of its public scores, which have no "
         "rank intervals."
     )
-    best = _best_of_public_board(before, "final", 1)
-    assert best == Qualification("final", ("Ants",), "public", (note,))
-    best_two = _best_of_public_board(before, "final", 2)
+    best = _best_of_public_board(before, "final", most=1)
+    assert best == Qualification("final", ("Ants",), board="public", notes=(note,))
+    best_two = _best_of_public_board(before, "final", most=2)
     assert (best_two.teams, best_two.notes[0], len(best_two.notes)) == (
         ("Ants", "Bees", "Cats"),
         note,
@@ -73,12 +73,12 @@ def test_a_phase_admits_whom_its_section_says() -> None:
         ("dev", (), "The phase dev admits every team and carries no file."),
     ):
         with pytest.raises(UsageError) as refused:
-            qualification.qualification(state, phase, listed)
+            qualification.qualification(state, phase, listed=listed)
         assert str(refused.value) == message
-    by_name = qualification.qualification(state, "listed", ("Ants", "Anteaters", "Bees"))
-    assert by_name == Qualification("listed", ("Anteaters", "Bees"), "", ())
+    by_name = qualification.qualification(state, "listed", listed=("Ants", "Anteaters", "Bees"))
+    assert by_name == Qualification("listed", ("Anteaters", "Bees"), board="", notes=())
     by_submissions = qualification.qualification(state, "final")
-    assert by_submissions == Qualification("final", ("Ants", "Cats"), "", ())
+    assert by_submissions == Qualification("final", ("Ants", "Cats"), board="", notes=())
 
 
 def test_the_best_of_a_final_board_are_those_up_to_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +96,10 @@ def test_the_best_of_a_final_board_are_those_up_to_a_rank(monkeypatch: pytest.Mo
     )
 
     def best(most: int) -> Qualification:
-        return qualification._best_of_final_board(before, "final", most)
+        return qualification._best_of_final_board(before, "final", most=most)
 
     undecided = "The private rows do not decide whether"
-    assert best(2) == Qualification("final", ("Ants", "Bees"), "final", (
+    assert best(2) == Qualification("final", ("Ants", "Bees"), board="final", notes=(
         f"{undecided} 2 teams belong to the best 2: Bees (rank 1 to 3), Cats (rank 2 to 4).",
     ))  # fmt: skip
     (note,) = best(3).notes

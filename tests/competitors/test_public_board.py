@@ -54,9 +54,18 @@ class Asks:
 
 
 def board_of(metric: Any, baseline: Any) -> tuple[Asks, PublicBoardRun]:
-    rows = Rows(metric, 2, 6, PUBLIC, TRUTH[PUBLIC], np.array([2, 5]), TRUTH[[2, 5]], baseline)
+    rows = Rows(
+        metric,
+        2,
+        n_rows=6,
+        public=PUBLIC,
+        public_truth=TRUTH[PUBLIC],
+        hidden=np.array([2, 5]),
+        hidden_truth=TRUTH[[2, 5]],
+        baseline=baseline,
+    )
     asks = Asks()
-    return asks, PublicBoardRun(asks, rows, BoardSettings(9), seed=1)
+    return asks, PublicBoardRun(asks, rows, settings=BoardSettings(9), seed=1)
 
 
 def test_a_mechanism_is_told_the_errors_of_scores_and_of_their_differences() -> None:
@@ -128,11 +137,14 @@ def test_of_a_metric_without_values_of_rows_the_error_is_that_of_the_score() -> 
         board.send(Move(submission))
     public = predictions[:, PUBLIC]
     errors = [
-        standard_error(metric, TRUTH[PUBLIC], prediction[np.newaxis], 1) for prediction in public
+        standard_error(metric, TRUTH[PUBLIC], block=prediction[np.newaxis], seed=1)
+        for prediction in public
     ]
     assert [evaluation["number"] for evaluation in asks.told] == [1, 2]
     assert [evaluation["error"] for evaluation in asks.told] == errors
-    assert asks.told[1]["differences"] == [standard_error(metric, TRUTH[PUBLIC], public[::-1], 1)]
+    assert asks.told[1]["differences"] == [
+        standard_error(metric, TRUTH[PUBLIC], block=public[::-1], seed=1)
+    ]
     with pytest.raises(MetricError) as refused:
         board.send(Move(np.full(6, np.nan)))
     assert str(refused.value) == f"{metric.name} has no finite value for the attack's submission."

@@ -58,7 +58,7 @@ def rows_of(n_bytes: int) -> TrainingRows:
     """Return rows whose features count as so many bytes, half for validation, but use none."""
     features = np.broadcast_to(np.zeros(1, dtype=np.uint8), (n_bytes // 2, 1))
     part = LabelledRows(features, np.zeros(1))
-    return TrainingRows(part, part, 2, ())
+    return TrainingRows(part, part, n_classes=2, categorical=())
 
 
 def test_rows_used_last_are_kept_up_to_256_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,14 +106,14 @@ def test_guesses_are_uniform_over_the_classes_and_sent_as_the_metric_takes_them(
         assert {*codes.tolist()} == expected
         assert np.bincount(codes) / 600 == pytest.approx(1 / len(expected), abs=0.06)
     codes = np.array([0, 2, 1])
-    assert encode(codes, Accuracy(), 3) is codes
-    assert encode(codes, LogLoss(), 3).tolist() == [
+    assert encode(codes, Accuracy(), n_classes=3) is codes
+    assert encode(codes, LogLoss(), n_classes=3).tolist() == [
         [0.75, 0.125, 0.125],
         [0.125, 0.125, 0.75],
         [0.125, 0.75, 0.125],
     ]
-    assert encode(np.array([0, 1]), RocAuc(), 2).tolist() == [0.0, 1.0]
+    assert encode(np.array([0, 1]), RocAuc(), n_classes=2).tolist() == [0.0, 1.0]
     assert right_and_wrong(LogLoss(), 2) == pytest.approx((-np.log(0.75), -np.log(0.25)))
     assert right_and_wrong(BalancedAccuracy(), 4) == (1.0, 0.0)
-    assert [is_better(1.0, score, Accuracy()) for score in (0.9, 1.0, 1.1)] == [True, False, False]
-    assert [is_better(1.0, score, LogLoss()) for score in (0.9, 1.0, 1.1)] == [False, False, True]
+    for metric, expected in ((Accuracy(), [True, False, False]), (LogLoss(), [False, False, True])):
+        assert [is_better(1.0, score, metric=metric) for score in (0.9, 1.0, 1.1)] == expected

@@ -40,7 +40,7 @@ def test_scores_do_not_depend_on_the_rows_of_a_tile(monkeypatch: pytest.MonkeyPa
     for cells in (0, 1, 14, 15, 10_000):
         monkeypatch.setattr(scores, "_TILE_CELLS", cells)
         resampled = score_under_weights(
-            PointwiseRmse(), truth, ArrayPredictions(predictions), weights
+            PointwiseRmse(), truth, predictions=ArrayPredictions(predictions), weights=weights
         )
         np.testing.assert_allclose(resampled, expected, rtol=1e-11)
 

@@ -61,7 +61,9 @@ def test_every_form_of_a_document_is_read_or_refused_in_a_sentence() -> None:
         faults = FaultList()
         lines += ["", f"{form}:"]
         try:
-            table = read_json(text.encode(), Bounds(3, 4, 1000), faults, **options)
+            table = read_json(
+                text.encode(), Bounds(3, 4, unpacked_bytes=1000), faults=faults, **options
+            )
         except Refused:
             lines += fault_lines(faults.to_tuple())
             continue
@@ -77,11 +79,11 @@ def test_a_whole_number_has_at_most_four_thousand_digits(digits: int) -> None:
     faults = FaultList()
     text = f'[{{"y": {"7" * digits}}}]'.encode()
     if digits == 4_000:
-        table = read_json(text, Bounds(3, 4, 10_000), faults)
+        table = read_json(text, Bounds(3, 4, unpacked_bytes=10_000), faults=faults)
         assert table.columns[0].to_pylist() == ["7" * digits]
         return
     with pytest.raises(Refused):
-        read_json(text, Bounds(3, 4, 10_000), faults)
+        read_json(text, Bounds(3, 4, unpacked_bytes=10_000), faults=faults)
     (fault,) = faults.to_tuple()
     assert "a number has 4,001 digits, and at most 4,000 can be" in fault.message
 

@@ -51,7 +51,7 @@ FAULT = Fault("kind", "A sentence.", row=1, id="1", column="y", cause="a cause")
 
 
 def cells(*rows: tuple[float, float]) -> ReadSubmission:
-    return ReadSubmission(np.array(rows, dtype=np.float64), (), "ab", False)
+    return ReadSubmission(np.array(rows, dtype=np.float64), (), sha256="ab", crashed=False)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,22 @@ def cells(*rows: tuple[float, float]) -> ReadSubmission:
         (ROW_SETS, cells((0, 0), (0, 0), (np.nan, np.nan)), False),
         (ROW_SETS, cells((0, np.nan), (0, 0), (0, 0)), False),
         (FORM, replace(cells((0, 0), (1, 2), (1, 1)), faults=(FAULT,)), False),
-        (FORM, ReadSubmission(None, (), "ab", False), False),
-        (FORM, ReadSubmission(None, (FAULT,), "ab", False), True),
-        (FORM, ReadSubmission(None, (replace(FAULT, row=None, id=None),), "ab", True), True),
-        (FORM, ReadSubmission(None, (replace(FAULT, row="1"),), "ab", False), False),  # type: ignore[arg-type]
-        (FORM, ReadSubmission(None, (replace(FAULT, count=1.5),), "ab", False), False),  # type: ignore[arg-type]
-        (FORM, ReadSubmission(None, (replace(FAULT, cause=7),), "ab", False), False),  # type: ignore[arg-type]
-        (FORM, ReadSubmission(None, (FAULT,), 7, False), False),  # type: ignore[arg-type]
-        (FORM, ReadSubmission(None, (FAULT,), "ab", 0), False),  # type: ignore[arg-type]
+        (FORM, ReadSubmission(None, (), sha256="ab", crashed=False), False),
+        (FORM, ReadSubmission(None, (FAULT,), sha256="ab", crashed=False), True),
+        (
+            FORM,
+            ReadSubmission(None, (replace(FAULT, row=None, id=None),), sha256="ab", crashed=True),
+            True,
+        ),
+        (FORM, ReadSubmission(None, (replace(FAULT, row="1"),), sha256="ab", crashed=False), False),  # type: ignore[arg-type]
+        (
+            FORM,
+            ReadSubmission(None, (replace(FAULT, count=1.5),), sha256="ab", crashed=False),  # type: ignore[arg-type]
+            False,
+        ),
+        (FORM, ReadSubmission(None, (replace(FAULT, cause=7),), sha256="ab", crashed=False), False),  # type: ignore[arg-type]
+        (FORM, ReadSubmission(None, (FAULT,), sha256=7, crashed=False), False),  # type: ignore[arg-type]
+        (FORM, ReadSubmission(None, (FAULT,), sha256="ab", crashed=0), False),  # type: ignore[arg-type]
     ],
 )
 def test_what_no_file_of_a_form_has_is_not_believed(

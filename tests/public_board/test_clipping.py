@@ -130,7 +130,13 @@ def test_a_mechanism_reviews_the_board_of_the_public_rows(monkeypatch: pytest.Mo
     for name, kind in (("mae", PredictionKind.VALUE), ("accuracy", PredictionKind.LABEL)):
         solution = replace(FIVE_ROWS, kind=kind)
         settings = Settings.of(metric=name, baseline="base", per_day=2)
-        notes = review_mechanism(settings, solution.outline, lambda: FIVE_ROWS, manager, 0.5)
+        notes = review_mechanism(
+            settings,
+            solution.outline,
+            read_solution=lambda: FIVE_ROWS,
+            manager=manager,
+            baseline=0.5,
+        )
         assert notes == ["A note."]
     value, label = boards
     assert (value.n_rows, value.has_baseline, value.baseline, value.scope) == (4, True, 0.5, "team")

@@ -123,7 +123,7 @@ def test_more_than_two_thousand_labels_are_thinned(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(revealed, "_Oracle", oracle)
     unused: Any = None
     for n in (2_000, 2_001, 4_000, 4_001):  # every second one of 2,001, every third of 4,001
-        nothing = rows_revealed(unused, unused, np.zeros(n), 2)
+        nothing = rows_revealed(unused, unused, truth=np.zeros(n), n_classes=2)
         assert (nothing.rows, nothing.bits) == (0.0, 0.0)
     assert sizes == [2_000, 1_001, 2_000, 1_334]
 

@@ -99,8 +99,10 @@ def test_a_public_report_of_a_bracket_has_its_teams(
 ) -> None:
     def report_of(public: Any, _: Any, *, sections: bool) -> Report:
         assert [row["team"] for row in public.standings] == teams
-        board = Board("b", public.title, "", ())
-        return Report(public.title, (), (), (board,), ("section",) * sections)  # type: ignore[arg-type]
+        board = Board("b", public.title, caption="", columns=())
+        return Report(
+            public.title, (), verdicts=(), boards=(board,), sections=("section",) * sections
+        )  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "public_report", report_of)
     monkeypatch.setattr(module, "last_entries", lambda _: "last")
@@ -128,7 +130,7 @@ def test_rejected_and_disqualified_submissions_are_named_with_their_reasons() ->
     second, third, fourth = _rejections(competition)
     assert second.file == "2.csv"
     assert second.reasons
-    assert third == Rejection("3.csv", "a", ("Disqualified: copied",))
+    assert third == Rejection("3.csv", "a", reasons=("Disqualified: copied",))
     assert fourth.reasons == (*second.reasons, "Disqualified: two accounts")
 
 

@@ -24,13 +24,17 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> None:
         yield f"{folder} with {manager}"
 
     def final(competition: str, result: str) -> Report:
-        return Report(competition, (("final", result),), ("final",), (), ("final",))  # type: ignore[arg-type]
+        return Report(
+            competition, (("final", result),), verdicts=("final",), boards=(), sections=("final",)
+        )  # type: ignore[arg-type]
 
     for name, part in {
         "Competition": SimpleNamespace(open=open_),
         "finalized_report": final,
         "seeds_report": lambda prepared, comparison: ("seeds", prepared, comparison),
-        "_comparison": lambda prepared, outcomes: Report("all", (), tuple(outcomes), ()),
+        "_comparison": lambda prepared, outcomes: Report(
+            "all", (), verdicts=tuple(outcomes), boards=()
+        ),
         "_facts": lambda prepared: (("Rows", "5"), ("Days", "3")),
         "_board": lambda outcome, place: f"board {place} of {outcome.mechanism}",
         "summarize": lambda outcome: f"what {outcome.mechanism} did",
@@ -59,18 +63,18 @@ def test_a_stored_competition_has_the_report_of_a_real_one_after_the_truth() -> 
     truth = Report(
         "Race",
         (("Rows", "5"), ("Days", "3"), ("Mechanism", "full")),
-        (simulated, "what full did"),
-        ("board 0 of full",),  # type: ignore[arg-type]
-        ("mae of full",),  # type: ignore[arg-type]
+        verdicts=(simulated, "what full did"),
+        boards=("board 0 of full",),  # type: ignore[arg-type]
+        sections=("mae of full",),  # type: ignore[arg-type]
     )
     simulation = finished("full", result=None)
     assert truth_report(simulation) == simulation_report(simulation, "plugins") == truth  # type: ignore[arg-type]
     assert simulation_report(finished("full"), "plugins") == Report(  # type: ignore[arg-type]
         "full with plugins",
         (("Rows", "5"), ("final", "result")),
-        (simulated, "what full did", "final"),
-        (),
-        ("mae of full", "final"),  # type: ignore[arg-type]
+        verdicts=(simulated, "what full did", "final"),
+        boards=(),
+        sections=("mae of full", "final"),  # type: ignore[arg-type]
     )
 
 

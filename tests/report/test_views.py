@@ -64,13 +64,15 @@ def test_the_charts_are_those_of_the_report(board: arena.ScoreResult, tmp_path: 
 def test_a_view_is_of_the_plugins_with_which_a_board_was_made(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    chart = Chart("a-bar", "T", "D", {"mark": "bar", "data": {"values": []}})
-    section = Section("S", "text", (), (chart,))
+    chart = Chart(
+        "a-bar", "T", description="D", specification={"mark": "bar", "data": {"values": []}}
+    )
+    section = Section("S", "text", tables=(), charts=(chart,))
     reports: list[tuple[Any, Any, str]] = []
 
     def report_of(result: Any, manager: Any, *, title: str) -> Report:
         reports.append((result, manager, title))
-        return Report(title, (), ("Verdict.",), (), (section,))
+        return Report(title, (), verdicts=("Verdict.",), boards=(), sections=(section,))
 
     monkeypatch.setattr(views, "board_report", report_of)
     plugins = PluginManager(entry_points=False)
@@ -83,7 +85,7 @@ def test_a_view_is_of_the_plugins_with_which_a_board_was_made(
         with pytest.raises(KeyError) as unknown:
             charts["b"]
         assert unknown.value.args == (f"There is no chart 'b'. There are: {names}.",)
-    views.write_report(without, tmp_path / "r.html", "Title")
+    views.write_report(without, tmp_path / "r.html", title="Title")
     assert "<title>Title</title>" in (tmp_path / "r.html").read_text(encoding="utf-8")
     (first, second) = reports
     assert first == (with_plugins, plugins, "")

@@ -65,7 +65,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[End
         else:
             opened.append(status[1])
         monkeypatch.setattr("arena_sandboxes.watch.time.monotonic", Clock(*times))
-        watch = Watch(BOX, usage, log[0], lambda: disk_is_full, **given)
+        watch = Watch(BOX, usage, log_pipe=log[0], disk_is_full=lambda: disk_is_full, **given)
         end = watch.until(status[0], _exit_code)
         monkeypatch.undo()
         return end, watch
@@ -133,7 +133,7 @@ def test_a_run_can_be_stopped(watched: Watched) -> None:
 def test_the_rest_of_a_log_is_read_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     log, end = os.pipe()
     os.write(end, b"ab")
-    watch = Watch(BOX, None, log, lambda: False)
+    watch = Watch(BOX, None, log_pipe=log, disk_is_full=lambda: False)
     timeouts: list[float] = []
     select_of_system = select.select
 
@@ -152,7 +152,7 @@ def test_the_rest_of_a_log_is_read_without_waiting(monkeypatch: pytest.MonkeyPat
 
 def test_what_is_printed_beyond_the_limit_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     log, end = os.pipe()
-    watch, pauses = Watch(BOX, None, log, lambda: False), list[float]()
+    watch, pauses = Watch(BOX, None, log_pipe=log, disk_is_full=lambda: False), list[float]()
     monkeypatch.setattr("arena_sandboxes.watch.time.sleep", pauses.append)
     for part, stored, count in ((b"abcd", b"abcd", 0), (b"e", b"abcd", 1), (b"f", b"abcd", 2)):
         os.write(end, part)

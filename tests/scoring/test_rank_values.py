@@ -44,7 +44,7 @@ def test_the_range_is_given_or_stated_or_assumed_with_a_note() -> None:
     ]
     for case_scores, chosen, greater, expected, note in cases:
         notes: list[str] = []
-        assert _range(case_scores, chosen, greater, notes) == expected
+        assert _range(case_scores, chosen, greater=greater, notes=notes) == expected
         assert len(notes) == bool(note)
         assert "".join(notes).startswith(note)
     outside = {
@@ -53,10 +53,10 @@ def test_the_range_is_given_or_stated_or_assumed_with_a_note() -> None:
     }
     for message, value_range in outside.items():
         with pytest.raises(InputError) as error:
-            _range(scores(0.0, 5.0), settings(given=value_range), True, [])
+            _range(scores(0.0, 5.0), settings(given=value_range), greater=True, notes=[])
         assert str(error.value) == message
     with pytest.raises(InputError, match=r"^The table has no values\.$"):
-        _range(scores(np.nan), settings(), True, [])
+        _range(scores(np.nan), settings(), greater=True, notes=[])
 
 
 def test_a_missing_value_counts_as_the_worst_of_the_range_or_of_the_table() -> None:
@@ -72,7 +72,7 @@ def test_a_missing_value_counts_as_the_worst_of_the_range_or_of_the_table() -> N
         ("worst", False, (0.0, INF), 5.0),
     ]
     for missing, greater, ends, value in expected:
-        assert _filled_with(values, settings(missing), greater, ends) == value
+        assert _filled_with(values, settings(missing), greater=greater, ends=ends) == value
 
 
 def test_what_sums_up_the_others() -> None:
@@ -98,13 +98,15 @@ def test_what_sums_up_the_others() -> None:
 def test_a_summary_of_a_task_sums_up_the_cases_of_this_task_only() -> None:
     names = ["maths/a", "maths/b", "maths/average", "law/a", "law/b", "law/average"]
     values = np.array([[1, 2], [3, 6], [2, 4], [1, 1], [2, 9], [7, 7]]) / 8
-    counting, notes = _counting("case", names, values, np.array([0, 0, 0, 1, 1, 1]))
+    counting, notes = _counting("case", names, values=values, tasks=np.array([0, 0, 0, 1, 1, 1]))
     assert counting == [0, 1, 3, 4, 5]
     assert notes == [
         "'maths/average' sums up other cases and does not count as one.",
         "'law/average' counts as a case: remove it if it sums up the others.",
     ]
-    counting, notes = _counting("algorithm", ["x", "y", "mean"], values[[0, 1, 5]], None)
+    counting, notes = _counting(
+        "algorithm", ["x", "y", "mean"], values=values[[0, 1, 5]], tasks=None
+    )
     assert counting == [0, 1, 2]
     assert notes == [
         "'mean' counts as an algorithm: remove it if it sums up the others.",

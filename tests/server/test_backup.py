@@ -20,7 +20,7 @@ def test_a_copy_has_the_folder_and_the_whole_uploads(tmp_path: Path, layout: Lay
     (layout.uploads / "begun.part").touch()
     (folder / ".served.json").touch()
     target = tmp_path / "copy"
-    count = backup(folder, layout, target)
+    count = backup(folder, layout, target=target)
     files = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
     assert files == {
         "pages/overview.md", "server/intake/intake.sqlite", "server/intake/uploads/whole",
@@ -30,7 +30,7 @@ def test_a_copy_has_the_folder_and_the_whole_uploads(tmp_path: Path, layout: Lay
     assert (folder / BACKUP_NOTE).exists()
     for place, reason in ((target, "exists: name a new folder"), (folder / "x", "is inside the")):
         with pytest.raises(InputError, match=reason):
-            backup(folder, layout, place)
+            backup(folder, layout, target=place)
 
 
 def test_files_that_cannot_be_copied_are_counted(tmp_path: Path, layout: Layout) -> None:
@@ -39,7 +39,7 @@ def test_files_that_cannot_be_copied_are_counted(tmp_path: Path, layout: Layout)
     for number, more in enumerate(("", " and 1 more file", " and 2 more files")):
         (folder / f"{number}").symlink_to("nowhere")
         with pytest.raises(InputError) as refused:
-            backup(folder, layout, tmp_path / "copy")
+            backup(folder, layout, target=tmp_path / "copy")
         first, _, reason = str(refused.value).partition(f"{more} cannot be copied: ")
         assert (Path(first).parent, reason.startswith("[Errno 2]")) == (folder, True)
         assert reason.endswith(". There is no copy.")

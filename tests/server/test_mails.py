@@ -10,7 +10,7 @@ import pytest
 
 from arena.server.records.mails import Mail, Mails
 
-MAIL = Mail("key", "race", "ada@example.org", "Subject", "Text")
+MAIL = Mail("key", "race", recipient="ada@example.org", subject="Subject", body="Text")
 START = datetime(2026, 3, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 

@@ -96,7 +96,9 @@ def test_seconds_of_requests_are_counted_up_to_a_minute() -> None:
 
 def test_a_request_is_logged_with_its_milliseconds(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "arena")
-    log_request("/invite/{secret}", "GET", 404, 0.01234, None, "192.0.2.1")
+    log_request(
+        "/invite/{secret}", "GET", status=404, seconds=0.01234, account=None, address="192.0.2.1"
+    )
     (record,) = caplog.records
     assert record.members == {  # type: ignore[attr-defined]
         "method": "GET", "route": "/invite/{secret}", "status": 404, "ms": 12.3, "account": None,

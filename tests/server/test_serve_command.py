@@ -323,7 +323,7 @@ def test_the_web_process_owns_the_intake_and_nothing_else(folder: Path, tmp_path
         with pytest.raises(InputError, match="user of its own"):
             prepare(layout, [folder], web, same)
     layout.intake.touch(0o600)
-    prepare(layout, [folder], web, User("checker", 12_345, 12_345))
+    prepare(layout, [folder], web=web, checker=User("checker", 12_345, gid=12_345))
     modes = {
         path.relative_to(layout.root).as_posix(): path.stat().st_mode & 0o7777
         for path in (layout.root, *layout.root.rglob("*"))
@@ -334,7 +334,7 @@ def test_the_web_process_owns_the_intake_and_nothing_else(folder: Path, tmp_path
     }  # fmt: skip
     assert layout.intake.stat().st_uid == web.uid
     alone = Layout(tmp_path / "alone")
-    prepare(alone, [folder], None)
+    prepare(alone, [folder], web=None)
     assert alone.root.stat().st_mode & 0o777 == 0o700
     assert served_folder(folder) is None
 

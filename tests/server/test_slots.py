@@ -17,16 +17,19 @@ def test_a_place_lasts_for_a_day_and_an_account_has_the_last_five(tmp_path: Path
     with closing(Accounts(file)) as accounts:
         ada, bo = (accounts.register(name).account for name in ("Ada", "Bo"))
     slots = Slots(file, lambda: now)
-    secrets = [slots.open_slot(ada, "race", f"{number}.csv", number)[0] for number in range(5)]
-    secret_of_bo, removed = slots.open_slot(bo, "race", "b.csv", 9)
+    secrets = [
+        slots.open_slot(ada, "race", file=f"{number}.csv", size=number)[0] for number in range(5)
+    ]
+    secret_of_bo, removed = slots.open_slot(bo, "race", file="b.csv", size=9)
     assert removed == []
     for number, secret in enumerate(secrets[:2]):
-        assert slots.fill_slot(secret, f"upload{number}", 3, "ab") is None
-    assert slots.fill_slot(secrets[1], "again", 4, "cd") == "upload1"  # which it replaces
-    sixth, removed = slots.open_slot(ada, "race", "5.csv", 5)
+        assert slots.fill_slot(secret, f"upload{number}", size=3, sha256="ab") is None
+    replaced = slots.fill_slot(secrets[1], "again", size=4, sha256="cd")
+    assert replaced == "upload1"
+    sixth, removed = slots.open_slot(ada, "race", file="5.csv", size=5)
     assert removed == ["upload0"]
     assert slots.slot(secrets[0]) is None
-    assert slots.fill_slot(secrets[0], "late", 1, "") == "late"
+    assert slots.fill_slot(secrets[0], "late", size=1, sha256="") == "late"
     assert slots.slot(secrets[1]) == Slot(ada, "race", file="1.csv", size=4, upload="again",
                                           sha256="cd")  # fmt: skip
     assert (slots.uploads_of(ada, "race"), slots.uploads()) == ({"again": 4}, {"again"})
@@ -38,6 +41,6 @@ def test_a_place_lasts_for_a_day_and_an_account_has_the_last_five(tmp_path: Path
     now += timedelta(seconds=1)
     assert slots.slot(sixth) is None
     now += timedelta(seconds=1)
-    _, removed = slots.open_slot(bo, "race", "c.csv", 1)
+    _, removed = slots.open_slot(bo, "race", file="c.csv", size=1)
     assert (removed, slots.uploads()) == (["again"], set())
     slots.close()

@@ -119,7 +119,7 @@ def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(supervisor.os, "killpg", lambda *call: killed.append(call))
     seconds = {"scorer": 120, "web": 35, "runner": 10, "checker": 5}
     for role, most in seconds.items():
-        child = supervisor.ChildProcess(role, "race", {})
+        child = supervisor.ChildProcess(role, "race", arguments={})
         child.end()
         child.wait()  # it was not started
         hanging: Any = Hanging()
@@ -137,14 +137,16 @@ def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) 
 def test_a_process_gets_the_rights_of_its_user_only(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {}
     monkeypatch.setattr(supervisor.subprocess, "Popen", lambda *_, **keys: options.update(keys))
-    user = supervisor.User("web", 12, 13)
+    user = supervisor.User("web", 12, gid=13)
     for who, group, rights in (
         (None, None, {"cwd": None}),
         (user, None, {"cwd": "/", "user": 12, "group": 13, "extra_groups": []}),
         (user, 14, {"cwd": "/", "user": 12, "group": 13, "extra_groups": [14]}),
     ):
         options.clear()
-        supervisor.ChildProcess("web", "race", {}, (5,), who, group).start(4)
+        supervisor.ChildProcess(
+            "web", "race", arguments={}, descriptors=(5,), user=who, group=group
+        ).start(4)
         assert (options.pop("pass_fds"), options.pop("start_new_session")) == ((4, 5), True)
         del options["env"], options["stdin"]
         assert options == rights

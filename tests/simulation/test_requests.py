@@ -125,7 +125,7 @@ def test_the_sizes_of_a_study_are_every_number_of_rows_with_every_number_of_mode
     assert request.sizes == [(20, 3), (20, 5), (10, 3), (10, 5)]
 
 
-HERE_TOO = EngineChoice("local", None, 0)
+HERE_TOO = EngineChoice("local", None, workers=0)
 
 
 @pytest.fixture
@@ -171,8 +171,9 @@ def test_arguments_of_a_simulation_are_the_fields_of_its_request(request_of: Any
         address="tcp://a", manager=plugins,
     )  # fmt: skip
     assert request == SimulationRequest(
-        directory=Path("s"), mechanisms="full, ladder", where=EngineChoice("dask", "tcp://a", 8),
-        **fields, **{name: Path(path) for name, path in paths.items()},
+        directory=Path("s"), mechanisms="full, ladder",
+        where=EngineChoice("dask", "tcp://a", workers=8), **fields,
+        **{name: Path(path) for name, path in paths.items()},
     )  # fmt: skip
     assert (manager, installed) == (plugins, ("installed", False))
     drawn, *_ = request_of(simulate.simulate, "s", "full", drawn=True)
@@ -195,7 +196,8 @@ def test_arguments_of_a_study_of_ranks_are_the_fields_of_its_request(request_of:
         address="tcp://a", manager="plugins",
     )  # fmt: skip
     assert request == RanksRequest(
-        test_rows=(100,), competitors=(4, 5), where=EngineChoice("dask", "tcp://a", 8), **fields,
+        test_rows=(100,), competitors=(4, 5),
+        where=EngineChoice("dask", "tcp://a", workers=8), **fields,
         **{name: Path(path) for name, path in paths.items()},
     )  # fmt: skip
     assert (manager, folder) == ("plugins", Path("m"))
@@ -222,7 +224,7 @@ def test_arguments_of_a_plan_are_the_fields_of_its_request(request_of: Any) -> N
     }  # fmt: skip
     fields: dict[str, Any] = {
         **shared_fields, **lists, "brackets": "new=2, old=3", "metrics": "rmse, r2",
-        "where": EngineChoice("dask", "tcp://a", 8),
+        "where": EngineChoice("dask", "tcp://a", workers=8),
         **{name: Path(path) for name, path in paths.items()},
     }  # fmt: skip
     request, manager, _ = request_of(

@@ -157,11 +157,11 @@ def test_an_edit_is_named_if_any_event_since_then_recorded_the_row() -> None:
     with Store.open() as store:
         with store.transaction() as transaction:
             transaction.put_solution(make_solution(N_ROWS))
-            transaction.append_event("created", "host", {})
+            transaction.append_event("created", "host", payload={})
         submit(store, 1, values_of(1, N_ROWS))
         with store.transaction() as transaction:
             transaction.bind_everything()
-            transaction.append_event("repair", "host", {})
+            transaction.append_event("repair", "host", payload={})
         with store.database.transaction() as cursor:
             cursor.execute("UPDATE submissions SET file = 'other.csv'")
         # Event 2 recorded the submission, and event 3 everything again.

@@ -77,7 +77,7 @@ def test_equal_solution_is_put_once_and_another_is_refused(
     for _ in range(2):
         store.put_solution(replace(solution, sha256="cd" * 32))
         with store.transaction() as transaction:
-            event = transaction.append_event("note", "host", {})
+            event = transaction.append_event("note", "host", payload={})
         recorded.append("solutions" in event.payload.get("facts", {}))
     assert recorded == [True, False]
     assert store.solution().columns == solution.columns

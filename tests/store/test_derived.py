@@ -194,7 +194,9 @@ def test_submissions_are_entered_alike_one_by_one_and_together(
                 for position in group:
                     (record,) = transaction.add_submissions([incoming[position]])
                     release = releases[position]
-                    transaction.add_release(record.submission, "rank 1", 1, release, TIME)
+                    transaction.add_release(
+                        record.submission, "rank 1", epoch=1, release=release, time=TIME
+                    )
                     if settled == "each in one transaction":
                         transaction.settle()
                 transaction.append_event("submission", "host", {"submission": group[0] + 1})

@@ -80,7 +80,7 @@ def test_events_come_back_and_can_be_checked_without_arena(recorded: Store, data
         assert [event.sequence for event in again.events("kind1")] == [2, 4]
         assert [event.sequence for event in again.events("kind1", "never", "kind0")] == [1, 2, 3, 4]
         with again.transaction() as transaction:
-            transaction.append_event("later", "host", {})
+            transaction.append_event("later", "host", payload={})
         assert [event.sequence for event in again.events("later", "kind1")] == [2, 4, 5]
     assert [event.sequence for event in events] == [1, 2, 3, 4]
     assert events[0].time == "2026-03-01T12:30:00.000000+00:00"
@@ -195,7 +195,9 @@ def test_time_that_runs_backwards_is_told_of_the_event_that_it_is_before(
     check = TimeCheck()
     for sequence, (minutes, payload) in enumerate(times, start=1):
         time = (TIME + timedelta(minutes=minutes)).isoformat()
-        check.add(Event(sequence, time, "host", "note", payload, previous="", hash=""))
+        check.add(
+            Event(sequence, time, actor="host", kind="note", payload=payload, previous="", hash="")
+        )
     named = [re.findall(r"event (\d+) \(note", problem) for problem in check.problems]
     assert named == [[str(event), str(before)] for event, before in events_before]
 
@@ -213,7 +215,17 @@ def test_a_submission_of_a_program_has_the_time_at_which_it_was_received(seconds
         start=1,
     ):
         time = (TIME + timedelta(seconds=later)).isoformat()
-        check.add(Event(sequence, time, "host", kind, {"program": program}, "", ""))
+        check.add(
+            Event(
+                sequence,
+                time,
+                actor="host",
+                kind=kind,
+                payload={"program": program},
+                previous="",
+                hash="",
+            )
+        )
     assert [problem.partition(" has ")[0] for problem in check.problems] == ["Event 4"] * seconds
 
 

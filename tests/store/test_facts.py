@@ -18,10 +18,26 @@ TIME = datetime(2026, 3, 1, tzinfo=UTC)
 
 def test_facts_of_two_transactions_are_recorded_together_and_cells_read_again() -> None:
     cells = np.zeros((3, 1))
-    facts = Facts({"a"}, {1}, {1, 2}, {1: cells}, {1}, {1}, {1: {1}}, {("t", "total")})
+    facts = Facts(
+        {"a"},
+        {1},
+        submissions={1, 2},
+        predictions={1: cells},
+        releases={1},
+        results={1},
+        scores={1: {1}},
+        places={("t", "total")},
+    )
     facts.take_over(
         Facts(
-            {"b"}, {2}, {3}, {1: cells + 1, 3: cells}, {2}, {2}, {1: {3}, 2: {1}}, {("u", "total")}
+            {"b"},
+            {2},
+            submissions={3},
+            predictions={1: cells + 1, 3: cells},
+            releases={2},
+            results={2},
+            scores={1: {3}, 2: {1}},
+            places={("u", "total")},
         )
     )
     assert facts.predictions[1] is cells
@@ -70,9 +86,9 @@ def test_all_that_a_database_holds_can_be_recorded_again() -> None:
             submit(store, number, values_of(number, 3))
         store.add_submission("t1", "f", "", None)
         with store.transaction() as transaction:
-            transaction.put_all_scores(2, [ScoreRecord(1, 0.5, 0.0)])
+            transaction.put_all_scores(2, [ScoreRecord(1, 0.5, private=0.0)])
             transaction.add_result({"board": 1})
-            transaction.add_release(1, "t1", 2, Release(0.5, True), TIME)
+            transaction.add_release(1, "t1", epoch=2, release=Release(0.5, True), time=TIME)
         with store.database.reading() as cursor:
             facts = all_facts(cursor)
     assert facts.meta == {"identity", "record_key", "settings"}

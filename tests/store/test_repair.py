@@ -316,7 +316,7 @@ def test_a_repaired_database_is_tried_with_a_whole_submission(kind: PredictionKi
         assert store.audit() == ()
 
 
-LOST = JournalEntry(2, "b", "b.csv", "22", status="accepted", received=TIME.isoformat())
+LOST = JournalEntry(2, "b", file="b.csv", sha256="22", status="accepted", received=TIME.isoformat())
 
 
 def test_a_repair_is_told_in_sentences(tmp_path: Path) -> None:
@@ -411,7 +411,9 @@ def test_what_the_database_lacks_is_entered_again_as_lost(tmp_path: Path) -> Non
         for lost_event in later:
             journal.append([], [lost_event])
         journal.append([record], later)
-        report = _account(store.database, RepairReport("", tmp_path / "q", 7), "host", TIME)
+        report = _account(
+            store.database, RepairReport("", tmp_path / "q", cut_at=7), actor="host", time=TIME
+        )
         entry = replace(LOST, received=record.received)
         assert (report.lost, report.lost_events, report.damaged_lines) == ((entry,), 2, 0)
         (event,) = store.events("repair")

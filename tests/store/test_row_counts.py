@@ -49,8 +49,8 @@ def test_a_reader_of_several_lengths_is_sent_to_workers_if_each_can_be() -> None
     counts = RowCounts((0, 3), (5, 9))
     here: Any = SimpleNamespace(for_workers=lambda: None)
     anywhere: Any = SimpleNamespace(for_workers=lambda: "there")
-    assert LengtheningReader(counts, {5: anywhere, 9: here}, 9).for_workers() is None
-    reader = LengtheningReader(counts, {5: anywhere, 9: anywhere}, 9).for_workers()
+    assert LengtheningReader(counts, {5: anywhere, 9: here}, n_rows=9).for_workers() is None
+    reader = LengtheningReader(counts, {5: anywhere, 9: anywhere}, n_rows=9).for_workers()
     assert reader is not None
     assert reader.readers == {5: "there", 9: "there"}
     assert (reader.n_rows, reader.row_counts) == (9, counts)

@@ -140,7 +140,7 @@ def test_refused_submission_leaves_its_reason_and_may_be_sent_again(
 def test_what_is_announced_as_being_scored_is_interrupted_until_it_ends(
     store: Store, solution: Solution
 ) -> None:
-    incoming = Incoming("a", "f.csv", "s", _values(solution), phase="final")
+    incoming = Incoming("a", "f.csv", sha256="s", values=_values(solution), phase="final")
 
     def announce(*, stored: bool) -> None:
         with store.transaction() as transaction:
@@ -169,11 +169,14 @@ def test_the_first_of_several_names_that_is_stored_is_found(
     with store.transaction() as transaction:
         assert transaction.find_first_submission(names) is None
         values = _values(solution)
-        last = transaction.add_submission(Incoming("a", "f", "s", values, key="k"))
+        last = transaction.add_submission(Incoming("a", "f", sha256="s", values=values, key="k"))
         assert transaction.find_first_submission(names) == last
-        first = transaction.add_submission(Incoming("b", "f", "s", values, key="k"))
+        first = transaction.add_submission(Incoming("b", "f", sha256="s", values=values, key="k"))
         assert transaction.find_first_submission(names) == first
-        assert transaction.add_submission(Incoming("a", "f", "s", values, key="k")) == last
+        assert (
+            transaction.add_submission(Incoming("a", "f", sha256="s", values=values, key="k"))
+            == last
+        )
 
 
 # -- releases and scores -----------------------------------------------------------------------
@@ -183,13 +186,15 @@ def test_scores_of_a_submission_are_replaced_in_the_transaction_that_stored_it(
     store: Store, solution: Solution
 ) -> None:
     with store.transaction() as transaction:
-        number = transaction.add_submission(Incoming("a", "f", "s", _values(solution))).submission
-        transaction.put_scores(1, number, 0.5, None)
-        transaction.append_event("scored", "host", {})
-        transaction.put_scores(1, number, 0.6, 0.7)
-        transaction.put_scores(2, number, 0.8, None)
-    assert store.scores(1) == (ScoreRecord(number, 0.6, 0.7),)
-    assert store.scores(2) == (ScoreRecord(number, 0.8, None),)
+        number = transaction.add_submission(
+            Incoming("a", "f", sha256="s", values=_values(solution))
+        ).submission
+        transaction.put_scores(1, number, public=0.5, private=None)
+        transaction.append_event("scored", "host", payload={})
+        transaction.put_scores(1, number, public=0.6, private=0.7)
+        transaction.put_scores(2, number, public=0.8, private=None)
+    assert store.scores(1) == (ScoreRecord(number, 0.6, private=0.7),)
+    assert store.scores(2) == (ScoreRecord(number, 0.8, private=None),)
 
 
 def test_state_is_that_of_the_last_release_of_its_instance_and_epoch(

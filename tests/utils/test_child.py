@@ -23,7 +23,7 @@ def test_a_clock_is_restarted_after_a_tenth_of_its_time(monkeypatch: pytest.Monk
         raise BrokenPipeError  # the parent has ended, which is noticed elsewhere
 
     policy: Any = SimpleNamespace(start_clock=started.append)
-    clock = child._Clock(20.0, policy, announce)
+    clock = child._Clock(20.0, policy, announce=announce)
     for seconds, n_starts in ((0.0, 1), (2.0, 1), (0.5, 2), (2.0, 2), (0.5, 3)):
         now += seconds
         clock.start()

@@ -266,12 +266,12 @@ def test_a_service_that_listens_and_is_silent_is_refused_after_a_trial(monkeypat
     monkeypatch.setattr("socket.create_connection", lambda *_, **__: io.BytesIO())
     monkeypatch.setattr(engines, "run_limited", run_limited)
     monkeypatch.setattr(engines, f"_{name}", opened)
-    with open_engine(name, "host:1", 3) as engine:
+    with open_engine(name, "host:1", workers=3) as engine:
         assert engine == ("host:1", 3)
         assert cluster_in_use() is engine
     assert trials == [("host:1", {"workers": 1, "seconds": 60.0, "purpose": "engine"})]
     answer = Ended(too_long=True, seconds=60.0)
-    with pytest.raises(InputError) as refused, open_engine(name, "host:1", 3):
+    with pytest.raises(InputError) as refused, open_engine(name, "host:1", workers=3):
         pass
     hint = " If its cluster was started with tokens, set RAY_AUTH_MODE=token here, too."
     assert str(refused.value) == (

@@ -52,7 +52,7 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
         assert state == "the state"
         assert like.boards[0].n_teams == n_teams
         scores = np.arange(n_teams) ** float(seed)
-        return board_statistics(FinalBoard(scores, scores[::-1], scores))
+        return board_statistics(FinalBoard(scores, scores[::-1], entries=scores))
 
     for function in (prepare, open_competition):
         monkeypatch.setattr(module, function.__name__, function)
@@ -60,8 +60,10 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
     scores = np.array([0.9, 0.88, 0.85, 0.8, 0.75, 0.6])
     entries = np.array([9.0, 5, 1, 1, 3, 2])
     boards = [
-        PastBoard("paired", scores, scores[[1, 0, 2, 3, 5, 4]], paired=True, entries=entries),
-        PastBoard("of one list", scores[:5], scores[:5], paired=False),
+        PastBoard(
+            "paired", scores, public=scores[[1, 0, 2, 3, 5, 4]], paired=True, entries=entries
+        ),
+        PastBoard("of one list", scores[:5], public=scores[:5], paired=False),
     ]
     progress = Counted()
     plugins: Any = "plugins"
@@ -93,11 +95,11 @@ def test_a_range_is_from_the_5_to_the_95_per_cent_quantile_and_holds_its_ends() 
     assert (single.statistic, single.board, single.real) == ("a", "board", 1.0)
     assert (single.low, single.high) == pytest.approx((1, 19))
     comparisons = [
-        Compared("teams with one entry", "board", real, low=1.0, high=2.0)
+        Compared("teams with one entry", "board", real=real, low=1.0, high=2.0)
         for real in (0.9, 1.0, 2.0, 2.1)
     ]
     assert [comparison.held for comparison in comparisons] == [False, True, True, False]
-    summary = Likeness({"board": 5}, 3, tuple(comparisons)).summary()
+    summary = Likeness({"board": 5}, 3, compared=tuple(comparisons)).summary()
     assert [row for row in summary if row["boards"]] == [
         {"statistic": "teams with one entry", "boards": 4, "held": 2}
     ]
@@ -146,7 +148,7 @@ def test_a_simulated_board_has_larger_scores_for_better_teams(
     )
     drawings: dict[int, Any] = {}
     for _ in range(2):
-        board: Any = module._one_board(state, like, 3, 7, drawings)
+        board: Any = module._one_board(state, like, n_teams=3, seed=7, drawings=drawings)
         assert board.private.tolist() == [2 * sign, 0, 2 * sign]
         assert board.public.tolist() == [0, 4 * sign, 5 * sign]
         chance = np.random.default_rng(7).random()

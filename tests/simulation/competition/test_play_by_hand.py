@@ -135,10 +135,11 @@ def test_three_rounds_are_sent_and_heard_in_their_order(played: Any) -> None:
     assert (steps, failures) == (8, [])
     first, computing, leaving = players
     assert first.heard == [
-        Feedback(0.5, None, Standing(1, 1, 0.5)), Feedback(0.25, 0.5, Standing(3, 3, 0.75))
+        Feedback(0.5, None, standing=Standing(1, 1, best=0.5)),
+        Feedback(0.25, 0.5, standing=Standing(3, 3, best=0.75))
     ]  # fmt: skip
-    assert computing.heard == [Feedback(0.75, None, Standing(1, 2, 0.75))]
-    assert leaving.heard == [Feedback(0.75, None, Standing(1, 3, 0.75))]
+    assert computing.heard == [Feedback(0.75, None, standing=Standing(1, 2, best=0.75))]
+    assert leaving.heard == [Feedback(0.75, None, standing=Standing(1, 3, best=0.75))]
     assert computing.results == [20.0, 40.0]
     assert [participant.stopped for participant in playing] == [False, False, True]
     again = Computing(refuse)  # the results are in the cache
@@ -182,7 +183,7 @@ def test_the_chance_of_a_notebook_is_of_the_seed_the_team_and_the_number() -> No
         published, playing = Publication(0.5, seed), playing_of(number, PlayerByHand())
         for submission in range(100):
             playing.sent = submission
-            published.offer(playing, np.full(1, submission), None)
+            published.offer(playing, np.full(1, submission), score=None)
         public[seed, number] = [int(notebook.prediction[0]) for notebook in published.notebooks]
     assert all(30 < len(chosen) < 70 for chosen in public.values())
     assert len({tuple(chosen) for chosen in public.values()}) == 3
@@ -191,16 +192,17 @@ def test_the_chance_of_a_notebook_is_of_the_seed_the_team_and_the_number() -> No
 @pytest.mark.parametrize(
     ("metric", "released", "standing", "best"),
     [
-        (MOST, 0.5, Standing(3, 4, 0.9), 0.5),  # better than its own 0.4, and behind 0.9 and 0.8
-        (MOST, 0.8, Standing(2, 4, 0.9), 0.8),  # as good as another one
-        (MOST, 0.3, Standing(3, 4, 0.9), 0.4),
-        (LEAST, 0.5, Standing(2, 4, 0.1), 0.4),
-        (LEAST, 0.05, Standing(1, 4, 0.05), 0.05),
+        # Better than its own 0.4, and behind 0.9 and 0.8.
+        (MOST, 0.5, Standing(3, 4, best=0.9), 0.5),
+        (MOST, 0.8, Standing(2, 4, best=0.9), 0.8),  # as good as another one
+        (MOST, 0.3, Standing(3, 4, best=0.9), 0.4),
+        (LEAST, 0.5, Standing(2, 4, best=0.1), 0.4),
+        (LEAST, 0.05, Standing(1, 4, best=0.05), 0.05),
     ],
 )
 def test_a_standing_is_of_the_best_score_of_each_team(
     metric: Any, released: float, standing: Standing, best: float
 ) -> None:
     board = {"a": 0.9, "b": 0.8, "c": 0.1, "own": 0.4}
-    assert _standing(board, "own", released, metric) == standing
+    assert _standing(board, "own", released=released, metric=metric) == standing
     assert board["own"] == best

@@ -60,7 +60,7 @@ def test_the_own_competition_gives_settings_and_rows(
     rows = (SimpleNamespace(n_classes=3), "features")
     data = SimpleNamespace(columns={"id": "pid"})
     for name, answer in (
-        ("read_own_competition", OwnCompetition(title, settings, solution)),  # type: ignore[arg-type]
+        ("read_own_competition", OwnCompetition(title, settings, solution=solution)),  # type: ignore[arg-type]
         ("read_rows", rows), ("shape_for", None), ("data_from_solution", data),
     ):  # fmt: skip
         monkeypatch.setattr(prepare, name, recorded_function(lines, name, answer))
@@ -147,7 +147,7 @@ def test_teams_that_send_programs_are_left_out_where_none_runs(
 ) -> None:
     def with_answer(reason: str | None, *kinds: Any) -> Any:
         monkeypatch.setattr(prepare, "why_no_program_runs", lambda *_: reason)
-        return with_programs(ACCURACY, kinds, None)  # type: ignore[arg-type]
+        return with_programs(ACCURACY, kinds, manager=None)  # type: ignore[arg-type]
 
     files, programs = kind("files"), kind("programs", sends_programs=True)
     assert with_answer("unasked", files) == (ACCURACY, (files,), [])
@@ -193,7 +193,7 @@ def test_past_teams_that_sent_more_than_is_allowed_are_told(
 ) -> None:
     board = SimpleNamespace(entries=None if entries is None else np.array(entries))
     settings = Settings.of(metric="accuracy", per_day=per_day, total=total)
-    notes = _about_limits(SimpleNamespace(boards=(board,)), settings, 3)  # type: ignore[arg-type]
+    notes = _about_limits(SimpleNamespace(boards=(board,)), settings, days=3)  # type: ignore[arg-type]
     assert notes == ([] if note is None else [note])
 
 

@@ -196,10 +196,10 @@ def test_a_pilot_that_says_nothing_about_other_rows_is_refused(
     )
     pilot_of_rows: Any = SimpleNamespace(in_rarest_class=rarest, metric="mae")
     if message is None:
-        _refuse_without_variation(pilot_of_rows, study, groups)
+        _refuse_without_variation(pilot_of_rows, study, groups=groups)
     else:
         with pytest.raises(InputError) as refused:
-            _refuse_without_variation(pilot_of_rows, study, groups)
+            _refuse_without_variation(pilot_of_rows, study, groups=groups)
         assert str(refused.value) == message
 
 

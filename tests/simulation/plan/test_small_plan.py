@@ -285,8 +285,24 @@ def test_advice_is_worded_as_kept_in_every_state(one_plan: OnePlan) -> None:
     advice = one_plan.advice
     known = NeededRows(0.9, 250.0, 260.0, 200.0, 300.0)
     attacked = (
-        Attacked(advice.mechanics.mechanism, 0.0125, 0.025, "vote", 0.5, 1_000, 51),
-        Attacked("full", 0.25, None, "flip", None, 1_000, 51),
+        Attacked(
+            advice.mechanics.mechanism,
+            0.0125,
+            bias_high=0.025,
+            worst_attack="vote",
+            smallest_gain=0.5,
+            submissions=1_000,
+            public_rows=51,
+        ),
+        Attacked(
+            "full",
+            0.25,
+            bias_high=None,
+            worst_attack="flip",
+            smallest_gain=None,
+            submissions=1_000,
+            public_rows=51,
+        ),
     )
     metrics = tuple(
         MetricSeparation(name, tau, low, 0.75, tau - 0.5, 0.5, shown_worse=worse)
