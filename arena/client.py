@@ -685,7 +685,7 @@ class OrganiserClient(Client):
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open a file to send; UsageError if it cannot be read: the request is not repeated."""
+    """Open a file to send. A file that cannot be read is a UsageError, which is not tried again."""
     try:
         return path.open("rb")
     except OSError as error:

@@ -21,7 +21,7 @@ _MAX_REDRAWS = 1_000
 _RESAMPLES_PER_TASK = 64
 TASK_BYTES = 128 * 2**20
 _KEPT_DRAWS, _KEPT_BYTES = 4, 2**22
-"""How many draws of all rows are kept for who draws the same again, and the most bytes of one."""
+"""Most draws of all rows that are kept, as they are often drawn again, and most bytes of one."""
 _ROWS_IN_CACHE = 1_024
 """Weights are transposed so many rows at a time: whole columns do not fit the processor's cache."""
 
@@ -102,7 +102,7 @@ def draw_resamples(
 
 @functools.lru_cache(maxsize=_KEPT_DRAWS)
 def _draw_plain(n_rows: int, resamples: int, seed: int, first: int, workers: int) -> Resamples:
-    """Draw from all rows alike; competitions that differ in their mechanism draw the same."""
+    """Draw from all rows. Competitions that differ in their mechanism only repeat this draw."""
     sampler = Sampler(n_rows, seed, groups=None, clusters=None, required=None, first=first)
     return _drawn_by(sampler, resamples, workers)
 
@@ -211,7 +211,7 @@ class Sampler:
 def _counts_of_draws(rng: np.random.Generator, n: int) -> WeightArray | None:
     """Draw n of n with replacement, and count each in a byte; None if a count does not fit.
 
-    Ten million bytes stay in the caches of a processor, where the sums of bincount do not.
+    The bytes of ten million rows fit into the caches of a processor; counts of bincount do not.
     """
     counts = np.zeros(n, dtype=np.uint8)
     np.add.at(counts, rng.integers(0, n, n), np.uint8(1))

@@ -193,7 +193,7 @@ def _of_one_algorithm(
     case = columns.case or next(
         (column for column in table.names if column.casefold() in _USUAL_CASES), None
     )
-    # The last column, so that messages count the columns of the file as it does.
+    # It comes last, so that messages number the columns as the file does.
     return (
         replace(table, names=(*table.names, "algorithm"), columns=(*table.columns, cells)),
         replace(columns, case=case or table.names[0]),

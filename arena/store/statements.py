@@ -19,7 +19,7 @@ def execute(
     text: str,
     parameters: Sequence[Any] | Mapping[str, Any] | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Execute one statement, whose text is kept parsed: it must be one of few that come again."""
+    """Execute one statement and keep it parsed: its text must be one of few that are used often."""
     statement = _parsed.get(text)
     if statement is None:
         (statement,) = cursor.extract_statements(text)

@@ -24,7 +24,7 @@ _COLUMNS = "submission, team, file, sha256, status, received, faults, late, phas
 SubmissionName = tuple[str, str, str]
 """Team, phase and key of a submission."""
 _Name = tuple[str, str, str | int]
-"""The same; of a submission without a key its position instead."""
+"""Team, phase and key of a submission, or its position if it has no key."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

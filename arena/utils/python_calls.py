@@ -69,7 +69,8 @@ def in_python(message: str, parameters: dict[str, object]) -> str:
     def as_argument(option: re.Match[str]) -> str:
         name, value = option[1].replace("-", "_"), option[2]
         words_after = f" {value}" if value else ""
-        name = name if name in forms else f"{name}s" if f"{name}s" in parameters else name
+        if name not in forms and f"{name}s" in parameters:
+            name = f"{name}s"  # the values of a repeated option are one argument
         if name in forms:
             return forms[name] % ("…" if value is None else _literal(value))
         if name.removeprefix("no_") in parameters:

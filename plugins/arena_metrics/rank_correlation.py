@@ -85,9 +85,9 @@ class _RankCorrelation(ABC):
 
 
 def _bilinear(values: FloatArray, ranking: Ranking) -> tuple[np.float64, FloatArray]:
-    """Return E[values * midrank] of centred values, and its influence values but for a constant.
+    """Return E[values * midrank] of centred values, and its influence values plus a constant.
 
-    The constant is twice that mean, so a ratio of two such means has the same without it.
+    The constant is twice the mean; it cancels in a ratio of two such means.
     Each row contributes twice: with its own rank, and to the ranks of the rows above it.
     """
     n = len(values)
@@ -151,7 +151,7 @@ class _BestGini:
     """``(n,)``: the truth minus its mean."""
     mean: np.float64
     of_mean: FloatArray
-    """``(n,)`` influence values of the mean, but for a constant."""
+    """``(n,)`` influence values of the mean, plus a constant."""
 
 
 def _best_gini(truth: FloatArray) -> _BestGini:

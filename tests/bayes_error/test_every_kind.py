@@ -126,7 +126,7 @@ REFUSED: list[tuple[Any, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def test_what_is_refused_is_the_kept_whole() -> None:
+def test_refusals_are_kept() -> None:
     manager, lines = PluginManager(), []
     for labels, kind, options in REFUSED:
         try:

@@ -244,7 +244,9 @@ def test_every_kind_of_error_has_its_code_and_its_message(
     assert main_module.explained_error(error) == explanation
 
 
-def test_a_full_disk_is_told_when_what_is_left_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_when_the_rest_of_the_output_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def full() -> None:
         raise OSError(28, "No space left")
 

@@ -224,7 +224,7 @@ def test_groups_and_tasks_continue(tmp_path: Path) -> None:
             with_new_rows(stored, solution_of(tmp_path, rows()))
 
 
-def test_what_was_added_is_said_with_its_counts() -> None:
+def test_added_rows_and_rounds_are_counted_in_a_sentence() -> None:
     unused: Any = None
     for rows, phases, sentence in (
         ({"Public": 1_200, "Private": 1}, {}, "1,201 rows added (Public: 1,200, Private: 1)."),

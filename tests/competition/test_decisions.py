@@ -16,7 +16,7 @@ from kept import check_kept
 from scenario import START, Scenario
 
 
-def test_what_a_decision_of_a_served_competition_says_is_kept() -> None:
+def test_sentences_of_decisions_are_kept() -> None:
     payload = {"submission": 3, "reason": "copied", "to": "Bees", "version": 2, "state": "open"}
     lines = []
     for kind, decision in DECISIONS.items():

@@ -161,7 +161,7 @@ def in_words(time: datetime) -> str:
     return time.strftime("%d %B %Y at %H:%M %Z")
 
 
-def test_what_is_read_of_other_platforms_is_kept(tmp_path: Path) -> None:
+def test_settings_imported_from_other_platforms_are_kept(tmp_path: Path) -> None:
     imports = {}
     for number, (name, platform, document) in enumerate(variants()):
         (folder := tmp_path / str(number)).mkdir()

@@ -147,7 +147,7 @@ def test_a_place_is_used_of_each_period_whatever_the_limits() -> None:
     assert places.taken == [(team, period) for team in ("a", "host") for period in periods]
 
 
-def test_a_limit_of_one_and_of_more_is_said() -> None:
+def test_a_refusal_names_a_total_of_one_and_of_more_submissions() -> None:
     transaction: Any = SimpleNamespace(quota_used=lambda name, day: 1)
     for total, sentence in (
         (1, "1 submission in all, and this team has used it."),

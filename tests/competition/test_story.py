@@ -130,7 +130,7 @@ def facts_of(competition: CompetitionView) -> list[str]:
     return lines
 
 
-def test_the_story_of_a_competition_is_kept(scenario: Scenario) -> None:
+def test_answers_and_events_of_a_whole_competition_are_kept(scenario: Scenario) -> None:
     scenario.settings = SETTINGS
     with scenario.create() as competition:
         lines = ["-- before a file", *told(competition, SENT)]

@@ -6,6 +6,6 @@ from arena_competitors.scikit_learn.models import _MOST_CATEGORIES, _ROUNDS, _TR
 from kept import check_kept_document
 
 
-def test_the_settings_of_families_are_the_kept_whole() -> None:
+def test_settings_of_families_are_kept() -> None:
     sizes = {"trees": _TREES, "rounds": _ROUNDS, "categories": _MOST_CATEGORIES}
     check_kept_document("training-families", {"families": FAMILIES, "sizes": sizes})

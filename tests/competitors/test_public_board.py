@@ -68,7 +68,7 @@ def board_of(metric: Any, baseline: Any) -> tuple[Asks, PublicBoardRun]:
     return asks, PublicBoardRun(asks, rows, settings=BoardSettings(9), seed=1)
 
 
-def test_a_mechanism_is_told_the_errors_of_scores_and_of_their_differences() -> None:
+def test_a_mechanism_gets_the_errors_of_scores_and_of_their_differences() -> None:
     """Of four rows the baseline has 0 1 1 0 wrong, the first 0 0 1 0, the second none.
 
     One of four wrong: the deviations 1/4, 1/4, -3/4 and 1/4 have squares that sum to 3/4, so that

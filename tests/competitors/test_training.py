@@ -36,7 +36,7 @@ def grid_of(path: Path, text: str) -> Any:
     return read_grid(path)
 
 
-def test_grids_and_what_they_refuse_are_the_kept_wholes(tmp_path: Path) -> None:
+def test_grids_and_their_refusals_are_kept(tmp_path: Path) -> None:
     path, messages = tmp_path / "grid.toml", {}
     for text in REFUSED:
         with pytest.raises(InputError) as error:
@@ -77,7 +77,7 @@ def test_rows_used_last_are_kept_up_to_256_megabytes(monkeypatch: pytest.MonkeyP
     assert [number("d", 2**29), number("c", 2), number("d", 2**29)] == [5, 6, 7]
 
 
-def test_targets_decide_what_is_trained() -> None:
+def test_the_objective_follows_the_number_of_classes() -> None:
     assert training.objective_of(None) == {"objective": "regression", "metric": "l2"}
     assert training.objective_of(2) == {"objective": "binary", "metric": "binary_logloss"}
     assert training.objective_of(3) == {

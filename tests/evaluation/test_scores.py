@@ -146,7 +146,7 @@ def test_resamples_may_be_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (draw_resamples(30, 40, seed=3, workers=2).weights == whole).all()
 
 
-def test_who_changes_weights_does_not_change_those_that_are_drawn_later() -> None:
+def test_changed_weights_do_not_change_later_draws() -> None:
     weights = draw_resamples(30, 40, seed=3).weights
     drawn = weights.copy()
     weights[:] = 0

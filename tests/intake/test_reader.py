@@ -91,7 +91,7 @@ def cells(*rows: tuple[float, float]) -> ReadSubmission:
         (FORM, ReadSubmission(None, (FAULT,), sha256="ab", crashed=0), False),  # type: ignore[arg-type]
     ],
 )
-def test_what_no_file_of_a_form_has_is_not_believed(
+def test_an_answer_that_no_file_of_the_form_can_give_is_refused(
     form: SubmissionForm, read: ReadSubmission, is_possible: bool
 ) -> None:
     if is_possible:

@@ -63,7 +63,7 @@ def described(metric: Metric) -> dict[str, Any]:
     }
 
 
-def test_what_metrics_say_of_themselves_is_the_kept_whole() -> None:
+def test_traits_and_parameters_of_metrics_are_kept() -> None:
     metrics = {metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)}
     (sklearn,) = (
         family
@@ -130,7 +130,7 @@ def test_weights_of_classes_are_pairs() -> None:
         )
 
 
-def test_what_a_foreign_metric_is_called_with_has_names() -> None:
+def test_a_foreign_metric_gets_default_ids_and_column_names() -> None:
     column, columns = np.zeros(2), np.zeros((2, 3))
     context = _default_context(columns, column)
     assert context.ids is not None

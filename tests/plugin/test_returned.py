@@ -266,7 +266,7 @@ def test_a_field_holds_all_up_to_its_bound(
         ),
     ],
 )
-def test_what_is_wrong_with_a_field_is_said_in_a_sentence(value: Any, sentence: str) -> None:
+def test_a_wrong_field_is_named_in_a_sentence(value: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         checked(value, type(value))
 

@@ -139,7 +139,7 @@ FITS = [
 ]
 
 
-def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
+def test_arrays_of_a_wrong_shape_are_refused_with_a_sentence() -> None:
     for sentence, calls in REFUSED.items():
         for function, arguments, options in calls:
             with pytest.raises(UsageError) as refused:
@@ -147,6 +147,6 @@ def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
             assert str(refused.value) == sentence, function
 
 
-def test_the_least_that_fits_is_taken() -> None:
+def test_the_smallest_arrays_that_fit_are_accepted() -> None:
     for function, arguments, options in FITS:
         function(*arguments, **options)

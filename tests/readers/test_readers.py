@@ -630,12 +630,12 @@ def test_long_texts_and_lists_of_a_file_are_cut_in_the_sentence_that_refuses_it(
     stats = [
         {"name": {"name": f"s{number:02}", "split": "test"}, "mean": 1} for number in range(21)
     ]
-    for n_stats in (20, 21):
+    for n_stats, end in ((20, r"'s18', 's19'\."), (21, r"'s18', 's19' and 1 more\.")):
         write(
             tmp_path / "task:model=m" / "per_instance_stats.json",
             [{"instance_id": "i", "stats": stats[:n_stats]}],
         )
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=f"{end}$"):
             list(HelmReader().read(tmp_path, None))
 
 

@@ -68,7 +68,7 @@ def _no_facts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_no_facts")
-def test_a_public_board_says_of_what_it_is() -> None:
+def test_a_public_board_names_metric_teams_and_phase() -> None:
     board = _public_board(public_competition())
     assert board.facts == (
         ("Metric", "accuracy (larger is better)"), ("Teams on the public board", "2"),

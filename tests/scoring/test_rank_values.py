@@ -75,7 +75,7 @@ def test_a_missing_value_counts_as_the_worst_of_the_range_or_of_the_table() -> N
         assert _filled_with(values, settings(missing), greater=greater, ends=ends) == value
 
 
-def test_what_sums_up_the_others() -> None:
+def test_a_row_that_sums_up_the_others_is_recognised() -> None:
     """Of 1, 2 and 6 and of 2, 2 and 5: means, medians, sums, deviations, mean ranks and places."""
     values = np.array([[1.0, 2.0], [2.0, 2.0], [6.0, 5.0]])
     totals = [total.round(6).tolist() for total in _summaries(values)]

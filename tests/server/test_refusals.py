@@ -240,7 +240,7 @@ def test_what_is_refused_says_why_and_asks_for_nothing(web: WebSite) -> None:
     assert ada.get(f"{API}/private").json()["detail"] == "The result was retracted: New."
 
 
-def test_a_form_of_an_organiser_asks_for_what_it_says(web: WebSite) -> None:
+def test_a_form_of_an_organiser_makes_its_request(web: WebSite) -> None:
     page = web.browser(web.person("Org", organiser=True))
     for path, fields, kind, payload in DECISIONS:
         assert page.post(f"/{NAME}{path}", data=fields).status_code == 303

@@ -29,7 +29,7 @@ def test_a_file_with_the_name_of_an_upload_is_not_overwritten(
     assert (tmp_path / "name.part").read_bytes() == b"other"
 
 
-def test_what_no_request_names_is_counted_and_removed(tmp_path: Path) -> None:
+def test_uploads_that_no_request_names_are_counted_and_removed(tmp_path: Path) -> None:
     folder = Uploads(tmp_path)
     for name in ("kept", "a", "b", "c.part"):
         (tmp_path / name).touch()

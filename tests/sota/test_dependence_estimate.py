@@ -139,7 +139,7 @@ def run(study: Study) -> Any:
     return Sota().run(study, np.random.default_rng(0))
 
 
-def test_the_analysis_of_small_boards_is_the_kept_whole():
+def test_analyses_of_small_boards_are_kept():
     """Forty rows: what is drawn, counted and said, and of which boards there is no model."""
     rng = np.random.default_rng(5)
     truth = np.arange(40) % 2

@@ -224,7 +224,7 @@ def test_what_the_commands_print_is_the_kept_whole(tmp_path, monkeypatch):
     check_kept_document("sota-commands", with_short_curves(kept))
 
 
-def test_what_the_commands_refuse_is_the_kept_whole(tmp_path, monkeypatch):
+def test_refusals_of_the_commands_are_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "board.csv", ["score"], [(0.5,), (0.7,), (0.8,)])
     (tmp_path / "theta.txt").write_text("0.8\n0.7\n0.2\n", encoding="utf-8")
@@ -342,7 +342,7 @@ def test_similarity(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_said_of_stored_submissions_is_the_kept_whole(tmp_path):
+def test_output_for_stored_submissions_is_kept(tmp_path):
     """Four teams, of which two sent the same file; two files of one team."""
     scenario, lines = Scenario(tmp_path), []
 

@@ -189,7 +189,7 @@ REQUEST, PROGRAM = {"request": {}}, {"request": {}, "program": "p"}
         ([(10, {}), (0, {"program": "p"})], [(2, 1)]),
     ],
 )
-def test_time_that_runs_backwards_is_told_of_the_event_that_it_is_before(
+def test_time_that_runs_backwards_names_the_event_before_which_it_is(
     times: list[tuple[float, dict[str, object]]], events_before: list[tuple[int, int]]
 ) -> None:
     check = TimeCheck()

@@ -16,7 +16,7 @@ from submit_work import make_solution, submit, values_of
 TIME = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def test_facts_of_two_transactions_are_recorded_together_and_cells_read_again() -> None:
+def test_facts_of_two_transactions_are_merged_and_cells_read_again() -> None:
     cells = np.zeros((3, 1))
     facts = Facts(
         {"a"},

@@ -78,7 +78,7 @@ def test_closed_store_says_so(store: Store) -> None:
         store.submissions()
 
 
-def test_what_is_written_needs_three_times_its_size_and_64_mb(
+def test_a_write_needs_three_times_its_size_and_64_mb_of_space(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = (64 + 3 * 10) * 2**20

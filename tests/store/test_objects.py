@@ -323,7 +323,7 @@ class Failing:
         (TimeoutError(), "TimeoutError"),
     ],
 )
-def test_a_bucket_that_fails_is_told_with_its_url_and_without_secrets(
+def test_a_bucket_that_fails_is_named_by_its_url_without_secrets(
     monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
     monkeypatch.setattr(object_places, "opened_file_system", lambda _: Failing(error))

@@ -319,7 +319,7 @@ def test_a_repaired_database_is_tried_with_a_whole_submission(kind: PredictionKi
 LOST = JournalEntry(2, "b", file="b.csv", sha256="22", status="accepted", received=TIME.isoformat())
 
 
-def test_a_repair_is_told_in_sentences(tmp_path: Path) -> None:
+def test_a_repair_is_described_in_sentences(tmp_path: Path) -> None:
     path, quarantine = tmp_path / "x", tmp_path / "q"
     nothing_lost = RepairReport("", quarantine)
     end = f"The original files are in '{quarantine}'."
@@ -398,7 +398,7 @@ def test_a_log_is_cut_where_the_damage_is_named_or_else_where_it_begins(
         _cut(path, damage)
 
 
-def test_what_the_database_lacks_is_entered_again_as_lost(tmp_path: Path) -> None:
+def test_submissions_that_the_database_lacks_are_entered_as_lost(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     with Store.open(path) as store:
         store.put_solution(make_solution(3))

@@ -9,7 +9,7 @@ from arena.store import statements
 from arena.store.statements import execute
 
 
-def test_a_kept_statement_reads_the_database_and_the_parameters_of_each_call(
+def test_a_parsed_statement_reads_the_database_and_the_parameters_of_each_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(statements, "_parsed", {})
@@ -28,7 +28,7 @@ def test_a_kept_statement_reads_the_database_and_the_parameters_of_each_call(
     assert [*statements._parsed] == [text, named]
 
 
-def test_few_texts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_so_many_statements_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statements, "_parsed", {})
     monkeypatch.setattr(statements, "_MOST_KEPT", 2)
     with duckdb.connect() as connection:

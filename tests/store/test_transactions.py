@@ -137,7 +137,7 @@ def test_refused_submission_leaves_its_reason_and_may_be_sent_again(
         assert again.submissions("b") == ()
 
 
-def test_what_is_announced_as_being_scored_is_interrupted_until_it_ends(
+def test_an_announced_scoring_counts_as_interrupted_until_it_ends(
     store: Store, solution: Solution
 ) -> None:
     incoming = Incoming("a", "f.csv", sha256="s", values=_values(solution), phase="final")
@@ -292,7 +292,7 @@ def test_what_is_kept_until_a_commit_follows_every_store_of_the_file(
             read_again()
 
 
-def test_what_is_kept_is_read_once_until_a_commit(store: Store) -> None:
+def test_a_value_is_read_once_until_a_commit(store: Store) -> None:
     keys_read: list[str] = []
 
     def value_of(key: str) -> str:

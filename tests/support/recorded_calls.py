@@ -1,4 +1,4 @@
-"""Stands for what a command uses, and writes each call of it with its arguments."""
+"""Functions and objects in the place of others: they write each call with its arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def recorded_function(lines: list[str], name: str, answer: Any = None) -> Callable[..., Any]:
-    """Return a function that writes its call and gives an answer; an exception is raised."""
+    """Return a function that writes its call, and returns the answer or raises it."""
 
     def called(*positional: Any, **named: Any) -> Any:
         arguments = [*map(written, positional), *(f"{key}={written(named[key])}" for key in named)]
@@ -24,7 +24,7 @@ def recorded_function(lines: list[str], name: str, answer: Any = None) -> Callab
 
 
 class RecordedObject:
-    """An object whose methods write their calls; it can be entered."""
+    """An object whose methods write their calls. It is also a context manager."""
 
     def __init__(
         self, lines: list[str], attributes: Mapping[str, Any], answers: Mapping[str, Any]
@@ -43,7 +43,7 @@ class RecordedObject:
 
 
 def recorded_block(lines: list[str], name: str) -> Callable[..., Any]:
-    """Return a function whose answer is entered, and which writes when that block ends."""
+    """Return a context manager that writes its call and its end."""
 
     @contextlib.contextmanager
     def opening(*positional: Any, **named: Any) -> Iterator[bool]:
@@ -55,7 +55,7 @@ def recorded_block(lines: list[str], name: str) -> Callable[..., Any]:
 
 
 def written(value: Any) -> str:
-    """Return an argument as it is written; of an object the class, and fields of a frozen one."""
+    """Return an argument as text: of an object its class, of a frozen dataclass its fields too."""
     if isinstance(value, Path | datetime):
         return str(value)
     if isinstance(value, str | int | float | None):

@@ -147,7 +147,7 @@ def competition() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_what_checks_hand_to_a_plugin_is_kept() -> None:
+def test_data_that_checks_hand_to_a_plugin_are_kept() -> None:
     plugin = Plugin()
     check_plugin(plugin).require()
     study = example_study()

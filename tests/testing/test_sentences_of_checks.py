@@ -228,7 +228,9 @@ def test_half_row_values_differ_from_the_score_by_half_of_it() -> None:
     assert found["resample"].startswith("resample differs from the score of the repeated rows (")
 
 
-def test_what_a_metric_lacks_is_told_with_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_part_of_a_metric_is_reported_with_its_cost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = itertools.count(step=0.2)
     monkeypatch.setattr(metrics, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     monkeypatch.setattr(metrics, "available_workers", lambda: 4)
@@ -650,7 +652,7 @@ class Alternates:
         return self.submit()
 
 
-def test_a_competitor_is_told_the_score_before_of_the_same_team() -> None:
+def test_a_competitor_gets_the_previous_score_of_the_same_team() -> None:
     competitor, problem = TwoTeams(), competitor_problem()
     assert not failures(check_competitor(competitor, problem))
     whole_game = next(feedbacks for feedbacks in competitor.heard if feedbacks)
@@ -883,7 +885,7 @@ ONE = CaseScores(["a"], ["q"], np.array([0.5]))
         ),
     ],
 )  # fmt: skip
-def test_a_mistake_of_a_reader_is_said_in_a_sentence(
+def test_a_mistake_of_a_reader_is_named_in_a_sentence(
     names: list[str], tables: list[list[Any]], expected: dict[str, str]
 ) -> None:
     reader = Reader(names, tables)
@@ -942,7 +944,7 @@ class Able(Guess):
         (Able(parts={"known_labels": lambda: np.full(120, -1)}), "known labels", None),
     ],
 )  # fmt: skip
-def test_a_mistake_in_an_optional_part_of_a_competitor_is_said_in_a_sentence(
+def test_a_mistake_in_an_optional_part_of_a_competitor_is_named_in_a_sentence(
     competitor: Any, name: str, sentence: str | None
 ) -> None:
     assert failures(check_competitor(competitor)).get(name) == sentence

@@ -91,7 +91,7 @@ def test_each_mistake_of_a_hook_is_found(mistake: str) -> None:
     assert len(check_plugin(plugin()).failed) == 1
 
 
-def test_the_first_failure_of_a_hook_is_told() -> None:
+def test_the_first_failure_of_a_hook_is_reported() -> None:
     plugin = type("Plugin", (), {"provide_papers": hookimpl(lambda self: [Fine(), object()])})
     (check,) = check_plugin(plugin()).failed
     assert (check.name, check.message) == (

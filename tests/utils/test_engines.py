@@ -520,7 +520,7 @@ def test_dask_has_a_worker_for_each_thread_and_gets_calls_with_versions(dask):
         assert dask.made[-1].calls == ["closed"]
 
 
-def test_a_cluster_of_dask_without_workers_is_waited_for_and_told_once(dask, caplog):
+def test_a_cluster_of_dask_without_workers_is_waited_for_with_one_warning(dask, caplog):
     with engines._dask("a:1", 0) as engine:
         result, (client,) = engine.cluster.result, dask.made
         assert result(Later(7)) == 7

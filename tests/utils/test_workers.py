@@ -118,7 +118,7 @@ def test_a_process_that_ended_was_too_long_if_it_ended_itself_at_its_limit(
     assert worker.process.waited == ([6.0, None] if kind is Watched else [None])
 
 
-def test_a_fork_is_waited_for_as_long_as_is_said(
+def test_a_fork_is_waited_for_until_the_timeout(
     monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     polls: list[int] = []

@@ -145,7 +145,7 @@ def test_a_metric_without_row_values_says_so(black_box_study: Any) -> None:
     assert won["team 0"] == 3
 
 
-def test_the_sections_of_small_boards_are_the_kept_wholes(
+def test_sections_of_small_boards_are_kept(
     study_of: StudyMaker, metrics: dict[str, Any], black_box_study: Any
 ) -> None:
     rng = np.random.default_rng(0)

@@ -76,7 +76,7 @@ def solution_of(truth: Any, soft_labels: Any = None) -> Any:
     return SimpleNamespace(truth=np.array(truth), soft_labels=soft_labels)
 
 
-def test_the_signal_is_what_is_to_be_predicted_with_mean_0_and_deviation_1() -> None:
+def test_the_signal_is_the_truth_with_mean_0_and_deviation_1() -> None:
     rng = np.random.default_rng(0)
     signal, scale = _signal(solution_of([1.0, 3.0]), None, rng=rng)
     assert (signal.tolist(), scale) == ([-1.0, 1.0], (2.0, 1.0))

@@ -130,7 +130,7 @@ def test_files_of_a_new_competition_go_together(options: dict[str, Any], message
 # -- who can play ---------------------------------------------------------------------------------
 
 
-def test_further_seeds_ask_for_what_could_play_with_the_first() -> None:
+def test_further_seeds_have_the_kinds_that_played_with_the_first() -> None:
     request = SimulationRequest(directory=Path("c"))
     first = SimpleNamespace(request=request, kinds=(kind("a"), kind("b")), baseline=kind("base"))
     further = without_what_cannot_play(first)  # type: ignore[arg-type]
@@ -188,7 +188,7 @@ def test_a_kind_that_cannot_start_is_refused_or_left_out() -> None:
         (2, None, None, None),
     ],
 )  # fmt: skip
-def test_past_teams_that_sent_more_than_is_allowed_are_told(
+def test_a_note_counts_past_teams_that_sent_more_than_is_allowed(
     per_day: int | None, total: int | None, entries: list[int] | None, note: str | None
 ) -> None:
     board = SimpleNamespace(entries=None if entries is None else np.array(entries))

@@ -103,7 +103,7 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return degrees
 
 
-def test_the_degrees_of_freedom_are_the_fewest_of_what_limits_them(by_hand: Any) -> None:
+def test_degrees_of_freedom_are_those_of_the_tightest_limit(by_hand: Any) -> None:
     values = np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 4.0]])
     assert by_hand(values, of_pairs=3.5) == (
         3.5, None, {"values": values.tolist(), "by_class": True}
