@@ -23,6 +23,7 @@ from arena.evaluation.scores import (
     score_under_weights,
 )
 from arena.evaluation.shared_weights import derived_once, shared_weights
+from counted_progress import CountedProgress
 from thinned import examples
 from toy_metrics import BlackBoxRmse, PointwiseRmse, Recall, ResampledRmse
 
@@ -184,25 +185,13 @@ def test_worker_processes_change_no_number(
     weights = draw_resamples(120, 60, seed=0).weights
     serial = score_under_weights(BlackBoxRmse(), truth, ArrayPredictions(predictions), weights)
     monkeypatch.setattr("arena.evaluation.black_box.SECONDS_WORTH_A_PROCESS", 0.0)
-    said: list[str] = []
-
-    class Listening:
-        def say(self, message: str) -> None:
-            said.append(message)
-
-        def start(self, label: str, total: int) -> None:
-            self.left = total
-
-        def advance(self, steps: int = 1) -> None:
-            self.left -= steps
-
-    progress = Listening()
+    progress = CountedProgress()
     spread = score_under_weights(
         BlackBoxRmse(), truth, ArrayPredictions(predictions), weights, workers=2, progress=progress
     )
     assert (serial == spread).all()
-    assert progress.left == 0
-    assert said[0].endswith("takes about 1 s on 2 workers.")
+    assert progress.done == progress.total > 0
+    assert progress.messages[0].endswith("takes about 1 s on 2 workers.")
 
 
 def test_block_size_changes_no_number(

@@ -19,8 +19,8 @@ from arena.errors import MetricError, ScoringError
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.plugin.manager import PluginManager
-from arena.utils.parallel import NoProgress
 from arena.utils.processes import Ended, run_limited
+from counted_progress import CountedProgress
 from program import killed_in_the_end, start_program, write_csv
 
 FOLDER = Path(__file__).parents[1] / "support" / "foreign_metrics"
@@ -29,23 +29,6 @@ RNG = np.random.default_rng(1)
 TRUTH = RNG.normal(size=N_ROWS)
 SENT = RNG.normal(size=(3, N_ROWS))
 WEIGHTS = RNG.multinomial(N_ROWS, [1 / N_ROWS] * N_ROWS, size=40).T.astype(np.uint8)
-
-
-class Heard(NoProgress):
-    """Remembers what was said, and how far it came."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.total = self.done = 0
-
-    def say(self, message: str) -> None:
-        self.said.append(message)
-
-    def start(self, label: str, total: int) -> None:
-        self.total = total
-
-    def advance(self, steps: int = 1) -> None:
-        self.done += steps
 
 
 def metric(asked: str) -> Any:
@@ -68,29 +51,29 @@ def test_worker_processes_change_no_number() -> None:
         [np.abs(TRUTH - one) @ column / column.sum() for column in WEIGHTS.T.astype(float)]
         for one in SENT
     ]
-    heard = Heard()
+    progress = CountedProgress()
     arguments = metric("mae"), TRUTH, ArrayPredictions(SENT), WEIGHTS
     one = score_under_weights(*arguments, workers=1)
-    two = score_under_weights(*arguments, workers=2, progress=heard)
+    two = score_under_weights(*arguments, workers=2, progress=progress)
     np.testing.assert_allclose(one, expected, rtol=1e-10)
     np.testing.assert_array_equal(one, two)
-    assert heard.done == heard.total == one.size
+    assert progress.done == progress.total == one.size
 
 
 @pytest.mark.slow
 def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.evaluation.black_box.SECONDS_WORTH_A_PROCESS", 0.5)
-    heard = Heard()
+    progress = CountedProgress()
     score_under_weights(
         metric("sleeps"), TRUTH, ArrayPredictions(SENT[:1]), WEIGHTS[:, :6], workers=2,
-        progress=heard,
+        progress=progress,
     )  # fmt: skip
     assert re.match(  # a second at least: the calls of a busy machine last longer
         r"plain:sleeps is called on 6 parts or resamples of the rows of each submission, which "
         r"takes about [1-9]",
-        heard.said[0],
+        progress.messages[0],
     )
-    assert heard.done == 6
+    assert progress.done == 6
 
 
 @pytest.mark.slow
@@ -127,12 +110,12 @@ def test_a_refusal_of_drawn_rows_is_an_undefined_score_and_is_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="arena")
-    heard = Heard()
+    progress = CountedProgress()
     scores = score_under_weights(
-        metric("nothing"), TRUTH, ArrayPredictions(SENT), WEIGHTS, progress=heard
+        metric("nothing"), TRUTH, ArrayPredictions(SENT), WEIGHTS, progress=progress
     )
     assert np.isnan(scores).all()
-    assert heard.said[-1] == "120 of 120 calls on resampled rows failed."
+    assert progress.messages[-1] == "120 of 120 calls on resampled rows failed."
     # The message of the metric may quote private rows: it is for the log at debug level.
     assert "plain:nothing on resampled rows: plain:nothing returned a NoneType" in caplog.text
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from arena_readers.lm_eval import LmEvalReader
 from arena_readers.mteb import MtebReader
 from arena_readers.nnunet import NnUNetReader
 from arena_readers.trec_eval import TrecEvalReader
+from file_sizes import set_size
 
 DATA = Path(__file__).parent / "data"
 
@@ -590,11 +590,9 @@ def test_larger_files_are_not_read_to_recognise_them(
 ) -> None:
     name, value, document = FORMS["grand-challenge"]
     file = write(tmp_path / "unet" / name, document)
-    size = 2**27  # 128 MiB
-    monkeypatch.setattr(Path, "stat", lambda *_, **__: os.stat_result((0o100600,) * 6 + (size,)
-                                                                     + (0,) * 3))  # fmt: skip
+    set_size(monkeypatch, 2**27)  # 128 MiB
     assert GrandChallengeReader().recognises(file)
-    size += 1
+    set_size(monkeypatch, 2**27 + 1)
     assert not GrandChallengeReader().recognises(file)
     assert list(GrandChallengeReader().read(file, value))
 

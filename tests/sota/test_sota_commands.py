@@ -154,6 +154,7 @@ COMMANDS = {
 }  # fmt: skip
 
 
+THETAS = "0.8\n0.7\n0.2\n"
 REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("max", {"theta": 0.8}),
     ("max", {"theta": 0.8, "rows": 5, "positives": 5}),
@@ -208,7 +209,7 @@ def test_what_the_commands_print_is_the_kept_whole(tmp_path, monkeypatch):
     write_csv(tmp_path / "board.csv", ["score"], [(score,) for score in scores])
     percentages = [(100 * score, position % 2) for position, score in enumerate(scores)]
     write_csv(tmp_path / "percent.csv", ["points", "track"], percentages)
-    (tmp_path / "theta.txt").write_text("0.8\n0.7\n0.2\n", encoding="utf-8")
+    (tmp_path / "theta.txt").write_text(THETAS, encoding="utf-8")
     told, documents, charts = [], {}, {}
     for name, command in COMMANDS.items():
         drawn = ("--chart", "chart.json") if name == "max" else ()
@@ -227,7 +228,7 @@ def test_what_the_commands_print_is_the_kept_whole(tmp_path, monkeypatch):
 def test_refusals_of_the_commands_are_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "board.csv", ["score"], [(0.5,), (0.7,), (0.8,)])
-    (tmp_path / "theta.txt").write_text("0.8\n0.7\n0.2\n", encoding="utf-8")
+    (tmp_path / "theta.txt").write_text(THETAS, encoding="utf-8")
     commands = {
         "max": cli.max_command, "estimate": cli.estimate, "posterior": cli.posterior,
         "similarity": cli.similarity,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from arena.errors import InputError
 from arena.utils.tabular import csv_cells, read_csv, write_csv
+from file_sizes import set_size
 
 
 @given(st.lists(st.text(), min_size=1))
@@ -41,9 +41,9 @@ def test_a_file_of_200_mib_is_read_and_a_larger_one_refused(
 ) -> None:
     path = tmp_path / "past.csv"
     path.write_text(" team ,score\n\nada,1\n")
-    size = 200 * 2**20
-    monkeypatch.setattr(Path, "stat", lambda _: os.stat_result((0,) * 6 + (size,) + (0,) * 3))
+    limit = 200 * 2**20
+    set_size(monkeypatch, limit)
     assert read_csv(path) == (["team", "score"], [(3, ["ada", "1"])])
-    size += 1
+    set_size(monkeypatch, limit + 1)
     with pytest.raises(InputError, match=r"past\.csv is larger than 200 MiB, the limit for such a"):
         read_csv(path)

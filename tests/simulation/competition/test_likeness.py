@@ -18,20 +18,8 @@ from arena.simulation.competition.likeness import Compared, Likeness, _compared,
 from arena.simulation.past.boards import PastBoard
 from arena.simulation.past.statistics import FinalBoard, board_statistics
 from arena.simulation.requests import SimulationRequest
+from counted_progress import CountedProgress
 from kept import check_kept_document
-
-
-class Counted:
-    """Progress that is counted."""
-
-    def __init__(self) -> None:
-        self.total, self.done = 0, 0
-
-    def start(self, _: str, total: int) -> None:
-        self.total = total
-
-    def advance(self) -> None:
-        self.done += 1
 
 
 def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
@@ -65,7 +53,7 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
         ),
         PastBoard("of one list", scores[:5], public=scores[:5], paired=False),
     ]
-    progress = Counted()
+    progress = CountedProgress()
     plugins: Any = "plugins"
     likeness = compare_with_past(
         boards, simulated=2, metric="mae", rows=100, seed=4, manager=plugins, progress=progress

@@ -18,6 +18,7 @@ from arena.simulation.competition import play as module
 from arena.simulation.competition.cache import ResultCache
 from arena.simulation.competition.calendar import Visit
 from arena.simulation.competition.play import Playing, Publication, _standing, play
+from counted_progress import CountedProgress
 
 NOW = datetime(2001, 1, 1, tzinfo=UTC)
 MOST = SimpleNamespace(greater_is_better=True)
@@ -71,16 +72,6 @@ def refuse(_: float) -> npt.NDArray[Any]:
     raise ValueError("No memory.")
 
 
-class Counted:
-    """Counts the steps that are done."""
-
-    def __init__(self) -> None:
-        self.done = 0
-
-    def advance(self, steps: int = 1) -> None:
-        self.done += steps
-
-
 def playing_of(number: int, player: Any, conduct: str = "honest") -> Playing:
     kind = SimpleNamespace(
         specification="by-hand", plugin="hands", conduct=conduct, sends_programs=number == 1
@@ -112,7 +103,7 @@ def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             [Visit(NOW, number, is_last=False) for number in (0, 1, 2)],
             [Visit(NOW, number, is_last=True) for number in (0, 1)],
         ]
-        progress = Counted()
+        progress = CountedProgress()
         play(
             submitter, rounds, dict(enumerate(players)), ResultCache(tmp_path),  # type: ignore[arg-type]
             progress=progress, **options,
