@@ -289,12 +289,12 @@ def test_a_label_is_inside_up_to_the_gap_and_the_height_of_a_line_beside_the_pla
 
 def test_boxes_that_touch_do_not_overlap() -> None:
     box = (10, 20, 30, 40)
-    for other in ((30, 20, 50, 40), (-10, 20, 10, 40), (10, 40, 30, 60), (10, 0, 30, 20)):
-        assert not _overlap(box, other)
-        assert not _overlap(other, box)
-    for other in ((29, 39, 50, 60), (-10, 0, 11, 21), (15, 25, 16, 26)):
-        assert _overlap(box, other)
-        assert _overlap(other, box)
+    for other_box in ((30, 20, 50, 40), (-10, 20, 10, 40), (10, 40, 30, 60), (10, 0, 30, 20)):
+        assert not _overlap(box, other_box)
+        assert not _overlap(other_box, box)
+    for other_box in ((29, 39, 50, 60), (-10, 0, 11, 21), (15, 25, 16, 26)):
+        assert _overlap(box, other_box)
+        assert _overlap(other_box, box)
 
 
 @pytest.mark.parametrize(

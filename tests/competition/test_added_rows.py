@@ -255,9 +255,9 @@ def test_a_round_before_a_finalized_one_of_its_series_is_refused() -> None:
     for added in (section(noon + minute), section(None), section(noon, "other")):
         _check_rounds(state, {"w0": added})
     for end in (noon, noon - minute):
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError) as refusal:
             _check_rounds(state, {"w0": section(end)})
-        assert str(refused.value) == (
+        assert str(refusal.value) == (
             "The round w0 would be before w1, which was finalized: a later round cannot change "
             "what was decided."
         )

@@ -194,9 +194,9 @@ def test_a_value_has_the_type_of_its_setting() -> None:
             assert configure._typed(value, kind, "key") == expected
         wrong = {"number": "7", "flag": 1, "list": "a"}.get(kind, 7)
         for value in (wrong, "yes" if kind == "flag" else True):
-            with pytest.raises(UsageError) as refused:
+            with pytest.raises(UsageError) as error:
                 configure._typed(value, kind, "key")
-            assert str(refused.value) == f"key: {value} is not a value of this setting."
+            assert str(error.value) == f"key: {value} is not a value of this setting."
 
 
 def test_texts_are_written_to_pages_and_to_the_rules_only(tmp_path: Path) -> None:

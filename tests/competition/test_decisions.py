@@ -43,9 +43,9 @@ def test_an_exemption_gives_time_after_the_deadline_or_more_submissions() -> Non
         (deadline, 0, "ill", f"{not_after} Nothing was changed."),
     ]
     for until, extra, reason, message in cases:
-        with pytest.raises(UsageError) as refused:
+        with pytest.raises(UsageError) as refusal:
             exempt(state, "a", until=until, extra=extra, reason=reason)
-        assert str(refused.value) == message
+        assert str(refusal.value) == message
     after = deadline + timedelta(microseconds=1)
     with pytest.raises(AttributeError, match="ledger"):  # only now is the team looked up
         exempt(state, "a", until=after, extra=0, reason="ill")

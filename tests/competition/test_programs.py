@@ -494,14 +494,14 @@ def test_a_run_that_was_lost_took_no_time_and_no_memory() -> None:
 
 
 def test_the_run_of_a_carried_file_is_that_of_the_program_that_wrote_it() -> None:
-    run, other = {"end": "ok"}, {"end": "time"}
+    run_of_accepted, run_of_rejected = {"end": "ok"}, {"end": "time"}
     accepted = {"status": "accepted"}
-    written: list[Any] = [
+    submissions: list[Any] = [
         SimpleNamespace(kind="submission", payload={**payload, "submission": number})
         for number, payload in enumerate(
             (
-                {**accepted, "program": "p", "run": run},
-                {"status": "rejected", "program": "q", "run": other},
+                {**accepted, "program": "p", "run": run_of_accepted},
+                {"status": "rejected", "program": "q", "run": run_of_rejected},
                 {**accepted, "carried": 1},
                 {**accepted, "carried": 2},  # the one that was rejected
                 accepted,
@@ -509,8 +509,11 @@ def test_the_run_of_a_carried_file_is_that_of_the_program_that_wrote_it() -> Non
             1,
         )
     ]
-    other_kind: Any = SimpleNamespace(kind="program", payload={**accepted, "run": other})
-    assert runs_in([other_kind, *written]) == {1: ("p", run), 3: ("p", run)}
+    other_kind: Any = SimpleNamespace(kind="program", payload={**accepted, "run": run_of_rejected})
+    assert runs_in([other_kind, *submissions]) == {
+        1: ("p", run_of_accepted),
+        3: ("p", run_of_accepted),
+    }
 
 
 def test_a_run_again_without_an_output_or_with_the_same_bytes_is_not_scored() -> None:
@@ -541,8 +544,8 @@ def test_a_board_waits_for_the_programs_of_its_phase(monkeypatch: pytest.MonkeyP
         (None, f"3 programs wait {run} Ants"),
     ):
         state.phase = phase
-        with pytest.raises(UsageError) as refused:
+        with pytest.raises(UsageError) as refusal:
             program_runs.require_no_waiting(state)
-        assert str(refused.value) == f"{message}: run arena programs run, or start a runner."
+        assert str(refusal.value) == f"{message}: run arena programs run, or start a runner."
     state.settings.programs.sandbox = ""
     program_runs.require_no_waiting(state)

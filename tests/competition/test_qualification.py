@@ -72,9 +72,9 @@ def test_a_phase_admits_whom_its_section_says() -> None:
         ("final", ("Ants",), '--team needs admit = "listed" under [phase.final].'),
         ("dev", (), "The phase dev admits every team and carries no file."),
     ):
-        with pytest.raises(UsageError) as refused:
+        with pytest.raises(UsageError) as refusal:
             qualification.qualification(state, phase, listed=listed)
-        assert str(refused.value) == message
+        assert str(refusal.value) == message
     by_name = qualification.qualification(state, "listed", listed=("Ants", "Anteaters", "Bees"))
     assert by_name == Qualification("listed", ("Anteaters", "Bees"), board="", notes=())
     by_submissions = qualification.qualification(state, "final")

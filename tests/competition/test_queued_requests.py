@@ -457,8 +457,8 @@ def test_a_team_asks_for_nothing_after_a_competition_was_ended(
     ):  # fmt: skip
         request = decision(1, "select", sender)
         request = replace(request, received=START + timedelta(seconds=seconds))
-        refused = pytest.raises(UsageError, match="^The competition is over: its final result")
-        with refused if is_refused else contextlib.nullcontext():
+        refusal = pytest.raises(UsageError, match="^The competition is over: its final result")
+        with refusal if is_refused else contextlib.nullcontext():
             processing._require_in_time(none, request)
     monkeypatch.setattr(processing, "ended_by_finalizing", lambda state: None)
     processing._require_in_time(none, decision(1, "select", "a"))

@@ -24,13 +24,13 @@ MINUTE = timedelta(minutes=1)
 BOARD = {"standings": [1]}
 
 
-def result(version: int, state: str = "published", **more: Any) -> Any:
-    return SimpleNamespace(version=version, state=state, mark=None, **more)
+def result(version: int, state: str = "published", **attributes: Any) -> Any:
+    return SimpleNamespace(version=version, state=state, mark=None, **attributes)
 
 
-def refused(call: Any, *given: Any) -> str:
+def refused(call: Any, *arguments: Any) -> str:
     with pytest.raises(UsageError) as error:
-        call(*given)
+        call(*arguments)
     return str(error.value)
 
 

@@ -189,9 +189,9 @@ def test_a_date_of_every_row_is_a_round_or_the_row_is_ignored() -> None:
     days = [date(2026, 3, day) for day in (8, 15)]
     assert rounds._dates(["2026-03-15", " ignored", "2026-03-08"], "due") == days
     for cell in ("2026-3-8", "20260308", "", "Public", "2026-02-30"):
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError) as refusal:
             rounds._dates(["2026-03-15", cell], "due")
-        assert str(refused.value) == (
+        assert str(refusal.value) == (
             f"The column 'due' has {cell!r}, which is no date such as 2026-12-31: [phase.NAME] "
             f"each needs a date in every row, or Ignored."
         )

@@ -41,8 +41,10 @@ class Asks:
                 "score": evaluation.score,
                 "error": evaluation.standard_error(),
                 "differences": [
-                    evaluation.standard_error_of_difference(other)
-                    for other in range(int(evaluation.baseline is None), evaluation.submission)
+                    evaluation.standard_error_of_difference(other_submission)
+                    for other_submission in range(
+                        int(evaluation.baseline is None), evaluation.submission
+                    )
                 ],
                 "budget": evaluation.budget,
                 "rows": evaluation.n_rows,
@@ -121,9 +123,9 @@ def test_an_attack_needs_two_public_and_two_private_rows() -> None:
             assert (rows.public.tolist(), rows.hidden.tolist()) == ([0, 1], [2, 3])
             assert rows.public_truth.tolist() == rows.hidden_truth.tolist() == [0, 1]
             continue
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError) as refusal:
             competition_rows(solution, Accuracy())
-        assert str(refused.value) == (
+        assert str(refusal.value) == (
             "An attack needs at least two public rows, and two private rows to measure its bias."
         )
 
@@ -145,6 +147,6 @@ def test_of_a_metric_without_values_of_rows_the_error_is_that_of_the_score() -> 
     assert asks.told[1]["differences"] == [
         standard_error(metric, TRUTH[PUBLIC], block=public[::-1], seed=1)
     ]
-    with pytest.raises(MetricError) as refused:
+    with pytest.raises(MetricError) as refusal:
         board.send(Move(np.full(6, np.nan)))
-    assert str(refused.value) == f"{metric.name} has no finite value for the attack's submission."
+    assert str(refusal.value) == f"{metric.name} has no finite value for the attack's submission."

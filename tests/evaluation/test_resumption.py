@@ -20,6 +20,7 @@ from arena.utils.engines import using
 from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import NoProgress
 from clusters import InProcess
+from counted_progress import CountedProgress
 from toy_metrics import BlackBoxRmse
 
 N, M, B = 40, 5, 12
@@ -55,24 +56,16 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     stops_at[0] = 0
 
 
-class Said(NoProgress):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, message: str) -> None:
-        self.said.append(message)
-
-
 def drawn(seed: int) -> Any:
     rng = np.random.default_rng(seed)
     return rng.multinomial(N, np.full(N, 1 / N), size=B).T.astype(np.uint8)
 
 
 def resampled(
-    metric: Any = None, truth: Any = TRUTH, sent: Any = SENT, seed: int = 2, said: Any = None
+    metric: Any = None, truth: Any = TRUTH, sent: Any = SENT, seed: int = 2, progress: Any = None
 ) -> FloatArray:
     return score_under_weights(
-        metric or Stopped(), truth, ArrayPredictions(sent), drawn(seed), progress=said
+        metric or Stopped(), truth, ArrayPredictions(sent), drawn(seed), progress=progress
     )
 
 
@@ -100,25 +93,25 @@ def interrupted(folder: Path, at: int, function: Any) -> None:
 def test_resampled_scores_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str
 ) -> None:
-    plain = Said()
-    expected = resampled(said=plain)
+    plain = CountedProgress()
+    expected = resampled(progress=plain)
     assert np.isnan(expected).any()
     calls.clear()
     with on(first, monkeypatch):
         interrupted(tmp_path, 30, resampled)
         interrupted(tmp_path, 20, resampled)
-    said = Said()
-    with on(second, monkeypatch), resumable(tmp_path, said):
-        scores = resampled(said=said)
+    progress = CountedProgress()
+    with on(second, monkeypatch), resumable(tmp_path, progress):
+        scores = resampled(progress=progress)
     assert scores.tobytes() == expected.tobytes()
     # The first two calls of a submission are timed again: 27 and 17 others were kept.
     assert len(calls) == M * B - 27 - 17
     assert any(
         sentence.startswith(f"{27 + 17} of {M * B} calls are already done")
-        for sentence in said.said
+        for sentence in progress.messages
     )
-    assert [sentence for sentence in plain.said if "failed" in sentence] == [
-        sentence for sentence in said.said if "failed" in sentence
+    assert [sentence for sentence in plain.messages if "failed" in sentence] == [
+        sentence for sentence in progress.messages if "failed" in sentence
     ]
 
 
@@ -152,11 +145,11 @@ def test_a_changed_input_takes_nothing(tmp_path: Path, changed: dict[str, Any]) 
         resampled()
     expected = resampled(**changed)
     calls.clear()
-    said = Said()
-    with resumable(tmp_path, said):
+    progress = CountedProgress()
+    with resumable(tmp_path, progress):
         assert resampled(**changed).tobytes() == expected.tobytes()
     assert len(calls) == M * B
-    assert not said.said
+    assert not progress.messages
 
 
 def test_short_work_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

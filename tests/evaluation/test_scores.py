@@ -104,8 +104,8 @@ def test_a_row_is_drawn_at_most_as_often_as_a_byte_counts(unit: str) -> None:
 
 
 def test_a_resample_that_does_not_fit_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = iter([None, None, np.array([0, 255], dtype=np.uint8)])
-    monkeypatch.setattr(bootstrap.Sampler, "counts", lambda *_: next(drawn))
+    counts = iter([None, None, np.array([0, 255], dtype=np.uint8)])
+    monkeypatch.setattr(bootstrap.Sampler, "counts", lambda *_: next(counts))
     monkeypatch.setattr(bootstrap, "_KEPT_BYTES", 0)
     resamples = draw_resamples(2, 1, seed=0)
     assert (resamples.weights.tolist(), resamples.redrawn) == ([[0], [255]], 2)
@@ -149,9 +149,9 @@ def test_resamples_may_be_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_changed_weights_do_not_change_later_draws() -> None:
     weights = draw_resamples(30, 40, seed=3).weights
-    drawn = weights.copy()
+    drawn_weights = weights.copy()
     weights[:] = 0
-    assert (draw_resamples(30, 40, seed=3).weights == drawn).all()
+    assert (draw_resamples(30, 40, seed=3).weights == drawn_weights).all()
 
 
 def test_strata_and_clusters_exclude_each_other() -> None:

@@ -40,9 +40,9 @@ def test_compressed_files_are_read_and_hashed_as_sent(
     send: Send, suffix: str, compress: Callable[[bytes], bytes]
 ) -> None:
     packed = compress(PLAIN)
-    read = send(packed, name=f"t.csv.{suffix}")
-    assert read.values is not None
-    assert read.sha256 == hashlib.sha256(packed).hexdigest()
+    submission = send(packed, name=f"t.csv.{suffix}")
+    assert submission.values is not None
+    assert submission.sha256 == hashlib.sha256(packed).hexdigest()
     assert kinds(send(packed[:-10])) <= {"truncated file", "damaged file"}
     assert send(compress(PLAIN[:50]) + compress(PLAIN[50:])).values is not None
     assert (
@@ -51,8 +51,8 @@ def test_compressed_files_are_read_and_hashed_as_sent(
     )
     # Packed, this text is much shorter: its size decompressed decides.
     for size, is_read in ((2**15, True), (2**15 - 1, False)):
-        read = send(compress(PLAIN.ljust(2**15)), max_bytes=size)
-        assert (read.values is not None) is is_read
+        submission = send(compress(PLAIN.ljust(2**15)), max_bytes=size)
+        assert (submission.values is not None) is is_read
     assert "compressed twice" in only(send(gzip.compress(packed)), "wrong format").message
 
 

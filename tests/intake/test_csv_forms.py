@@ -226,23 +226,23 @@ def test_a_file_is_read_alike_in_blocks_of_any_size(
 ) -> None:
     monkeypatch.setattr(csv_file, "_MAX_BLOCK", block)
     values = np.arange(N_ROWS) / 100
-    read = send("id,y\n" + rows_of({i: f"{value}" for i, value in enumerate(values)}))
-    assert read.values is not None
-    assert read.values[:, 0].tolist() == values.tolist()
-    read = send(PLAIN.replace("003,0.5", "003,0.5,9").replace("025,0.5", "025,bad"))
-    assert only(read, "too many fields").row == 5
-    assert only(read, "not a number").row == 27
+    submission = send("id,y\n" + rows_of({i: f"{value}" for i, value in enumerate(values)}))
+    assert submission.values is not None
+    assert submission.values[:, 0].tolist() == values.tolist()
+    submission = send(PLAIN.replace("003,0.5", "003,0.5,9").replace("025,0.5", "025,bad"))
+    assert only(submission, "too many fields").row == 5
+    assert only(submission, "not a number").row == 27
 
 
 @pytest.mark.parametrize(("n_comments", "is_header_found"), [(1_000, True), (1_001, False)])
 def test_a_thousand_comments_may_come_first(
     send: Send, n_comments: int, is_header_found: bool
 ) -> None:
-    read = send("# a\n" * n_comments + PLAIN.replace("007,0.5", "007,bad"))
+    submission = send("# a\n" * n_comments + PLAIN.replace("007,0.5", "007,bad"))
     if is_header_found:
-        assert only(read, "not a number").row == n_comments + 1 + 8
+        assert only(submission, "not a number").row == n_comments + 1 + 8
     else:
-        assert read.faults
+        assert submission.faults
 
 
 @pytest.mark.parametrize(("size", "is_read"), [(2**22, True), (2**22 + 1, False)])
@@ -256,8 +256,8 @@ def test_a_first_line_of_four_megabytes_is_a_header(send: Send, size: int, is_re
 @pytest.mark.parametrize("wrong", [b"\0", b"\xff"])
 def test_up_to_ten_thousand_damaged_bytes_are_counted(send: Send, wrong: bytes) -> None:
     for damaged, kind in ((10_000, "unknown column"), (10_001, "no text")):
-        read = send(b"id," + wrong * damaged + b"y\n" + rows_of().encode())
-        assert ("no text" in kinds(read)) is (kind == "no text")
+        submission = send(b"id," + wrong * damaged + b"y\n" + rows_of().encode())
+        assert ("no text" in kinds(submission)) is (kind == "no text")
 
 
 @pytest.mark.parametrize(
@@ -273,8 +273,8 @@ def test_up_to_ten_thousand_damaged_bytes_are_counted(send: Send, wrong: bytes) 
 def test_three_control_characters_tell_a_binary_file(
     send: Send, start: bytes, is_text: bool
 ) -> None:
-    read = send(start + b"\xff\n" + PLAIN.encode())
-    assert ("wrong format" not in kinds(read)) is is_text
+    submission = send(start + b"\xff\n" + PLAIN.encode())
+    assert ("wrong format" not in kinds(submission)) is is_text
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
@@ -283,5 +283,5 @@ def test_a_text_with_half_of_its_characters_in_ascii_tells_its_encoding(
 ) -> None:
     assert send(PLAIN.encode(codec)).faults == ()
     for n_foreign, is_known in ((len(PLAIN) - 2, True), (len(PLAIN) + 2, False)):
-        read = send((PLAIN + "\u0101" * n_foreign).encode(codec))
-        assert ("NUL byte" not in kinds(read)) is is_known
+        submission = send((PLAIN + "\u0101" * n_foreign).encode(codec))
+        assert ("NUL byte" not in kinds(submission)) is is_known

@@ -55,7 +55,7 @@ def cells(*rows: tuple[float, float]) -> ReadSubmission:
 
 
 @pytest.mark.parametrize(
-    ("form", "read", "is_possible"),
+    ("form", "submission", "is_possible"),
     [
         (FORM, cells((0, 0), (1, 2), (1, 1)), True),
         (FORM, cells((0, 0), (2, 2), (1, 1)), False),
@@ -92,13 +92,13 @@ def cells(*rows: tuple[float, float]) -> ReadSubmission:
     ],
 )
 def test_an_answer_that_no_file_of_the_form_can_give_is_refused(
-    form: SubmissionForm, read: ReadSubmission, is_possible: bool
+    form: SubmissionForm, submission: ReadSubmission, is_possible: bool
 ) -> None:
     if is_possible:
-        assert checked(read, form) is read
+        assert checked(submission, form) is submission
     else:
         with pytest.raises(AnswerError):
-            checked(read, form)
+            checked(submission, form)
 
 
 def test_a_file_that_ends_its_process_is_a_fault() -> None:

@@ -106,8 +106,13 @@ def test_dice_and_iou_are_those_of_the_pixels(rows: Any) -> None:
 @settings(max_examples=examples(80))
 def test_the_kernel_of_overlaps_gives_what_python_does(kernels: KernelModules, rows: Any) -> None:
     truth, predictions = (cells_of(_texts(*texts)) for texts in zip(*rows, strict=True))
-    both = (module.overlaps(truth, predictions, (1, len(rows))) for module in (kernels, text_cells))
-    assert all((ours == plain).all() for ours, plain in zip(*both, strict=True))
+    results = (
+        module.overlaps(truth, predictions, (1, len(rows))) for module in (kernels, text_cells)
+    )
+    assert all(
+        (compiled_sums == python_sums).all()
+        for compiled_sums, python_sums in zip(*results, strict=True)
+    )
 
 
 BAD_MASKS = {
@@ -178,8 +183,8 @@ def test_minus_one_is_an_empty_mask(kernels: KernelModules) -> None:
 def test_the_kernel_finds_the_faults_that_python_finds(
     kernels: KernelModules, texts: list[str]
 ) -> None:
-    both = (module.check_runs(cells_of(_texts(*texts))) for module in (kernels, text_cells))
-    for ours, plain in zip(*both, strict=True):
+    results = (module.check_runs(cells_of(_texts(*texts))) for module in (kernels, text_cells))
+    for ours, plain in zip(*results, strict=True):
         np.testing.assert_array_equal(ours, plain)
 
 

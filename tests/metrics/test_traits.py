@@ -91,10 +91,17 @@ def test_traits_and_parameters_of_metrics_are_kept() -> None:
 
 def test_counts_of_classes_are_combined_for_any_number_of_sums() -> None:
     """Two classes, of which the second occurs in the first two sums only, or none does."""
-    one, other, neither = [1.5, 2, 1, 0], [0, 0, 1, 3], [0, 0, 0, 0]
-    sums = np.array([[one + other, one + neither, neither * 2], [other * 2, other + one, one * 2]])
-    for metric, of_one in ((InstanceF1(), 2 / 2.5), (PanopticQuality(), 1.5 / 2.5)):
-        expected = np.array([[of_one / 2, of_one, 1.0], [0.0, of_one / 2, of_one]])
+    first_class, second_class, absent_class = [1.5, 2, 1, 0], [0, 0, 1, 3], [0, 0, 0, 0]
+    sums = np.array(
+        [
+            [first_class + second_class, first_class + absent_class, absent_class * 2],
+            [second_class * 2, second_class + first_class, first_class * 2],
+        ]
+    )
+    for metric, score_of_first in ((InstanceF1(), 2 / 2.5), (PanopticQuality(), 1.5 / 2.5)):
+        expected = np.array(
+            [[score_of_first / 2, score_of_first, 1.0], [0.0, score_of_first / 2, score_of_first]]
+        )
         with np.errstate(invalid="ignore"):  # as where it is called
             np.testing.assert_allclose(metric.combine(sums), expected)
             np.testing.assert_allclose(metric.combine(sums[0]), expected[0])
@@ -123,9 +130,9 @@ def test_columns_of_objects_are_found_by_their_names() -> None:
 def test_weights_of_classes_are_pairs() -> None:
     assert ClassWeightedLogLoss(weights="15:2 a:b:0")._parsed() == {"15": 2.0, "a:b": 0.0}
     for part in ("15", ":2", "15:x", "15:-1", "15:inf", "15:nan"):
-        with pytest.raises(UsageError) as refused:
+        with pytest.raises(UsageError) as refusal:
             ClassWeightedLogLoss(weights=f"1:2 {part}")
-        assert str(refused.value) == (
+        assert str(refusal.value) == (
             f"class_weighted_log_loss needs weights such as 15:2 64:2, not {part!r}."
         )
 

@@ -132,12 +132,14 @@ def test_the_default_noise_doubles_until_one_target_is_not_revealed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     metric = MANAGER.metrics.resolve("roc_auc")
-    tried, quiet = list[str](), [0]
+    noises_tried, quiet = list[str](), [0]
 
     def shown(metric: Any, mechanism: str, *_: Any, targets: int) -> Any:
         assert targets == 1
-        tried.append(mechanism.partition("noise=")[2])
-        return None if quiet[0] < 0 else SimpleNamespace(shown_rows=int(len(tried) != quiet[0]))
+        noises_tried.append(mechanism.partition("noise=")[2])
+        return (
+            None if quiet[0] < 0 else SimpleNamespace(shown_rows=int(len(noises_tried) != quiet[0]))
+        )
 
     monkeypatch.setattr(advice, "revealed_by_one", shown)
     # At most the root of the number of public rows, 300 or 256, or the next double above it.
@@ -145,11 +147,11 @@ def test_the_default_noise_doubles_until_one_target_is_not_revealed(
         (300, 1, [2]), (300, 3, [2, 4, 8]), (300, 9, [2, 4, 8, 16, 32]), (256, 9, [2, 4, 8, 16]),
         (300, -1, [2]), (4, 9, [2]),
     ):  # fmt: skip
-        tried.clear()
+        noises_tried.clear()
         quiet[0] = quiet_after
         name = default_mechanism(metric, _solution(metric, n), MANAGER)
         assert name == f"ladder-free(noise={noises[-1]})"
-        assert tried == [f"{noise})" for noise in noises if noise < max(2, int(n**0.5))]
+        assert noises_tried == [f"{noise})" for noise in noises if noise < max(2, int(n**0.5))]
 
 
 def test_of_several_targets_the_first_is_tried() -> None:

@@ -142,9 +142,9 @@ FITS = [
 def test_arrays_of_a_wrong_shape_are_refused_with_a_sentence() -> None:
     for sentence, calls in REFUSED.items():
         for function, arguments, options in calls:
-            with pytest.raises(UsageError) as refused:
+            with pytest.raises(UsageError) as refusal:
                 function(*arguments, **options)
-            assert str(refused.value) == sentence, function
+            assert str(refusal.value) == sentence, function
 
 
 def test_the_smallest_arrays_that_fit_are_accepted() -> None:

@@ -597,9 +597,9 @@ def test_larger_files_are_not_read_to_recognise_them(
     assert list(GrandChallengeReader().read(file, value))
 
 
-@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize("bytes_above", [0, 1])
 def test_an_archive_of_inspect_unpacks_to_at_most_two_gibibytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_above: int
 ) -> None:
     file, listed = tmp_path / "a.eval", zipfile.ZipFile.infolist
     with zipfile.ZipFile(file, "w") as archive:
@@ -608,11 +608,11 @@ def test_an_archive_of_inspect_unpacks_to_at_most_two_gibibytes(
 
     def with_a_large_one(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         members, large = listed(archive), zipfile.ZipInfo("large")
-        large.file_size = 2**31 - sum(member.file_size for member in members) + more
+        large.file_size = 2**31 - sum(member.file_size for member in members) + bytes_above
         return [*members, large]
 
     monkeypatch.setattr(zipfile.ZipFile, "infolist", with_a_large_one)
-    if more:
+    if bytes_above:
         with pytest.raises(InputError, match=r"a\.eval cannot be read: .* more than 2 GiB"):
             list(InspectReader().read(file, None))
     else:

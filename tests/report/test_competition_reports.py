@@ -38,9 +38,9 @@ def test_the_final_board_is_the_stored_one_or_the_same_computed_again() -> None:
     ]  # fmt: skip
     answers = {"final_result": {**as_finalized, "seed": 1}, "evaluate": result}
     competition = RecordedObject([], {}, answers)
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as refusal:
         final_board(competition)
-    assert str(refused.value) == (
+    assert str(refusal.value) == (
         "The private board would differ from the finalized one: submissions, settings, labels or "
         "versions changed since. Run arena finalize again first."
     )

@@ -80,8 +80,8 @@ def test_a_stored_competition_has_the_report_of_a_real_one_after_the_truth() -> 
 
 @pytest.mark.usefixtures("parts")
 def test_several_mechanisms_and_several_seeds_are_compared() -> None:
-    two = finished("full", "ladder")
-    outcomes = tuple(run.outcome for run in two.runs)
-    assert simulation_report(two, "plugins").verdicts == outcomes  # type: ignore[arg-type]
+    simulation = finished("full", "ladder")
+    outcomes = tuple(run.outcome for run in simulation.runs)
+    assert simulation_report(simulation, "plugins").verdicts == outcomes  # type: ignore[arg-type]
     seeds = finished(comparison="comparison")
     assert simulation_report(seeds, "plugins") == ("seeds", seeds.prepared, "comparison")  # type: ignore[arg-type]

@@ -74,8 +74,8 @@ def run(monkeypatch: pytest.MonkeyPatch, end: End | None, log: bytes) -> tuple[T
     class Watched:
         seconds, cpu_seconds, peak = 1.5, 2.5, 3 * 2**19
 
-        def __init__(self, *given: Any, stop: Any) -> None:
-            assert (given, stop) == ((BOX, "group", "log", "disk"), None)
+        def __init__(self, *arguments: Any, stop: Any) -> None:
+            assert (arguments, stop) == ((BOX, "group", "log", "disk"), None)
             self.log = log
 
         def until(self, status: str, exit_code: Any) -> End | None:
@@ -110,6 +110,6 @@ def test_a_program_that_did_not_run_is_a_fault_of_the_machine(
         (b"\nbroken pipe\nmore", f"broken pipe. {check}"),
         (b"has no rights\n", "has no rights. Give rights."),
     ):
-        with pytest.raises(SandboxError) as refused:
+        with pytest.raises(SandboxError) as refusal:
             run(monkeypatch, None, log)
-        assert str(refused.value) == f"told could not run a program: {reason}"
+        assert str(refusal.value) == f"told could not run a program: {reason}"

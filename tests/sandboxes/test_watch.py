@@ -137,9 +137,9 @@ def test_the_rest_of_a_log_is_read_without_waiting(monkeypatch: pytest.MonkeyPat
     timeouts: list[float] = []
     select_of_system = select.select
 
-    def noted(*given: Any) -> Any:
-        timeouts.append(given[3])
-        return select_of_system(*given[:3], 0)
+    def noted(*arguments: Any) -> Any:
+        timeouts.append(arguments[3])
+        return select_of_system(*arguments[:3], 0)
 
     monkeypatch.setattr("arena_sandboxes.watch.select.select", noted)
     watch._read_rest_of_log()

@@ -36,11 +36,11 @@ def test_a_copy_has_the_folder_and_the_whole_uploads(tmp_path: Path, layout: Lay
 def test_files_that_cannot_be_copied_are_counted(tmp_path: Path, layout: Layout) -> None:
     folder = tmp_path / "race"
     folder.mkdir()
-    for number, more in enumerate(("", " and 1 more file", " and 2 more files")):
+    for number, others in enumerate(("", " and 1 more file", " and 2 more files")):
         (folder / f"{number}").symlink_to("nowhere")
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError) as refusal:
             backup(folder, layout, target=tmp_path / "copy")
-        first, _, reason = str(refused.value).partition(f"{more} cannot be copied: ")
+        first, _, reason = str(refusal.value).partition(f"{others} cannot be copied: ")
         assert (Path(first).parent, reason.startswith("[Errno 2]")) == (folder, True)
         assert reason.endswith(". There is no copy.")
         assert not (tmp_path / "copy").exists()

@@ -455,9 +455,9 @@ def test_a_file_is_checked_without_a_key(connect: Any, tmp_path: Path) -> None:
     assert connections.sent == [("POST", "/races/api/v1/churn/validate", b"id,y\n")]
     for send in (Client(URL, "t").submit, Client(URL, "t").validate):
         connections = connect(*[ANY] * 9)
-        with pytest.raises(UsageError) as refused:
+        with pytest.raises(UsageError) as refusal:
             send(tmp_path / "missing.csv")
-        assert str(refused.value) == (
+        assert str(refusal.value) == (
             f"{tmp_path / 'missing.csv'} cannot be read: No such file or directory."
         )
         assert connections.sent == []

@@ -21,10 +21,10 @@ NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 
 
-def phase(name: str, start: datetime | None, end: datetime | None, **more: Any) -> dict[str, Any]:
+def phase(name: str, start: datetime | None, end: datetime | None, **fields: Any) -> dict[str, Any]:
     """Return what is published of a phase that tests of refusals read."""
     dates = {"start": start and start.isoformat(), "end": end and end.isoformat()}
-    return {"phase": name, **dates, **more}
+    return {"phase": name, **dates, **fields}
 
 
 OPEN = (
@@ -65,7 +65,7 @@ STATES: list[tuple[dict[str, Any], tuple[str, str, dict[str, Any]], int, str]] =
     ),
     ({"phases": OPEN[1:], "current_phase": "b"}, SUBMIT, 202, ""),
     (
-        {"phases": tuple({**one, "series": "s"} for one in OPEN), "current_phase": "a"},
+        {"phases": tuple({**section, "series": "s"} for section in OPEN), "current_phase": "a"},
         SUBMIT,
         202,
         "",

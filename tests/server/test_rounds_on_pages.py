@@ -12,11 +12,11 @@ from web_site import NAME, WebSite
 NONE = "\u2013"
 
 
-def round_of(name: str, state: str, **more: Any) -> dict[str, Any]:
+def round_of(name: str, state: str, **fields: Any) -> dict[str, Any]:
     return {
         "phase": name, "series": "week", "state": state, "start": None, "end": None,
         "public_rows": 1_000, "private_rows": 500, "pending_rows": 300, "metric": "roc_auc",
-        "mechanism": "ladder", "shares": [], **more,
+        "mechanism": "ladder", "shares": [], **fields,
     }  # fmt: skip
 
 

@@ -155,9 +155,9 @@ def test_a_process_gets_the_rights_of_its_user_only(monkeypatch: pytest.MonkeyPa
 def test_a_port_that_is_taken_is_named() -> None:
     with supervisor.bind("127.0.0.1", 0) as bound:
         port = bound.getsockname()[1]
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError) as refusal:
             supervisor.bind("127.0.0.1", port)
-    assert str(refused.value) == (
+    assert str(refusal.value) == (
         f"127.0.0.1 port {port} cannot be used: Address already in use. Choose another one with "
         f"--host and --port."
     )

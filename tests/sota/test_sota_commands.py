@@ -236,9 +236,9 @@ def test_refusals_of_the_commands_are_kept(tmp_path, monkeypatch):
     lines = []
     for name, options in REFUSED:
         paths = {key: Path(options[key]) for key in ("board", "theta_file") if key in options}
-        with pytest.raises(ArenaError) as refused:
+        with pytest.raises(ArenaError) as refusal:
             commands[name](**{**options, **paths})
-        lines += [f"# {name} {options}", f"{type(refused.value).__name__}: {refused.value}"]
+        lines += [f"# {name} {options}", f"{type(refusal.value).__name__}: {refusal.value}"]
     check_kept("sota-refused.txt", "\n".join(lines))
 
 

@@ -271,10 +271,10 @@ def test_a_service_that_listens_and_is_silent_is_refused_after_a_trial(monkeypat
         assert cluster_in_use() is engine
     assert trials == [("host:1", {"workers": 1, "seconds": 60.0, "purpose": "engine"})]
     answer = Ended(too_long=True, seconds=60.0)
-    with pytest.raises(InputError) as refused, open_engine(name, "host:1", workers=3):
+    with pytest.raises(InputError) as refusal, open_engine(name, "host:1", workers=3):
         pass
     hint = " If its cluster was started with tokens, set RAY_AUTH_MODE=token here, too."
-    assert str(refused.value) == (
+    assert str(refusal.value) == (
         f"{name} does not answer at host:1, although something listens there: it took longer than "
         f"60 s and was stopped. Check that it is {name}, or use this machine with --engine local."
         + (hint if name == "ray" else "")
@@ -545,9 +545,9 @@ def test_dask_that_cannot_be_reached_is_a_sentence(dask, monkeypatch):
         raise OSError("Timed out.\nmore")
 
     dask.Client = refuse
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError) as refusal:
         engines._dask("a:1", 0).__enter__()
-    assert str(refused.value) == (
+    assert str(refusal.value) == (
         "No scheduler of Dask answers at a:1 (Timed out). Check the address, and that the "
         "versions of Dask are the same."
     )
@@ -575,8 +575,8 @@ def test_a_result_of_ray_is_waited_for_and_its_error_is_that_of_the_task(monkeyp
                 raise answer
             return answer
 
-        def put(self, thing):
-            return f"shared {thing}"
+        def put(self, shared_object):
+            return f"shared {shared_object}"
 
     ray = Slow()
     monkeypatch.setattr(engines, "_RayCheck", lambda _: lambda: None)

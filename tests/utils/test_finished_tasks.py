@@ -17,14 +17,7 @@ from arena.errors import InputError
 from arena.utils import finished_tasks
 from arena.utils.finished_tasks import FinishedTasks, resumable, tasks_in_use, where_kept
 from arena.utils.parallel import NoProgress
-
-
-class Said(NoProgress):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, message: str) -> None:
-        self.said.append(message)
+from counted_progress import CountedProgress
 
 
 def kept(folder: Path, key: str) -> list[list[float]]:
@@ -149,31 +142,34 @@ def test_a_folder_that_cannot_be_written_does_not_end_the_command(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(finished_tasks, "atomic_write", full)
-    said = Said()
-    with resumable(tmp_path / "kept", said) as tasks:
+    progress = CountedProgress()
+    with resumable(tmp_path / "kept", progress) as tasks:
         assert tasks is not None
         for _ in range(2):
             tasks.put("a", [1.0])
             tasks.write()
-    (sentence,) = said.said
+    (sentence,) = progress.messages
     assert "No space left on device" in sentence
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="not a folder"), resumable(tmp_path / "file", Said()):
+    with (
+        pytest.raises(InputError, match="not a folder"),
+        resumable(tmp_path / "file", CountedProgress()),
+    ):
         pass
 
 
 def test_what_is_found_is_counted_and_said_once(tmp_path: Path) -> None:
-    said = Said()
-    tasks = FinishedTasks(tmp_path, said)
+    progress = CountedProgress()
+    tasks = FinishedTasks(tmp_path, progress)
     assert (tasks.found_any, tasks.kept_any) == (False, False)
     tasks.say_found(0, 5, "calls")
     tasks.say_found(1_200, 5_000, "repetitions")
     for _ in range(2):
         tasks.say_once("Slow.")
-    assert said.said == [
+    assert progress.messages == [
         "1,200 of 5,000 repetitions are already done: an interrupted command kept them.",
         "Slow.",
     ]
@@ -182,7 +178,7 @@ def test_what_is_found_is_counted_and_said_once(tmp_path: Path) -> None:
     tasks.write()  # nothing new: no further file
     assert len(list(tmp_path.iterdir())) == 1
     assert (tasks.found_any, tasks.kept_any) == (False, True)
-    assert FinishedTasks(tmp_path, said).found_any
+    assert FinishedTasks(tmp_path, progress).found_any
     assert list(tasks.get("b")) == []
 
 

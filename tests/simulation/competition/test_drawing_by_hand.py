@@ -18,7 +18,7 @@ NOISE = np.sqrt(1 - 0.002) * SHARED
 
 
 def drawing_of(kind: PredictionKind, *, scale: Any = (0.0, 1.0), **changes: Any) -> Drawing:
-    shape: Any = SimpleNamespace(kind=kind, submission=lambda drawn: drawn)
+    shape: Any = SimpleNamespace(kind=kind, submission=lambda submission: submission)
     arguments: Any = {"signal": SIGNAL, "shared": SHARED, "parts": (), "reach": 1.0, **changes}
     return Drawing(shape, scale=scale, **arguments)
 

@@ -67,9 +67,9 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
         validation_rows=50, public_share=0.3, seed=4, drawn=True,
     )  # fmt: skip
     assert (request.directory.name, request.directory.exists()) == ("competition", False)
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as refusal:
         compare_with_past(boards, simulated=1)
-    assert str(refused.value) == "At least 2 simulated boards are needed for a range."
+    assert str(refusal.value) == "At least 2 simulated boards are needed for a range."
     defaults = inspect.signature(compare_with_past).parameters
     assert [defaults[name].default for name in ("simulated", "metric", "rows", "seed")] == [
         40, "roc_auc", 6_000, 0

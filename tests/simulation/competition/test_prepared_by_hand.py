@@ -91,14 +91,14 @@ def test_a_competition_with_submissions_of_teams_is_not_simulated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = Settings.of(metric="accuracy", title="Race", baseline="dice")
-    for teams, refused in ((["dice"], False), ([], False), (["dice", "owls"], True)):
+    for teams, is_refused in ((["dice"], False), ([], False), (["dice", "owls"], True)):
         records = [SimpleNamespace(team=team) for team in teams]
         view = RecordedObject(
             [], {"settings": settings, "solution": "the solution"}, {"records": records}
         )
         opened = SimpleNamespace(open=lambda folder, manager, view=view: view)
         monkeypatch.setattr(existing, "CompetitionView", opened)
-        if refused:
+        if is_refused:
             with pytest.raises(InputError) as error:
                 read_own_competition(Path("c"), "plugins")  # type: ignore[arg-type]
             assert str(error.value) == (
@@ -122,9 +122,9 @@ def test_a_competition_with_submissions_of_teams_is_not_simulated(
     ],
 )
 def test_files_of_a_new_competition_go_together(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as refusal:
         _new(SimulationRequest(directory=Path("c"), **options), None)  # type: ignore[arg-type]
-    assert str(refused.value) == message
+    assert str(refusal.value) == message
 
 
 # -- who can play ---------------------------------------------------------------------------------
@@ -155,9 +155,9 @@ def test_teams_that_send_programs_are_left_out_where_none_runs(
     assert (running.programs.sandbox, kinds, notes) == ("bwrap", (files, programs), [])
     why = "programs is left out: this machine runs no programs. No sandbox."
     assert with_answer("No sandbox.", files, programs) == (ACCURACY, (files,), [why])
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as refusal:
         with_answer("No sandbox.", programs, programs)
-    assert str(refused.value) == f"{why} {why}"
+    assert str(refusal.value) == f"{why} {why}"
 
 
 def test_a_kind_that_cannot_start_is_refused_or_left_out() -> None:
@@ -278,9 +278,9 @@ def test_a_folder_of_something_else_is_no_simulation(
         (root / file).touch()
     else:
         root.touch()
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError) as refusal:
         opened(root)
-    assert str(refused.value) == f"{root} {reason}"
+    assert str(refusal.value) == f"{root} {reason}"
 
 
 def test_stored_submissions_are_counted_over_the_mechanisms(

@@ -198,9 +198,9 @@ def test_a_pilot_that_says_nothing_about_other_rows_is_refused(
     if message is None:
         _refuse_without_variation(pilot_of_rows, study, groups=groups)
     else:
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError) as refusal:
             _refuse_without_variation(pilot_of_rows, study, groups=groups)
-        assert str(refused.value) == message
+        assert str(refusal.value) == message
 
 
 def test_the_first_five_rejected_files_are_named_and_the_others_counted() -> None:
