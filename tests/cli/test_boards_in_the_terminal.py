@@ -439,7 +439,7 @@ OF_BRACKETS = {
 
 
 class FinalBoardOfNobody(BoardOfNobody):
-    """Also its private board, and the boards that combine several."""
+    """A board of nobody with a private board, and with boards that combine phases."""
 
     result = a_result(standings=possible(True, False)).to_dict()
 

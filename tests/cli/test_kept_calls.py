@@ -1,4 +1,4 @@
-"""What each command asks of the rest of arena, and what it says of each answer."""
+"""The calls of each command to the rest of arena, and what it prints for each answer."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ OF_PROGRAMS = SimpleNamespace(**{**vars(SETTINGS), "programs": SimpleNamespace(s
 
 
 class RecordedCommands:
-    """Runs commands whose competition is recorded, and keeps what they call and print."""
+    """Runs commands on a stand-in for a competition, and records their calls and output."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.monkeypatch = folder, monkeypatch
         self.lines: list[str] = []
 
     def function(self, place: str, answer: Any = None) -> None:
-        """Let a function of arena write its call and give an answer."""
+        """Replace a function of arena by one that writes its call and returns an answer."""
         name = place.rpartition(".")[2]
         self.monkeypatch.setattr(f"arena.{place}", recorded_function(self.lines, name, answer))
 
     def object(self, place: str, attributes: dict[str, Any] | None = None, **answers: Any) -> None:
-        """Let a class of arena write how it is made, and the calls of what is made."""
+        """Replace a class of arena by one that writes its construction and all calls of methods."""
         self.function(place, RecordedObject(self.lines, attributes or {}, answers))
 
     def block(self, place: str) -> None:
@@ -58,7 +58,7 @@ class RecordedCommands:
         self.monkeypatch.setattr(f"arena.{place}", recorded_block(self.lines, name))
 
     def signals(self, command: str) -> None:
-        """Let a command write which signals it handles, and handle none."""
+        """Write which signals a command handles, and install no handler."""
         recorded = {**vars(signal), "signal": recorded_function(self.lines, "signal")}
         place = f"arena.cli.commands.{command}.signal"
         self.monkeypatch.setattr(place, SimpleNamespace(**recorded))

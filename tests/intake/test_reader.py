@@ -1,4 +1,4 @@
-"""What this process believes of the process that reads a file, and how long it waits for it."""
+"""Which answers of the process that reads a file are accepted, and how long it may take."""
 
 from __future__ import annotations
 

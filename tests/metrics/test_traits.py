@@ -1,4 +1,4 @@
-"""What every metric says of itself, with its defaults; of scikit-learn's, with their parameters."""
+"""Traits, defaults and refused parameters of every metric, and of some of scikit-learn."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from arena.report.model import Report
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the parts of a report of what they are made from."""
+    """Replace the parts of a report by the arguments they are made from."""
 
     @contextlib.contextmanager
     def open_(folder: Path, *, manager: str) -> Iterator[str]:

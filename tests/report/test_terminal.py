@@ -215,7 +215,7 @@ def test_a_column_of_numbers_also_of_numbers_as_text_is_sorted_by_them(
 
 
 def left_out_last(columns: Iterable[Column]) -> list[str]:
-    """Return titles in the order in which a wider and wider terminal shows their columns."""
+    """Return the titles of columns; those that narrow terminals show come first."""
     shown_columns = [column for column in columns if column.importance is not None]
     return [
         column.title for column in sorted(shown_columns, key=lambda column: column.importance or 0)

@@ -1,4 +1,4 @@
-"""What is taken over of the claims of a provider."""
+"""Which claims of an identity provider are used, and how."""
 
 from __future__ import annotations
 

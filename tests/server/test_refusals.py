@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def phase(name: str, start: datetime | None, end: datetime | None, **fields: Any) -> dict[str, Any]:
-    """Return what is published of a phase that tests of refusals read."""
+    """Return the published fields of a phase that refusals depend on."""
     dates = {"start": start and start.isoformat(), "end": end and end.isoformat()}
     return {"phase": name, **dates, **fields}
 

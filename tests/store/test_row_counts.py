@@ -13,7 +13,7 @@ from arena.store.row_counts import LengtheningReader, RowCounts
 
 
 def selected(text: str | None) -> RowCounts:
-    """Return what a database with this text as its stored value has; None: it has no such value."""
+    """Return the row counts of a database that stores this text; with None it stores no value."""
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE meta AS SELECT 'seed' AS name, '[[0, 1]]' AS value")
         if text is not None:

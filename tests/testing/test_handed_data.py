@@ -1,4 +1,4 @@
-"""All data that checks make up and hand to a plugin, as a whole."""
+"""The data that checks invent and hand to a plugin."""
 
 from __future__ import annotations
 

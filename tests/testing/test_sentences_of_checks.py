@@ -897,7 +897,7 @@ def test_a_mistake_of_a_reader_is_named_in_a_sentence(
 
 @dataclass(frozen=True)
 class Able(Guess):
-    """A competitor with optional parts, and a player of which a function makes the parts."""
+    """A competitor with optional parts: conduct, variants, and methods of its player."""
 
     parts: Mapping[str, Any] = field(default_factory=dict)
     conduct: Any = "honest"
@@ -952,7 +952,7 @@ def test_a_mistake_in_an_optional_part_of_a_competitor_is_named_in_a_sentence(
 
 @dataclass(frozen=True)
 class Ahead(Guess):
-    """A competitor that sends ones, which are computed ahead as another number may be."""
+    """A competitor that sends ones, and may compute another number ahead."""
 
     computed: int = 1
     keys: Sequence[str] = ("key",)

@@ -143,7 +143,7 @@ def test_what_ray_prints_at_its_end_is_not_on_the_standard_output(capsys):
 
 
 class Head:
-    """As much of Ray as tells whether it runs."""
+    """The part of Ray that tells whether it runs."""
 
     def __init__(self):
         self.connected, self.asked = False, 0
@@ -438,7 +438,7 @@ def children_named(part):
 
 
 class Later:
-    """A result of Dask that takes as many waits as are said, and then is a value or an error."""
+    """A result of Dask: after some waits it is a value or an error."""
 
     def __init__(self, value, waits=0):
         self.value, self.waits = value, waits
@@ -457,7 +457,7 @@ class Later:
 
 
 class Client:
-    """As much of Dask's client as is called."""
+    """The part of Dask's client that arena calls."""
 
     def __init__(self, address, *, timeout, set_as_default):
         assert (address, timeout, set_as_default) == ("a:1", 60.0, False)

@@ -1,4 +1,4 @@
-"""What a process asks of Linux, without asking it."""
+"""Limits and signals of processes on Linux, and compilation, with the calls replaced."""
 
 from __future__ import annotations
 

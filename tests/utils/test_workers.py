@@ -1,4 +1,4 @@
-"""Worker processes as their parent sees them, without any: deadlines, ends, and waiting."""
+"""The parent of worker processes, with stand-ins for them: deadlines, ends and waiting."""
 
 from __future__ import annotations
 

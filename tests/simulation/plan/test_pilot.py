@@ -59,7 +59,10 @@ def test_the_units_of_the_rarest_class(
 
 @pytest.fixture
 def by_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Return the degrees of freedom of a study of two submissions on four rows."""
+    """Return a function for the degrees of freedom of two submissions on four rows.
+
+    It also returns the arguments of the functions that limit them.
+    """
 
     def degrees(
         values: Any,
