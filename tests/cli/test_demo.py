@@ -35,7 +35,7 @@ class SecondDigit:
         return self
 
     def predict(self, images: Any) -> Any:
-        self.asked = images
+        self.predicted_images = images
         return np.full(len(images), self.digits[1])
 
 
@@ -47,7 +47,7 @@ def test_each_team_trains_on_500_images_and_predicts_the_others(
     for _ in range(2):  # into a folder that has the files of a demo already
         assert list(demo_teams.write_competition(tmp_path, seed=3)) == ["team-3"]
     # scikit-learn ships 1,797 images of 8 x 8 pixels, whose grey values are 0 to 16.
-    assert (model.images.shape, model.asked.shape) == ((500, 64), (1_297, 64))
+    assert (model.images.shape, model.predicted_images.shape) == ((500, 64), (1_297, 64))
     assert (model.images.min(), model.images.max()) == (0, 1)
     solution = rows_of(tmp_path / "solution.csv")
     submission = rows_of(tmp_path / "submissions" / "team-3.csv")

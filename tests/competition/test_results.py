@@ -28,7 +28,7 @@ def result(version: int, state: str = "published", **attributes: Any) -> Any:
     return SimpleNamespace(version=version, state=state, mark=None, **attributes)
 
 
-def refused(call: Any, *arguments: Any) -> str:
+def refusal(call: Any, *arguments: Any) -> str:
     with pytest.raises(UsageError) as error:
         call(*arguments)
     return str(error.value)
@@ -61,16 +61,16 @@ def test_the_next_result_is_one_more_than_there_are(state: Any) -> None:
     state.published = [result(1, sha256="other"), result(2, sha256="other")]
     assert _publishable(state) == (3, BOARD, digest)
     state.published[1].sha256 = digest
-    assert refused(_publishable, state) == "This private board is published already, as result 2."
+    assert refusal(_publishable, state) == "This private board is published already, as result 2."
     state.published[1].state = "retracted"
     assert _publishable(state)[0] == 3
     state.elsewhere = {"c": ["d", "e"]}
-    assert refused(_publishable, state) == (
+    assert refusal(_publishable, state) == (
         "The rows that decide the phase c decide d, e as well: publish when all of these have "
         "ended."
     )
     state.old = "It is out of date."
-    assert refused(_publishable, state) == "It is out of date."
+    assert refusal(_publishable, state) == "It is out of date."
 
 
 def test_a_board_is_published_after_the_deadline(state: Any) -> None:
@@ -79,14 +79,14 @@ def test_a_board_is_published_after_the_deadline(state: Any) -> None:
     require_end(state)
     for deadline, clock_time in ((NOW, "12:00"), (NOW + MINUTE, "12:01")):
         dates.deadline = deadline
-        assert refused(require_end, state) == (
+        assert refusal(require_end, state) == (
             f"Files are received until 2026-03-01 {clock_time} UTC: publish after that, or set an "
             f"earlier deadline in competition.toml."
         )
     dates.deadline = None
     require_end(state)
     state.phase = "dev"
-    assert refused(require_end, state) == (
+    assert refusal(require_end, state) == (
         "The phase dev has no end, so its files are still received: set its end in "
         "competition.toml, and publish after it."
     )
@@ -94,13 +94,13 @@ def test_a_board_is_published_after_the_deadline(state: Any) -> None:
 
 def test_the_last_result_is_retracted_with_a_reason(state: Any) -> None:
     nothing = "No result is published, so there is nothing to retract."
-    assert refused(retract, state, "x") == nothing
+    assert refusal(retract, state, "x") == nothing
     state.published = [result(1), result(2)]
-    assert refused(retract, state, " ").startswith("A retraction needs a reason")
+    assert refusal(retract, state, " ").startswith("A retraction needs a reason")
     assert retract(state, " wrong labels ") == 2
     assert state.recorded == [{"version": 2, "reason": "wrong labels"}]
     state.published[1].state = "retracted"
-    assert refused(retract, state, "x") == nothing
+    assert refusal(retract, state, "x") == nothing
 
 
 def test_a_decision_marks_the_results_that_had_no_mark(state: Any) -> None:

@@ -29,13 +29,13 @@ class Asks:
 
     name: str = "asks"
     for_participants: str = ""
-    told: list[dict[str, Any]] = field(default_factory=list)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
 
     def release(
         self, state: Mapping[str, Any], evaluation: Evaluation, rng: np.random.Generator
     ) -> Release:
         number = int(state.get("number", 0))
-        self.told.append(
+        self.evaluations.append(
             {
                 "number": evaluation.submission,
                 "score": evaluation.score,
@@ -82,19 +82,21 @@ def test_a_mechanism_gets_the_errors_of_scores_and_of_their_differences() -> Non
     first = board.send(Move(np.array([0, 1, 0, 0, 0, 0])))
     trial = board.send(Move(TRUTH), commit=False)
     second = board.send(Move(TRUTH))
-    assert [evaluation["number"] for evaluation in asks.told] == [1, 2, 2]
-    assert [evaluation["score"] for evaluation in asks.told] == [0.75, 1.0, 1.0]
-    assert [evaluation["error"] for evaluation in asks.told] == pytest.approx([0.25, 0.0, 0.0])
-    assert asks.told[0]["differences"] == pytest.approx([0.25])
-    assert asks.told[1]["differences"] == pytest.approx([(1 / 12) ** 0.5, 0.25])
-    assert asks.told[1] == asks.told[2]  # the same number draws the same
-    assert {evaluation["draw"] for evaluation in asks.told} == {
+    assert [evaluation["number"] for evaluation in asks.evaluations] == [1, 2, 2]
+    assert [evaluation["score"] for evaluation in asks.evaluations] == [0.75, 1.0, 1.0]
+    assert [evaluation["error"] for evaluation in asks.evaluations] == pytest.approx(
+        [0.25, 0.0, 0.0]
+    )
+    assert asks.evaluations[0]["differences"] == pytest.approx([0.25])
+    assert asks.evaluations[1]["differences"] == pytest.approx([(1 / 12) ** 0.5, 0.25])
+    assert asks.evaluations[1] == asks.evaluations[2]  # the same number draws the same
+    assert {evaluation["draw"] for evaluation in asks.evaluations} == {
         np.random.default_rng(np.random.SeedSequence(1, spawn_key=(number,))).random()
         for number in (1, 2)
     }
     assert {
         (evaluation["budget"], evaluation["rows"], evaluation["baseline"])
-        for evaluation in asks.told
+        for evaluation in asks.evaluations
     } == {(9, 4, 0.5)}
     assert [
         (feedback.score, feedback.improved, feedback.previous)
@@ -142,9 +144,9 @@ def test_of_a_metric_without_values_of_rows_the_error_is_that_of_the_score() -> 
         standard_error(metric, TRUTH[PUBLIC], block=prediction[np.newaxis], seed=1)
         for prediction in public
     ]
-    assert [evaluation["number"] for evaluation in asks.told] == [1, 2]
-    assert [evaluation["error"] for evaluation in asks.told] == errors
-    assert asks.told[1]["differences"] == [
+    assert [evaluation["number"] for evaluation in asks.evaluations] == [1, 2]
+    assert [evaluation["error"] for evaluation in asks.evaluations] == errors
+    assert asks.evaluations[1]["differences"] == [
         standard_error(metric, TRUTH[PUBLIC], block=public[::-1], seed=1)
     ]
     with pytest.raises(MetricError) as refusal:

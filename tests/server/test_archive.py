@@ -45,7 +45,7 @@ def write_texts(folder: Path, texts: dict[str, str]) -> None:
         (folder / name).write_text(text)
 
 
-def finished(folder: Path, server: ServerSection, texts: dict[str, str]) -> Any:
+def finished_competition(folder: Path, server: ServerSection, texts: dict[str, str]) -> Any:
     """Imitate a competition that was finalized, with these texts in its folder."""
     write_texts(folder, texts)
     (event,) = (SimpleNamespace(time="2026-03-05T00:00:00+00:00"),)
@@ -72,7 +72,7 @@ def test_every_page_of_the_archive_is_kept(tmp_path: Path, monkeypatch: pytest.M
     ):
         own_facts = replace(facts, title=title, deadline=deadline, server=server)
         monkeypatch.setattr(archive, "facts_of", lambda *_, own_facts=own_facts: own_facts)
-        race = finished(tmp_path / f"{folder.name} race", server, texts)
+        race = finished_competition(tmp_path / f"{folder.name} race", server, texts)
         assert write_site(race, "race", folder) == count
     pages = []
     for path in sorted([*site.rglob("*"), *bare.rglob("*")]):

@@ -18,7 +18,6 @@ from arena.server.records.runs import (
     ProgramState,
     Runs,
     TrialLimitError,
-    _set_aside,
 )
 
 PAYLOAD = {"upload": "u", "file": "main.py", "bytes": 9, "sha256": "ab"}
@@ -124,8 +123,9 @@ def test_damaged_files_get_numbers_and_unreadable_programs_are_counted(
     assert [record.getMessage() for record in caplog.records] == [
         f"{path} is damaged (file is not a database) and was set aside."
     ] * 2
+    path.write_bytes(b"no database" * 900)
     (tmp_path / "runs.sqlite-wal").touch()  # its log goes with it
-    _set_aside(path)
+    Runs(path).close()
     assert sorted(tmp_path.glob("runs.sqlite*3*")) == [
         tmp_path / "runs.sqlite.damaged-3", tmp_path / "runs.sqlite.damaged-3-wal"
     ]  # fmt: skip
@@ -135,5 +135,5 @@ def test_damaged_files_get_numbers_and_unreadable_programs_are_counted(
         database.execute("UPDATE programs SET until = -1")
     for _ in range(2):
         assert queue.runs.of_team("race", "ants") == []
-    assert (queue.runs.n_unreadable(), len(caplog.records)) == (1, 3)
+    assert (queue.runs.n_unreadable(), len(caplog.records)) == (1, 4)
     queue.runs.close()

@@ -9,6 +9,7 @@ import struct
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -283,9 +284,9 @@ def test_what_is_not_there_or_foreign_is_not_repaired(tmp_path: Path) -> None:
 def test_repair_needs_room_for_its_copy(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flip(log_of(broken), log_of(broken).stat().st_size // 2)
     before = contents(broken)
-    full = shutil._ntuple_diskusage(10**12, 10**12, 3 * 2**20)
+    disk_usage = SimpleNamespace(free=3 * 2**20)
     monkeypatch.setattr("arena.store.database.SPACE_RESERVE", 0)
-    monkeypatch.setattr("shutil.disk_usage", lambda _: full)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: disk_usage)
     needed = 3 * sum(map(len, before.values())) / 2**20
     with pytest.raises(
         StoreError, match=rf"{needed:.0f} MB are needed for copies, and 3 MB are free\. Nothing was"

@@ -146,13 +146,13 @@ class Head:
     """The part of Ray that tells whether it runs."""
 
     def __init__(self):
-        self.connected, self.asked = False, 0
+        self.connected, self.n_checks = False, 0
         self.alive = [("n1", True), ("n2", False)]
         self.exceptions = SimpleNamespace(RaySystemError=GoneError)
         self.util = SimpleNamespace(client=SimpleNamespace(ray=self))
 
     def is_connected(self):
-        self.asked += 1
+        self.n_checks += 1
         return self.connected
 
     def get_runtime_context(self):
@@ -179,7 +179,7 @@ def test_ray_is_asked_every_ten_seconds_and_given_up_after_twenty_five(monkeypat
     for seconds, n_checks in ((109.9, 0), (110.0, 1), (119.9, 1), (120.0, 2)):
         now[0] = seconds
         check()
-        assert head.asked == n_checks
+        assert head.n_checks == n_checks
     silent = True
     if silence != "no connection":
         head.alive = [("n2", True), *([("n1", False)] if silence == "this node is dead" else [])]

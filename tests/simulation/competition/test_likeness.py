@@ -79,9 +79,9 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
 def test_a_range_is_from_the_5_to_the_95_per_cent_quantile_and_holds_its_ends() -> None:
     # Of 0, 1, …, 20 the quantiles are 1 and 19. What no simulated board shows is not compared.
     simulated = [{"a": float(value), "b": None, "c": 1.0} for value in range(21)]
-    (single,) = _compared("board", {"a": 1.0, "b": 1.0, "c": None}, simulated)
-    assert (single.statistic, single.board, single.real) == ("a", "board", 1.0)
-    assert (single.low, single.high) == pytest.approx((1, 19))
+    (comparison,) = _compared("board", {"a": 1.0, "b": 1.0, "c": None}, simulated)
+    assert (comparison.statistic, comparison.board, comparison.real) == ("a", "board", 1.0)
+    assert (comparison.low, comparison.high) == pytest.approx((1, 19))
     comparisons = [
         Compared("teams with one entry", "board", real=real, low=1.0, high=2.0)
         for real in (0.9, 1.0, 2.0, 2.1)

@@ -69,16 +69,16 @@ def test_the_own_competition_gives_settings_and_rows(
     request = SimulationRequest(
         directory=Path("c"), target=target, seed=3, days=5, train_rows=40, **paths
     )
-    root, rows_found, simulated = _existing(request, manager)  # type: ignore[arg-type]
-    assert (root, rows_found) == (Path("c/simulated-seed-3"), data)
+    root, returned_data, simulated = _existing(request, manager)  # type: ignore[arg-type]
+    assert (root, returned_data) == (Path("c/simulated-seed-3"), data)
     assert simulated.competition.title == f"SIMULATED: {title or 'a competition'}"
     # Without a deadline it is five days after the first one of simulations, 2001-01-01.
     assert simulated.competition.deadline == (deadline or datetime(2001, 1, 6, tzinfo=UTC))
     assert simulated.data.id == "pid"
-    reading = lines[1:-1]
+    reading_calls = lines[1:-1]
     # 40 rows to train on and the default of 1,000 for early stopping.
     assert (
-        reading
+        reading_calls
         == [
             f"  read_rows(train.csv, test.csv, target='{target or 'ill'}', "
             "solution=SimpleNamespace, most=1040, seed=3)",
@@ -133,8 +133,8 @@ def test_files_of_a_new_competition_go_together(options: dict[str, Any], message
 def test_further_seeds_have_the_kinds_that_played_with_the_first() -> None:
     request = SimulationRequest(directory=Path("c"))
     first = SimpleNamespace(request=request, kinds=(kind("a"), kind("b")), baseline=kind("base"))
-    further = without_what_cannot_play(first)  # type: ignore[arg-type]
-    assert (further.kinds, further.baseline) == ("a=0.25, b=0.25", "base")
+    further_request = without_what_cannot_play(first)  # type: ignore[arg-type]
+    assert (further_request.kinds, further_request.baseline) == ("a=0.25, b=0.25", "base")
     first.baseline = None
     assert without_what_cannot_play(first).baseline == "none"  # type: ignore[arg-type]
     for options in ({"drawn": True}, {"kinds": "c=1", "baseline": "d"}):
@@ -232,7 +232,7 @@ ABOUT = {"seed": 3, "teams": 5, "kinds": "a"}
 DATA = SimpleNamespace(write=lambda path: path.write_text("id,y\n"))
 
 
-def opened(root: Path, **changes: Any) -> Any:
+def opened_folder(root: Path, **changes: Any) -> Any:
     return open_folder(root, {**ABOUT, **changes}, DATA)  # type: ignore[arg-type]
 
 
@@ -241,22 +241,22 @@ def test_a_folder_is_marked_as_a_simulation_and_opened_with_the_same_options(
 ) -> None:
     root = tmp_path / "s"
     for _ in range(2):
-        folder = opened(root)
+        folder = opened_folder(root)
         assert (folder.root, folder.seed) == (root, 3)
     document = json.loads((root / "simulation.json").read_text())
     assert (document["schema"], document["teams"]) == ("arena/simulation/1", 5)
     (root / "solution.csv").unlink()
-    opened(root)
+    opened_folder(root)
     assert (root / "solution.csv").read_text() == "id,y\n"
     with pytest.raises(InputError) as other:
-        opened(root, seed=4, kinds="b")
+        opened_folder(root, seed=4, kinds="b")
     assert str(other.value) == (
         f"{root} holds a simulation with another seed, other kinds of teams. Repeat the options of "
         "its first run, or name another folder."
     )
     (root / "simulation.json").write_text("{")
     with pytest.raises(InputError) as damaged:
-        opened(root)
+        opened_folder(root)
     assert str(damaged.value) == f"{root / 'simulation.json'} is damaged; simulate elsewhere."
 
 
@@ -279,7 +279,7 @@ def test_a_folder_of_something_else_is_no_simulation(
     else:
         root.touch()
     with pytest.raises(InputError) as refusal:
-        opened(root)
+        opened_folder(root)
     assert str(refusal.value) == f"{root} {reason}"
 
 
