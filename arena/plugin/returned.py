@@ -288,7 +288,7 @@ RULES: Mapping[str, Mapping[str, _Rule]] = {
         "team": (_is_count, "a number from 0"),
     },
     "FloorEstimate": {
-        "estimate": (_is_finite, "a number from 0 to 1"),
+        "estimate": (_is_finite, "a number from 0 to 1"),  # the class refuses others itself
         "n": (_is_count, "a count"),
         "assumptions": (_are_texts, "a tuple of texts"),
         "standard_error": (_or_none(_is_finite), "a finite number or None"),

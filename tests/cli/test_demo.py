@@ -28,7 +28,7 @@ def test_the_models_of_the_teams_are_kept() -> None:
 
 
 class SecondDigit:
-    """Learns one digit, and what it was shown."""
+    """A model that predicts the second digit that it learned, and keeps the images."""
 
     def fit(self, images: Any, digits: Any) -> SecondDigit:
         self.images, self.digits = images, digits
@@ -103,7 +103,7 @@ def test_the_programs_are_stored_with_what_they_learn_from(
             training = list(csv.reader(io.StringIO(archive.read("train.csv").decode())))
         assert training[0] == ["id", "digit", *pixels]
         assert [training[place][0] for place in (1, -1)] == ["train-0000", "train-0499"]
-        # The sample is the first 20 images of the training, without what they show.
+        # The sample is the first 20 images of the training, without their digits.
         assert sample[1:] == [[name, *row] for name, _, *row in training[1:21]]
     assert [sources[0].count("[::1]"), sources[1].count("[::4]")] == [2, 2]
     for source in sources:

@@ -234,7 +234,7 @@ def test_every_kind_of_error_has_its_code_and_its_message(
     monkeypatch.setattr("arena.cli.folder.changed_outside", lambda: changed[0])
     monkeypatch.setattr("arena.utils.finished_tasks.where_kept", lambda: None)
     assert main_module.explained_error(error) == (code, message)
-    # A database that another program changed explains what is no error of arena.
+    # If another program changed the database, that explains what would be a fault in arena.
     changed.reverse()
     is_fault = message.endswith("--verbose shows where.")
     expected = (1, "It was changed.") if is_fault else (code, message)

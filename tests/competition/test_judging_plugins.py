@@ -1,4 +1,4 @@
-"""Which plugins judge is recorded when it changes, and a rule that is gone is logged."""
+"""The plugins that judge are recorded when they change; a rule that is gone is logged."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_a_challenge_becomes_phases_with_its_ways_of_showing_scores(tmp_path: Pa
 
 
 def variants() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield documents of each platform by a name: as above, and with other ways to write them."""
+    """Yield name, platform and document: those above, and some that are written in other ways."""
     yield "two phases", "codabench", dict(CODABENCH)
     first = CODABENCH["phases"][0]
     yield "one phase", "codabench", {

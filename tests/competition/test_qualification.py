@@ -44,7 +44,7 @@ def test_the_best_of_a_public_board_are_those_up_to_a_rank(monkeypatch: pytest.M
 
 
 class Phases:
-    """A competition whose phases have these sections; ``counting`` sent files that count."""
+    """A competition with these phases; the teams ``counting`` sent files that count."""
 
     def __init__(self, counting: tuple[str, ...] = (), **sections: Any) -> None:
         self.with_phases = SimpleNamespace(phase=sections)

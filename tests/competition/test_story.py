@@ -99,7 +99,7 @@ ENDED: list[Step] = [
 
 
 def told(competition: Competition, steps: list[Step]) -> list[str]:
-    """Return what each step says: its result, or why it is refused."""
+    """Return the answer of each step: its result, or why it is refused."""
     lines = []
     for name, step in steps:
         try:
@@ -111,7 +111,7 @@ def told(competition: Competition, steps: list[Step]) -> list[str]:
 
 
 def facts_of(competition: CompetitionView) -> list[str]:
-    """Return what is shown of a competition, a line each."""
+    """Return the boards, submissions and decisions of a competition, a line each."""
     facts_by_name: dict[str, Any] = {
         "board": competition.leaderboard(),
         "submissions": competition.submissions(),

@@ -55,7 +55,7 @@ def test_grids_and_their_refusals_are_kept(tmp_path: Path) -> None:
 
 
 def rows_of(n_bytes: int) -> TrainingRows:
-    """Return rows whose features count as so many bytes, half for validation, but use none."""
+    """Return rows that have so many bytes by their shapes, but share one byte of memory."""
     features = np.broadcast_to(np.zeros(1, dtype=np.uint8), (n_bytes // 2, 1))
     part = LabelledRows(features, np.zeros(1))
     return TrainingRows(part, part, n_classes=2, categorical=())

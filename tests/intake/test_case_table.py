@@ -1,4 +1,4 @@
-"""What a table of cases is read as: every form of one, kept as a whole."""
+"""Every form of a table of cases: what is read, or why it is refused."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ FORMS: dict[str, tuple[str, CaseColumns]] = {
 
 
 def lines_of(scores: CaseScores) -> list[str]:
-    """Return the columns of a table that was read, a line for each record, and what is said."""
+    """Return metric, notes and records of a table that was read, a line each."""
     columns = [scores.algorithms, scores.cases, scores.tasks, scores.clusters, scores.repeats]
     n_records = len(scores.values)
     rows = zip(*([""] * n_records if own is None else own for own in columns), strict=True)

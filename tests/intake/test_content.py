@@ -49,7 +49,7 @@ def test_compressed_files_are_read_and_hashed_as_sent(
         "decompresses to more"
         in only(send(compress(bytes(2**16)), max_bytes=2**15), "file too large").message
     )
-    # Packed, this text is much shorter: its size decompressed decides.
+    # The size after decompression counts: compressed, this text is much shorter.
     for size, is_read in ((2**15, True), (2**15 - 1, False)):
         submission = send(compress(PLAIN.ljust(2**15)), max_bytes=size)
         assert (submission.values is not None) is is_read

@@ -1,4 +1,4 @@
-"""What a JSON document is read as: every form of one, kept as a whole."""
+"""Every form of a JSON document: the table that is read, or why it is refused."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_no_unit_is_too_large_or_too_small(metric: Any, scale: float) -> None:
 
 
 def test_influence_values_of_few_rows_follow_the_jackknife(cases: Any) -> None:
-    """Of every metric; fewer rows are farther from the limit of many."""
+    """Every metric is tried; with few rows the two agree less than in the limit of many."""
     for case in cases:
         truth, predictions = _problem(case, 60)
         values = influence_values(case.metric, truth, predictions)

@@ -38,7 +38,7 @@ OF_SKLEARN: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON; ends without a limit, and others, as their texts."""
+    """Return a value as JSON; floats and objects that JSON lacks become texts."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -71,7 +71,7 @@ class Statements:
 
 
 def _assigned(node: ast.stmt) -> str:
-    """Return the names that a statement of a module assigns, if it does, with blanks between."""
+    """Return the names that a statement of a module assigns, joined by blanks; empty if none."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     names = [name for target in targets for name in getattr(target, "elts", [target])]
     return " ".join(name.id for name in names if isinstance(name, ast.Name))

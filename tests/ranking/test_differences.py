@@ -233,7 +233,7 @@ def test_two_resamples_give_standard_errors():
 
 @pytest.mark.parametrize("m", [13, pytest.param(150, marks=pytest.mark.slow)])
 def test_the_compiled_count_is_that_of_numpy(m, monkeypatch):
-    """Of few submissions by the source of the loop, which also counts in tiles."""
+    """Few submissions are counted by the source of the loop, which also counts in tiles."""
     if m < 100:
         monkeypatch.setattr(fingerprints, "compiled", lambda function: function)
         monkeypatch.setattr(fingerprints, "_TILE", 4)

@@ -13,7 +13,7 @@ from arena_ranking.max_statistics import compiled_maxima, largest_leads, numpy_m
 
 M = 9
 SCALES = ((1.0, 1.0), (1e-200, 1e200), (1e200, 1e-200), (1.0, 1e36))
-"""Of errors and precisions; if their product is beyond 1e30, single precision is not used."""
+"""Scales of errors and precisions. Single precision needs a product of at most 1e30."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Every shape that the functions of the rankings refuse, with the sentence; and what just fits."""
+"""Arrays that the functions of the rankings refuse, and the smallest ones that fit."""
 
 from __future__ import annotations
 

@@ -309,7 +309,7 @@ def test_standard_errors_of_another_shape_are_refused():
 
 @pytest.mark.parametrize("m", [70, pytest.param(150, marks=pytest.mark.slow)])
 def test_compiled_closure_is_the_same(m, monkeypatch):
-    """Of 70 submissions, which are two words of bits, by the source of the loop."""
+    """For 70 submissions, which are two words of bits, the source of the loop runs."""
     if m < 100:
         monkeypatch.setattr(simultaneous, "compiled", lambda function: function)
     rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ UNKNOWN = "vhangup"
 
 
 class Library:
-    """Stands for libseccomp: it writes what it was told, and does not know one call."""
+    """A stand-in for libseccomp: it records its calls, and lacks one system call."""
 
     ALLOW, KILL_PROCESS = "allow", "kill"
     EQ, GT, MASKED_EQ = "==", ">", "masked"

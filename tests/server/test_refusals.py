@@ -113,7 +113,7 @@ STATES: list[tuple[dict[str, Any], tuple[str, str, dict[str, Any]], int, str]] =
         "This phase is not open.",
     ),
 ]
-"""What is published of a competition, a request at noon, the status, and what is said."""
+"""Published facts, a request at noon, and the status and detail of the answer."""
 
 
 def requests_of(web: WebSite) -> list[str]:

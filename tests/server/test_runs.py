@@ -86,7 +86,7 @@ def test_a_lease_lasts_a_minute_after_its_last_sign_of_life(queue: Queue) -> Non
         queue.now += timedelta(seconds=60)
         assert runs.expire("race") == []
         queue.now += timedelta(seconds=1)
-        # The first runner that is lost is followed by another one, the second one is not.
+        # After the first lost runner the program waits for another one, after the second not.
         lost = runs.expire("race")
         assert [lost_program.program for lost_program in lost] == [program.program] * (lease == 3)
         current = runs.get(program.program)

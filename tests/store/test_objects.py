@@ -291,7 +291,7 @@ def test_an_audit_names_every_object_that_is_not_the_recorded_one(path: Path) ->
 
 
 class Failing:
-    """A bucket that fails in every way but one."""
+    """A bucket whose calls fail, except for reading the first object."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error

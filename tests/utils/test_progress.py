@@ -103,7 +103,7 @@ def test_a_notebook_gets_a_bar_of_tqdm(
 
 
 class Alarms:
-    """A clock, and the threads that would run at some time of it."""
+    """A clock that the test moves, and the timers that were started."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
@@ -123,7 +123,7 @@ class Alarms:
         return alarm
 
     def wait_until(self, now: float) -> None:
-        """Let time pass; what is due then is run at its time."""
+        """Let time pass, and run each timer when it is due."""
         while due := [alarm for alarm in self.waiting if alarm.at <= now]:
             self.ringing = min(due, key=lambda alarm: alarm.at)
             assert self.ringing.daemon

@@ -94,13 +94,13 @@ def test_the_signal_is_the_truth_with_mean_0_and_deviation_1() -> None:
 
 
 def test_the_signal_of_labels_has_chance_in_it() -> None:
-    """Of two labels 1.3 * 2 * (1.3 and the sign of the label, with a deviation of 1)."""
+    """The log-odds of two labels are 2.6 * (1.3 * the sign of the label + a standard normal)."""
     chance = np.random.default_rng(4).standard_normal(4)
     odds = 2.6 * (1.3 * np.array([-1, 1, 1, -1]) + chance)
     signal, scale = _signal(solution_of([0, 1, 1, 0]), 2, rng=np.random.default_rng(4))
     assert scale == pytest.approx((odds.mean(), odds.std()))
     assert signal == pytest.approx((odds - odds.mean()) / odds.std())
-    # Of three labels that of the row has 2.6 more, and all a deviation of 1; twice that.
+    # Of three labels they are 2 * (2.6 for the label of the row + a standard normal).
     chance = np.random.default_rng(4).standard_normal((2, 3))
     odds = 2 * (np.array([[0, 0, 2.6], [2.6, 0, 0]]) + chance)
     signal, scale = _signal(solution_of([2, 0]), 3, rng=np.random.default_rng(4))

@@ -1,4 +1,4 @@
-"""What a simulation is prepared from, with what it reads given by hand."""
+"""How a simulation is prepared, with stand-ins for what it reads."""
 
 from __future__ import annotations
 
