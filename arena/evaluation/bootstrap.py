@@ -87,8 +87,8 @@ def draw_resamples(
         raise UsageError("Rows can be resampled within classes or by cluster, not both.")
     plain = all(codes is None for codes in (strata, clusters, required))
     if plain and n_rows * resamples <= _KEPT_BYTES:
-        kept = _draw_plain(n_rows, resamples, seed, first, workers)
-        return replace(kept, weights=kept.weights.copy())
+        shared = _draw_plain(n_rows, resamples, seed=seed, first=first, workers=workers)
+        return replace(shared, weights=shared.weights.copy())  # callers may change theirs
     groups = None
     if strata is not None:
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
@@ -97,17 +97,17 @@ def draw_resamples(
     sampler = Sampler(
         n_rows, seed, groups=groups, clusters=clusters, required=required, first=first
     )
-    return _drawn_by(sampler, resamples, workers)
+    return _drawn_by(sampler, resamples, workers=workers)
 
 
 @functools.lru_cache(maxsize=_KEPT_DRAWS)
-def _draw_plain(n_rows: int, resamples: int, seed: int, first: int, workers: int) -> Resamples:
+def _draw_plain(n_rows: int, resamples: int, *, seed: int, first: int, workers: int) -> Resamples:
     """Draw from all rows. Competitions that differ in their mechanism only repeat this draw."""
     sampler = Sampler(n_rows, seed, groups=None, clusters=None, required=None, first=first)
-    return _drawn_by(sampler, resamples, workers)
+    return _drawn_by(sampler, resamples, workers=workers)
 
 
-def _drawn_by(sampler: Sampler, resamples: int, workers: int) -> Resamples:
+def _drawn_by(sampler: Sampler, resamples: int, *, workers: int) -> Resamples:
     n_rows = sampler.n_rows
     weights = np.empty((n_rows, resamples), dtype=np.uint8)
     # Several columns at once, so that each cache line of the array is written few times.

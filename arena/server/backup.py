@@ -46,9 +46,9 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
             shutil.copytree(folder, partial, ignore=skipped, dirs_exist_ok=True)
         except shutil.Error as error:  # it goes on, and lists what it could not copy
             (source, _, reason), *others = error.args[0]
-            more = f" and {plural(len(others), 'more file')}" if others else ""
+            and_others = f" and {plural(len(others), 'more file')}" if others else ""
             raise InputError(
-                f"{source}{more} cannot be copied: {reason}. There is no copy."
+                f"{source}{and_others} cannot be copied: {reason}. There is no copy."
             ) from error
         partial.chmod(0o700)
         if layout.intake.exists():

@@ -117,7 +117,7 @@ class Pending:
             first, last = self.releases
             submission = None if self.release is None else new.get(self.release.submission)
             if first == last and self.release is not None and submission is not None:
-                _enter_release(cursor, first, self.release, submission)
+                _enter_release(cursor, first, record=self.release, submission=submission)
                 if is_rank(self.release.instance):
                     move_holders(cursor, first, last)
             else:
@@ -148,6 +148,7 @@ def _count_submission(cursor: duckdb.DuckDBPyConnection, record: SubmissionRecor
 def _enter_release(
     cursor: duckdb.DuckDBPyConnection,
     number: int,
+    *,
     record: ReleaseRecord,
     submission: SubmissionRecord,
 ) -> None:
@@ -170,8 +171,8 @@ def _enter_release(
 def _merge_one(cursor: duckdb.DuckDBPyConnection, table: str, values: Mapping[str, Any]) -> None:
     """Merge the values of one new row: DuckDB plans this much faster than :func:`_merge`."""
     changes, row = _ONE_ROW[table]
-    ((found,),) = execute(cursor, f"UPDATE {table} SET {changes}", values).fetchall()  # noqa: S608
-    if not found:
+    ((n_updated,),) = execute(cursor, f"UPDATE {table} SET {changes}", values).fetchall()  # noqa: S608
+    if not n_updated:
         execute(cursor, f"INSERT INTO {table} VALUES ({row})", values)  # noqa: S608
 
 

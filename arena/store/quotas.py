@@ -53,10 +53,10 @@ def select_places(cursor: duckdb.DuckDBPyConnection, team: str) -> dict[str, int
     return dict(_select(cursor, team))
 
 
-def _select(cursor: duckdb.DuckDBPyConnection, team: str, *more: str) -> list[tuple[Any, ...]]:
-    """Return the name of the day, the count and more columns of the rows of a team."""
+def _select(cursor: duckdb.DuckDBPyConnection, team: str, *others: str) -> list[tuple[Any, ...]]:
+    """Return the name of the day, the count and other columns of the rows of a team."""
     # Not a condition on the day as well: DuckDB would read the whole table and not the index.
-    columns = ", ".join(["day", "used", *more])
+    columns = ", ".join(["day", "used", *others])
     query = f"SELECT {columns} FROM places WHERE team = ?"  # noqa: S608
     return execute(cursor, query, [team]).fetchall()
 

@@ -113,9 +113,9 @@ class Transaction:
 
     def find_first_submission(self, names: Sequence[SubmissionName]) -> SubmissionRecord | None:
         """Return the submission of the first of these names that is stored, if one is."""
-        found = find_submissions(self._cursor, names)
-        self._absent |= {name for name in names if name not in found}
-        return next((found[name] for name in names if name in found), None)
+        records = find_submissions(self._cursor, names)
+        self._absent |= {name for name in names if name not in records}
+        return next((records[name] for name in names if name in records), None)
 
     def announce_scoring(self, incoming: Incoming) -> None:
         """Write to the journal, at once, that a submission is about to be scored.

@@ -471,9 +471,10 @@ def _about_rejected(rejected: Sequence[RejectedFile]) -> list[str]:
         for file in rejected[:_MOST_REJECTED]
         if file.faults
     ]
-    more = len(rejected) - _MOST_REJECTED
-    if more > 0:
-        sentences.append(f"{plural(more, 'more file')} {'is' if more == 1 else 'are'} rejected.")
+    n_others = len(rejected) - _MOST_REJECTED
+    if n_others > 0:
+        are = "is" if n_others == 1 else "are"
+        sentences.append(f"{plural(n_others, 'more file')} {are} rejected.")
     return sentences
 
 
