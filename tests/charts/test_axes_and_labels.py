@@ -269,7 +269,7 @@ def test_labels_stand_on_the_first_side_that_is_free() -> None:
 
 
 def test_a_label_is_nine_pixels_from_its_point_and_twelve_high() -> None:
-    boxes = {side: _box(side, 100, 200, 13) for side in ("right", "left", "above", "below")}
+    boxes = {side: _box(side, 100, y=200, width=13) for side in ("right", "left", "above", "below")}
     assert boxes == {
         "right": (109, 194, 122, 206),
         "left": (78, 194, 91, 206),
@@ -480,8 +480,11 @@ def test_the_theme_gives_way_to_the_config_of_a_chart() -> None:
 
 
 def test_ranges_have_a_bar_a_point_or_a_dashed_line_in_chart_and_legend() -> None:
-    series = [Bars("range", [1, 2], [2, np.nan], "red", width=6), Points("rank", [1, 2], "blue")]
-    chart = ranges_chart(["a", "b"], series, "rank", whole=True, lines={"best": 1.5})
+    series = [
+        Bars("range", [1, 2], high=[2, np.nan], color="red", width=6),
+        Points("rank", [1, 2], color="blue"),
+    ]
+    chart = ranges_chart(["a", "b"], series, axis="rank", whole=True, lines={"best": 1.5})
     line, bars, points = chart["layer"]
     assert line["mark"] == {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5}
     assert bars["mark"] == {"type": "rule", "strokeWidth": 6, "strokeCap": "round"}
@@ -509,7 +512,7 @@ def test_ranges_have_a_bar_a_point_or_a_dashed_line_in_chart_and_legend() -> Non
     many = [f"t{place}" for place in range(51)]
     values = np.arange(51.0)
     first, lower = (
-        ranges_chart(many, [Points("score", values, "blue")], "score", **options)
+        ranges_chart(many, [Points("score", values, color="blue")], axis="score", **options)
         for options in ({}, {"lines": {"least": -3.0}})
     )
     (points,) = first["layer"]
@@ -520,7 +523,7 @@ def test_ranges_have_a_bar_a_point_or_a_dashed_line_in_chart_and_legend() -> Non
 
 def test_a_thousand_teams_are_points_of_a_shake_up() -> None:
     ranks = [*range(1, 1_002)]
-    chart = shake_up_chart([f"t{rank}" for rank in ranks], ranks, ranks)
+    chart = shake_up_chart([f"t{rank}" for rank in ranks], ranks, private=ranks)
     assert len(chart["layer"][1]["data"]["values"]) == 1_000
 
 
@@ -537,7 +540,7 @@ def test_charts_of_a_board_show_its_columns() -> None:
     best = {"estimate": 0.75, "low": 0.5, "high": 0.875}
     rows_of_charts = {}
     for name in ("rank-intervals", "wins", "score-intervals", "best-score", "shake-up"):
-        chart = standings_chart(name, standings, best)
+        chart = standings_chart(name, standings, best=best)
         assert chart is not None
         parts = [chart, *chart["layer"]]
         rows = [row for part in parts for row in part.get("data", {}).get("values", ())]

@@ -153,7 +153,7 @@ def test_a_refusal_names_a_total_of_one_and_of_more_submissions() -> None:
         (1, "1 submission in all, and this team has used it."),
         (2, "2 submissions in all, and this team has used them."),
     ):
-        quota = Quota(Settings.of(metric="mae", total=total), "a", START, ("a", "b"))
+        quota = Quota(Settings.of(metric="mae", total=total), "a", now=START, members=("a", "b"))
         if total == 1:
             quota = replace(quota, members=("a",))
         fault = quota.refusal(transaction)

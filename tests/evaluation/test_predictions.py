@@ -24,7 +24,9 @@ def test_each_submission_is_counted_once_and_in_its_order() -> None:
         return lambda: prediction[:, np.newaxis] + truth[:, np.newaxis]
 
     metric: Any = SimpleNamespace(name="counts", counter=counter)
-    counts = case_counts(metric, np.array([10, 20]), ArrayPredictions(predictions), workers=1)
+    counts = case_counts(
+        metric, np.array([10, 20]), predictions=ArrayPredictions(predictions), workers=1
+    )
     assert [count[:, 0].tolist() for count in counts] == [[11, 22], [13, 24], [15, 26]]
 
 

@@ -141,8 +141,8 @@ def test_a_report_is_one_step_of_progress(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("arena.report.contents.board_report", report_function)
     result: Any = SimpleNamespace(rejected=())
     manager = PluginManager(entry_points=False)
-    assert board_report_if(False, result, manager, progress=progress) is None
-    assert board_report_if(True, result, manager, progress=progress) == "the report"
+    assert board_report_if(False, result, manager=manager, progress=progress) is None
+    assert board_report_if(True, result, manager=manager, progress=progress) == "the report"
     for name in ("board_report", "_public_board", "history_section", "copies_section"):
         answer = SimpleNamespace(title="Race", facts="facts")
         monkeypatch.setattr(module, name, recorded_function(lines, name, answer))

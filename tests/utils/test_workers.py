@@ -81,11 +81,11 @@ def test_a_call_may_take_a_tenth_longer_and_the_first_one_a_minute(
 ) -> None:
     worker = started(kind)
     assert worker.process.entry == kind.entry
-    worker.send(pow, (), (2, 3), 20.0)
+    worker.send(pow, (), task=(2, 3), seconds=20.0)
     # The first is sent to a process that still starts: 1000 + 22 + 60.
     assert worker.deadline == 1082.0 + grace
     clock.now += 5.0
-    worker.send(pow, (), (2, 3), 20.0)
+    worker.send(pow, (), task=(2, 3), seconds=20.0)
     assert worker.deadline == 1027.0 + grace
     assert worker.answer() is None
     clock.now = worker.deadline
@@ -111,7 +111,7 @@ def test_a_process_that_ended_was_too_long_if_it_ended_itself_at_its_limit(
     started: Any, clock: Clock, kind: type[Worker], code: int, took: float, too_long: bool
 ) -> None:
     worker = started(kind)
-    worker.send(pow, (), (2, 3), 20.0)
+    worker.send(pow, (), task=(2, 3), seconds=20.0)
     clock.now += took
     worker.process.returncode = code
     assert worker.answer() == (True, Ended(too_long, seconds=20.0))

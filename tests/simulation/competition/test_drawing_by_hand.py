@@ -63,12 +63,12 @@ def test_each_part_of_the_rows_has_the_noise_of_its_gap() -> None:
     drawing = drawing_of(PredictionKind.VALUE, parts=tuple(parts), reach=2.0)
     seeds = [(1,), (2,)]
     # Gaps are relative to the reach of 2: public ones of 2 and 0, private ones of 1 and 2.
-    predictions = drawing.predictions(np.array([2.0, 0.0]), np.array([1.0, 2.0]), seeds)
+    predictions = drawing.predictions(np.array([2.0, 0.0]), np.array([1.0, 2.0]), seeds=seeds)
     for row, seed, w in zip(predictions, seeds, ([0.25, 0.5, 1.0], [0.5, 0.0, 1.0]), strict=True):
         assert row == pytest.approx(drawing._one(np.array(w), seed))
     # Without public rows all rows have the noise of the private gap.
     single = drawing_of(PredictionKind.VALUE, parts=tuple(parts[:1]), reach=2.0)
-    (row,) = single.predictions(np.array([2.0]), np.array([1.0]), seeds[:1])
+    (row,) = single.predictions(np.array([2.0]), np.array([1.0]), seeds=seeds[:1])
     assert row == pytest.approx(single._one(np.full(3, 0.25), seeds[0]))
 
 

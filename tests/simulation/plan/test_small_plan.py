@@ -283,7 +283,7 @@ def words_of(advice: Advice) -> list[str]:
 
 def test_advice_is_worded_as_kept_in_every_state(one_plan: OnePlan) -> None:
     advice = one_plan.advice
-    known = NeededRows(0.9, 250.0, 260.0, 200.0, 300.0)
+    known = NeededRows(0.9, 250.0, nonparametric=260.0, low=200.0, high=300.0)
     attacked = (
         Attacked(
             advice.mechanics.mechanism,
@@ -305,7 +305,9 @@ def test_advice_is_worded_as_kept_in_every_state(one_plan: OnePlan) -> None:
         ),
     )
     metrics = tuple(
-        MetricSeparation(name, tau, low, 0.75, tau - 0.5, 0.5, shown_worse=worse)
+        MetricSeparation(
+            name, tau, tau_low=low, tau_high=0.75, difference=tau - 0.5, p=0.5, shown_worse=worse
+        )
         for name, tau, low, worse in (
             ("mae", 0.5, 0.0, False), ("rmse", 0.25, -0.5, True), ("r2", 0.25, 0.125, False)
         )

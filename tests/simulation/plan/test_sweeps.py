@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -58,7 +59,7 @@ def test_each_part_of_a_planned_competition_has_a_row(
     total: int, share: float, private: int, public: int
 ) -> None:
     design = Questions(total_rows=total, public_share=share, per_day=2, days=7, teams=4).design
-    assert design == Design(4, private, public, 14)
+    assert design == Design(4, private, public_rows=public, submissions=14)
 
 
 def test_one_quantity_is_varied_at_a_time() -> None:
@@ -66,15 +67,23 @@ def test_one_quantity_is_varied_at_a_time() -> None:
         total_rows=100, public_shares=(0.5, 0.2), per_days=(4, 1), team_counts=(30, 10),
         brackets={"new": 20, "old": 30},
     )  # fmt: skip
+    design = Design(teams=50, private_rows=70, public_rows=30, submissions=150)
     expected = {
-        "public_share": ([0.2, 0.5], [Design(50, 80, 20, 150), Design(50, 50, 50, 150)]),
-        "per_day": ([1.0, 4.0], [Design(50, 70, 30, 30), Design(50, 70, 30, 120)]),
-        "teams": ([10.0, 20.0, 30.0], [Design(n, 70, 30, 150) for n in (10, 20, 30)]),
+        "public_share": (
+            [0.2, 0.5],
+            [
+                replace(design, private_rows=80, public_rows=20),
+                replace(design, private_rows=50, public_rows=50),
+            ],
+        ),
+        "per_day": ([1.0, 4.0], [replace(design, submissions=n) for n in (30, 120)]),
+        "teams": ([10.0, 20.0, 30.0], [replace(design, teams=n) for n in (10, 20, 30)]),
         # Half, once, twice and four times the 70 private rows.
         "rows": (
-            [35.0, 70.0, 140.0, 280.0], [Design(50, n, 30, 150) for n in (35, 70, 140, 280)]
+            [35.0, 70.0, 140.0, 280.0],
+            [replace(design, private_rows=n) for n in (35, 70, 140, 280)],
         ),
-    }  # fmt: skip
+    }
     assert {name: questions.swept(name) for name in expected} == expected
     with_private_rows = Questions(total_rows=100, private_rows=(9, 5))
     assert with_private_rows.swept("rows")[0] == [5.0, 9.0]
