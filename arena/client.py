@@ -685,10 +685,10 @@ class OrganiserClient(Client):
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open a file to send. A file that cannot be read is a UsageError, which is not tried again."""
+    """Open a file to send. A wrong path is a UsageError, which is not tried again as a fault is."""
     try:
         return path.open("rb")
-    except OSError as error:
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         raise _unreadable(path, error) from None
 
 
