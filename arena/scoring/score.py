@@ -238,8 +238,8 @@ def admitted(
     check_defined(scored, ranked_rows(truth, settings.split))
     files = submission_files(submissions, truth)
     if not files:
-        listed = isinstance(submissions, list | tuple)
-        where = ", ".join(map(str, submissions)) if listed and submissions else None
+        paths = [submissions] if isinstance(submissions, str | Path) else submissions
+        where = ", ".join(map(str, paths)) if isinstance(paths, list | tuple) else ""
         raise InputError(f"There are no submissions in {where or describe_data(submissions)}.")
     with Store.open(settings.database) as store:
         store.put_solution(truth)

@@ -187,8 +187,8 @@ def level_text(level: float) -> str:
 def size(n_bytes: int) -> str:
     """Format a number of bytes.
 
-    >>> size(950), size(41_300), size(1_580_000)
-    ('950 bytes', '41 kB', '1.6 MB')
+    >>> size(950), size(41_300), size(999_999), size(1_000_000), size(1_580_000)
+    ('950 bytes', '41 kB', '1000 kB', '1.0 MB', '1.6 MB')
     """
     units = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))
     for unit, name in units:

@@ -100,6 +100,10 @@ LINES: dict[str, tuple[list[Fault], list[str]]] = {
         [Fault("a", "Write.", row=1), Fault("a", "… and more", count=1_000)],
         ["a (1,001)", "  row 1: Write."],
     ),
+    "another kind after equal ones": (
+        [*(Fault("a", "Write.", row=row) for row in (1, 2)), Fault("b", "Read.", row=3)],
+        ["a (2), such as row 1; row 2: Write.", "row 3: Read."],
+    ),
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import vl_convert
-from scipy.stats import friedmanchisquare, trim_mean, wilcoxon
+from scipy.stats import friedmanchisquare, norm, t, trim_mean, wilcoxon
 
 from arena.charts import as_altair
 from arena.evaluation.bootstrap import draw_resamples
@@ -154,8 +154,13 @@ def test_aggregates_of_cases_and_of_resamples(n: int) -> None:
     aggregates = aggregate_scores(values, weights, 0.95)
     np.testing.assert_allclose(aggregates.iqm, trim_mean(values, 0.25, axis=1))
     drawn = np.array([[trim_mean(np.repeat(v, w), 0.25) for w in weights.T] for v in values])
+    # The largest deviation of the three, in standard errors, as that of a t distribution with half
+    # of the n - 1 degrees of freedom.
+    standard_errors = drawn.std(axis=1, ddof=1)
+    largest = (np.abs(drawn.T - aggregates.iqm) / standard_errors).max(axis=1)
+    critical = t.isf(norm.sf(np.sort(largest)[47]), (n - 1) / 2)
     np.testing.assert_allclose(
-        aggregates.iqm_error / aggregates.iqm_error[0], drawn.std(axis=1) / drawn[0].std()
+        aggregates.iqm_error, np.sqrt(n / (n - 1)) * critical * standard_errors
     )
     np.testing.assert_allclose(
         aggregates.profiles,

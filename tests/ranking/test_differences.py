@@ -189,6 +189,13 @@ def test_evidence_takes_the_best_source_of_a_metric(
     np.testing.assert_allclose(evidence.deviations, study.resampled.std(axis=1), rtol=0.12)
 
 
+def test_deviations_of_means_are_their_standard_errors(study_of, metrics, correlated_labels):
+    truth, predictions = correlated_labels(np.random.default_rng(0), np.full(3, 0.8), 8)
+    right = predictions == truth
+    evidence = pairwise_evidence(study_of(metrics["accuracy"], truth, predictions))
+    np.testing.assert_allclose(evidence.deviations, right.std(axis=1, ddof=1) / np.sqrt(8))
+
+
 def test_evidence_counts_clusters(study_of, metrics, correlated_labels):
     truth, predictions = correlated_labels(np.random.default_rng(0), np.full(4, 0.8), 60)
     clusters = np.repeat(np.arange(60), 8) * 3  # codes need not be dense

@@ -88,6 +88,7 @@ def test_a_metric_that_takes_no_repeated_row_gets_halves_of_the_rows() -> None:
     metric = Mae(most=1)
     study, resampling, found = board(metric, 100)
     assert resampling.halves
+    assert resampling.redrawn == 0
     assert not resampling.without
     usual, *_ = board(Mae(), 100)
     spread = study.resampled.std(axis=1, ddof=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,15 @@ def test_errors_say_what_was_given(solution: Any, submissions: Any, message: str
     with pytest.raises((UsageError, InputError), match=message) as caught:
         arena.score(solution, submissions, metric="roc_auc", resamples=10)
     assert "secret" not in str(caught.value)
+
+
+def test_empty_folders_are_named(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    for given, named in ((folders, f"{folders[0]}, {folders[1]}"), (folders[0], str(folders[0]))):
+        with pytest.raises(InputError, match=re.escape(f"no submissions in {named}.")):
+            arena.score(SOLUTION, given, metric="roc_auc")
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,9 @@ def test_missing_values_are_faults_or_the_worst_or_a_number() -> None:
     worst = rank(table, greater_is_better=True, missing="worst")
     assert scores_of(worst) == {"a": 0.5, "b": 0.4}
     assert any("Missing values count as 0: 1 of them" in note for note in worst.notes)
+    long = {"algorithm": list("aaab"), "case": [1, 2, 3, 1], "value": [0.5, 1.0, None, 0.2]}
+    absent = rank(long, greater_is_better=True, missing="worst")  # b has neither case 2 nor 3
+    assert any("Missing values count as 0: 3 of them" in note for note in absent.notes)
     loss = rank(table, greater_is_better=False, missing="worst", value_range=(0, 1))
     assert scores_of(loss)["a"] == 0.75
     # A loss that happens to lie below 1 may be larger.
