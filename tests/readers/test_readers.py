@@ -140,13 +140,13 @@ def test_samples_of_lm_eval_have_the_scores_that_it_reports() -> None:
 
 
 def test_filters_and_newer_runs_of_lm_eval(tmp_path: Path) -> None:
-    def write(date: str, right: float) -> None:
+    def write(date: str, right: float, task: str = "gsm8k_cot") -> None:
         lines = [
             {"doc_id": number, "filter": name, "metrics": ["exact_match"], "exact_match": value}
             for number in range(3)
             for name, value in (("strict-match", 0.0), ("flexible-extract", right))
         ]
-        file = tmp_path / "org__model" / f"samples_gsm8k_cot_{date}.jsonl"
+        file = tmp_path / "org__model" / f"samples_{task}_{date}.jsonl"
         file.parent.mkdir(exist_ok=True)
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
@@ -163,6 +163,10 @@ def test_filters_and_newer_runs_of_lm_eval(tmp_path: Path) -> None:
     assert flexible.values.tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(InputError, match="no value 'acc'; it has 'exact_match'"):
         list(LmEvalReader().read(tmp_path, "acc"))
+    assert not any("count alike" in note for note in strict.notes)
+    write("2026-01-02T00-00-00.000001", 1.0, task="arc")
+    notes = [note for table in LmEvalReader().read(tmp_path, None) for note in table.notes]
+    assert any("The questions of 2 tasks count alike" in note for note in notes)
 
 
 # -- HELM and MTEB ---------------------------------------------------------------------------------

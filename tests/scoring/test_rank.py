@@ -371,7 +371,7 @@ def test_the_direction_is_assumed_with_a_note() -> None:
     ("table", "message"),
     [
         ({"case": [1], "a": ["x"]}, "'x' is not a number"),
-        ({"case": [1, 1], "a": [1.0, 2.0]}, "two values for the case '1'"),
+        ({"case": [1, 2, 2], "a": [1.0, 2.0, 2.0]}, "two values for the case '2'"),
         ({"case": [1], "a": [np.inf]}, "finite"),
         ({"case": [1, 2]}, "no column with the values"),
         (

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from arena.errors import UsageError
 from arena_sota.binormal import auc_maximum
 from arena_sota.dependence import bounds, correlation_from_similarity
 from arena_sota.maximum import sample_maximum
@@ -46,6 +47,12 @@ def test_similarity_of_unequal_accuracies_is_that_of_two_by_two_tables():
         assert correlation_from_similarity(both + neither, theta_j, theta_k) == pytest.approx(
             expected
         )
+
+
+@pytest.mark.parametrize("accuracies", [(0.0,), (1.0,), (0.5, 1.0), (0.0, 0.5)])
+def test_an_accuracy_of_0_or_1_has_no_correlation(accuracies: tuple[float, ...]) -> None:
+    with pytest.raises(UsageError, match="strictly between 0 and 1"):
+        correlation_from_similarity(0.5, *accuracies)
 
 
 def test_bounds_are_where_a_conditional_probability_ends():
