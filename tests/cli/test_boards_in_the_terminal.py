@@ -439,7 +439,7 @@ OF_BRACKETS = {
 
 
 class FinalBoardOfNobody(BoardOfNobody):
-    """A board of nobody with a private board, and with boards that combine phases."""
+    """Also has a private leaderboard, and boards that combine phases."""
 
     result = a_result(standings=possible(True, False)).to_dict()
 

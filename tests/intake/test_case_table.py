@@ -99,8 +99,9 @@ def lines_of(scores: CaseScores) -> list[str]:
     """Return metric, notes and records of a table that was read, a line each."""
     columns = [scores.algorithms, scores.cases, scores.tasks, scores.clusters, scores.repeats]
     n_records = len(scores.values)
-    rows = zip(*([""] * n_records if own is None else own for own in columns), strict=True)
-    moments = [""] * n_records if scores.moments is None else scores.moments
+    empty = [""] * n_records
+    rows = zip(*(empty if column is None else column for column in columns), strict=True)
+    moments = empty if scores.moments is None else scores.moments
     return [
         f"{scores.metric}, {scores.greater_is_better}",
         *scores.notes,

@@ -1,4 +1,4 @@
-"""The operations of the HTTP API as one list."""
+"""Every operation of the HTTP API, with its method, path and body."""
 
 from __future__ import annotations
 

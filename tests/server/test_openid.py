@@ -931,8 +931,8 @@ def test_claims_are_completed_by_userinfo() -> None:
     }  # fmt: skip
     with_address = {**claims, "email": "ada@x.org"}
     assert openid._merged(with_address, user_info) == {**with_address, "nickname": "e"}
-    for known, complete in (
+    for claims_of_person, complete in (
         ({"email": "a", "name": "A"}, True), ({"email": "a", "preferred_username": "A"}, True),
         ({"email": "a"}, False), ({"name": "A"}, False),
     ):  # fmt: skip
-        assert openid._complete(known) is complete
+        assert openid._complete(claims_of_person) is complete

@@ -167,10 +167,10 @@ class WebSite:
         layout = Layout(root)
         self.scorer = FakeScorer(layout, self.facts)
         for name, keys in (also or {}).items():
-            own = {key: value for key, value in keys.items() if key in asdict(FACTS)}
-            limits = {key: value for key, value in keys.items() if key not in own}
+            facts_of_other = {key: value for key, value in keys.items() if key in asdict(FACTS)}
+            limits = {key: value for key, value in keys.items() if key not in facts_of_other}
             server_section = _changed(self.facts.server, limits)
-            others = replace(self.facts, name=name, server=server_section, **own)
+            others = replace(self.facts, name=name, server=server_section, **facts_of_other)
             publisher = Publisher(layout.public(name))
             publisher.publish(
                 documents={"competition": asdict(others), "board": []},

@@ -626,7 +626,7 @@ def test_a_mistake_of_a_submission_is_said_in_a_sentence(
 
 @dataclass(frozen=True)
 class TwoTeams(Guess):
-    """A competitor behind two teams, in turn, that keeps what it is told."""
+    """A competitor that submits for two teams in turn, and keeps the feedback that it gets."""
 
     teams: int = 2
     heard: list[list[Feedback]] = field(default_factory=list)

@@ -125,7 +125,7 @@ def enter(
     """
     accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
     _check_may_take_part(call, account.account)
-    if not ask:  # who is in a team learns nothing of names, codes and rules
+    if not ask:  # a member of a team is refused before any name, code or rules are checked
         accounts.check_teamless(competition.name, account.account)
     text, version = competition.rules()
     if text is not None and rules != version:

@@ -48,8 +48,8 @@ def test_a_prediction_is_between_the_signal_and_the_noise() -> None:
 
 def test_the_noise_of_a_submission_is_that_of_its_seed() -> None:
     values = drawing_of(PredictionKind.VALUE)
-    own = np.random.default_rng((3, 4)).standard_normal(3, dtype=np.float32)
-    expected = NOISE + np.sqrt(0.002) * own
+    own_noise = np.random.default_rng((3, 4)).standard_normal(3, dtype=np.float32)
+    expected = NOISE + np.sqrt(0.002) * own_noise
     assert values._one(np.ones(3), (3, 4)) == pytest.approx(expected, rel=1e-6)
 
 

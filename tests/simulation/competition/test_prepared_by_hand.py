@@ -106,8 +106,12 @@ def test_a_competition_with_submissions_of_teams_is_not_simulated(
                 "new folder."
             )
         else:
-            own = read_own_competition(Path("c"), "plugins")  # type: ignore[arg-type]
-            assert (own.title, own.settings, own.solution) == ("Race", settings, "the solution")
+            competition = read_own_competition(Path("c"), "plugins")  # type: ignore[arg-type]
+            assert (competition.title, competition.settings, competition.solution) == (
+                "Race",
+                settings,
+                "the solution",
+            )
 
 
 @pytest.mark.parametrize(

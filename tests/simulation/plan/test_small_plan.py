@@ -283,7 +283,7 @@ def words_of(advice: Advice) -> list[str]:
 
 def test_advice_is_worded_as_kept_in_every_state(one_plan: OnePlan) -> None:
     advice = one_plan.advice
-    known = NeededRows(0.9, 250.0, nonparametric=260.0, low=200.0, high=300.0)
+    needed_rows = NeededRows(0.9, 250.0, nonparametric=260.0, low=200.0, high=300.0)
     attacked = (
         Attacked(
             advice.mechanics.mechanism,
@@ -339,7 +339,7 @@ def test_advice_is_worded_as_kept_in_every_state(one_plan: OnePlan) -> None:
         ),
         "other metrics": replace(advice, metrics=metrics),
         "one metric": replace(advice, metrics=(known_best,)),
-        "known rows": replace(advice, plan=replace(advice.plan, best_wins_rows=(known,))),
+        "known rows": replace(advice, plan=replace(advice.plan, best_wins_rows=(needed_rows,))),
         "equal limits": with_sweep(advice, replace(limits, designs=alike)),
         "certain shares": with_sweep(advice, replace(shares, designs=certain)),
     }
