@@ -20,6 +20,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from arena.errors import ArenaError, UsageError
 from arena.utils.file_digest import file_sha256
+from arena.utils.file_errors import reason_of
 
 if TYPE_CHECKING:
     from arena import responses
@@ -256,7 +257,7 @@ class Client:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._download(name, path, offered[name])
             except OSError as error:
-                raise UsageError(f"{path} cannot be written: {error.strerror}.") from None
+                raise UsageError(f"{path} cannot be written: {reason_of(error)}.") from None
         return paths
 
     def _download(self, name: str, path: Path, offered: responses.FileState) -> None:
@@ -426,7 +427,7 @@ class Client:
                     file.write(chunk)
                     file.flush()
                 except OSError as error:
-                    raise UsageError(f"{name} cannot be written: {error.strerror}.") from None
+                    raise UsageError(f"{name} cannot be written: {reason_of(error)}.") from None
             return file.tell() - before
         finally:
             connection.close()
@@ -693,7 +694,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _unreadable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{path} cannot be read: {error.strerror}.")
+    return UsageError(f"{path} cannot be read: {reason_of(error)}.")
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from arena.types import (
     USAGE_COLUMN,
     SolutionColumns,
 )
+from arena.utils.file_errors import unreadable
 from arena.utils.formatting import BoardDisplay
 from arena.utils.locations import check_location
 from arena.utils.questions import LONGEST
@@ -902,7 +903,7 @@ def read_settings(path: Path) -> Settings:
     except FileNotFoundError as error:
         raise InputError(f"There is no {path}. Create a competition with arena init.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+        raise unreadable(path, error) from error
     return settings_of_document(document, path)
 
 

@@ -20,6 +20,7 @@ from arena.config import Settings, document_as_toml
 from arena.errors import InputError
 from arena.plugin.specification import with_parameters
 from arena.utils.distribution import how_to_install
+from arena.utils.file_errors import unreadable
 from arena.utils.times import in_utc
 
 SETTINGS_NAME = "settings.toml"
@@ -123,7 +124,7 @@ def _read_yaml(path: Path) -> Mapping[str, Any]:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}.") from error
+        raise unreadable(path, error) from error
     if not isinstance(document, Mapping):
         raise InputError(f"{path} does not describe a competition.")
     return document

@@ -27,8 +27,9 @@ from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import MAX_SOLUTION_BYTES, ROW_NUMBERS, SOLUTION_BOUNDS
 from arena.intake.times import read_times
 from arena.interfaces import CaseScores
-from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, show, show_all
+from arena.interfaces.faults import FaultList, Refused, fault_lines, show, show_all
 from arena.types import FloatArray, RawTable
+from arena.utils.file_errors import unreadable
 from arena.utils.lazy import pc
 from arena.utils.text import is_number
 
@@ -156,8 +157,7 @@ def read_case_table(path: Path, columns: CaseColumns = CaseColumns()) -> CaseSco
         _stop(path, faults)
         raise
     except READING_ERRORS as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.") from error
+        raise unreadable(path, error) from error
 
 
 def _check_header(table: RawTable, faults: FaultList) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from arena.errors import InputError
 from arena.interfaces.faults import clean, show
 from arena.types import Fault
+from arena.utils.file_errors import reason_of
 from arena.utils.text import has_stacked_marks
 
 MAX_TEAM_LENGTH = 100
@@ -122,7 +123,7 @@ def _in_folder(folder: Path) -> Iterator[SubmissionFile]:
     inside = folder.resolve()
 
     def fail(error: OSError) -> None:
-        message = f"The folder {show(str(error.filename))} cannot be listed ({error.strerror})."
+        message = f"The folder {show(str(error.filename))} cannot be listed ({reason_of(error)})."
         raise InputError(message) from error
 
     for parent, folders, files in os.walk(folder, onerror=fail):

@@ -12,6 +12,7 @@ from pathlib import Path
 from arena.errors import InputError
 from arena.intake.folder import SubmissionFile, named_file
 from arena.interfaces.faults import show, show_all
+from arena.utils.file_errors import unreadable
 from arena.utils.text import delimiter_of
 from arena.utils.times import in_utc
 
@@ -70,7 +71,7 @@ def _rows(manifest: Path) -> list[dict[str, str | None]]:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
         rows = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{manifest} cannot be read as CSV: {error}.") from error
+        raise unreadable(manifest, error) from error
     for name in ("file", "received"):
         if name not in (reader.fieldnames or ()):
             raise InputError(

@@ -17,6 +17,7 @@ from arena.intake.content import read_raw
 from arena.intake.submission import ReadSubmission
 from arena.interfaces.faults import FaultList, Refused, describe, show
 from arena.types import PredictionKind, Solution, Target, Usage
+from arena.utils.file_errors import unreadable
 
 _COLUMN, _ID = "file", "the file"
 
@@ -69,7 +70,7 @@ def read_whole_solution(path: Path, max_bytes: int) -> Solution:
         what = describe(faults.to_tuple()[0])
         raise InputError(f"The solution {show(path.name)} cannot be used: {what}") from None
     except OSError as error:
-        raise InputError(f"The solution {show(path.name)} cannot be read: {error}.") from error
+        raise unreadable(path, error) from error
     name = f"{path.name}.zip" if path.is_dir() else path.name
     return Solution(
         id_column="id",

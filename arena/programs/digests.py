@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from arena.errors import InputError
+from arena.utils.file_errors import unreadable
 
 
 def digest_of_folder(folder: Path, *, counts: Callable[[Path], bool] = lambda _: True) -> str:
@@ -48,7 +49,7 @@ def digest_of_folder(folder: Path, *, counts: Callable[[Path], bool] = lambda _:
             name = bytes(path)
             digest.update(len(name).to_bytes(8, "big") + name + content.digest())
     except OSError as error:
-        raise InputError(f"{error.filename} cannot be read: {error.strerror}.") from error
+        raise unreadable(error.filename, error) from error
     return f"sha256:{digest.hexdigest()}"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from arena.errors import InputError, UsageError
 from arena.utils.atomic_write import atomic_write
+from arena.utils.file_errors import reason_of
 
 
 def check_target(path: Path) -> None:
@@ -36,7 +37,7 @@ def check_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"The folder {folder} cannot be made: {error.strerror}.") from error
+        raise UsageError(f"The folder {folder} cannot be made: {reason_of(error)}.") from error
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -54,7 +55,7 @@ def write_file(path: Path, content: str | bytes) -> None:
     try:
         atomic_write(path, data, 0o666 & ~_umask())
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+        raise InputError(f"{path} cannot be written: {reason_of(error)}.") from error
 
 
 def _umask() -> int:

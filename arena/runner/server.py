@@ -18,6 +18,7 @@ from arena.errors import InputError, SandboxError
 from arena.responses import Lease
 from arena.store.signatures import signature_of
 from arena.utils.file_digest import file_sha256
+from arena.utils.file_errors import reason_of, unreadable
 
 _PART = 2**16
 
@@ -47,7 +48,7 @@ class RunnerKey:
                 str(document["name"]), str(document["token"]), bytes.fromhex(document["key"])
             )
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+            raise unreadable(path, error) from error
         except (ValueError, KeyError, TypeError):
             message = f"{path} is no file of a runner: make one with arena programs runner NAME."
             raise InputError(message) from None
@@ -106,7 +107,9 @@ class RunnerClient(Client):
                     try:
                         file.write(part)
                     except OSError as error:
-                        raise SandboxError(f"{path} cannot be written: {error}.") from error
+                        raise SandboxError(
+                            f"{path} cannot be written: {reason_of(error)}."
+                        ) from error
         finally:
             connection.close()
 

@@ -20,6 +20,7 @@ from typing import Any
 from arena.errors import InputError
 from arena.utils.atomic_write import atomic_write
 from arena.utils.file_digest import file_sha256
+from arena.utils.file_errors import unreadable
 from arena.utils.strict_json import parse_json
 
 _WORK, _RESULT, _OUTPUT = "work.json", "result.json", "output"
@@ -125,7 +126,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         document = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+        raise unreadable(path, error) from error
     if not isinstance(document, dict):
         raise InputError(f"{path} holds no run: copy it again.")
     return document

@@ -48,6 +48,7 @@ from arena.types import (
     Vocabulary,
 )
 from arena.utils.file_digest import file_sha256
+from arena.utils.file_errors import unreadable
 from arena.utils.formatting import percent
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
@@ -330,7 +331,7 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
 
 def _read(path: Path, settings: CaseSettings, manager: PluginManager) -> list[CaseScores]:
     if not path.exists():
-        raise InputError(f"{path} cannot be read: there is no such file or folder.")
+        raise unreadable(path, "there is no such file or folder")
     readers = manager.case_readers
     chosen: str | None = settings.format
     if chosen is None and settings.columns.algorithm_from is None:

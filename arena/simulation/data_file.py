@@ -20,6 +20,7 @@ from arena.simulation.data import (
 )
 from arena.simulation.drift import divide_with_drift
 from arena.types import FloatArray
+from arena.utils.file_errors import unreadable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,7 +137,7 @@ def read_frame(path: Path) -> pd.DataFrame:
     try:
         return read(path)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
     except (ValueError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} is neither CSV nor Parquet that can be read: {reason}") from error

@@ -23,6 +23,7 @@ from pathlib import Path
 import duckdb
 
 from arena.errors import StoreError
+from arena.utils.file_errors import reason_of
 
 _MAGIC = b"arena rollback 1"
 _HEADERS_SIZE = _BLOCKS_AT = 3 * 4096
@@ -187,6 +188,6 @@ def _locked(descriptor: int) -> Iterator[bool]:
 def _failed(path: Path, error: OSError) -> StoreError:
     return StoreError(
         f"A process was killed while it wrote to the database '{path}', and this cannot be undone: "
-        f"{error.strerror}. Grant read and write permission for the file and its folder, and run "
+        f"{reason_of(error)}. Grant read and write permission for the file and its folder, and run "
         "the command again. Nothing is lost."
     )

@@ -24,6 +24,7 @@ from arena.store.keepers import Keeper
 from arena.store.locks import lock_of, owner_only
 from arena.store.prediction_table import PredictionTable
 from arena.store.schema import Catalog
+from arena.utils.file_errors import reason_of
 from arena.utils.memory import remember_holder
 
 if TYPE_CHECKING:
@@ -376,7 +377,7 @@ class Database:
         try:
             begins = os.pread(self._lock.descriptor(path), len(_MAGIC), _MAGIC_AT)
         except OSError as error:
-            reason = (error.strerror or "unreadable").lower()
+            reason = reason_of(error)
             message = (
                 f"The database '{path}' cannot be opened: {reason}. "
                 "Read and write permission for the file and its folder is needed."

@@ -30,6 +30,7 @@ import duckdb
 from arena.errors import StoreError
 from arena.store.events import Event
 from arena.types import SubmissionRecord
+from arena.utils.file_errors import reason_of
 from arena.utils.strict_json import parse_json
 
 END_BYTES = 2**16
@@ -163,7 +164,7 @@ class Journal:
             self.write(text, sync=sync)
         except OSError as error:
             raise StoreError(
-                f"The journal '{self.path}' cannot be written: {error.strerror or error}. {done} "
+                f"The journal '{self.path}' cannot be written: {reason_of(error)}. {done} "
                 "Free some space or grant write permission."
             ) from error
 
@@ -229,7 +230,7 @@ class Journal:
 
     def _unreadable(self, error: OSError) -> StoreError:
         return StoreError(
-            f"The journal '{self.path}' cannot be read: {error.strerror or error}. "
+            f"The journal '{self.path}' cannot be read: {reason_of(error)}. "
             "Read and write permission for the file is needed."
         )
 

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from arena.errors import StoreError
 from arena.utils.distribution import how_to_install
+from arena.utils.file_errors import reason_of
 from arena.utils.locations import folder_of
 
 _SUFFIX = ".parquet"
@@ -316,11 +317,6 @@ def opened_file_system(root: str) -> Any:
             f"Predictions at {scheme}:// need a package that is not installed: {command}."
         ) from error
     return files
-
-
-def reason_of(error: OSError) -> str:
-    """Return what the system says of an error, for the end of a sentence."""
-    return (error.strerror or type(error).__name__).lower()
 
 
 def _sync(folder: Path) -> None:

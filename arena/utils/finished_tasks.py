@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from arena.errors import InputError
 from arena.utils.atomic_write import atomic_write
+from arena.utils.file_errors import reason_of
 from arena.utils.parallel import Progress
 
 FloatArray = npt.NDArray[np.float64]
@@ -115,7 +116,7 @@ class FinishedTasks:
             except OSError as error:
                 self._writes = False
                 self.progress.say(
-                    f"Finished tasks cannot be kept in {self.folder}: {error.strerror}. The "
+                    f"Finished tasks cannot be kept in {self.folder}: {reason_of(error)}. The "
                     "command goes on; if it is interrupted, what follows is computed again."
                 )
         self._written_at = time.monotonic()

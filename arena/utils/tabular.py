@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import numpy as np
 
 from arena.errors import InputError
+from arena.utils.file_errors import unreadable
 from arena.utils.text import delimiter_of, printable
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
         header, *rows = list(reader) or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path_text} cannot be read as CSV: {error}.") from error
+        raise unreadable(path, error) from error
     numbered = [(number, row) for number, row in enumerate(rows, start=2) if any(row)]
     return [name.strip() for name in header], numbered
 

@@ -28,8 +28,9 @@ from arena.intake.encoding import to_utf8
 from arena.intake.parquet_file import MAGIC
 from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import MAX_SOLUTION_BYTES, SOLUTION_BOUNDS, count_from_one
-from arena.interfaces.faults import FaultList, Refused, clean, describe, show, show_all
+from arena.interfaces.faults import FaultList, Refused, describe, show, show_all
 from arena.types import RawTable, RowNumber
+from arena.utils.file_errors import unreadable
 
 _FAULTS_SHOWN = 3
 _SPLIT = {"too few fields", "too many fields"}
@@ -232,13 +233,8 @@ def read_label_file(path: Path) -> LabelFile:
         if start == _MAGIC_OF_NUMPY:
             return _of_numpy(path)
         return _of_table(path)
-    except FileNotFoundError as error:
-        raise InputError(f"{path} cannot be read: there is no such file.") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path} cannot be read: it is a folder, so name a file.") from error
     except READING_ERRORS as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.") from error
+        raise unreadable(path, error) from error
 
 
 def label_table(labels: Any) -> LabelFile:

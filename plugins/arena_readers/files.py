@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from arena.errors import ArenaError, InputError
-from arena.interfaces.faults import clean, show_all
+from arena.interfaces.faults import show_all
+from arena.utils.file_errors import unreadable
 
 _START = 2**12
 _OTHER_FORM = (
@@ -30,11 +31,6 @@ _Rest = ParamSpec("_Rest")
 _Read = TypeVar("_Read")
 
 
-def refuse(path: Path | str, why: str) -> InputError:
-    """Return the error for a file that is not what its format says."""
-    return InputError(f"{path} cannot be read: {clean(why).rstrip('.')}.")
-
-
 def refusing(
     function: Callable[Concatenate[Path, _Rest], _Read],
 ) -> Callable[Concatenate[Path, _Rest], _Read]:
@@ -51,7 +47,7 @@ def refusing(
             raise
         except _OTHER_FORM as error:
             why = f"a part of it has another form than expected ({type(error).__name__}: {error})"
-            raise refuse(file, why) from error
+            raise unreadable(file, why) from error
 
     return read
 
@@ -88,7 +84,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise refuse(path, str(error)) from error
+        raise unreadable(path, error) from error
 
 
 def json_lines(path: Path) -> Iterator[Any]:
@@ -100,9 +96,9 @@ def json_lines(path: Path) -> Iterator[Any]:
                     try:
                         yield json.loads(line)
                     except (ValueError, RecursionError) as error:
-                        raise refuse(f"{path}, line {number},", str(error)) from error
+                        raise unreadable(f"{path}, line {number},", error) from error
     except OSError as error:
-        raise refuse(path, str(error)) from error
+        raise unreadable(path, error) from error
 
 
 def as_number(value: Any) -> float | None:

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from arena.errors import InputError
 from arena.intake.json_file import flattened
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, find, read_json, refuse, refusing
+from arena.utils.file_errors import unreadable
+from arena_readers.files import as_number, chosen, find, read_json, refusing
 
 _NAMES = (
     "case",
@@ -93,7 +94,7 @@ def _cases(document: Any) -> list[dict[str, Any]]:
 def _read(file: Path, value: str | None) -> CaseScores:
     cases = _cases(read_json(file))
     if not cases:
-        raise refuse(file, "it has no values per case: no object 'case' and no list 'results'")
+        raise unreadable(file, "it has no values per case: no object 'case' and no list 'results'")
     names = list(dict.fromkeys(name for case in cases for name in case))
     metrics = [
         name
@@ -123,7 +124,7 @@ def _named(cases: list[dict[str, Any]], file: Path) -> list[str]:
             cases
         ):
             return [PurePosixPath(str(name).replace("\\", "/")).name for name in case_names]
-    raise refuse(
+    raise unreadable(
         file,
         f"the cases have no names, and their order may differ between algorithms. Write one of "
         f"{', '.join(repr(name) for name in _NAMES)} for each case",

@@ -13,7 +13,8 @@ import numpy as np
 from arena.errors import InputError
 from arena.interfaces import CaseScores
 from arena.interfaces.faults import show_all
-from arena_readers.files import as_number, find, read_json, refuse, refusing
+from arena.utils.file_errors import unreadable
+from arena_readers.files import as_number, find, read_json, refusing
 
 _FILE = "per_instance_stats.json"
 _MODEL = re.compile(r"[:,]model=[^,]*")
@@ -38,7 +39,7 @@ class HelmReader:
         """
         files = list(find(path, _FILE))
         if not files:
-            raise refuse(path, f"there is no file {_FILE}")
+            raise unreadable(path, f"there is no file {_FILE}")
         for file in files:
             yield _read(file, value)
 
@@ -47,7 +48,7 @@ class HelmReader:
 def _read(file: Path, value: str | None) -> CaseScores:
     instances = read_json(file)
     if not isinstance(instances, list):
-        raise refuse(file, "it is no list of instances")
+        raise unreadable(file, "it is no list of instances")
     model, task = _run(file)
     plain = [
         instance
@@ -90,6 +91,6 @@ def _run(file: Path) -> tuple[str, str]:
     if not model:
         named = _MODEL.search(name)
         if named is None:
-            raise refuse(file, "run_spec.json is missing, and the folder names no model=")
+            raise unreadable(file, "run_spec.json is missing, and the folder names no model=")
         model = named[0].partition("=")[2]
     return model, _MODEL.sub("", name)

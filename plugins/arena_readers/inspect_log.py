@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from arena.errors import InputError
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse, refusing
+from arena.utils.file_errors import unreadable
+from arena_readers.files import as_number, chosen, file_start, find, read_json, refusing
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -54,7 +55,7 @@ class InspectReader:
                 notes.append(f"{file.name} has no samples and is left out.")
                 continue
             if log is None:
-                raise refuse(file, "the log has no samples (--no-log-samples?)")
+                raise unreadable(file, "the log has no samples (--no-log-samples?)")
             about = log.get("eval", {})
             key = (str(about.get("model")), str(about.get("task")))
             created = str(about.get("created", ""))
@@ -68,7 +69,7 @@ class InspectReader:
                 )
         if not newest:
             some = "no log of Inspect has samples (--no-log-samples?)"
-            raise refuse(path, some if notes else "there is no log of Inspect")
+            raise unreadable(path, some if notes else "there is no log of Inspect")
         for (model, task), (_, file, log) in newest.items():
             yield _scores(
                 file,
@@ -92,7 +93,7 @@ def _log(file: Path) -> dict[str, Any] | None:
     """Return a log with ``status``, ``eval`` and ``samples``; None if it has no samples."""
     log = _archive(file) if file.suffix == ".eval" else read_json(file)
     if not isinstance(log, dict) or not isinstance(log.get("eval"), dict):
-        raise refuse(file, "it is no log of Inspect")
+        raise unreadable(file, "it is no log of Inspect")
     return log if isinstance(log.get("samples"), list) and log["samples"] else None
 
 
@@ -101,10 +102,10 @@ def _archive(file: Path) -> dict[str, Any]:
         with zipfile.ZipFile(file) as archive:
             members = {member.filename: member for member in archive.infolist()}
             if sum(member.file_size for member in members.values()) > _MOST_BYTES:
-                raise refuse(file, "it unpacks to more than 2 GiB")
+                raise unreadable(file, "it unpacks to more than 2 GiB")
             header = members.get("header.json") or members.get("_journal/start.json")
             if header is None:
-                raise refuse(file, "the archive has no header.json")
+                raise unreadable(file, "the archive has no header.json")
             log: dict[str, Any] = _member(archive, header)
             if "summaries.json" in members:
                 log["samples"] = _member(archive, members["summaries.json"])
@@ -116,7 +117,7 @@ def _archive(file: Path) -> dict[str, Any]:
                 ]
             return log
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise refuse(file, str(error)) from error
+        raise unreadable(file, error) from error
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:

@@ -16,13 +16,13 @@ import numpy as np
 
 from arena.errors import InputError
 from arena.interfaces import CaseScores
+from arena.utils.file_errors import unreadable
 from arena_readers.files import (
     as_number,
     chosen,
     find,
     json_lines,
     read_json,
-    refuse,
     refusing,
     skipped,
 )
@@ -55,7 +55,7 @@ class LmEvalReader:
                 key, run = (file.parent, name["task"]), (name["date"] or "", file)
                 newest[key] = max(newest.get(key, run), run)
         if not newest:
-            raise refuse(path, f"there is no file {_PATTERN}")
+            raise unreadable(path, f"there is no file {_PATTERN}")
         read = {file for _, file in newest.values()}
         older = [file for file, name in names.items() if name is not None and file not in read]
         misnamed = [file for file, name in names.items() if name is None]
@@ -84,7 +84,7 @@ def _read(file: Path, task: str, results: dict[str, Any], value: str | None) -> 
     cases, values, filters = [], [], {}
     for line in json_lines(file):
         if not isinstance(line, dict) or "doc_id" not in line:
-            raise refuse(file, "a line is no sample of lm-evaluation-harness: it has no doc_id")
+            raise unreadable(file, "a line is no sample of lm-evaluation-harness: it has no doc_id")
         metric = metric or chosen(None, line.get("metrics", []), file)
         own_filter = str(line.get("filter", "none"))
         filters[own_filter] = True
@@ -102,7 +102,7 @@ def _read(file: Path, task: str, results: dict[str, Any], value: str | None) -> 
         cases.append(str(line["doc_id"]))
         values.append(number)
     if not cases:
-        raise refuse(file, f"it holds no sample with the filter {wanted_filter!r}")
+        raise unreadable(file, f"it holds no sample with the filter {wanted_filter!r}")
     notes = []
     if len(filters) > 1 and "," not in (value or ""):
         notes.append(

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import CaseScores
+from arena.utils.file_errors import unreadable
 from arena_readers.files import (
     as_number,
     chosen,
     file_start,
     find,
     read_json,
-    refuse,
     refusing,
     skipped,
 )
@@ -56,7 +56,7 @@ class MtebReader:
             else:
                 parts.append(_read(file, result, value or _MAIN))
         if not parts:
-            raise refuse(path, "there is no result of MTEB of version 1.12 or later")
+            raise unreadable(path, "there is no result of MTEB of version 1.12 or later")
         notes = skipped(left_out, "no results of MTEB of version 1.12 or later")
         yield from (replace(part, notes=(*part.notes, *notes)) for part in parts)
 
@@ -80,7 +80,7 @@ def _result(file: Path) -> Mapping[str, Any] | None:
 def _read(file: Path, result: Mapping[str, Any], value: str) -> CaseScores:
     task, scores = str(result["task_name"]), result["scores"]
     if not isinstance(scores, Mapping):
-        raise refuse(file, "it is no result of MTEB")
+        raise unreadable(file, "it is no result of MTEB")
     score, _, split = value.partition(",")
     if split:
         chosen(split, list(scores), file)
@@ -93,7 +93,7 @@ def _read(file: Path, result: Mapping[str, Any], value: str) -> CaseScores:
             chosen(score, names, file)
         values.append(float("nan") if number is None else number)
     if not values:
-        raise refuse(file, "the result has no scores")
+        raise unreadable(file, "the result has no scores")
     others = [name for name in scores if name not in splits]
     notes = [f"{task}: the mean over {len(values):,} subsets."] if len(values) > 1 else []
     if len(splits) > 1:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import CaseScores
-from arena_readers.files import as_number, chosen, file_start, find, read_json, refuse, refusing
+from arena.utils.file_errors import unreadable
+from arena_readers.files import as_number, chosen, file_start, find, read_json, refusing
 
 _DICE = "Dice"
 _ERRORS = frozenset(("FN", "FP", "n_pred", "n_ref", "TN", "TP"))
@@ -38,7 +39,7 @@ class NnUNetReader:
         """Read all folds of all models. ``value`` is a metric; None: Dice."""
         files = [file for file in find(path, "*.json") if _is_summary(file)]
         if not files:
-            raise refuse(path, "there is no summary.json of nnU-Net")
+            raise unreadable(path, "there is no summary.json of nnU-Net")
         for file in files:
             yield _read(file, value or _DICE)
 
@@ -56,7 +57,7 @@ def _is_summary(file: Path) -> bool:
 def _read(file: Path, value: str) -> CaseScores:
     records = list(_records(read_json(file), file, value))
     if not records:
-        raise refuse(file, "the evaluation has no cases")
+        raise unreadable(file, "the evaluation has no cases")
     cases, labels, values = zip(*records, strict=True)
     several = len(set(labels)) > 1
     return CaseScores(
@@ -92,7 +93,7 @@ def _records(summary: Any, file: Path, value: str) -> Iterator[tuple[str, str, f
             if isinstance(values, Mapping) and label != "0"
         ]
         if not isinstance(name, str) or not labels:
-            raise refuse(file, "a case has no name of its reference, or no label")
+            raise unreadable(file, "a case has no name of its reference, or no label")
         for label, values in labels:
             if value not in values:
                 chosen(value, [record for record in values if record not in _ERRORS], file)
@@ -107,7 +108,7 @@ def _cases(summary: Any, file: Path) -> list[Mapping[str, Any]]:
     else:
         cases = summary.get("metric_per_case") if isinstance(summary, Mapping) else None
     if not isinstance(cases, list) or not all(isinstance(case, Mapping) for case in cases):
-        raise refuse(file, "it has no list of cases")
+        raise unreadable(file, "it has no list of cases")
     return cases
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from arena.interfaces import CaseScores
-from arena_readers.files import chosen, file_start, find, refuse, refusing
+from arena.utils.file_errors import unreadable
+from arena_readers.files import chosen, file_start, find, refusing
 
 _LINE = re.compile(r"(?P<measure>[A-Za-z]\S*)\s+(?P<query>\S+)\s+(?P<value>\S+)\s*")
 _NAMED = re.compile(
@@ -41,7 +42,7 @@ class TrecEvalReader:
         """Read every run. ``value`` is a measure; None: ``map``, if it is printed."""
         files = _files(path)
         if not files:
-            raise refuse(path, "it holds no output of trec_eval -q")
+            raise unreadable(path, "it holds no output of trec_eval -q")
         for file in files:
             yield from _read(file, value)
 
@@ -83,7 +84,7 @@ def _read(file: Path, value: str | None) -> list[CaseScores]:
             )
         )
     if not scores:
-        raise refuse(file, "it has no values of single queries: call trec_eval with -q")
+        raise unreadable(file, "it has no values of single queries: call trec_eval with -q")
     return scores
 
 
@@ -94,7 +95,7 @@ def _runs(file: Path) -> Iterator[_Run]:
         fields = _LINE.fullmatch(line)
         if fields is None:
             if line.strip():
-                raise refuse(f"{file}, line {number},", "it is no measure, query and value")
+                raise unreadable(f"{file}, line {number},", "it is no measure, query and value")
             continue
         measure, query, text = fields.groups()
         if query != _ALL and at_end:
@@ -110,7 +111,9 @@ def _runs(file: Path) -> Iterator[_Run]:
         elif measure != _RUN:
             values = run.values.setdefault(measure, {})
             if query in values:
-                raise refuse(f"{file}, line {number},", f"{measure} of {query} is printed twice")
+                raise unreadable(
+                    f"{file}, line {number},", f"{measure} of {query} is printed twice"
+                )
             values[query] = float(text)
     if run.values:
         yield run

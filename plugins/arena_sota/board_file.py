@@ -16,6 +16,7 @@ import numpy.typing as npt
 from arena.errors import InputError, UsageError
 from arena.plugin.registry import nearest
 from arena.types import FloatArray
+from arena.utils.file_errors import unreadable
 from arena.utils.tabular import read_csv
 from arena.utils.text import printable
 
@@ -161,7 +162,7 @@ def read_numbers(path: Path) -> FloatArray:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+        raise unreadable(path, error) from error
     values = []
     for row, line in enumerate(lines, start=1):
         if line.strip():

@@ -458,7 +458,7 @@ def test_a_file_is_checked_without_a_key(connect: Any, tmp_path: Path) -> None:
         with pytest.raises(UsageError) as refusal:
             send(tmp_path / "missing.csv")
         assert str(refusal.value) == (
-            f"{tmp_path / 'missing.csv'} cannot be read: No such file or directory."
+            f"{tmp_path / 'missing.csv'} cannot be read: there is no such file or folder."
         )
         assert connections.sent == []
 
@@ -574,7 +574,7 @@ def test_a_download_stays_in_its_folder(connect: Any, tmp_path: Path) -> None:
     connect(offered(a=b"1"))
     with pytest.raises(UsageError) as unwritten:
         Client(URL, "t").download(tmp_path / "file")
-    assert str(unwritten.value) == f"{tmp_path}/file/a cannot be written: File exists."
+    assert str(unwritten.value) == f"{tmp_path}/file/a cannot be written: file exists."
 
 
 def busy(status: int = 503, after: str | None = None) -> Answer:

@@ -171,7 +171,7 @@ def test_a_thousand_labels_are_as_many_as_can_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        (None, "gone.csv", "cannot be read: No such file or directory."),
+        (None, "gone.csv", "cannot be read: there is no such file or folder."),
         (b"", "empty.csv", "is neither CSV nor Parquet that can be read: "),
         (b"PAR1", "damaged.parquet", "is neither CSV nor Parquet that can be read: "),
         (b"\xff\xfe\xff", "bytes.csv", "is neither CSV nor Parquet that can be read: "),

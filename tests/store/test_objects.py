@@ -241,7 +241,7 @@ def test_a_damaged_object_is_named(path: Path) -> None:
             file.write_bytes(whole)
         file.unlink()
         file.mkdir()
-        with pytest.raises(ObjectError, match=r"submission 2 cannot be read from .*: is a dir"):
+        with pytest.raises(ObjectError, match=r"submission 2 cannot be read from .*: it is a folder"):
             list(store.predictions([1, 2, 3]).blocks(3))
         remove(object_file(store, 3), store)
         assert [str(file) in said for said in store.audit()] == [True, False]
@@ -504,7 +504,7 @@ def test_a_place_that_cannot_be_written_stores_nothing(path: Path) -> None:
         folder = object_file(store, 1).parent
         folder.rename(folder.with_name("aside"))
         folder.touch()
-        with pytest.raises(StoreError, match="cannot be written: not a directory"):
+        with pytest.raises(StoreError, match="cannot be written: a part of the path is not a folder"):
             add(store, 2, values_of(2, PredictionKind.VALUE))
         assert len(store.submissions()) == 1
         folder.unlink()
@@ -681,7 +681,7 @@ def test_an_object_is_read_as_it_was_written_or_named(
     faults: dict[str, Callable[[], object]] = {
         "were changed or truncated": lambda: path.write_bytes(contents[1][:-1]),
         "are missing: there is no": path.unlink,
-        "cannot be read from .*: is a directory": path.mkdir,
+        "cannot be read from .*: it is a folder, not a file": path.mkdir,
     }
     for sentence, damage in faults.items():
         damage()
@@ -716,7 +716,7 @@ def test_a_folder_is_the_owners_and_nothing_is_written_where_its_mark_is_missing
     path.mkdir()
     ((error,),) = (place.get([name], 1),)
     assert isinstance(error, IsADirectoryError)
-    with pytest.raises(StoreError, match="cannot be removed: is a directory|not permitted"):
+    with pytest.raises(StoreError, match="cannot be removed: it is a folder|not permitted"):
         place.remove([name])
 
 

@@ -149,7 +149,7 @@ def test_a_folder_that_cannot_be_written_does_not_end_the_command(
             tasks.put("a", [1.0])
             tasks.write()
     (sentence,) = progress.messages
-    assert "No space left on device" in sentence
+    assert "no space left on device" in sentence
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:

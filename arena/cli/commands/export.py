@@ -20,6 +20,7 @@ from arena.cli.folder import (
 from arena.errors import InputError, UsageError
 from arena.interfaces.faults import plural
 from arena.utils.distribution import how_to_install
+from arena.utils.file_errors import reason_of
 from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable
 
@@ -65,7 +66,7 @@ def _export_site(folder: Path, directory: Path | None, wait: float) -> None:
         try:
             count = write_site(competition, name, folder, progress=progress)
         except OSError as error:
-            raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
+            raise InputError(f"{folder} cannot be written: {reason_of(error)}.") from error
     console().print(
         f"{plural(count, 'file')} in {printable(str(folder))}; the first page is index.html.",
         soft_wrap=True,

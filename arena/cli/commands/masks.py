@@ -10,6 +10,7 @@ import typer
 from arena.cli.console import say_note
 from arena.errors import InputError, UsageError
 from arena.interfaces.faults import plural
+from arena.utils.file_errors import unreadable
 
 app = typer.Typer(add_completion=False)
 
@@ -80,7 +81,7 @@ def masks(
     except Refused:
         pass  # the fault has been added
     except OSError as error:
-        raise InputError(f"{source} cannot be read: {error}.") from error
+        raise unreadable(source, error) from error
     if faults or masks_read is None:
         lines = fault_lines(faults.to_tuple())
         raise InputError("\n".join([f"The masks of {source} cannot be used:", *lines]))

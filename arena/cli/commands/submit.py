@@ -23,6 +23,7 @@ from arena.errors import UsageError
 from arena.interfaces.faults import describe
 from arena.public_board.advice import FULL_WARNING
 from arena.types import Fault
+from arena.utils.file_errors import reason_of
 from arena.utils.formatting import released_format
 from arena.utils.text import printable
 
@@ -151,7 +152,7 @@ def _token(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The token cannot be read from {path}: {error}.") from None
+        raise UsageError(f"The token cannot be read from {path}: {reason_of(error)}.") from None
 
 
 def _answers(texts: Iterable[str]) -> dict[str, str]:

@@ -33,6 +33,7 @@ from arena.store.digests import document_digest
 from arena.store.facts import RECORDS_AGAIN, facts_of
 from arena.store.row_counts import RowCounts
 from arena.types import Solution
+from arena.utils.file_errors import reason_of
 from arena.utils.strict_json import parse_json
 from arena.utils.text import printable, shorten
 
@@ -237,8 +238,7 @@ def read_part(path: Path, parse: Callable[[str], Any]) -> Any:
             raise not_an_export(path, f"is larger than {_MOST_BYTES // 2**20} MB")
         return parse(path.read_bytes().decode())
     except OSError as error:
-        reason = (error.strerror or "it cannot be opened").lower()
-        raise not_an_export(path, f"cannot be read ({reason})") from error
+        raise not_an_export(path, f"cannot be read ({reason_of(error)})") from error
     except (ValueError, TypeError, RecursionError, csv.Error) as error:
         raise not_an_export(path, "is not in the format of an export") from error
 

@@ -25,6 +25,7 @@ from arena.store.events import PROGRAM_RECEIVED
 from arena.types import RULE_FAILED
 from arena.utils.atomic_write import atomic_write
 from arena.utils.file_digest import file_sha256
+from arena.utils.file_errors import reason_of
 
 RECEIVED_FOLDER = "programs/received"
 """In the competition's folder: the programs that were received, each under its digest."""
@@ -140,7 +141,7 @@ def _digest(path: Path) -> str:
         return file_sha256(path)
     except OSError as error:
         raise InputError(
-            f"The program {path} cannot be read ({error.strerror}): "
+            f"The program {path} cannot be read ({reason_of(error)}): "
             f"name a .py file, or a ZIP archive with main.py at its top."
         ) from error
 

@@ -16,10 +16,10 @@ from typing import Any
 from pydantic_core import to_json
 
 from arena.config import CONFIG_NAME, DATABASE_NAME
-from arena.errors import InputError
 from arena.store import Transaction
 from arena.store.upgrade import upgrade
 from arena.utils.atomic_write import atomic_write
+from arena.utils.file_errors import unreadable
 from arena.utils.strict_json import parse_json
 
 _PUBLISH = "publish_secondary"
@@ -47,7 +47,7 @@ def upgrade_competition(folder: Path, *, actor: str, time: datetime | None = Non
     try:
         document = tomlkit.parse(_COMMENT.sub("", path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+        raise unreadable(path, error) from error
     replaced_keys = use_current_keys(document)
 
     def change(transaction: Transaction, meta: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ from typing import Self
 
 from arena.errors import ArenaError, StoreError
 from arena.server.records.intake import new_id
+from arena.utils.file_errors import reason_of
 
 _PART = ".part"
 
@@ -50,8 +51,7 @@ class Upload:
             descriptor = os.open(self._part, flags, 0o640)
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             raise StoreError(
-                f"No file can be created in the folder of uploads {folder}: "
-                f"{(error.strerror or 'unreadable').lower()}."
+                f"No file can be created in the folder of uploads {folder}: {reason_of(error)}."
             ) from error
         self._file = open(descriptor, "wb")  # noqa: PTH123, SIM115
         self._committed = False
@@ -194,7 +194,7 @@ class Uploads:
         try:
             descriptor = os.open(self.folder, flags)
         except OSError as error:
-            reason = (error.strerror or "unreadable").lower()
+            reason = reason_of(error)
             raise StoreError(
                 f"The folder of uploads {self.folder} cannot be opened ({reason}). It must be a "
                 f"folder, not a link to one: to keep uploads elsewhere, serve with --data."

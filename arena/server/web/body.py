@@ -26,6 +26,7 @@ from arena.server.web.language import _
 from arena.server.web.problems import Problem
 from arena.server.web.site import CompetitionSite, Site
 from arena.server_section import ServerSection
+from arena.utils.file_errors import reason_of
 
 SMALL = 65_536
 """The largest body of a request without a file, in bytes."""
@@ -159,7 +160,7 @@ async def _form(
     except UnicodeDecodeError:
         raise Problem(400, "The form cannot be read: it is not UTF-8.") from None
     except (MultiPartException, ValueError, KeyError) as error:
-        raise Problem(400, f"The form cannot be read: {str(error).rstrip('.')}.") from None
+        raise Problem(400, f"The form cannot be read: {reason_of(error)}.") from None
     raise Problem(415, "Send a form: multipart/form-data or application/x-www-form-urlencoded.")
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from arena.errors import InputError
 from arena.utils.atomic_write import atomic_write
+from arena.utils.file_errors import reason_of
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -29,7 +30,7 @@ def write_file(path: Path, content: bytes) -> None:
         atomic_write(path, content)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: {error.strerror}. Data stored before are kept; the "
+            f"{path} cannot be written: {reason_of(error)}. Data stored before are kept; the "
             f"same command continues from there."
         ) from error
 

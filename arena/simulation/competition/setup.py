@@ -16,6 +16,7 @@ from arena.errors import InputError
 from arena.simulation.data import HUNDRED, TrainingRows, World
 from arena.simulation.drift import divide_with_drift
 from arena.types import USAGE_COLUMN, FloatArray
+from arena.utils.file_errors import reason_of
 from arena.utils.text import is_number
 
 CHANCE = "chance_of_positive"
@@ -69,7 +70,7 @@ class CompetitionData:
         try:
             csv.write_csv(self.solution, path)
         except OSError as error:
-            raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+            raise InputError(f"{path} cannot be written: {reason_of(error)}.") from error
 
 
 def _identity(data: CompetitionData) -> str:

@@ -17,6 +17,7 @@ from arena.interfaces import PredictionBlocks
 from arena.simulation.ranks.submission import Shape
 from arena.types import IntArray
 from arena.utils.atomic_write import atomic_write
+from arena.utils.file_errors import reason_of
 
 _ABOUT = "models.json"
 _MEANINGS = {
@@ -60,7 +61,7 @@ class ModelsFolder:
                 atomic_write(file, json.dumps(about, indent=2).encode())
             document = json.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise InputError(f"{path} cannot be used for models: {error.strerror}.") from error
+            raise InputError(f"{path} cannot be used for models: {reason_of(error)}.") from error
         except ValueError as error:
             raise InputError(f"{file} is damaged; use another folder for the models.") from error
         other = [meaning for key, meaning in _MEANINGS.items() if document.get(key) != about[key]]
@@ -90,7 +91,7 @@ class ModelsFolder:
             atomic_write(self._file(number), content.getbuffer())
         except OSError as error:
             raise InputError(
-                f"{self._file(number)} cannot be written: {error.strerror}. What was trained "
+                f"{self._file(number)} cannot be written: {reason_of(error)}. What was trained "
                 f"before is kept; the same command continues from there."
             ) from error
 

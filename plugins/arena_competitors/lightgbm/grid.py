@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InputError
+from arena.utils.file_errors import unreadable
 from arena_competitors.training_team import draw_settings
 
 _OURS = {
@@ -100,7 +101,7 @@ def read_grid(path: Path | None) -> Grid:
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"The grid {file} cannot be read: {error.strerror}.") from error
+        raise unreadable(file, error) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"The grid {file} is not TOML: {error}.") from error
     unknown = set(document) - {"rounds", "early_stopping", "fixed", "search"}

@@ -39,6 +39,7 @@ import numpy.typing as npt
 from arena.errors import InputError, ScoringError, UsageError
 from arena.types import RowContext
 from arena.utils.distribution import how_to_install
+from arena.utils.file_errors import reason_of, unreadable
 from arena_metrics.foreign.frames import Frames
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Kind, Request
 from arena_metrics.foreign.lines import Lines
@@ -88,7 +89,7 @@ def _read_yaml(path: Path) -> Any:
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}.") from error
+        raise unreadable(path, error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def _unpacked(place: Path, scratch: Path) -> Path:
             with zipfile.ZipFile(place) as archive:
                 archive.extractall(folder)
         except (OSError, zipfile.BadZipFile) as error:
-            raise InputError(f"{place} cannot be unpacked: {error}.") from error
+            raise InputError(f"{place} cannot be unpacked: {reason_of(error)}.") from error
     return folder
 
 

@@ -16,6 +16,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from arena.errors import InputError, MetricError, UnknownNameError
+from arena.utils.file_errors import unreadable
 from arena_metrics.foreign.notebook import NOTEBOOK, code_of_notebook
 
 
@@ -170,10 +171,8 @@ def _read(path: Path) -> str:
         if path.suffix == NOTEBOOK:
             return code_of_notebook(path.read_text(encoding="utf-8"))
         return importlib.util.decode_source(path.read_bytes())
-    except FileNotFoundError as error:
-        raise InputError(f"There is no file {path} for the metric.") from error
     except (OSError, ValueError, SyntaxError) as error:
-        raise InputError(f"The metric {path} cannot be read: {error}.") from error
+        raise unreadable(path, error) from error
 
 
 def inspect_source(source: Source) -> StaticInfo:
