@@ -371,9 +371,9 @@ class Client:
             except _Busy as busy:
                 failure = busy
             except (OSError, http.client.HTTPException) as error:
-                said = str(error) or type(error).__name__
+                reason = str(error) or type(error).__name__
                 failure = ServerError(
-                    f"{self._parts.netloc} cannot be reached: {said}. Check the address and the "
+                    f"{self._parts.netloc} cannot be reached: {reason}. Check the address and the "
                     f"connection, and repeat the command: nothing is counted twice."
                 )
                 if isinstance(error, ssl.SSLCertVerificationError):

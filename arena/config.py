@@ -731,8 +731,8 @@ class Settings(ConfigSection):
             try:
                 settings = self.in_phase(name)
             except ValidationError as error:
-                said = " ".join(_problem(problem) for problem in error.errors())
-                raise ValueError(f"[phase.{name}]: {said.rstrip('.')}") from error
+                problems = " ".join(_problem(problem) for problem in error.errors())
+                raise ValueError(f"[phase.{name}]: {problems.rstrip('.')}") from error
             for key in ("sandbox", "trials_per_day"):
                 if key in phase.programs:
                     raise ValueError(f"[phase.{name}]: {key} is that of the whole competition")
@@ -823,7 +823,7 @@ class Settings(ConfigSection):
         'Teams with the same score are ordered by brier.'
         """
         other = next(iter(self.metric.secondary), "")
-        said = {
+        sentence_of = {
             "shared": "",
             "earliest": "Of teams with the same score, the one with the earlier submission is "
             "ahead.",
@@ -832,7 +832,7 @@ class Settings(ConfigSection):
             if public
             else f"Teams with the same score are ordered by {other}.",
         }
-        return BoardDisplay(self.metric.decimals, self.metric.unit, said[self.final.ties])
+        return BoardDisplay(self.metric.decimals, self.metric.unit, sentence_of[self.final.ties])
 
     def to_document(self) -> dict[str, Any]:
         """Return the settings of the competition as JSON: all but ``[server]``.
@@ -974,8 +974,8 @@ def _problem(problem: Mapping[str, Any]) -> str:
     kind = problem["type"]
     expected = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0])
     if expected is None:
-        said = problem["msg"].removeprefix("Value error, ").rstrip(".")
-        return f"{where}: {said}." if place else f"{said}."
+        message = problem["msg"].removeprefix("Value error, ").rstrip(".")
+        return f"{where}: {message}." if place else f"{message}."
     written = shorten(_toml(problem["input"]), _MAX_SHOWN_CHARACTERS)
     return f"{where} is {written}, but must be {expected.format_map(problem.get('ctx', {}))}."
 

@@ -189,16 +189,20 @@ def show_report(
     InputError
         If something cannot be drawn or written.
     """
-    made = report() if output.needs_report else None
-    if output.charts and made is not None and not any(section.charts for section in made.sections):
+    made_report = report() if output.needs_report else None
+    if (
+        output.charts
+        and made_report is not None
+        and not any(section.charts for section in made_report.sections)
+    ):
         raise UsageError("This result has no charts: omit --charts.")
     if output.as_json:
         print_document(document())
     else:
         from arena.report.terminal import print_report
 
-        print_report(printed() if printed else made or report(), console())
-    write_outputs(made, output.report, output.charts, output.heading)
+        print_report(printed() if printed else made_report or report(), console())
+    write_outputs(made_report, output.report, output.charts, output.heading)
 
 
 def write_outputs(

@@ -332,8 +332,8 @@ def sample_note(solution: Solution, metric: Metric) -> str:
             "metric as it is, so that arena cannot write a sample: the organiser describes the "
             "format.\n"
         )
-    said = meaning_of_columns(solution, metric)
-    meanings = [sentence.partition("; --positive")[0] for sentence in said]
+    sentences = meaning_of_columns(solution, metric)
+    meanings = [sentence.partition("; --positive")[0] for sentence in sentences]
     each = "one row" if modality.most_rows == 1 else "one or more rows"
     lines = [
         f"{SAMPLE_NAME} is a valid submission. A submission has {each} for each of its "

@@ -252,8 +252,8 @@ def rename_team(state: CompetitionState, team: str, name: str, *, on_record: boo
     teams = state.ledger.teams()
     if team == name:
         raise UsageError(f"The team is called {name!r} already.")
-    taken = teams.was_used(name) or name in state.store.teams() or has_sent(state, name)
-    if (taken and teams.current(name) != team) or name in state.settings.competition.baselines:
+    is_taken = teams.was_used(name) or name in state.store.teams() or has_sent(state, name)
+    if (is_taken and teams.current(name) != team) or name in state.settings.competition.baselines:
         raise UsageError(
             f"Another team has or had the name {name!r}: choose another name, or merge the two "
             f"teams. Nothing was changed."

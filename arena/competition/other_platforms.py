@@ -495,18 +495,22 @@ def _evalai_phase(
     phase.skip("id", "name", "description", "is_public")
     start, end = (_time(phase, key, imported) for key in ("start_date", "end_date"))
     section = _dates_and_limits(phase, start, end, imported)
-    seen = [_SEEN_BY[pair["visibility"]] for pair in pairs if pair.get("visibility") in _SEEN_BY]
-    if phase.take("leaderboard_public") is False and "board" not in seen:
-        seen.append("hidden")
-    scores = next((value for value in ("board", "own", "hidden") if value in seen), "board")
+    visibilities = [
+        _SEEN_BY[pair["visibility"]] for pair in pairs if pair.get("visibility") in _SEEN_BY
+    ]
+    if phase.take("leaderboard_public") is False and "board" not in visibilities:
+        visibilities.append("hidden")
+    scores = next((value for value in ("board", "own", "hidden") if value in visibilities), "board")
     if scores != "board":
         section["public"] = {"scores": scores}
     if phase.take("allowed_email_ids"):
         section["admit"] = "listed"
     if phase.take("is_restricted_to_select_one_submission"):
         section["final"] = {"rule": "chosen", "count": 1}
-    taken = [other.name for other in earlier]
-    name = _name(phase.take("codename") or document.get("name"), taken, len(taken) + 1)
+    earlier_names = [other.name for other in earlier]
+    name = _name(
+        phase.take("codename") or document.get("name"), earlier_names, len(earlier_names) + 1
+    )
     reference = str(phase.take("test_annotation_file") or "")
     phase.end()
     return _Phase(name, reference, start, section)

@@ -80,9 +80,9 @@ def common_kind(metrics: Sequence[Metric]) -> tuple[PredictionKind, ...]:
     >>> common_kind([metrics.resolve("roc_auc"), metrics.resolve("log_loss")])[0].value
     'class probabilities'
     """
-    asked = dict.fromkeys(kind for metric in metrics for kind in kinds_of(metric))
-    asked |= dict.fromkeys(_PROBABILITIES[::-1])
-    served = tuple(kind for kind in asked if all(_serves(kind, metric) for metric in metrics))
+    candidates = dict.fromkeys(kind for metric in metrics for kind in kinds_of(metric))
+    candidates |= dict.fromkeys(_PROBABILITIES[::-1])
+    served = tuple(kind for kind in candidates if all(_serves(kind, metric) for metric in metrics))
     if not served:
         needed = "; ".join(f"{metric.name} scores {metric.prediction}" for metric in metrics)
         raise UsageError(f"No submission serves all of these metrics: {needed}.")

@@ -353,8 +353,8 @@ class Comparison:
             chosen &= np.isin(positions, _last_of_each_team(positions, owners))
 
         def of(content: Sequence[Any]) -> Any:
-            taken = list(compress(content, chosen))
-            return np.stack(taken) if taken else np.zeros((0, 0))
+            chosen_rows = list(compress(content, chosen))
+            return np.stack(chosen_rows) if chosen_rows else np.zeros((0, 0))
 
         numbers = self._kind not in _CATEGORIES
         return _ComparedContent(

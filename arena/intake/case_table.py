@@ -218,8 +218,8 @@ def _with_cases_of_columns(table: RawTable, columns: CaseColumns) -> RawTable:
 
     Columns whose names fit the pattern ``columns.value`` are cases; without it those of numbers.
     """
-    taken = {getattr(columns, role) for role in _ROLES} | {*_ROLES, *ROW_NUMBERS}
-    free = [name for name in table.names if name not in taken]
+    taken_names = {getattr(columns, role) for role in _ROLES} | {*_ROLES, *ROW_NUMBERS}
+    free = [name for name in table.names if name not in taken_names]
     if columns.value is None:
         words = {
             name: _present(_words_in(cells))
@@ -303,8 +303,10 @@ def _interpret(table: RawTable, columns: CaseColumns, name: str) -> CaseScores:
         columns = replace(columns, repeat=None)
     roles = _roles(table, columns, name)
     long = "algorithm" in roles
-    taken = set(roles.values())
-    left = [column for column in table.names if column not in taken and column not in ROW_NUMBERS]
+    role_columns = set(roles.values())
+    left = [
+        column for column in table.names if column not in role_columns and column not in ROW_NUMBERS
+    ]
     cells = dict(zip(table.names, table.columns, strict=True))
     faults = FaultList()
     place = Place(table.row_number, None)
@@ -607,8 +609,8 @@ def _roles(table: RawTable, columns: CaseColumns, name: str) -> dict[str, str]:
                 "One number for each team has no cases: see "
                 "arena sota."
             )
-        taken = {*roles.values(), *named}
-        case = next((column for column in names if column not in taken), names[0])
+        taken_names = {*roles.values(), *named}
+        case = next((column for column in names if column not in taken_names), names[0])
         if case.casefold() not in (*_USUAL_CASES, *ROW_NUMBERS) and _may_be_values(
             table.columns[names.index(case)]
         ):

@@ -244,8 +244,8 @@ def numbers(
 
     faults.add_each(kind, outside.tolist(), fault)
     if len(outside) and bounds == (0.0, 1.0):
-        seen = values[np.isfinite(values)]
-        percent = seen.min() >= 0 and seen.max() <= 100
+        finite = values[np.isfinite(values)]
+        percent = finite.min() >= 0 and finite.max() <= 100
         faults.explain(kind, _PERCENT if percent else _SCORES)
     return values
 
@@ -403,13 +403,13 @@ def label_codes(
         return place.fault(kind, message, position, name)
 
     blank = pc.equal(pc.utf8_trim_whitespace(written), "").to_numpy(zero_copy_only=False)
-    seen = with_replaced_bytes(written, faults)
-    for kind, mask in (("empty cell", blank), ("unknown label", ~blank & ~seen)):
+    has_replacement = with_replaced_bytes(written, faults)
+    for kind, mask in (("empty cell", blank), ("unknown label", ~blank & ~has_replacement)):
         wrong = np.flatnonzero((mask & np.isnan(of_written))[encoded.indices.to_numpy()])
         faults.add_each(kind, wrong.tolist(), partial(fault, kind=kind))
     if not {label.lower() for label in sendable}.isdisjoint(NOT_A_NUMBER):
         faults.explain("empty cell", READ_AS_MISSING)
-    unknown = written.filter(pa.array(np.isnan(of_written) & ~blank & ~seen))
+    unknown = written.filter(pa.array(np.isnan(of_written) & ~blank & ~has_replacement))
     if len(unknown):
         faults.explain("unknown label", _cause_of_labels(unknown, sendable))
     return codes

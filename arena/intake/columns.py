@@ -207,8 +207,8 @@ def match_columns(
     for name in (name for name in missing if name not in guesses):
         message = f"Column {show(name)} is missing; the file has {has}. Add it."
         faults.add("missing column", message, row=row, column=name)
-    taken = {written for written, _ in guesses.values()}
-    for name in (name for name in extra if name not in taken):
+    guessed_names = {written for written, _ in guesses.values()}
+    for name in (name for name in extra if name not in guessed_names):
         message = (
             f"Column {show(name)} is not allowed: keep only {keep}."
             if name.strip()
@@ -237,8 +237,8 @@ def _guess(
         for name, key in zip(rest, wanted_keys, strict=True):
             if key in original:
                 guesses[name] = (original.pop(key), why)
-        taken = {written for written, _ in guesses.values()}
-        left = [name for name in left if name not in taken]
+        guessed_names = {written for written, _ in guesses.values()}
+        left = [name for name in left if name not in guessed_names]
     near = [e for e in left if len(e) <= _LONGEST_GUESSED][:_MAX_GUESSED]
     for name in [name for name in missing if name not in guesses][:_MAX_GUESSED]:
         if len(name) <= _LONGEST_GUESSED:

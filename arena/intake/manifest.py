@@ -47,14 +47,14 @@ def ordered_by_manifest(
         if name in times:
             raise InputError(f"{where}: {show(name)} is there twice.")
         times[name] = (_time(row["received"] or "", where, now), (row.get("team") or "").strip())
-    there = {file.name: file for file in files}
-    if unlisted := sorted(there.keys() - times.keys()):
+    file_of = {file.name: file for file in files}
+    if unlisted := sorted(file_of.keys() - times.keys()):
         raise InputError(f"{manifest} does not list {show_all(unlisted)}: add them, with a time.")
-    if absent := sorted(times.keys() - there.keys()):
+    if absent := sorted(times.keys() - file_of.keys()):
         raise InputError(f"{manifest} lists {show_all(absent)}, which the folder does not have.")
     dated = []
     for name, (received, team) in times.items():
-        file = there[name]
+        file = file_of[name]
         if team:
             named = named_file(file.path, team)
             file = replace(named, name=file.name, faults=file.faults or named.faults)

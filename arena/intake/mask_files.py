@@ -143,7 +143,7 @@ def read_masks(
     Refused
         If it cannot be read at all; the fault has been added.
     """
-    asked = _Asked.of(ids, labels, shapes, every=is_truth)
+    asked_masks = _Asked.of(ids, labels, shapes, every=is_truth)
     digest = hashlib.sha256()
     rows: list[_Row] = []
     images: dict[str, tuple[tuple[int, ...], tuple[float, ...]]] = {}
@@ -162,7 +162,7 @@ def read_masks(
             message = f"{show(name)} is not a mask file ({kinds}): leave it out."
             faults.add("not a mask file", message)
             continue
-        case = asked.case_of(file_name[: -len(suffix)].encode("utf-8", "replace").decode())
+        case = asked_masks.case_of(file_name[: -len(suffix)].encode("utf-8", "replace").decode())
         if case in seen:
             message = (
                 f"{show(seen[case])} and {show(name)} are both the mask of one case: send one."
@@ -175,10 +175,15 @@ def read_masks(
             if suffix == ".nii.gz":
                 data = limited_content(partial(gzip.open, io.BytesIO(data)), name, faults)
             pixels, spacing = _decode(
-                data, suffix, expected=asked.shapes.get(case), name=name, case=case, faults=faults
+                data,
+                suffix,
+                expected=asked_masks.shapes.get(case),
+                name=name,
+                case=case,
+                faults=faults,
             )
             images[case] = pixels.shape, spacing or (1.0,) * pixels.ndim
-            rows += _masks(pixels, case, asked=asked, name=name, faults=faults)
+            rows += _masks(pixels, case, asked=asked_masks, name=name, faults=faults)
     if not seen and not faults:
         faults.refuse("empty file", "There is no mask file: send one file per case.")
     if is_truth:

@@ -221,11 +221,11 @@ def _guessed_usage(table: RawTable, columns: SolutionColumns) -> str | None:
     folded = [name.casefold() for name in table.names]
     if columns.usage != USAGE_COLUMN or USAGE_COLUMN.casefold() in folded:
         return None
-    taken = {*_named(columns), _id_column(table.names, columns)}
+    taken_names = {*_named(columns), _id_column(table.names, columns)}
     usages = {usage.name.lower() for usage in Usage}
     candidates: list[str] = []
     for name, column in zip(table.names, table.columns, strict=True):
-        if name in taken or not is_text(column):
+        if name in taken_names or not is_text(column):
             continue
         cells = set(_usage_words(pc.unique(to_text(column))).to_pylist())
         if {Usage.PUBLIC.name.lower(), Usage.PRIVATE.name.lower()} <= cells <= usages:
@@ -251,10 +251,10 @@ def _assign(
     """Return the roles of the columns; missing, repeated and ambiguous names are faults."""
     id_column, usage = _id_column(names, columns), _usage_column(names, columns)
     _check_names(names, columns, usage, faults)
-    taken = {id_column, usage, *_named(columns)}
+    taken_names = {id_column, usage, *_named(columns)}
     declared = (*traits.extra_columns, *modality.public_columns)
-    extra = tuple(name for name in declared if name in names and name not in taken)
-    free = tuple(name for name in dict.fromkeys(names) if name not in {*taken, *extra})
+    extra = tuple(name for name in declared if name in names and name not in taken_names)
+    free = tuple(name for name in dict.fromkeys(names) if name not in {*taken_names, *extra})
     if len(free) > 1:
         free = tuple(name for name in free if name not in ROW_NUMBERS) or free
     targets = columns.targets or free

@@ -135,9 +135,9 @@ def _new(parent: Path) -> Iterator[Path]:
     """Yield a folder for an environment, which is removed unless it was renamed."""
     parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="new-", dir=parent) as temporary:
-        made = Path(temporary) / "environment"
-        made.mkdir()
-        yield made
+        environment = Path(temporary) / "environment"
+        environment.mkdir()
+        yield environment
 
 
 def _named(made: Path, parent: Path, document: Mapping[str, str]) -> Environment:
@@ -183,9 +183,9 @@ def _digest(packages: Path) -> str:
 def _call(command: Sequence[str]) -> None:
     """Run a command; raise InputError with the last line that it printed if it fails."""
     variables = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    done = subprocess.run(  # noqa: S603 - this machine's Python
+    process = subprocess.run(  # noqa: S603 - this machine's Python
         command, capture_output=True, text=True, check=False, env=variables
     )
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines() or ["it printed nothing"]
+    if process.returncode:
+        lines = (process.stderr or process.stdout).strip().splitlines() or ["it printed nothing"]
         raise InputError(f"The environment cannot be made: {printable(lines[-1])}")

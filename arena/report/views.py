@@ -35,9 +35,9 @@ def charts(result: ScoreResult) -> Mapping[str, Any]:
     """Return every chart that ``--charts`` writes, by name, as Altair charts."""
     import altair as alt
 
-    made = _report(result, "")
-    drawn = every_chart(prepared((*made.sections, *made.technical), made.words))
-    return _Charts((chart.name, alt.Chart.from_dict(dict(chart.specification))) for chart in drawn)
+    report = _report(result, "")
+    charts = every_chart(prepared((*report.sections, *report.technical), report.words))
+    return _Charts((chart.name, alt.Chart.from_dict(dict(chart.specification))) for chart in charts)
 
 
 def write_report(result: ScoreResult, path: Path, title: str) -> None:

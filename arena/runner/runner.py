@@ -213,9 +213,18 @@ class Runner:
         stop: threading.Event,
     ) -> tuple[dict[str, Any], Path | None]:
         """Run a program; return its result, as it is sent to the server, and its output."""
-        taken = ("run", "lease", "kind", "program", "sha256", "inputs", "environment", "limits")
+        copied_keys = (
+            "run",
+            "lease",
+            "kind",
+            "program",
+            "sha256",
+            "inputs",
+            "environment",
+            "limits",
+        )
         result: dict[str, Any] = {
-            **{name: work[name] for name in taken},
+            **{name: work[name] for name in copied_keys},
             "runner": self.key.name,
             "sandbox": self.sandbox_name,
             "versions": self._versions(),

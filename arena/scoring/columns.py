@@ -30,14 +30,14 @@ def meaning_of_columns(solution: Solution, *metrics: Metric) -> list[str]:
     ]
     if solution.kind in _MEANINGS:
         meaning = _MEANINGS[solution.kind]
-        said = [
+        sentences = [
             f"In a submission, column {name} = P({label}), {meaning}" for name, label in positives
         ]
     elif solution.kind is PredictionKind.LABEL and any(map(_has_positive_class, metrics)):
-        said = [f"The positive class of column {name} is {label}" for name, label in positives]
+        sentences = [f"The positive class of column {name} is {label}" for name, label in positives]
     else:
-        said = []
-    return [*usage, *(f"{sentence}; --positive names another class." for sentence in said)]
+        sentences = []
+    return [*usage, *(f"{sentence}; --positive names another class." for sentence in sentences)]
 
 
 def _has_positive_class(metric: Metric) -> bool:

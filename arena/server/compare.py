@@ -252,8 +252,8 @@ def files_compared(
         with closing(Intake(layout.intake, read_only=True)) as intake:
             return recorded.compare(intake, competition)
     except (sqlite3.OperationalError, OSError) as error:
-        told = f"Not compared: the queue at {where}, which cannot be opened: {error}."
-        return QueueComparison(not_compared=(told,))
+        reason = f"Not compared: the queue at {where}, which cannot be opened: {error}."
+        return QueueComparison(not_compared=(reason,))
     except sqlite3.DatabaseError as error:
         return QueueComparison((f"The queue at {where} is damaged: {error}.",))
 

@@ -360,10 +360,10 @@ def _change(
     cursor: duckdb.DuckDBPyConnection, table: str, values: Mapping[str, Any], event: Event
 ) -> str:
     """Describe which column differs, if the event has its value in plain text."""
-    told = {"submissions": ("team", "file", "sha256", "status"), "releases": ()}.get(table, ())
+    columns = {"submissions": ("team", "file", "sha256", "status"), "releases": ()}.get(table, ())
     recorded, named = {**event.payload}, _named(cursor, event.sequence)
     recorded["team"] = recorded.get("stored_as", recorded.get("team"))  # of a renamed team
-    for name in told:
+    for name in columns:
         if recorded.get(name) not in (None, values[name]):
             present, before = (
                 shorten(json.dumps(value)) for value in (values[name], recorded[name])

@@ -96,15 +96,15 @@ class Acknowledged:
     @property
     def sentence(self) -> str:
         """Its content in words; empty if there is none."""
-        said = [
+        losses = [
             f"submission {entry.submission} ({entry.file} of {entry.team})"
             for entry in self.submissions[:1]
         ]
         if len(self.submissions) > 1:
             more = len(self.submissions) - 1
-            said.append(f"{more:,} more submission{'s' if more > 1 else ''}")
-        said += [f"event {sequence} of its record" for sequence, _ in self.events[:1]]
-        return f"{' and '.join(said)}." if said else ""
+            losses.append(f"{more:,} more submission{'s' if more > 1 else ''}")
+        losses += [f"event {sequence} of its record" for sequence, _ in self.events[:1]]
+        return f"{' and '.join(losses)}." if losses else ""
 
 
 class Journal:
@@ -139,8 +139,8 @@ class Journal:
             checked_line({"event": event.sequence, "hash": event.hash}) for event in events[-1:]
         ]
         if lines:
-            done = "The data is stored, and can be sent again."
-            self._write_or_explain(b"".join(lines), done, sync=True)
+            consequence = "The data is stored, and can be sent again."
+            self._write_or_explain(b"".join(lines), consequence, sync=True)
 
     def announce(self, scoring: Scoring | None) -> None:
         """Write which submission is about to be scored; None: scoring ended without storing it.
@@ -215,13 +215,13 @@ class Journal:
         except OSError as error:
             raise self._unreadable(error) from error
         what = "belongs to another database" if other else "has a damaged first line"
-        done = "is not read" if read_only else f"was renamed to '{aside.name}'; a new one begins"
+        outcome = "is not read" if read_only else f"was renamed to '{aside.name}'; a new one begins"
         logging.getLogger("arena").warning(
             "The journal '%s' %s and %s. Data lost before cannot be detected: compare arena "
             "submissions with the answers that the teams received.",
             self.path,
             what,
-            done,
+            outcome,
         )
 
     def _free_name(self) -> Path:

@@ -294,10 +294,10 @@ class RemotePlace:
     @staticmethod
     def _fault(what: str, error: Exception, where: str) -> StoreError:
         first = (str(error).splitlines() or [""])[0].rstrip(".")
-        said = _USERINFO.sub("//", first)
+        reason = _USERINFO.sub("//", first)
         return StoreError(
             f"Predictions at {where} cannot be {what}: {type(error).__name__}"
-            f"{f' ({said})' if said else ''}. Check the URL, the network, and the credentials "
+            f"{f' ({reason})' if reason else ''}. Check the URL, the network, and the credentials "
             "in the environment."
         )
 

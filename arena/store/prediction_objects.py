@@ -115,8 +115,8 @@ class PredictionObjects:
     def lacking(self, cursor: duckdb.DuckDBPyConnection) -> list[str]:
         """Return the names in the database that are not at the place."""
         used = cursor.execute("SELECT DISTINCT name FROM objects ORDER BY name").fetchall()
-        there = set(self.place.names()) if used else set()
-        return [name for (name,) in used if name not in there]
+        stored_names = set(self.place.names()) if used else set()
+        return [name for (name,) in used if name not in stored_names]
 
     def remove(self, objects: Sequence[str]) -> None:
         """Remove objects from the place."""

@@ -203,25 +203,25 @@ class TableReader:
                 if filled + len(read) > len(values):
                     return None
                 values[filled : filled + len(read)] = read
-                done = 0
-                while done < len(read):
+                n_copied = 0
+                while n_copied < len(read):
                     row, first = divmod(filled, cells)
-                    rest = len(read) - done
+                    rest = len(read) - n_copied
                     many = rest // cells if first == 0 else 0  # submissions that are whole
                     width = cells if many else min(cells - first, rest)
-                    stop = done + max(1, many) * width
+                    stop = n_copied + max(1, many) * width
                     block_rows = slice(row, row + max(1, many))
                     if not (
-                        ids[done:stop].reshape(-1, width) == numbers[block_rows, np.newaxis]
+                        ids[n_copied:stop].reshape(-1, width) == numbers[block_rows, np.newaxis]
                     ).all():
                         return None
-                    rowids = places[done:stop].reshape(-1, width)
+                    rowids = places[n_copied:stop].reshape(-1, width)
                     if first == 0:
                         starts[block_rows] = rowids[:, :1]
                     if not (rowids - starts[block_rows] == positions[first : first + width]).all():
                         return None
-                    filled += stop - done
-                    done = stop
+                    filled += stop - n_copied
+                    n_copied = stop
         return values if filled == len(values) else None
 
 

@@ -268,8 +268,8 @@ def _copy_to_quarantine(path: Path, time: datetime) -> Path:
             f"{free / 2**20:.0f} MB are free. Nothing was changed. Free some space and try again."
         )
     name = f"{path.name}.quarantine-{time.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-    taken = sum(other.name.startswith(name) for other in path.parent.iterdir())
-    folder = path.with_name(f"{name}-{taken + 1}" if taken else name)
+    n_folders = sum(other.name.startswith(name) for other in path.parent.iterdir())
+    folder = path.with_name(f"{name}-{n_folders + 1}" if n_folders else name)
     with owner_only():
         folder.mkdir()
         for file in files:

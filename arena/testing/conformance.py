@@ -67,11 +67,11 @@ def run_checks(
     item: str, checks: Iterable[tuple[str, Callable[[_Subject], Verdict]]], subject: _Subject
 ) -> Conformance:
     """Run all checks; a check that raises an exception fails."""
-    done = []
+    results = []
     for name, check in checks:
         try:
             outcome, message = check(subject)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise any error
             outcome, message = Outcome.FAILED, f"It raised {type(error).__name__}: {error}"
-        done.append(Check(name, outcome, message))
-    return Conformance(item, tuple(done))
+        results.append(Check(name, outcome, message))
+    return Conformance(item, tuple(results))

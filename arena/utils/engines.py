@@ -232,8 +232,8 @@ def _try(opener: Callable[..., Any], name: str, address: str) -> None:
 
 def _hint(name: str) -> str:
     """Return a hint for Ray: it does not answer clients without a token."""
-    said = " If its cluster was started with tokens, set RAY_AUTH_MODE=token here, too."
-    return said if name == "ray" else ""
+    advice = " If its cluster was started with tokens, set RAY_AUTH_MODE=token here, too."
+    return advice if name == "ray" else ""
 
 
 def _first_line(error: BaseException) -> str:
@@ -287,15 +287,15 @@ def _dask(address: str | None, workers: int) -> Iterator[Engine]:
                 return client.submit(call_checked, versions, *call, pure=False)
 
         def result(future: Any) -> Any:
-            told = False
+            has_warned = False
             while True:
                 try:
                     return future.result(timeout=_SECONDS_TO_NOTICE)
                 except TimeoutError:
                     if future.done():  # a task may raise it as well
                         return future.result()
-                if not told and not _has_workers(client):
-                    told = True
+                if not has_warned and not _has_workers(client):
+                    has_warned = True
                     logging.getLogger("arena").warning(
                         "The scheduler at %s has no workers: its tasks wait for new ones.", address
                     )

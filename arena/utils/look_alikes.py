@@ -78,9 +78,9 @@ def skeleton(name: str) -> str:
     >>> skeleton("Paul") == skeleton("p\u0430ul") == skeleton("paul\u200b") != skeleton("paula")
     True
     """
-    seen = "".join(
+    visible = "".join(
         character
         for character in unicodedata.normalize("NFKC", name)
         if unicodedata.category(character) not in _HIDDEN and character not in _VARIANTS
     )
-    return " ".join(seen.translate(prototypes()).casefold().split())
+    return " ".join(visible.translate(prototypes()).casefold().split())

@@ -96,8 +96,8 @@ def fields_of(request: type) -> Mapping[str, Field]:
         kind = parts[0] if optional else kind
         several = get_origin(kind) is tuple
         kind = get_args(kind)[0] if several else kind
-        made = field.default_factory
-        default = field.default if made is dataclasses.MISSING else made()
+        factory = field.default_factory
+        default = field.default if factory is dataclasses.MISSING else factory()
         fields[field.name] = Field(
             name=field.name,
             kind=kind,

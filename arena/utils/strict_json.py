@@ -15,10 +15,10 @@ def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     ValueError
         If a key occurs twice: some readers take the first value, and others the last one.
     """
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    document = dict(pairs)
+    if len(document) < len(pairs):
         raise ValueError("a key occurs twice in an object")
-    return made
+    return document
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)

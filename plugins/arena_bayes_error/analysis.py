@@ -44,22 +44,22 @@ class BayesError:
 
 def _verdict(study: Study, floor: BoardFloor) -> str:
     low, high = floor.floor.reported_interval
-    said = (
+    sentence = (
         f"By the soft labels, the lowest possible error rate on rows like these is "
         f"{floor.floor.estimate:.2%} ({low:.2%} to {high:.2%})"
     )
     if floor.errors is None:
-        said = f"{said}; {of_other_metrics(study, floor)}"
+        sentence = f"{sentence}; {of_other_metrics(study, floor)}"
     elif study.teams:
-        said = f"{said}; {_headroom(study, floor.errors)}"
+        sentence = f"{sentence}; {_headroom(study, floor.errors)}"
     labels = floor.labels
     if labels.p_so_many > _FOREIGN:
-        return f"{said}."
+        return f"{sentence}."
     return (
-        f"{said}. But the soft labels do not fit the labels: {labels.differing / labels.n:.2%} of "
-        f"labels are not the likeliest class of their row, and {labels.expected / labels.n:.2%} "
-        f"were expected. Check whether the columns belong to the other class or to other rows "
-        f"before you use these results."
+        f"{sentence}. But the soft labels do not fit the labels: "
+        f"{labels.differing / labels.n:.2%} of labels are not the likeliest class of their row, "
+        f"and {labels.expected / labels.n:.2%} were expected. Check whether the columns belong to "
+        f"the other class or to other rows before you use these results."
     )
 
 

@@ -142,13 +142,13 @@ def from_several_hard_labels(
     array = np.asarray(labels, dtype=np.float64)
     if array.ndim == 1 or array.shape[1] == 1:
         raise refuse_single_labels()
-    given = ~np.isnan(array)
-    if not np.isin(array[given], (0, 1)).all():
+    is_given = ~np.isnan(array)
+    if not np.isin(array[is_given], (0, 1)).all():
         raise InputError(
             "Several hard labels per row must be 0 and 1, or NaN where a label is missing."
         )
-    ones = np.where(given, array, 0).sum(axis=1)
-    counts = np.column_stack([given.sum(axis=1) - ones, ones])
+    ones = np.where(is_given, array, 0).sum(axis=1)
+    counts = np.column_stack([is_given.sum(axis=1) - ones, ones])
     return replace(from_counts(counts, **options), kind="hard")
 
 

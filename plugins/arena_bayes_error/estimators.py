@@ -228,8 +228,8 @@ def from_hard_labels(
 
     array = two_valued(labels, "hard labels")
     positive = _signs_of(signs, len(array))
-    given = ("Each label was drawn with the true probabilities of its row.",)
-    estimate = _signed(array, positive, kind="hard", assumptions=given, options=options)
+    assumptions = ("Each label was drawn with the true probabilities of its row.",)
+    estimate = _signed(array, positive, kind="hard", assumptions=assumptions, options=options)
     wrong = int((array != positive).sum())
     if wrong == 0:
         note = (

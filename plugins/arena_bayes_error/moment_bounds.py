@@ -252,9 +252,13 @@ def interval_of_bounds(
             return None
         functions = []
         for position in range(int(folds.max()) + 1):
-            kept = fold != position
-            left = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
-            limits = cell_intervals(programme, ones[kept], level, left)
+            is_in_other_folds = fold != position
+            left = (
+                None
+                if codes is None
+                else np.unique(codes[is_in_other_folds], return_inverse=True)[1]
+            )
+            limits = cell_intervals(programme, ones[is_in_other_folds], level, left)
             other = optimum_of(programme, sign, *limits) or optimum
             functions.append(other[1] @ programme.functions + other[2])
         tail = t_bound(np.array(functions), ones, fold=fold, level=level, codes=codes)

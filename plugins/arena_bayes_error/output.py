@@ -183,20 +183,20 @@ def best_scored(study: Study) -> tuple[float, str]:
 
 def of_other_metrics(study: Study, floor: BoardFloor) -> str:
     """Return the verdict if predictions are not classes, so that errors cannot be counted."""
-    said = (
+    reason = (
         f"teams are not checked against it, because predictions for {study.metric.name} name no "
         f"class"
     )
     if floor.metric is None or not len(study.scores):
-        return said
+        return reason
     best, teams = best_scored(study)
     possible = floor.metric.value
     beyond = best > possible if study.metric.greater_is_better else best < possible
     scores = f"The best score, {best:.5g} ({teams}),"
     if not beyond:
-        return f"{said}. {scores} is no better than the best possible one, {possible:.5g}"
+        return f"{reason}. {scores} is no better than the best possible one, {possible:.5g}"
     side = "above" if study.metric.greater_is_better else "below"
     return (
-        f"{said}. {scores} is {side} the best possible {possible:.5g}: there is a leak, the soft "
+        f"{reason}. {scores} is {side} the best possible {possible:.5g}: there is a leak, the soft "
         f"labels are less certain than the labels, or, if the difference is small, it is chance"
     )

@@ -57,13 +57,13 @@ def from_positive_confidence(
         r = np.maximum(np.asarray(array[rows], dtype=np.float64), 0.5)
         return np.asarray(prior * (1 / r - 1))
 
-    given = (f"The share of positive rows is {prior:g}, as given.", CLEAN)
+    assumptions = (f"The share of positive rows is {prior:g}, as given.", CLEAN)
     return mean_of_rows(
         loss_of,
         len(array),
         prior,
         kind="positive-confidence",
-        assumptions=given,
+        assumptions=assumptions,
         population="the population of positive rows",
         bias_bound=UNBIASED,
         **options,

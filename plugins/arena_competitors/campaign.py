@@ -166,23 +166,25 @@ class Campaign:
     ) -> Iterator[FloatArray]:
         """Yield the ``(n_points, n_measures)`` results of repetitions, in order."""
         tasks, keys = tasks_in_use(), [""] * len(plays)
-        kept: list[FloatArray | None] = [None] * len(plays)
+        kept_results: list[FloatArray | None] = [None] * len(plays)
         if tasks is not None:
-            made = (self.make_rows, self.settings, self.seed)
-            digests = [digest_of("attack", *made, *play) for play in plays]
+            campaign = (self.make_rows, self.settings, self.seed)
+            digests = [digest_of("attack", *campaign, *play) for play in plays]
             if None in digests:
                 progress.say(
                     "Some of the attacks or mechanisms cannot be compared with another time: they "
                     "are not kept."
                 )
             keys = [key or "" for key in digests]
-            kept = [next(iter(tasks.get(key)), None) if key else None for key in keys]
-            done = sum(play_kept is not None for play_kept in kept)
-            tasks.say_found(done, len(plays), "repetitions")
-        missing = (play for play, play_kept in zip(plays, kept, strict=True) if play_kept is None)
+            kept_results = [next(iter(tasks.get(key)), None) if key else None for key in keys]
+            n_kept = sum(play_kept is not None for play_kept in kept_results)
+            tasks.say_found(n_kept, len(plays), "repetitions")
+        missing = (
+            play for play, play_kept in zip(plays, kept_results, strict=True) if play_kept is None
+        )
         results = engine.run(_play, (self,), missing)
         shape = (-1, len(MEASURES))
-        for key, play_kept in zip(keys, kept, strict=True):
+        for key, play_kept in zip(keys, kept_results, strict=True):
             if play_kept is not None:
                 yield play_kept.reshape(shape)
                 continue

@@ -51,10 +51,10 @@ class Honest:
         order = np.concatenate([np.arange(self.n_teams), np.repeat(np.arange(self.n_teams), extra)])
         signal, common = self._signal(), rng.normal(size=self.n_rows)
         skill = rng.gamma(4, 0.2, self.n_teams)
-        sent = np.zeros(self.n_teams)
+        n_sent = np.zeros(self.n_teams)
         for team in [*order[: self.n_teams], *rng.permutation(order[self.n_teams :])]:
             team_noise = np.random.default_rng([self.seed, team]).normal(size=self.n_rows)
-            error = 0.3 + skill[team] + 0.5 / (1 + sent[team])
+            error = 0.3 + skill[team] + 0.5 / (1 + n_sent[team])
             noise = 0.6 * team_noise + 0.8 * common + 0.15 * rng.normal(size=self.n_rows)
-            sent[team] += 1
+            n_sent[team] += 1
             yield int(team), 1 / (1 + np.exp(-0.8 * (signal + error * noise)))

@@ -244,8 +244,12 @@ class TrainingTeam:
         if self._result is None:
             computation = self.computation()
             self._result = computation.function(*computation.arguments)
-        kept = self._members[-(self._habits.ensemble - 1) :] if self._habits.ensemble > 1 else []
-        blended = np.mean([*kept, self._result], axis=0) if kept else self._result
+        earlier_members = (
+            self._members[-(self._habits.ensemble - 1) :] if self._habits.ensemble > 1 else []
+        )
+        blended = (
+            np.mean([*earlier_members, self._result], axis=0) if earlier_members else self._result
+        )
         self._sent = self._blended(blended)
         return Move(self._sent)
 

@@ -82,5 +82,5 @@ def _release(
 ) -> Release:
     best = state.get("best")
     improved = best is None or evaluation.to_loss(ranked) < evaluation.to_loss(best)
-    kept = {"best": ranked, "submission": evaluation.submission} if improved else dict(state)
-    return Release(score=score, improved=improved, state=kept, ranked_by=ranked)
+    next_state = {"best": ranked, "submission": evaluation.submission} if improved else dict(state)
+    return Release(score=score, improved=improved, state=next_state, ranked_by=ranked)

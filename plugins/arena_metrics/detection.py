@@ -98,20 +98,26 @@ class _Boxes:
         sizes = rows_of_cells(cells[:, columns.box[0]].tolist())[1]
         image = np.repeat(np.arange(len(cells)), sizes)
         texts = np.array([values(column) for column in columns.box], dtype=object).T.reshape(-1, 4)
-        kept = np.array([any(text.strip() for text in row) for row in texts], dtype=np.bool_)
-        box = texts[kept].astype(np.float64)
+        has_box = np.array([any(text.strip() for text in row) for row in texts], dtype=np.bool_)
+        box = texts[has_box].astype(np.float64)
         if not columns.sizes:
             box[:, 2:] -= box[:, :2]
         label = np.array(values(columns.label) if columns.label is not None else [""] * len(image))
         score = (np.ones(len(image)) if columns.score is None else np.array(values(columns.score)))[
-            kept
+            has_box
         ]
         crowd = np.zeros(len(image), dtype=np.bool_)
         if columns.crowd is not None:
             crowd = np.array(
                 [text.strip() == "1" for text in values(columns.crowd)], dtype=np.bool_
             )
-        return cls(image[kept], label.astype(str)[kept], box, score.astype(np.float64), crowd[kept])
+        return cls(
+            image[has_box],
+            label.astype(str)[has_box],
+            box,
+            score.astype(np.float64),
+            crowd[has_box],
+        )
 
 
 @dataclass(frozen=True)
@@ -202,9 +208,9 @@ class MeanAveragePrecision(BaseMetric):
         """Match the boxes once; return the score as a function of ``(n,)`` counts of the images."""
         names = self._names or ([""] * truth.shape[1], [""] * prediction.shape[1])
         boxes = _Boxes.of(truth, _Columns.of(names[0], with_score=False))
-        sent = _Boxes.of(prediction, _Columns.of(names[1], with_score=True))
+        sent_boxes = _Boxes.of(prediction, _Columns.of(names[1], with_score=True))
         thresholds = np.linspace(0.5, 0.95, 10) if self.iou == 0 else np.array([self.iou])
-        return _Matched(_match(boxes, sent, len(truth), thresholds))
+        return _Matched(_match(boxes, sent_boxes, len(truth), thresholds))
 
     def faults(
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo
@@ -241,13 +247,13 @@ class MeanAveragePrecision(BaseMetric):
         corners = rng.integers(0, 50, (sizes.sum(), 2))
         boxes = np.column_stack([corners, corners + rng.integers(20, 30, (sizes.sum(), 2))])
         truth = np.array([cells(labels), *map(cells, boxes.T)], dtype=object).T
-        sent = []
+        submissions = []
         for _ in range(n_submissions):
             moved = boxes + rng.integers(-4, 5, boxes.shape)
             scores = np.round(rng.random(len(boxes)), 6)
             columns = [cells(labels), *map(cells, moved.T), cells(scores)]
-            sent.append(np.array(columns, dtype=object).T)
-        return truth, np.stack(sent)
+            submissions.append(np.array(columns, dtype=object).T)
+        return truth, np.stack(submissions)
 
 
 def _faults(
@@ -349,16 +355,16 @@ def _match(boxes: _Boxes, sent: _Boxes, n: int, thresholds: FloatArray) -> list[
             )
             if label in codes
         ]  # fmt: skip
-        made = coco.COCO()
-        made.dataset = {
+        ground_truth = coco.COCO()
+        ground_truth.dataset = {
             "images": [{"id": number} for number in range(n)],
             "categories": [{"id": code} for code in codes.values()],
             "annotations": annotations,
         }
-        sides.append(made)
+        sides.append(ground_truth)
     with contextlib.redirect_stdout(io.StringIO()):
-        for made in sides:
-            made.createIndex()
+        for ground_truth in sides:
+            ground_truth.createIndex()
         run = evaluation.COCOeval(*sides, "bbox")
         run.params.iouThrs = thresholds
         run.params.areaRng, run.params.areaRngLbl = [[0, np.inf]], ["all"]

@@ -58,14 +58,14 @@ class SeveralNumbers(Modality):
             return table
         cells = dict(zip(table.names, table.columns, strict=True))
         ids, levels, values = (_texts(cells[name]) for name in (id_column, *_LONG))
-        kept = np.ones(len(ids), dtype=np.bool_)
+        has_type = np.ones(len(ids), dtype=np.bool_)
         if "output_type" in cells:
-            kept = _texts(cells["output_type"]) == self.output_type
+            has_type = _texts(cells["output_type"]) == self.output_type
         column_of = {_plain(number): column for column, number in enumerate(self.numbers)}
         first: dict[str, int] = {}
         rows: list[int] = []
         texts: list[list[str]] = []
-        for position in np.flatnonzero(kept).tolist():
+        for position in np.flatnonzero(has_type).tolist():
             column = column_of.get(_plain(levels[position]))
             if column is None:
                 continue

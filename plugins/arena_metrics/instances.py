@@ -173,14 +173,16 @@ class _InstanceMetric(MetricOfSums):
         truth, predictions = truth.reshape(n, -1), predictions.reshape(m, n, -1)
         columns = self._columns or _Columns.of(self.name, [""] * truth.shape[1])
         true = [_Objects.of(cells, columns) for cells in truth.tolist()]
-        sent = [
+        sent_objects = [
             [_Objects.of(cells, columns) for cells in prediction]
             for prediction in predictions.tolist()
         ]
-        labels = {label for images in (true, *sent) for image in images for label in image.labels}
+        labels = {
+            label for images in (true, *sent_objects) for image in images for label in image.labels
+        }
         codes = {label: code for code, label in enumerate(sorted(labels) or [""])}
         counts = np.zeros((m, n, len(codes), _N_COUNTS))
-        for team, images in enumerate(sent):
+        for team, images in enumerate(sent_objects):
             for image, (of_truth, of_team) in enumerate(zip(true, images, strict=True)):
                 cell = counts[team, image]
                 for label in of_team.labels:
@@ -247,8 +249,8 @@ class _InstanceMetric(MetricOfSums):
                 for image_masks, image_classes in zip(masks, classes, strict=True)
             ]
 
-        sent = [images() for _ in range(n_submissions)]
-        return np.array(images(), dtype=object), np.array(sent, dtype=object)
+        submissions = [images() for _ in range(n_submissions)]
+        return np.array(images(), dtype=object), np.array(submissions, dtype=object)
 
 
 def _as_cell(texts: Sequence[str]) -> str:

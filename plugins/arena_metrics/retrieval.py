@@ -296,8 +296,8 @@ class TrecNdcg(_RunsMetric):
         return gain / ideal if ideal else 0.0
 
     def _discounted(self, gains: FloatArray) -> float:
-        kept = gains[: self.k] if self.k else gains
-        return float((kept / np.log2(np.arange(2, len(kept) + 2))).sum())
+        counted_gains = gains[: self.k] if self.k else gains
+        return float((counted_gains / np.log2(np.arange(2, len(counted_gains) + 2))).sum())
 
 
 @dataclass(frozen=True)

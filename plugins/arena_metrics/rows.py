@@ -74,7 +74,7 @@ def bound_copy(metric: _Metric, **members: Any) -> _Metric:
     >>> bound_copy(QuadraticWeightedKappa(), _values=(0.0, 2.0))._values
     (0.0, 2.0)
     """
-    made = copy.copy(metric)
+    changed = copy.copy(metric)
     for name, value in members.items():
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(changed, name, value)
+    return changed

@@ -93,8 +93,8 @@ class ScikitLearnMetric:
 
         No loss of numbers is negative.
         """
-        taken = _parameters(self.function)
-        traits = replace(self._ranges, row_weights="sample_weight" in taken)
+        parameter_names = _parameters(self.function)
+        traits = replace(self._ranges, row_weights="sample_weight" in parameter_names)
         return replace(traits, score_range=(0.0, np.inf)) if self._is_loss_of_numbers else traits
 
     @property
@@ -151,9 +151,9 @@ class ScikitLearnMetric:
             truth = as_codes(truth)
         if self.prediction is PredictionKind.LABEL:
             prediction = as_codes(prediction)
-        taken = _parameters(self.function)
+        parameter_names = _parameters(self.function)
         keywords = dict(self.parameters)
-        if "labels" in taken and self.prediction not in (
+        if "labels" in parameter_names and self.prediction not in (
             PredictionKind.LABEL,
             PredictionKind.VALUE,
         ):
@@ -161,7 +161,7 @@ class ScikitLearnMetric:
                 "labels", np.arange(prediction.shape[1] if prediction.ndim > 1 else 2)
             )
         if weight is not None:
-            if "sample_weight" not in taken:
+            if "sample_weight" not in parameter_names:
                 raise UsageError(f"The metric {self.name!r} takes no weights.")
             keywords["sample_weight"] = weight
         with warnings.catch_warnings(), np.errstate(over="ignore"):
@@ -252,12 +252,12 @@ Did you mean max_error?
         """
         if rest not in self.known():
             return self._make_scorer(rest, parameters)
-        taken = _parameters(rest)[2:]
+        parameter_names = _parameters(rest)[2:]
         for name in parameters:
-            if name not in taken or name == "sample_weight":
+            if name not in parameter_names or name == "sample_weight":
                 raise UsageError(
                     f"The metric 'sklearn:{rest}' has no parameter {name!r}. "
-                    f"Its parameters: {', '.join(taken)}."
+                    f"Its parameters: {', '.join(parameter_names)}."
                 )
         name, shared = FAST.get(rest, ("", ()))
         if name and set(parameters) <= set(shared):

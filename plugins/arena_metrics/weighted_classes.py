@@ -99,9 +99,9 @@ class ClassWeightedLogLoss(MetricOfSums):
     def combine(self, sums: FloatArray) -> FloatArray:
         """Return the weighted mean of the mean losses of the classes that occur."""
         losses, counts = np.split(sums, 2, axis=-1)
-        given = self._parsed()
+        weight_of = self._parsed()
         names = self._classes or tuple(map(str, range(losses.shape[-1])))
-        weights = np.where(counts > 0, [given.get(name, 1.0) for name in names], 0.0)
+        weights = np.where(counts > 0, [weight_of.get(name, 1.0) for name in names], 0.0)
         means = np.divide(losses, counts, out=np.zeros_like(losses), where=counts > 0)
         return np.asarray((weights * means).sum(axis=-1) / weights.sum(axis=-1))
 

@@ -220,12 +220,12 @@ def rank_intervals(
     if standard_errors is None:
         standard_errors = standard_errors_from_resamples(resampled, workers=workers)
         overwrite = True
-    given = {
+    inputs = {
         "standard errors": standard_errors,
         "degrees of freedom": degrees_of_freedom,
         "skewness": skewness,
     }
-    for name, matrix in given.items():
+    for name, matrix in inputs.items():
         if matrix is not None and matrix.shape != (len(scores), len(scores)):
             raise UsageError(f"The {name} must be one row and one column per submission.")
     if comparisons is not None and comparisons < len(scores) * (len(scores) - 1):
@@ -338,10 +338,10 @@ def _checked(
     if defined.sum() < 2:
         raise UsageError("Rank intervals need at least two resamples in which all scores exist.")
     sign = 1.0 if greater_is_better else -1.0
-    kept = resampled if defined.all() else resampled[:, defined]
-    if overwrite and kept.dtype == np.float64 and kept.flags.c_contiguous:
-        return sign * scores, np.multiply(sign, kept, out=kept)
-    return sign * scores, np.multiply(sign, kept, order="C")
+    defined_resamples = resampled if defined.all() else resampled[:, defined]
+    if overwrite and defined_resamples.dtype == np.float64 and defined_resamples.flags.c_contiguous:
+        return sign * scores, np.multiply(sign, defined_resamples, out=defined_resamples)
+    return sign * scores, np.multiply(sign, defined_resamples, order="C")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

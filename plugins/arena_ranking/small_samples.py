@@ -352,9 +352,9 @@ def pooled_degrees_of_freedom(resampled: FloatArray, n_units: int) -> float:
     if m < 2 or n_units < 3:
         return float(max(n_units - 1, 0))
     pairs = m * (m - 1) // 2
-    kept = np.linspace(0, pairs - 1, min(pairs, _POOLED_PAIRS)).astype(np.intp)
+    pair_positions = np.linspace(0, pairs - 1, min(pairs, _POOLED_PAIRS)).astype(np.intp)
     excesses = []
-    for j, k in zip(*_pairs_at(kept, m), strict=True):
+    for j, k in zip(*_pairs_at(pair_positions, m), strict=True):
         moved = resampled[j] - resampled[k]
         moved = moved - moved.mean()
         variance = float(np.mean(moved**2))

@@ -116,5 +116,5 @@ def chosen(value: str | None, names: Sequence[str], what: Path | str) -> str:
         return names[0]
     if value in names:
         return str(value)
-    wanted = "no value" if value is None else f"no value {value!r}"
-    raise InputError(f"{what} has {wanted}; it has {show_all(names)}. Choose with --value.")
+    absence = "no value" if value is None else f"no value {value!r}"
+    raise InputError(f"{what} has {absence}; it has {show_all(names)}. Choose with --value.")

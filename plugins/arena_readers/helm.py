@@ -63,9 +63,9 @@ def _read(file: Path, value: str | None) -> CaseScores:
                 of_split = values_by_model.setdefault(str(name.get("name")), {})
                 of_split.setdefault(str(name.get("split")), []).append((instance, stat))
     if value not in values_by_model:
-        wanted = "HELM keeps many values per instance" if value is None else f"no value {value!r}"
+        problem = "HELM keeps many values per instance" if value is None else f"no value {value!r}"
         raise InputError(
-            f"{file}: {wanted}. Choose one with --value: "
+            f"{file}: {problem}. Choose one with --value: "
             f"{show_all(sorted(values_by_model), _SHOWN)}."
         )
     splits = values_by_model[value]

@@ -262,8 +262,8 @@ def _view(
         yield f"--device={device}"
     for scratch, place in (("output", "/output"), ("tmp", "/tmp"), ("shm", "/dev/shm")):  # noqa: S108
         yield f"--volume={folder}/scratch/{scratch}:{place}:rw,nosuid,nodev"
-    seen = {"program": job.program, "input": job.inputs, **folders}
-    root = seen.pop("root", Path("/"))
+    mounts = {"program": job.program, "input": job.inputs, **folders}
+    root = mounts.pop("root", Path("/"))
     root_of_program = folder / "root"
     (root_of_program / "etc").mkdir()
     if root == Path("/"):
@@ -274,11 +274,11 @@ def _view(
         if path.is_symlink():
             (root_of_program / place).symlink_to(path.readlink())
         else:
-            seen[place] = path
+            mounts[place] = path
     empty = folder / "empty"
     empty.touch()
-    seen["etc/resolv.conf"] = empty  # otherwise podman shows that of the machine
-    for number, (place, source) in enumerate(seen.items()):
+    mounts["etc/resolv.conf"] = empty  # otherwise podman shows that of the machine
+    for number, (place, source) in enumerate(mounts.items()):
         link = folder / f"shown-{number}"  # the arguments of podman cannot name every path
         link.symlink_to(source.resolve())
         yield f"--volume={link}:/{place}:ro,nosuid,nodev"

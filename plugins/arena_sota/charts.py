@@ -279,9 +279,9 @@ def curves(
 
 def _visible(xs: FloatArray, ys: FloatArray) -> FloatArray:
     points = np.column_stack([xs, ys])
-    seen = np.flatnonzero(ys >= 1e-3 * ys.max(initial=0.0))
-    if len(seen):
-        points = points[max(seen[0] - 1, 0) : seen[-1] + 2]
+    visible = np.flatnonzero(ys >= 1e-3 * ys.max(initial=0.0))
+    if len(visible):
+        points = points[max(visible[0] - 1, 0) : visible[-1] + 2]
     return points[:: max(len(points) // _POINTS, 1)]
 
 

@@ -392,10 +392,16 @@ def _of_board(
         pairs = numbers[0] * numbers[1]
         scores, notes = exact_scores(shown_scores, 2 * pairs, "half pairs of rows")
         used = 0.0 if rho is None else rho
-        kept = {name: choices[name] for name in ("target", "level")}
+        shared_choices = {name: choices[name] for name in ("target", "level")}
         with stage("Simulating boards"):
             sota_estimate = estimate_auc_sota(
-                scores, numbers[0], numbers[1], rng, rho=used**2, repetitions=repetitions, **kept
+                scores,
+                numbers[0],
+                numbers[1],
+                rng,
+                rho=used**2,
+                repetitions=repetitions,
+                **shared_choices,
             )
     for note in (*shown_scores.notes, *notes):
         say_note(note)

@@ -238,16 +238,16 @@ def _links(values: _Values, among: npt.NDArray[np.intp] | None = None) -> npt.ND
     means, deviations = values.means, values.deviations
     size = min(BLOCK, max(1, CORRELATED_AT_ONCE // n))
     links = []
-    asked = None
+    asked_blocks = None
     if among is not None:
         different = among[among[:, 0] != among[:, 1]]
-        asked = {(a, b) for a, b in np.unique(np.sort(different // size), axis=0).tolist()}
+        asked_blocks = {(a, b) for a, b in np.unique(np.sort(different // size), axis=0).tolist()}
     for start in range(0, m, size):
         rows = np.arange(start, min(start + size, m))
         links += [
             _linked(values, rows, np.arange(other, min(other + size, m)))
             for other in range(start, m, size)
-            if asked is None or (start // size, other // size) in asked
+            if asked_blocks is None or (start // size, other // size) in asked_blocks
         ]
     constant = np.flatnonzero(deviations == 0)
     constant = constant[np.argsort(means[constant], kind="stable")]

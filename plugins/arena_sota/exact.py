@@ -92,8 +92,8 @@ def cumulative(model: Model, settled: float = SETTLED) -> FloatArray:
     [0.0625, 0.5625, 1.0]
     """
     if model.rho0 == 0 or model.correct0 is not None:
-        given = model.n_rows if model.correct0 is None else model.correct0
-        return _summed(model, [(given, 1.0)]).mean()
+        n_correct = model.n_rows if model.correct0 is None else model.correct0
+        return _summed(model, [(n_correct, 1.0)]).mean()
     low, high = likely_counts(model.n_rows, np.array([model.theta0]), 1e-14)
     deviation = np.sqrt(model.n_rows * model.theta0 * (1 - model.theta0))
     (chances,) = binomial_pmf(model.n_rows, np.array([model.theta0]), low, high)

@@ -261,8 +261,8 @@ def _along(varied: str, *, n: int = N, theta: float = THETA, m: int = M) -> Call
     """Return the distribution as a function of one of its settings."""
 
     def make(value: float) -> SampleMaximum:
-        given = {"n": n, "theta": theta, "m": m, varied: value}
-        return sample_maximum(int(given["n"]), given["theta"], int(given["m"]))
+        parameters = {"n": n, "theta": theta, "m": m, varied: value}
+        return sample_maximum(int(parameters["n"]), parameters["theta"], int(parameters["m"]))
 
     return make
 
@@ -270,13 +270,13 @@ def _along(varied: str, *, n: int = N, theta: float = THETA, m: int = M) -> Call
 def _distributions(name: str, theta: Any, **settings: Any) -> Iterator[Chart]:
     """Yield distribution function and probabilities of the best score (Figures 2 and 6)."""
     maximum = sample_maximum(N, theta, M, **settings)
-    seen = maximum.probabilities > 1e-3 * maximum.probabilities.max()
+    is_visible = maximum.probabilities > 1e-3 * maximum.probabilities.max()
     for part, what, values in (
         ("cdf", "probability of at most this score", maximum.cumulative),
         ("pmf", "probability", maximum.probabilities),
     ):
         title = f"The best of {M:,} scores ({part})"
-        line = {f"best of {M:,}": (maximum.scores[seen], values[seen])}
+        line = {f"best of {M:,}": (maximum.scores[is_visible], values[is_visible])}
         yield _curve(f"{name}-{part}", title, line, y_title=what)
 
 

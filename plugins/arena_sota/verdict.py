@@ -121,14 +121,14 @@ guessing are left out.'
     ''
     """
     copies, guesses = n_given - n_distinct, n_distinct - n_counting
-    said = [plural(copies, "near-duplicate")] if copies else []
-    said += [f"{plural(guesses, 'score')} no better than guessing"] if guesses else []
-    if not said:
+    exclusions = [plural(copies, "near-duplicate")] if copies else []
+    exclusions += [f"{plural(guesses, 'score')} no better than guessing"] if guesses else []
+    if not exclusions:
         return ""
     are = "is" if copies + guesses == 1 else "are"
     return (
         f"The model of selection counts {n_counting:,} of {n_given:,} scores: "
-        f"{' and '.join(said)} {are} left out."
+        f"{' and '.join(exclusions)} {are} left out."
     )
 
 

@@ -233,7 +233,7 @@ def test_a_plain_function_gets_arrays(metrics: Any, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("kaggle:missing.py", "There is no file .*missing.py"),
+        ("kaggle:missing.py", "missing.py cannot be read: there is no such file"),
         ("kagle:kaggle_fbeta.py", "Did you mean the prefix 'kaggle'"),
         ("kaggle_fbeta.py", "Name a function of the file: kaggle_fbeta.py:FUNCTION"),
         ("kaggle:plain.py", "has no function 'score'"),

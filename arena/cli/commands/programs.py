@@ -60,13 +60,13 @@ def environment(
 
     if requirements is not None and image is None:
         with stage("Installing the libraries"):
-            made = make_environment(requirements, environments_folder())
+            environment = make_environment(requirements, environments_folder())
     elif image is not None and requirements is None:
         with stage("Unpacking the image"):
-            made = unpack_environment(image, environments_folder())
+            environment = unpack_environment(image, environments_folder())
     else:
         raise UsageError("Give either --requirements FILE or --image TAR.")
-    console().print(made.digest, soft_wrap=True)
+    console().print(environment.digest, soft_wrap=True)
 
 
 @app.command()

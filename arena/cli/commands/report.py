@@ -51,9 +51,9 @@ def report(
     with look_at_competition(directory, wait) as opened:
         competition = opened.in_phase(phase)
         if public:
-            made = public_competition_report(competition)
+            made_report = public_competition_report(competition)
         else:
             with ProgressDisplay() as progress:
                 make = final_page if final else competition_report
-                made = make(competition, progress=progress)
-    write_outputs(made, out, charts, heading)
+                made_report = make(competition, progress=progress)
+    write_outputs(made_report, out, charts, heading)

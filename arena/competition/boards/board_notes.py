@@ -38,8 +38,8 @@ def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]])
             raise
         except Exception as error:
             logging.getLogger("arena").debug("A check of the board failed.", exc_info=True)
-            said = str(error) if isinstance(error, PluginError) else type(error).__name__
-            note = f"It is not known {purpose}: this check of the board failed ({said})."
+            reason = str(error) if isinstance(error, PluginError) else type(error).__name__
+            note = f"It is not known {purpose}: this check of the board failed ({reason})."
         if note is not None:
             notes.append(note)
     return tuple(notes)

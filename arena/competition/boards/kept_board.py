@@ -59,10 +59,10 @@ def restored(
     text = state.store.meta(state.name_of(KEPT))
     if text is None or text_digest(text) != digest:
         return None
-    kept = parse_json(text)
-    if kept["software"] != software_versions(state.manager):
+    kept_document = parse_json(text)
+    if kept_document["software"] != software_versions(state.manager):
         return None
-    findings = zip(document["findings"], kept["findings"], strict=True)
+    findings = zip(document["findings"], kept_document["findings"], strict=True)
     return ScoreResult(
         metric=document["metric"],
         greater_is_better=document["greater_is_better"],
@@ -95,7 +95,7 @@ def restored(
         baseline=document["baseline"],
         unranked=tuple(document.get("unranked", ())),
         brackets={name: tuple(teams) for name, teams in document.get("brackets", {}).items()},
-        inputs=tuple((name, sha256) for name, sha256 in kept["inputs"]),
+        inputs=tuple((name, sha256) for name, sha256 in kept_document["inputs"]),
         plugins=state.manager,
         display=state.settings.display(public=False),
         sections=tuple(
@@ -106,7 +106,7 @@ def restored(
                     "charts": _charts(section["charts"]),
                 }
             )
-            for section in kept["sections"]
+            for section in kept_document["sections"]
         ),
     )
 

@@ -161,13 +161,13 @@ def finding_of(name: str, board: ScoreResult) -> Finding:
     verdicts = [
         finding.verdict for finding in board.findings if finding.analysis in ("ranks", "brackets")
     ]
-    said = " ".join([f"{name}, by the {board.metric}:", *verdicts])
+    caption = " ".join([f"{name}, by the {board.metric}:", *verdicts])
     table = Table(
         f"{name}: {board.metric}",
         tuple(column.replace("_", " ") for column in columns),
         tuple(tuple(row[column] for column in columns) for row in board.standings),
     )
-    return Finding(_ANALYSIS + name, said, board.board_document(), tables=(table,))
+    return Finding(_ANALYSIS + name, caption, board.board_document(), tables=(table,))
 
 
 def phase_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:

@@ -209,9 +209,11 @@ def check_changed_phases(
     check_metrics(after, store.solution(), manager)
     for name in sorted(phases_in_use(store)):
         if name not in after.phase:
-            said = f"belong to the phase {name}" if name else "were sent before there were phases"
+            orphans = (
+                f"belong to the phase {name}" if name else "were sent before there were phases"
+            )
             raise InputError(
-                f"{CONFIG_NAME}: the submissions and programs that {said} would belong to no "
+                f"{CONFIG_NAME}: the submissions and programs that {orphans} would belong to no "
                 f"phase: restore the sections [phase.…] as they were."
             )
         old, new = before.phase[name], after.phase[name]

@@ -700,10 +700,10 @@ class Accounts(Records):
     def revoke(self, account: str, token: str) -> bool:
         """Delete a token of this account; return whether there was one."""
         with self._change() as database:
-            done = database.execute(
+            deletion = database.execute(
                 "DELETE FROM tokens WHERE account = ? AND token = ?", (account, token)
             )
-            return done.rowcount > 0
+            return deletion.rowcount > 0
 
     # Invitations
 
@@ -912,10 +912,10 @@ class Accounts(Records):
         """
         left = self.team(team)
         with self._change() as database:
-            done = database.execute(
+            deletion = database.execute(
                 "DELETE FROM members WHERE team = ? AND account = ?", (team, account)
             )
-            if not done.rowcount:
+            if not deletion.rowcount:
                 raise RefusedError("This person is no member of the team.")
             database.execute(
                 "DELETE FROM invites WHERE made_by = ? AND kind = 'team' AND team = ?",
@@ -1014,11 +1014,11 @@ class Accounts(Records):
     def drop_team_request(self, competition: str, account: str) -> bool:
         """Delete the request of an account to a team; return whether there was one."""
         with self._change() as database:
-            done = database.execute(
+            deletion = database.execute(
                 "DELETE FROM team_requests WHERE competition = ? AND account = ?",
                 (competition, account),
             )
-            return done.rowcount > 0
+            return deletion.rowcount > 0
 
     def _refuse_former(self, competition: str, name: str) -> None:
         # The record assigns submissions under a former name to the team that had it.

@@ -625,16 +625,16 @@ class Published:
 
     def submissions(self, query: SubmissionQuery) -> tuple[list[Answer], int]:
         """Return a page of the answers to submissions of all teams, and how many match."""
-        given = {key: text for key, text in asdict(query).items() if key in _CONDITIONS and text}
+        filters = {key: text for key, text in asdict(query).items() if key in _CONDITIONS and text}
         conditions = [
             "json_extract(document, '$.kind') = 'submit'",
-            *(_CONDITIONS[key] for key in given),
+            *(_CONDITIONS[key] for key in filters),
         ]
         matching = f"FROM answers WHERE {' AND '.join(conditions)}"
-        total = self._rows(f"SELECT count(*) {matching}", *given.values())[0][0]
+        total = self._rows(f"SELECT count(*) {matching}", *filters.values())[0][0]
         rows = self._rows(
             f"SELECT document {matching} ORDER BY {_ORDERS[query.order]} LIMIT ? OFFSET ?",
-            *given.values(),
+            *filters.values(),
             query.limit,
             query.limit * (query.page - 1),
         )

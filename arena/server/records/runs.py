@@ -322,14 +322,14 @@ class Runs(Records):
         A run that was lost comes after those that were not: if its program is to blame, it does not
         end the runners of the others.
         """
-        taken = {ProgramState.TRIAL_WAITS: trials, ProgramState.RUN_WAITS: hidden}
+        limits = {ProgramState.TRIAL_WAITS: trials, ProgramState.RUN_WAITS: hidden}
         with self._change():
             running = self.in_state(competition, ProgramState.RUNS)
             teams = {program.team for program in running}
             waiting = self._of("competition = ? AND state IN (?, ?)", competition, *WAITING)
             for program in sorted(waiting, key=lambda program: program.losses):
                 in_turn = program.state is ProgramState.TRIAL_WAITS or program.team not in teams
-                if not in_turn or not taken[program.state]:
+                if not in_turn or not limits[program.state]:
                     continue
                 runs = RUNNING[WAITING.index(program.state)]
                 until = self._now() + LEASE_SECONDS

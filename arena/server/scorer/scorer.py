@@ -169,16 +169,16 @@ class Scorer:
                 thread.join()
 
     def _judge_until(self, ended: Callable[[], bool]) -> None:
-        seen, failures = -1, 0
+        seen_change, failures = -1, 0
         while not ended() and not self._has_new_settings():
             self._publisher.check_place()
             now = self._intake.version()
-            if now == seen and not self._board_due and not self._is_in_next_phase:
+            if now == seen_change and not self._board_due and not self._is_in_next_phase:
                 if time.monotonic() > self._swept_at + _SWEEP_SECONDS:
                     self.sweep()
                 time.sleep(_POLL_SECONDS)
                 continue
-            seen = now
+            seen_change = now
             try:
                 while not ended() and self.step():
                     failures = 0
@@ -189,7 +189,7 @@ class Scorer:
                 _LOGGER.exception("Nothing can be stored.")
                 self._set_state(problem=str(error), busy_since=None)
                 self._publisher.publish(state=self._state)
-                seen = -1
+                seen_change = -1
                 time.sleep(_RETRY_SECONDS)
 
     def _has_new_settings(self) -> bool:
@@ -256,12 +256,12 @@ class Scorer:
 
         Checks alternate with groups of submissions, so that neither waits for all of the other.
         """
-        asked = self._intake.checks(self._name)
-        asked_checks = {check for check, _upload, _file in asked}
+        requested = self._intake.checks(self._name)
+        asked_checks = {check for check, _upload, _file in requested}
         over = {f"check {check}": None for check in self._checked - asked_checks}
         self._checked &= asked_checks
         answer: dict[str, Any] = {}
-        for check, upload, file in asked:
+        for check, upload, file in requested:
             if check in self._checked:
                 continue
             self._checked.add(check)
@@ -605,15 +605,15 @@ class Scorer:
             self._reader.remove_old_copies(content)
 
     def _share_until(self) -> None:
-        said = ""
+        last_warning = ""
         while not self._closing.is_set():
             try:
                 self.share()
-                said = ""
+                last_warning = ""
             except (OSError, sqlite3.Error) as error:  # the disk is full; it is tried again
-                if str(error) != said:
+                if str(error) != last_warning:
                     _LOGGER.warning("pages/ and files/ cannot be published: %s.", error)
-                said = str(error)
+                last_warning = str(error)
             self._closing.wait(_BEAT_SECONDS)
 
     def _beat(self) -> None:

@@ -322,8 +322,8 @@ async def _signin_link(call: Call, account: Account) -> Response:
         made_by=call.account.account,
         expires=call.site.clock() + timedelta(days=2),
     )
-    made = {"signin": api.address(call, f"/invite/{secret}"), "name": account.name}
-    return await _teams(call, made=made)
+    reset_link = {"signin": api.address(call, f"/invite/{secret}"), "name": account.name}
+    return await _teams(call, made=reset_link)
 
 
 _TEAMS = "/admin/teams"

@@ -154,8 +154,8 @@ async def _board(call: Call) -> Response | responses.BoardPage:
     else:
         rows, etag = call.competition.board(bracket, phase)
     headers = {"ETag": f'"{etag}"', "Cache-Control": "no-cache"}
-    asked = call.request.headers.get("if-none-match", "")
-    if etag and f'"{etag}"' in asked:
+    known_etags = call.request.headers.get("if-none-match", "")
+    if etag and f'"{etag}"' in known_etags:
         return Response(status_code=304, headers=headers)
     part = (board, phase, bracket, after, limit)
     body = call.competition.kept(etag, part)
@@ -701,7 +701,7 @@ def _people_of(text: str) -> list[Invitation]:
 
 def invite_teams(call: Call, people: Sequence[Invitation]) -> responses.Invited:
     """Create a link for each person; links are shown once, and mailed."""
-    made = call.site.accounts.invite_teams(
+    invitations = call.site.accounts.invite_teams(
         call.competition.name,
         [(person.team, person.name, person.contact) for person in people],
         made_by=call.account.account,
@@ -714,7 +714,7 @@ def invite_teams(call: Call, people: Sequence[Invitation]) -> responses.Invited:
             contact=person.contact,
             url=address(call, f"/invite/{secret}"),
         )
-        for person, (team, name, secret) in zip(people, made, strict=True)
+        for person, (team, name, secret) in zip(people, invitations, strict=True)
     ]
     return responses.Invited(rows=rows, mailed=mail_invitations(call, rows))
 

@@ -242,12 +242,12 @@ def guarded(
         competition = site.competition(request.path_params["competition"])
         call = Call(request, site, competition, person)
         check_runner(call) if who == "runner" else check_who(call, who, scope)
-        sent = (
+        bodies = (
             (await read_json(request, competition.limits, body),)
             if body is not None and issubclass(body, BaseModel)
             else ()
         )
-        result = await handler(call, *sent)
+        result = await handler(call, *bodies)
         if isinstance(result, dict):
             result = Response(json_bytes(result), status, media_type="application/json")
         if may_embed and competition.limits.embed and competition.limits.board == "anyone":

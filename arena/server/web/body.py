@@ -208,9 +208,9 @@ async def read_upload(
     Problem
         400, 408, 413, 415 or 422, if the body cannot be taken.
     """
-    asked = request.query_params
-    fields = {key: asked.get(key, "") for key in ("description", "phase")}
-    fields |= {key: value for key, value in asked.items() if key.startswith(ANSWER)}
+    parameters = request.query_params
+    fields = {key: parameters.get(key, "") for key in ("description", "phase")}
+    fields |= {key: value for key, value in parameters.items() if key.startswith(ANSWER)}
     file = request.query_params.get("file", "") or "submission.csv"
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     async with AsyncExitStack() as stack:

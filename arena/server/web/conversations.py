@@ -70,13 +70,13 @@ def reply(call: Call, body: models.NewMessage) -> list[Message]:
     if body.published and body.answers is None:
         raise Problem(422, _("Only an answer to a message can be published."))
     if body.answers is not None:
-        asked = next(
+        question = next(
             (message for message in site.messages.all_of(name) if message.message == body.answers),
             None,
         )
-        if asked is None or asked.from_organiser:
+        if question is None or question.from_organiser:
             raise Problem(404, _("There is no such message."))
-        accounts = [asked.account]
+        accounts = [question.account]
     else:
         team = site.accounts.team_named(name, body.team)
         if team is None:

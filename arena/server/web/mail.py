@@ -258,8 +258,8 @@ def _title(facts: CompetitionFacts) -> str:
 
 def _foot(facts: CompetitionFacts) -> str:
     contact = facts.server.contact
-    asked = f"Questions and no further mails: {contact}\n" if contact else ""
-    return f"\n-- \nThis mail was sent automatically.\n{asked}"
+    contact_line = f"Questions and no further mails: {contact}\n" if contact else ""
+    return f"\n-- \nThis mail was sent automatically.\n{contact_line}"
 
 
 class Postman:

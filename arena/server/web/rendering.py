@@ -98,7 +98,7 @@ def _asset(name: str) -> str:
 @cache
 def environment() -> Environment:
     """Return the environment of the templates."""
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -106,14 +106,14 @@ def environment() -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )
-    made.install_gettext_callables(  # type: ignore[attr-defined]
+    environment.install_gettext_callables(  # type: ignore[attr-defined]
         language._, language.ngettext, newstyle=True
     )
-    made.filters.update(when=_when, left=left, score=_score, size=_size, fault=fault_line)
-    made.globals.update(
+    environment.filters.update(when=_when, left=left, score=_score, size=_size, fault=fault_line)
+    environment.globals.update(
         asset=_asset, arena_version=installed_version(), languages=language.LANGUAGES
     )
-    return made
+    return environment
 
 
 def render(

@@ -311,14 +311,14 @@ class Site:
         """
         if competition.changes == []:
             return []
-        asked = competition.changes
-        if asked is None:
+        changes = competition.changes
+        if changes is None:
             renames = self.intake.of_kind(competition.name, "rename")
             last = {tuple(rename.payload.get("accounts", ())): rename for rename in renames}
-            asked = [*self.intake.of_kind(competition.name, "merge"), *last.values()]
+            changes = [*self.intake.of_kind(competition.name, "merge"), *last.values()]
         left: list[Request] = []
-        cursor = competition.state().cursor if asked else 0
-        for change in asked:
+        cursor = competition.state().cursor if changes else 0
+        for change in changes:
             answer = competition.published.answer(change.request)
             if answer is not None and answer.status == "done":
                 self._change_accounts(competition, change)

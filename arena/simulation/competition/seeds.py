@@ -72,15 +72,17 @@ def run_seeds(
             )
     seeds = range(request.seed, request.seed + request.seeds)
     progress.start("Simulated competitions", len(seeds))
-    asked = request if request.where.engine == "local" else _on_a_cluster(request)
+    task_request = request if request.where.engine == "local" else _on_a_cluster(request)
     results = (
-        engine.run(run_story, (asked,), [(seed,) for seed in seeds])
+        engine.run(run_story, (task_request,), [(seed,) for seed in seeds])
         if manager is None
-        else (run_story(asked, seed, manager) for seed in seeds)
+        else (run_story(task_request, seed, manager) for seed in seeds)
     )
     stories = []
     for story in results:
-        folder = root / Path(story.folder).relative_to(asked.directory)  # the same on any engine
+        folder = root / Path(story.folder).relative_to(
+            task_request.directory
+        )  # the same on any engine
         stories.append(replace(story, folder=str(folder)))
         progress.advance()
     return stories

@@ -361,7 +361,7 @@ def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
     _refuse_without_variation(pilot, study, groups)
     rarest = pilot.in_rarest_class
     resampled = _with_full_variance(study.resampled, rarest)
-    made = plan_rows(
+    advice = plan_rows(
         study.scores,
         resampled,
         len(study.truth),
@@ -378,7 +378,7 @@ def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
     )
     boards = () if request.like is None else boards_like(request.like)
     return advise_organiser(
-        made,
+        advice,
         study.scores,
         resampled,
         Questions.of(request, n_rows=len(study.truth), boards=boards),

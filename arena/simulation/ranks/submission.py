@@ -81,8 +81,8 @@ def shape_for(metric: Metric, n_classes: int | None) -> Shape:
     check_kinds(metric)
     traits = traits_of(metric)
     kinds = kinds_of(metric)
-    wanted = (PredictionKind.VALUE,) if n_classes is None else _LABELLED
-    suitable = [kind for kind in kinds if kind in wanted]
+    wanted_kinds = (PredictionKind.VALUE,) if n_classes is None else _LABELLED
+    suitable = [kind for kind in kinds if kind in wanted_kinds]
     what = "a target of numbers"
     if n_classes is not None:
         what = f"a target of {n_classes} labels"

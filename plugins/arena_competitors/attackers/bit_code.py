@@ -66,8 +66,8 @@ class BitCode:
     def outcomes(self, position: int) -> tuple[tuple[int, float], ...]:
         """Return the possible outcomes of a row, and what each adds to the sum of losses."""
         zero = _loss_of_zero(self.weights[position])
-        seen = ((0, zero), (1, zero + self.weights[position]))
-        return seen if self.all_public else ((HIDDEN, 0.0), *seen)
+        hypotheses = ((0, zero), (1, zero + self.weights[position]))
+        return hypotheses if self.all_public else ((HIDDEN, 0.0), *hypotheses)
 
     def probabilities(self, n_rows: int) -> FloatArray:
         """Return ``(n_rows,)`` probabilities for a batch, at most as many as there are weights."""

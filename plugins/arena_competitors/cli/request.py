@@ -181,13 +181,13 @@ def _on_random_labels(request: AttackRequest, manager: PluginManager) -> AttackS
 def _on_own_solution(request: AttackRequest, directory: Path, wait: float) -> AttackStudy:
     from arena.cli.folder import look_at_competition  # loads the store
 
-    given = {
+    value_of = {
         "--rows": request.rows,
         "--total-rows": request.total_rows,
         "--classes": request.classes,
         "--metric": request.metric,
     }
-    refused = [option for option, value in given.items() if value is not None]
+    refused = [option for option, value in value_of.items() if value is not None]
     if refused:
         raise UsageError(f"{refused[0]} comes from the competition given by -C: omit it.")
     with look_at_competition(directory, wait) as competition:

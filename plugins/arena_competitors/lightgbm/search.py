@@ -124,7 +124,7 @@ class _Searcher:
 
     def finish(self) -> Move:
         """Return the model with the best released score; without feedback the last one."""
-        kept = self._best if self._best is not None else self._sent
-        if kept is None:
+        submission = self._best if self._best is not None else self._sent
+        if submission is None:
             raise UsageError("A team without submissions has no last submission.")
-        return Move(kept)
+        return Move(submission)

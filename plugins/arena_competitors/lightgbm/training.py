@@ -121,10 +121,10 @@ def _refusal(rows: TrainingRows, settings: Mapping[str, Any]) -> str | None:
     import lightgbm
 
     training, _ = _bin(rows)
-    given = {**_OF_DATASET, **settings, **_ALWAYS, **objective_of(rows.n_classes)}
+    parameters = {**_OF_DATASET, **settings, **_ALWAYS, **objective_of(rows.n_classes)}
     try:
         with _silent_stderr():
-            lightgbm.train(given, training, 1)
+            lightgbm.train(parameters, training, 1)
     except (lightgbm.basic.LightGBMError, TypeError, ValueError) as error:
         return _PLACE_IN_SOURCE.sub("", str(error).splitlines()[0]).rstrip(". ")
     return None
@@ -144,14 +144,14 @@ def _blamed(rows: TrainingRows, settings: Mapping[str, Any]) -> str:
 @contextlib.contextmanager
 def _silent_stderr() -> Iterator[None]:
     """Discard what LightGBM writes to stderr: its exceptions contain the same text."""
-    kept = os.dup(2)
+    descriptor = os.dup(2)
     try:
         with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
 
 
 def _first(rows: LabelledRows) -> LabelledRows:

@@ -244,8 +244,8 @@ def _direction(source: Source, options: Mapping[str, Any]) -> tuple[bool | None,
 def _column(bundle: _Bundle, options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the column of the leaderboard that is the score."""
     columns = bundle.columns()
-    wanted = options["value"]
-    return next((column for column in columns if not wanted or column.get("key") == wanted), None)
+    key = options["value"]
+    return next((column for column in columns if not key or column.get("key") == key), None)
 
 
 # -- a call ----------------------------------------------------------------------------------------

@@ -93,11 +93,11 @@ def _metadata(function: Callable[..., Any]) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     name = "submission_metadata"
-    taken = any(
+    is_taken = any(
         parameter.name == name or parameter.kind is parameter.VAR_KEYWORD
         for parameter in parameters
     )
-    return {name: {}} if taken else {}
+    return {name: {}} if is_taken else {}
 
 
 def _prepare(

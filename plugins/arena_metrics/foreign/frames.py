@@ -209,14 +209,14 @@ class _Table:
 
         if ids is not None and self.columns is not None:
             arrays = [ids, *(column.take(rows) for column in self.columns)]
-            made = pd.DataFrame(dict(enumerate(arrays)))
-            made.columns = self.frame.columns
-            return made
-        made = (self.frame if ids is None else self.frame.iloc[:, 1:]).take(rows)
-        made.index = pd.RangeIndex(len(made))
+            frame = pd.DataFrame(dict(enumerate(arrays)))
+            frame.columns = self.frame.columns
+            return frame
+        frame = (self.frame if ids is None else self.frame.iloc[:, 1:]).take(rows)
+        frame.index = pd.RangeIndex(len(frame))
         if ids is not None:
-            made.insert(0, self.frame.columns[0], ids, allow_duplicates=True)
-        return made
+            frame.insert(0, self.frame.columns[0], ids, allow_duplicates=True)
+        return frame
 
 
 def _columns(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:

@@ -40,15 +40,15 @@ class _Part(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        made: Any
+        stand_in: Any
         if name.endswith(("Error", "Exception", "Warning")):
-            made = type(name, (Exception,), {"__module__": self.__name__})
+            stand_in = type(name, (Exception,), {"__module__": self.__name__})
         elif name[:1].isupper():
-            made = type(name, (_Client,), {"__module__": self.__name__})
+            stand_in = type(name, (_Client,), {"__module__": self.__name__})
         else:
-            made = partial(_refuse, f"{self.__name__}.{name}")
-        setattr(self, name, made)
-        return made
+            stand_in = partial(_refuse, f"{self.__name__}.{name}")
+        setattr(self, name, stand_in)
+        return stand_in
 
 
 def _refuse(name: str, *_: Any, **__: Any) -> Any:

@@ -53,8 +53,8 @@ def variant_of(source: Source) -> tuple[Kind, Source, StaticInfo] | None:
     compute = next((method for method in methods if method.name == "_compute"), None)
     names: tuple[str, ...] | None = None
     if compute is not None and compute.args.kwarg is None:
-        given = (*compute.args.posonlyargs, *compute.args.args, *compute.args.kwonlyargs)
-        names = tuple(argument.arg for argument in given if argument.arg not in _GIVEN)
+        arguments = (*compute.args.posonlyargs, *compute.args.args, *compute.args.kwonlyargs)
+        names = tuple(argument.arg for argument in arguments if argument.arg not in _GIVEN)
     variant = replace(source, function=metric_classes[-1].name)
     return _KIND, variant, StaticInfo(True, names, None)
 
@@ -166,7 +166,7 @@ def _decorator(*_: Any, **__: Any) -> Callable[[Any], Any]:
 
 def _evaluate() -> ModuleType:
     logging = importlib.import_module("logging")
-    made = module_of(
+    module = module_of(
         "evaluate",
         MetricInfo=_Described,
         EvaluationModuleInfo=_Described,
@@ -175,8 +175,8 @@ def _evaluate() -> ModuleType:
         logger=logging.getLogger("evaluate"),
         __path__=[],
     )
-    made.__dict__.update(dict.fromkeys(_BASES, _Base))
-    return made
+    module.__dict__.update(dict.fromkeys(_BASES, _Base))
+    return module
 
 
 _FEATURES: Mapping[str, Any] = {

@@ -90,6 +90,6 @@ class Request:
 
 def module_of(name: str, **contents: Any) -> ModuleType:
     """Return a module with these contents, for :attr:`Kind.stand_ins`."""
-    made = ModuleType(name)
-    made.__dict__.update(contents)
-    return made
+    module = ModuleType(name)
+    module.__dict__.update(contents)
+    return module

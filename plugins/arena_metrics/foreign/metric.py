@@ -88,9 +88,9 @@ class ForeignMetric:
         """The possible kinds of predictions; the solution decides which."""
         if self.request.options.get("format") == WHOLE_FILES:
             return (PredictionKind.TEXT,)
-        wanted = self.request.options.get("prediction")
-        if wanted:
-            return (PredictionKind(wanted),)
+        prediction_kind = self.request.options.get("prediction")
+        if prediction_kind:
+            return (PredictionKind(prediction_kind),)
         if self.request.kind.prediction is PredictionKind.VALUE:
             return (PredictionKind.VALUE, PredictionKind.LABEL)
         return (self.request.kind.prediction,)

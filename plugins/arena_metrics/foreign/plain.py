@@ -38,8 +38,8 @@ class _FunctionCall:
         if np.issubdtype(weight.dtype, np.integer):
             rows = repeated(weight)
             return function(self.truth[rows], self.prediction[rows], **self.parameters)
-        given = {**self.parameters, "sample_weight": weight}
-        return function(self.truth.copy(), self.prediction.copy(), **given)
+        keywords = {**self.parameters, "sample_weight": weight}
+        return function(self.truth.copy(), self.prediction.copy(), **keywords)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +59,8 @@ def _prepare(
     if request.options["format"] == WHOLE_FILES:
         cells = {"gold": str(truth.item()), "submission": str(prediction.item())}
         return _FilesCall(cells, request.parameters, scratch_folder())
-    wanted = request.options["prediction"]
-    if wanted in ("", PredictionKind.LABEL) and context.classes is not None:
+    prediction_kind = request.options["prediction"]
+    if prediction_kind in ("", PredictionKind.LABEL) and context.classes is not None:
         labels = as_frame(["label"], [context.classes])["label"].to_numpy(dtype=None)
         truth, prediction = (labels[codes.astype(np.intp)] for codes in (truth, prediction))
     return _FunctionCall(truth, prediction, request.parameters)

@@ -227,8 +227,11 @@ def _parameters(statement: ast.AST | None) -> tuple[str, ...] | None:
         return None
     if statement.decorator_list:
         return None
-    given = statement.args
-    return tuple(argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+    arguments = statement.args
+    return tuple(
+        argument.arg
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    )
 
 
 def _direction(body: list[ast.stmt]) -> bool | None:

@@ -77,10 +77,10 @@ def consensus_ranking(ranks: npt.ArrayLike) -> ConsensusRanking:
     """
     from scipy.stats import rankdata
 
-    given = np.asarray(ranks, dtype=np.float64)
-    if given.ndim != 2 or not given.size or not np.isfinite(given).all():
+    rank_matrix = np.asarray(ranks, dtype=np.float64)
+    if rank_matrix.ndim != 2 or not rank_matrix.size or not np.isfinite(rank_matrix).all():
         raise UsageError("A consensus needs one finite rank per submission and task.")
-    average = rankdata(given, method="average", axis=0)
+    average = rankdata(rank_matrix, method="average", axis=0)
     mean_rank = average.mean(axis=1).round(12)
     return ConsensusRanking(
         rank=minimum_ranks(mean_rank, greater_is_better=False),

@@ -31,10 +31,10 @@ def tooltip(*fields: str, formats: dict[str, str] | None = None) -> list[Specifi
     >>> tooltip("team", "share", formats={"share": ".1%"})[1]
     {'field': 'share', 'type': 'quantitative', 'format': '.1%'}
     """
-    given = formats or {}
+    format_of = formats or {}
     return [
-        {"field": field, "type": "quantitative", "format": given[field]}
-        if field in given
+        {"field": field, "type": "quantitative", "format": format_of[field]}
+        if field in format_of
         else {"field": field, "type": "nominal"}
         for field in fields
     ]

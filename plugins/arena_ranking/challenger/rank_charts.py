@@ -66,9 +66,9 @@ def frequency_rows(
             4
         )
         middle = blocks * block + (block + 1) / 2
-        seen = shares >= _SMALLEST_SHOWN
+        is_shown = shares >= _SMALLEST_SHOWN
         ranks = middle if block % 2 == 0 else middle.astype(np.intp)
-        lists = {"rank": ranks[seen], "share": shares[seen]}
+        lists = {"rank": ranks[is_shown], "share": shares[is_shown]}
         numbers = {name: round(float(values[place]), 3) for name, values in summaries.items()}
         rows.append({"team": label, **lists, **numbers})
     return list(as_json(rows))

@@ -61,7 +61,7 @@ def reading_sections(study: Study, top: TopOfBoard, seed: int) -> Iterable[Secti
             if not _all_alike(methods.ranks[name])
         },
     )
-    made = [
+    sections = [
         _stability(board),
         _significance(board, pairs),
         _podium(board),
@@ -71,7 +71,7 @@ def reading_sections(study: Study, top: TopOfBoard, seed: int) -> Iterable[Secti
         *_tasks(board),
         technical_section(board, pairs, methods),
     ]
-    return [section for section in made if section is not None]
+    return [section for section in sections if section is not None]
 
 
 def _all_alike(ranks: IntArray) -> bool:

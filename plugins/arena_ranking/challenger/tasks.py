@@ -115,9 +115,9 @@ def _draw(study: Study, t: int, n_tasks: int, seed: int, workers: int) -> Weight
     if not isinstance(study.metric, HasResample | HasRowValues):
         return once
     affordable = int(_MOST_STEPS / (n * t * n_tasks))
-    wanted = min(study.resampled.shape[1], _MOST_RESAMPLES, max(_FEWEST_RESAMPLES, affordable))
+    n_resamples = min(study.resampled.shape[1], _MOST_RESAMPLES, max(_FEWEST_RESAMPLES, affordable))
     within = {"strata": study.tasks} if study.clusters is None else {"clusters": study.clusters}
-    drawn = draw_resamples(n, wanted, seed, **within, workers=workers).weights
+    drawn = draw_resamples(n, n_resamples, seed, **within, workers=workers).weights
     return np.concatenate([once, drawn], axis=1)
 
 
