@@ -7,8 +7,11 @@ import hashlib
 import hmac
 import json
 import shutil
+import stat
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,11 +24,13 @@ from arena.interfaces import Box, Job, Outcome
 from arena.programs.digests import digest_of_folder
 from arena.programs.figures import seconds_until_answer
 from arena.programs.unpack import PackedLimits, unpack_here
-from arena.runner import Runner, RunnerKey
-from arena.runner.runner import _repeated
+from arena.runner import Runner, RunnerKey, WorkFolder
+from arena.runner.runner import PAUSE_SECONDS, _repeated
+from arena.runner.server import RunnerClient
 from arena.store.events import canonical_json
 from arena.types import Fault
-from lease_server import LeaseServer, lease_server
+from arena.utils.distribution import installed_version
+from lease_server import LIMITS, LeaseServer, lease_server
 from scripted_sandbox import ScriptedSandbox
 
 KEY = RunnerKey("machine-1", "arena_token", bytes(32))
@@ -87,12 +92,24 @@ def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> No
     working.run(once=True)
     result, output = only_result(server)
     assert output == b"id,y\n"
-    assert result["output_sha256"] == hashlib.sha256(b"id,y\n").hexdigest()
-    assert (result["end"], result["seconds"], result["runner"]) == ("ok", 12.34, "machine-1")
-    assert result.get("log") == ("a line" if kind == "trial" else None)
-    assert set(server.offers[0]["inputs"]) == {*working.inputs, *working.sample}
-    assert server.offers[0]["kinds"] == ["trial", "hidden"]
-    assert {path.name for path in (tmp_path / "a" / "runner").iterdir()} == {"lock", "work"}
+    started = datetime.fromisoformat(result.pop("started"))
+    assert timedelta(0) <= datetime.now(UTC) - started < timedelta(minutes=1)
+    versions = {"scripted": "1", "arena": installed_version()}
+    assert result == {
+        "run": "run-0", "lease": 1, "kind": kind, "program": "p", "environment": "",
+        "sha256": hashlib.sha256(script("ok")).hexdigest(), "inputs": digest(tmp_path, name),
+        "limits": LIMITS, "runner": "machine-1", "sandbox": "scripted", "versions": versions,
+        "seconds": 12.34, "cpu_seconds": 20.5, "peak_mb": 345.6, "end": "ok",
+        "output_sha256": hashlib.sha256(b"id,y\n").hexdigest(),
+        **({"log": "a line"} if kind == "trial" else {}),
+    }  # fmt: skip
+    assert server.offers[0] == {
+        "runner": "machine-1", "sandbox": "scripted", "versions": versions,
+        "inputs": sorted([*working.inputs, *working.sample]), "kinds": ["trial", "hidden"],
+    }  # fmt: skip
+    folder = tmp_path / "a" / "runner"
+    assert {path.name for path in folder.iterdir()} == {"lock", "work"}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_the_time_of_an_answer_says_no_more_than_the_time_that_is_shown(
@@ -127,6 +144,8 @@ def test_what_cannot_be_run_is_said(case: str, server: LeaseServer, tmp_path: Pa
     result, output = only_result(server)
     assert (result["end"], output, "log" in result) == (end, None, False)
     assert reason in result.get("reason", "")
+    if end == "machine":
+        assert [result[name] for name in ("seconds", "cpu_seconds", "peak_mb")] == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("kind", ["trial", "hidden"])
@@ -152,12 +171,16 @@ def test_a_trial_of_half_a_zip_says_what_is_wrong(server: LeaseServer, tmp_path:
     assert "neither a .py file nor a ZIP archive" in result["log"]
 
 
-def test_an_answer_is_sent_again_after_a_restart(server: LeaseServer, tmp_path: Path) -> None:
+def test_an_answer_is_sent_again_after_a_restart(
+    server: LeaseServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each request that fails is in the log: the client repeats none by itself."""
     working = runner(server, tmp_path)
     server.refusals = {"lease": [502, 200], "program": [503, 200], "result": [503, 502, 200]}
     server.add(script("ok"), digest(tmp_path))
     working.run(once=True)
     assert only_result(server)[1] == b"id,y\n"
+    assert len(caplog.records) == 4
 
 
 @pytest.mark.parametrize("part", ["result", pytest.param("program", marks=pytest.mark.slow)])
@@ -205,12 +228,15 @@ class Waiting(ScriptedSandbox):
         raise SandboxError("The run was stopped.")
 
 
-def test_a_lost_lease_ends_the_run(server: LeaseServer, tmp_path: Path) -> None:
+def test_a_lost_lease_ends_the_run(
+    server: LeaseServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     working = runner(server, tmp_path, Waiting(), beat_seconds=0.05)
     server.refusals = {"beat": [200, 502, 409]}
     server.add(script("ok"), digest(tmp_path))
     working.run(once=True)
     assert (server.results, server.beats) == ([], 1)
+    assert caplog.messages[-1] == "The run run-0 is given up: its lease has ended."
 
 
 def test_a_machine_that_is_cut_off_ends_the_run(
@@ -225,41 +251,80 @@ def test_a_machine_that_is_cut_off_ends_the_run(
     assert (server.results, time.monotonic() - started < 10) == ([], True)
 
 
-def test_stopping_gives_up_the_run(server: LeaseServer, tmp_path: Path) -> None:
+def test_stopping_gives_up_the_run(
+    server: LeaseServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     working = runner(server, tmp_path, Waiting(), beat_seconds=0.05)
     server.on_beat = working.stop.set
     server.add(script("ok"), digest(tmp_path))
     working.run()
     assert server.results == []
+    assert caplog.messages == ["The run run-0 is given up: this runner ends."]
 
 
-def test_a_machine_that_fails_takes_no_work_for_a_time_that_doubles(
-    server: LeaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_machine_that_fails_takes_no_work_for_a_time_that_doubles_up_to_ten_minutes(
+    server: LeaseServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("arena.runner.runner.PAUSE_SECONDS", 250.0)
+    monkeypatch.setattr("arena.runner.runner.PAUSE_SECONDS", PAUSE_SECONDS)
     working = runner(server, tmp_path)
-    for end in ("machine", "machine", "machine", "ok", "machine"):
+    for end in (*["machine"] * 8, "ok", "machine"):
         server.add(script(end), digest(tmp_path))
     waits: list[float] = []
 
     def wait(seconds: float) -> None:
         waits.append(seconds)
-        working.stop.set() if len(waits) == 4 else None
+        working.stop.set() if len(waits) == 9 else None
 
     object.__setattr__(working.stop, "wait", wait)
     working.run()
-    assert (waits, len(server.results)) == ([250.0, 500.0, 600.0, 250.0], 5)
+    assert waits == [10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 600.0, 600.0, 10.0]
+    assert len(server.results) == 10
+    assert caplog.messages[1] == (
+        "This machine could not run a program, and takes none for 20 s: "
+        "No memory is left on this machine."
+    )
+
+
+FAILING = ("machine", "machine", "ok", "machine", "machine", "machine", "machine")
+"""Two faults and a success, after which the third fault in a row is that of the sixth program."""
 
 
 def test_a_machine_that_fails_again_and_again_ends_once_it_may(
     server: LeaseServer, tmp_path: Path
 ) -> None:
     working = runner(server, tmp_path)
-    for _ in range(4):
-        server.add(script("machine"), digest(tmp_path))
+    for end in FAILING:
+        server.add(script(end), digest(tmp_path))
     with pytest.raises(SandboxError, match="could not run 3 programs: No memory is left"):
         working.run(once=True)
-    assert (len(server.results), len(server.work)) == (3, 1)
+    assert (len(server.results), len(server.work)) == (6, 1)
+
+
+def test_a_folder_of_runs_ends_a_machine_that_fails_again_and_again(
+    server: LeaseServer, tmp_path: Path
+) -> None:
+    """A folder takes the place of the server: the same programs have the same ends."""
+    runs = WorkFolder(tmp_path / "runs")
+    working = replace(runner(server, tmp_path), source=runs.folder)
+    for number, end in enumerate((*FAILING, "ok"), 1):
+        server.add(script(end, seconds=0.0), digest(tmp_path))
+        program = tmp_path / "main.py"
+        program.write_bytes(script(end, seconds=0.0))
+        runs.add(str(number), server.work[-1], program)
+    with pytest.raises(SandboxError, match="could not run 3 programs: No memory is left"):
+        working.run()
+    ends = [runs.result(str(number))[0]["end"] for number in range(1, 7)]
+    assert ends == list(FAILING[:6])
+    working.run()
+    seventh, last = (runs.result(number) for number in ("7", "8"))
+    assert (seventh[0]["end"], seventh[2]) == ("machine", None)
+    assert last[1] == KEY.sign(last[0])
+    assert last[2] is not None
+    assert last[2].read_text() == "id,y\n"
+    assert not any(tmp_path.glob("a/runner/output-*"))
 
 
 def test_without_room_no_work_is_taken(
@@ -307,6 +372,18 @@ def test_a_result_that_cannot_be_put_together_is_a_fault_of_the_machine(
         server.add(script("ok"), digest(tmp_path))
     with pytest.raises(SandboxError, match="could not run 3 programs: .*No space left on device"):
         working.run(once=True)
+
+
+def test_a_program_that_is_longer_than_announced_is_read_no_further(
+    server: LeaseServer, tmp_path: Path
+) -> None:
+    """It arrives in parts of 64 kB: the second one goes beyond the 70,000 bytes announced."""
+    server.programs["run-0"] = bytes(300_000)
+    work = {"run": "run-0", "lease": 1, "bytes": 70_000, "sha256": "0" * 64}
+    client = RunnerClient(server.url, KEY.token)
+    with pytest.raises(InputError, match="is not the one that the server announced"):
+        client.program(work, tmp_path / "main.py")
+    assert (tmp_path / "main.py").stat().st_size == 2 * 65_536
 
 
 def test_a_refused_runner_ends(server: LeaseServer, tmp_path: Path) -> None:

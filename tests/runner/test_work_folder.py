@@ -39,3 +39,33 @@ def test_runs_without_a_result_are_taken_in_turn(tmp_path: Path) -> None:
     (runs.folder / "3/program.py").write_text("print(2)")
     with pytest.raises(InputError, match="is missing or damaged: copy it again"):
         runs.program({"sha256": digest, "run": "3"}, tmp_path / "copy.py")
+
+
+def test_what_is_no_run_is_named_or_passed_over(tmp_path: Path) -> None:
+    runs = WorkFolder(tmp_path)
+    place = tmp_path / "3"
+    for text, reason in (("{", "cannot be read"), ("[]", "holds no run: copy it again")):
+        place.mkdir(exist_ok=True)
+        (place / "work.json").write_text(text)
+        with pytest.raises(InputError, match=f"3/work.json {reason}"):
+            runs.lease({})
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "work.json").write_text("{}")
+    (tmp_path / "4").mkdir()
+    assert runs.runs() == ["3"]
+    (place / "result.json").write_text('{"result": []}')
+    assert runs.result("3") == ({}, "", None)
+
+
+def test_the_output_of_an_earlier_result_does_not_stay(tmp_path: Path) -> None:
+    runs, output = WorkFolder(tmp_path / "runs"), tmp_path / "b.csv"
+    output.write_text("id,y")
+    runs.add("3", {}, output)
+    for name in ("b.csv", "a.csv"):
+        runs.send_result({"run": "3"}, {}, "", output.rename(tmp_path / name))
+        output = tmp_path / name
+        stored = runs.result("3")[2]
+        assert stored is not None
+        assert stored.name == name
+    runs.send_result({"run": "3"}, {}, "", None)
+    assert runs.result("3") == ({}, "", None)
