@@ -84,9 +84,18 @@ def only_result(server: LeaseServer) -> tuple[dict[str, Any], bytes | None]:
     return result, output
 
 
+class Looking(ScriptedSandbox):
+    """Notes who may look at the output while a program runs."""
+
+    def run(self, job: Job, box: Box) -> Outcome:
+        self.mode = stat.S_IMODE(job.target.parent.stat().st_mode)
+        return super().run(job, box)
+
+
 @pytest.mark.parametrize("kind", ["trial", "hidden", "verify"])
 def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> None:
-    working = runner(server, tmp_path)
+    sandbox = Looking()
+    working = runner(server, tmp_path, sandbox)
     name = "sample_inputs" if kind == "trial" else "inputs"
     server.add(script("ok"), digest(tmp_path, name), kind)
     working.run(once=True)
@@ -109,7 +118,7 @@ def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> No
     }  # fmt: skip
     folder = tmp_path / "a" / "runner"
     assert {path.name for path in folder.iterdir()} == {"lock", "work"}
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert (stat.S_IMODE(folder.stat().st_mode), sandbox.mode) == (0o700, 0o700)
 
 
 def test_the_time_of_an_answer_says_no_more_than_the_time_that_is_shown(
