@@ -77,6 +77,32 @@ def test_a_refused_init_leaves_nothing(
     assert not (tmp_path / "c").exists()
 
 
+def test_init_copies_the_inputs_of_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "16")
+    write_solution(tmp_path)
+    for name in ("hidden", "shown"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows.csv").write_text(name)
+    inputs = ("--programs", "hidden", "--sample-inputs", "shown")
+    called = run_here(*INIT, *inputs, cwd=tmp_path)
+    assert called.returncode == 0, called.stderr
+    assert (tmp_path / "c/programs/inputs/rows.csv").read_text() == "hidden"
+    assert (tmp_path / "c/files/sample_inputs/rows.csv").read_text() == "shown"
+    lines = called.stdout.splitlines()
+    assert lines[2] == (
+        "Teams submit programs. They run on the files of c/programs/inputs, after a trial on "
+        "c/files/sample_inputs; limits and the libraries that they may import are set under "
+        "[programs]."
+    )
+    assert lines[-3:] == [
+        "    arena submit main.py --team sample -C c",
+        "    arena leaderboard -C c",
+        "    arena serve -C c",
+    ]
+
+
 def test_init_overwrites_nothing(here: Path) -> None:
     again = run_here(*INIT, cwd=here)
     assert again.returncode == 1

@@ -242,14 +242,17 @@ def test_commands_for_programs_call_and_print_as_kept(commands: RecordedCommands
 def test_commands_for_repair_and_backup_call_and_print_as_kept(commands: RecordedCommands) -> None:
     (commands.folder / "competition.toml").touch()
     commands.function(
-        "cli.commands.repair.repair_database", SimpleNamespace(sentence="[b]Repaired.")
+        "cli.commands.repair.repair_database",
+        SimpleNamespace(sentence="[b]Repaired: nothing was lost."),
     )
     commands.run("repair")
     opened = RecordedObject(commands.lines, {}, {"remove_unused_objects": ["x"] * 1_200})
     store = SimpleNamespace(open=recorded_function(commands.lines, "open", opened))
     commands.monkeypatch.setattr("arena.cli.commands.repair.Store", store)
     commands.run("repair --remove-unused")
-    commands.function("cli.commands.upgrade.upgrade_competition", ["[b]One.", "Two."])
+    commands.function(
+        "cli.commands.upgrade.upgrade_competition", ["[b]One is a long sentence.", "Two."]
+    )
     commands.run("upgrade")
     commands.function("server.backup.backup", 1_234_567_890)
     commands.block("cli.commands.backup.borrow_served")
@@ -269,6 +272,19 @@ def test_commands_for_repair_and_backup_call_and_print_as_kept(commands: Recorde
     commands.run("verify e s.csv")
     commands.run("verify e s.csv --receipt r.json")
     commands.check_kept("calls-of-folders.txt")
+
+
+def test_whether_a_file_can_be_read_is_found_by_reading_it(commands: RecordedCommands) -> None:
+    """What the system says of permissions is not the answer of every file system."""
+    commands.monkeypatch.setattr("os.access", lambda *_: False)
+    for name in ("s.csv", "t.csv", "v.csv"):
+        (commands.folder / name).touch()
+    commands.function("cli.commands.validate.validate_files", ((), ()))
+    commands.function("cli.commands.validate.prepare_readers")
+    commands.function("cli.commands.rank.read_cases", InputError("It was read."))
+    for line in ("validate s.csv t.csv --metric mae", "rank v.csv", "import new --manifest t.csv"):
+        commands.run(line, import_folder=[], submissions=[])
+        assert commands.lines[-1] != "[2]\n"
 
 
 def test_serve_calls_and_prints_as_kept(commands: RecordedCommands) -> None:
@@ -415,6 +431,21 @@ def test_commands_that_simulate_call_and_print_as_kept(commands: RecordedCommand
     commands.check_kept("calls-of-simulations.txt")
 
 
+def test_lists_as_json_and_without_rows_are_printed_as_kept(commands: RecordedCommands) -> None:
+    row = {"phase": "one", "submission": 1, "team": "[b]a"}
+    for name, rows in (
+        ("phases", [row]),
+        ("submissions", [row]),
+        ("phases", []),
+        ("submissions", []),
+    ):
+        commands.run(f"{name} --json", **{name: rows}, qualified_follow=True)
+        if not rows:
+            commands.run(name, **{name: rows})
+    commands.run("submissions --team a", submissions=[])
+    commands.check_kept("calls-of-lists.txt")
+
+
 def test_init_names_the_arguments_that_are_missing(commands: RecordedCommands) -> None:
     for arguments, missing in (
         ("", "FOLDER and --solution and --metric"), ("c --solution s.csv", "--metric"),
@@ -422,6 +453,28 @@ def test_init_names_the_arguments_that_are_missing(commands: RecordedCommands) -
     ):  # fmt: skip
         commands.run(f"init {arguments}")
         assert commands.lines[-2:] == [f"arena: Give {missing}: see arena init --help.", "[2]\n"]
+
+
+def test_init_refuses_what_does_not_belong_together_as_kept(commands: RecordedCommands) -> None:
+    for name in ("empty", "inputs"):
+        (commands.folder / name).mkdir()
+    for path in ("inputs/rows.csv", "settings.toml"):
+        (commands.folder / path).touch()
+    made = "c --solution s.csv --metric mae"
+    for arguments in (
+        f"{made} --programs inputs", f"{made} --sample-inputs inputs",
+        f"{made} --programs empty --sample-inputs inputs",
+        f"{made} --programs inputs --sample-inputs inputs/rows.csv",
+        f"{made} --predictions ftp://host/p", f"{made} --deadline tomorrow",
+        "c --solution s.csv --metric ' '", f"{made} --title 'a\tb'", "c --settings settings.toml",
+        "--solution s.csv --settings settings.toml",
+        *(f"c --solution s.csv --settings settings.toml {option}" for option in (
+            "--metric mae", "--mechanism full", "--per-day 0", "--deadline 2027-01-01",
+            "--predictions p", "--lower-is-better", "--title T", "--id row",
+        )),
+    ):  # fmt: skip
+        commands.run(f"init {arguments}")
+    commands.check_kept("calls-of-init.txt")
 
 
 def test_a_folder_without_a_database_gets_none_when_a_command_fails(
@@ -460,10 +513,13 @@ def test_lists_and_checks_of_plugins_are_printed_as_kept(commands: RecordedComma
         commands.monkeypatch.setattr(f"arena.cli.{module}.PluginManager", lambda: manager)
     for line in (
         "metrics accuracy", "metrics 'f1(average=macro)'", "metrics mcc", "metrics --check",
-        "mechanisms 'ladder(eta=0.5)' --json", "mechanisms 'ladder(eta=0.5)'",
-        "analyses --check", "programs sandboxes bwrap",
+        "mechanisms 'ladder(eta=0.5)' --json", "analyses --check", "programs sandboxes bwrap",
     ):  # fmt: skip
         commands.run(line)
+    commands.monkeypatch.setenv("COLUMNS", "16")
+    for line in ("metrics mcc", "mechanisms 'ladder(eta=0.5)'"):
+        commands.run(line)
+    commands.monkeypatch.setenv("COLUMNS", "100")
     checks = [("passed", "one", ""), ("skipped", "[b]two", "Not now."), ("failed", "three", "Why?")]
     results = [
         SimpleNamespace(outcome=outcome, name=name, message=message)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from arena.charts.theme import PAGE
 from arena.hookspecs import hookimpl
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
 from arena.plugin import manager
@@ -70,6 +73,41 @@ def test_a_table_says_what_agrees_and_why_not(tmp_path: Any) -> None:
         "Table 1, spread, does not agree: a misprint.",
         "Missing: Figure 3: without data.",
     ]
+
+
+def test_charts_are_handed_to_the_renderer_with_their_titles(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+
+    def draw(specification: Any) -> str:
+        drawn.append(specification)
+        return "<svg>"
+
+    png = {("<svg>", 1.5): b"png"}
+    renderer = SimpleNamespace(vegalite_to_svg=draw, svg_to_png=lambda svg, scale: png[svg, scale])
+    monkeypatch.setitem(sys.modules, "vl_convert", renderer)
+    monkeypatch.setenv("COLUMNS", "16")
+    shown = run_here("reproduce", "tables", "--charts", "new/charts", cwd=tmp_path)
+    assert shown.stdout.splitlines()[-3:] == [
+        "Table 1, spread, does not agree: a misprint.",
+        "Missing: Figure 3: without data.",
+        "The charts (1) are in new/charts.",
+    ]
+    (chart,) = drawn
+    assert chart["title"] == {
+        "text": "A bar", "subtitle": "it is of height 1.", "anchor": "start", "fontSize": 12,
+    }  # fmt: skip
+    assert (chart["mark"], chart["background"]) == ("bar", PAGE)
+    folder = tmp_path / "new" / "charts"
+    assert (folder / "figure-1.svg").read_text() == "<svg>"
+    assert (folder / "figure-1.png").read_bytes() == b"png"
+    again = run_here("reproduce", "tables", "--charts", "new/charts", cwd=tmp_path)
+    assert again.returncode == 0
+    (tmp_path / "file").touch()
+    refused = run_here("reproduce", "tables", "--charts", "file", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "arena: --charts file: name a folder, not a file.\n"
 
 
 @pytest.mark.slow
