@@ -327,6 +327,35 @@ def test_trials_of_a_day_are_limited(created: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_team_that_is_renamed_while_a_program_waits_has_one_hidden_run(
+    server: ProgramServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = server.send("ants", script(), **{"Idempotency-Key": "k"}).json()
+    runners = [server.runner(name) for name in ("one", "two")]
+    runners[0].run()  # the trial
+    server.judge()
+    renamed = server.member("ants").patch(f"/api/v1/{NAME}/team", json={"name": "bees"})
+    assert renamed.status_code == 200
+    server.judge()
+    again = server.send("ants", script(), **{"Idempotency-Key": "k"}).json()
+    assert again["request"] == sent["request"]
+    server.send("ants", script(log="another line"))
+    first = runners[0].lease()
+    assert (first["kind"], first["run"]) == ("hidden", sent["request"])
+    runners[1].run()  # the trial of the second one
+    server.judge()
+    monkeypatch.setattr("arena.server.web.programs.LONGEST_POLL", 0.0)
+    assert runners[1].post("/runs/lease", json=runners[1].offer()).status_code == 204
+    runners[0].send(*runners[0].result(first))
+    server.judge()
+    runners[1].run()
+    server.judge()
+    assert [row["team"] for row in server.site.competition(NAME).published.board()] == ["bees"]
+    assert len(server.competition.events("submission")) == 2
+    assert server.competition.audit() == ()
+
+
+@pytest.mark.slow
 def test_a_team_whose_program_waits_is_merged_afterwards(server: ProgramServer) -> None:
     """Its submission would be that of a team which is no more, with limits of its own."""
     server.send("ants", script())

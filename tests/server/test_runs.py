@@ -75,6 +75,23 @@ def test_a_team_has_one_run_on_hidden_inputs_and_lost_runs_come_last(queue: Queu
     assert runs.uploads() == {"u"}
 
 
+def test_a_renamed_team_has_one_run_and_one_program_for_a_key(queue: Queue) -> None:
+    before = queue.add("ants", key="k")
+    after = queue.add("wasps", former={"ants"})
+    assert queue.add("wasps", former={"ants"}, key="k") == before
+    for program in (before, after):
+        assert queue.runs.change(program, ProgramState.RUN_WAITS)
+    leases = [queue.runs.lease("race", current_names={"ants": "wasps"}) for _ in range(2)]
+    assert [leased and leased.program for leased in leases] == [before.program, None]
+    current = queue.runs.get(before.program)
+    assert current is not None
+    assert queue.runs.change(current, ProgramState.REFUSED)  # it may be sent again
+    assert queue.add("wasps", former={"ants"}, key="k").program not in (
+        before.program,
+        after.program,
+    )
+
+
 def test_a_lease_lasts_a_minute_after_its_last_sign_of_life(queue: Queue) -> None:
     runs, program = queue.runs, queue.add("ants")
     for lease, state in ((1, ProgramState.TRIAL_WAITS), (3, ProgramState.TRIAL_RUNS)):
@@ -98,7 +115,7 @@ def test_a_lease_lasts_a_minute_after_its_last_sign_of_life(queue: Queue) -> Non
 
 def test_a_team_has_so_many_trials_a_day_and_programs_that_wait(queue: Queue) -> None:
     queue.add("ants", trials_per_day=1, key="k")
-    assert queue.add("ants", trials_per_day=1, key="k") == queue.runs.find("race", "ants", "k")
+    assert queue.add("ants", trials_per_day=1, key="k") == queue.runs.find("race", "ants", key="k")
     with pytest.raises(TrialLimitError, match="at most 1 "):
         queue.add("ants", trials_per_day=1)
     with pytest.raises(TrialLimitError, match="at most 1 "):
@@ -129,7 +146,10 @@ def test_damaged_files_get_numbers_and_unreadable_programs_are_counted(
     assert sorted(tmp_path.glob("runs.sqlite*3*")) == [
         tmp_path / "runs.sqlite.damaged-3", tmp_path / "runs.sqlite.damaged-3-wal"
     ]  # fmt: skip
+    for number in range(4, 11):
+        (tmp_path / f"runs.sqlite.damaged-{number}").touch()
     queue = Queue(path)
+    assert queue.runs.files_set_aside() == [f"runs.sqlite.damaged-{n}" for n in range(1, 11)]
     queue.add("ants")
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE programs SET until = -1")

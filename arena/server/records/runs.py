@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from arena.errors import ArenaError
@@ -32,6 +33,7 @@ LEASE_SECONDS = 60.0
 """A runner that gives no sign of life for so long loses its run."""
 _MOST = 2**50
 """A number of a program is less: a sum of two can be stored."""
+_DAMAGED = ".damaged-"
 _MOST_LOSSES = 2
 """A run whose runners were lost, or failed, so often is set aside."""
 
@@ -212,7 +214,10 @@ class Runs(Records):
 
     def files_set_aside(self) -> list[str]:
         """Return the names of damaged files that were set aside, until they are removed."""
-        return sorted(path.name for path in self._path.parent.glob(f"{self._path.name}.damaged-?"))
+        start = f"{self._path.name}{_DAMAGED}"
+        numbers = (path.name.removeprefix(start) for path in self._path.parent.glob(f"{start}*"))
+        # The log of such a file has an ending after the number.
+        return [f"{start}{number}" for number in sorted(map(int, filter(str.isdecimal, numbers)))]
 
     def n_unreadable(self) -> int:
         """Return how many programs are left out because they cannot be read."""
@@ -234,7 +239,7 @@ class Runs(Records):
         """Store a program, which waits for its trial; one with a stored key is returned unchanged.
 
         One that was refused or set aside may be sent again. Programs under ``former`` names of the
-        team count for its limits too.
+        team are the team's too.
 
         Raises
         ------
@@ -244,8 +249,8 @@ class Runs(Records):
         program = new_id()
         key, time = key or program, received.astimezone(UTC).isoformat(timespec="microseconds")
         with self._change() as database:
-            earlier = self.find(competition, team, key)
-            if earlier is not None and earlier.state not in AGAIN:
+            earlier = self.find(competition, team, *former, key=key)
+            if earlier is not None:
                 return earlier
             # One that cannot be read is not found, but has its key too.
             database.execute(
@@ -276,10 +281,16 @@ class Runs(Records):
             )
             return self._of("program = ?", program)[0]
 
-    def find(self, competition: str, team: str, key: str) -> Program | None:
-        """Return the program with an idempotency key, or None."""
-        programs = self._of("competition = ? AND team = ? AND key = ?", competition, team, key)
-        return next(iter(programs), None)
+    def find(self, competition: str, *names: str, key: str) -> Program | None:
+        """Return the program of a team, under any of its names, with an idempotency key.
+
+        None: there is none, or it may be sent again.
+        """
+        programs = self.of_team(competition, *names)
+        found = (
+            program for program in programs if program.key == key and program.state not in AGAIN
+        )
+        return next(found, None)
 
     def get(self, program: str) -> Program | None:
         """Return a program by its id, or None."""
@@ -315,20 +326,29 @@ class Runs(Records):
         return int(row[0])
 
     def lease(
-        self, competition: str, *, trials: bool = True, hidden: bool = True
+        self,
+        competition: str,
+        *,
+        trials: bool = True,
+        hidden: bool = True,
+        current_names: Mapping[str, str] = MappingProxyType({}),
     ) -> Program | None:
         """Let a runner take the next run: of a team at most one runs on the hidden inputs.
 
+        ``current_names``: the present name of each team that was renamed, by its former name.
         A run that was lost comes after those that were not: if its program is to blame, it does not
         end the runners of the others.
         """
         limits = {ProgramState.TRIAL_WAITS: trials, ProgramState.RUN_WAITS: hidden}
         with self._change():
-            running = self.in_state(competition, ProgramState.RUNS)
-            teams = {program.team for program in running}
+
+            def team_of(program: Program) -> str:
+                return current_names.get(program.team, program.team)
+
+            teams = set(map(team_of, self.in_state(competition, ProgramState.RUNS)))
             waiting = self._of("competition = ? AND state IN (?, ?)", competition, *WAITING)
             for program in sorted(waiting, key=lambda program: program.losses):
-                in_turn = program.state is ProgramState.TRIAL_WAITS or program.team not in teams
+                in_turn = program.state is ProgramState.TRIAL_WAITS or team_of(program) not in teams
                 if not in_turn or not limits[program.state]:
                     continue
                 runs = RUNNING[WAITING.index(program.state)]
@@ -439,7 +459,7 @@ def _shape(database: sqlite3.Connection) -> set[tuple[Any, ...]]:
 
 def _set_aside(path: Path) -> None:
     """Give a damaged file, with its log, another name."""
-    names = (f"{path.name}.damaged-{number}" for number in itertools.count(1))
+    names = (f"{path.name}{_DAMAGED}{number}" for number in itertools.count(1))
     name = next(name for name in names if not path.with_name(name).exists())
     for ending in ("-wal", "-shm", ""):
         part = path.with_name(path.name + ending)

@@ -15,7 +15,7 @@ from arena.errors import UsageError
 from arena.requests import Answer, Kind, Request
 from arena.server.records.accounts import Team
 from arena.server.records.published import CompetitionFacts, TeamFacts
-from arena.server.records.runs import AGAIN, FINAL, Program, ProgramState
+from arena.server.records.runs import FINAL, Program, ProgramState
 from arena.server.web import programs
 from arena.server.web.body import ANSWER, Received
 from arena.server.web.call import Call, rules_not_accepted
@@ -273,11 +273,10 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
 
 def _is_stored(call: Call, team: Team, key: str) -> bool:
     """Return whether a file with this idempotency key is stored and need not be sent again."""
-    name = call.competition.name
+    name, names = call.competition.name, _all_names(call, team)
     if call.competition.facts.programs is None:
-        return call.site.intake.find(name, team.name, key) is not None
-    program = call.site.runs.find(name, team.name, key)
-    return program is not None and program.state not in AGAIN
+        return any(call.site.intake.find(name, team_name, key) for team_name in names)
+    return call.site.runs.find(name, *names, key=key) is not None
 
 
 def given_answers(fields: Mapping[str, str]) -> dict[str, str]:

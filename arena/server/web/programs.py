@@ -157,7 +157,7 @@ async def lease(call: Call, body: models.RunnerState) -> Response | responses.Le
             return Response(status_code=204)
         program = await run_in_threadpool(
             call.site.runs.lease, call.competition.name, trials="trial" in body.kinds,
-            hidden="hidden" in body.kinds,
+            hidden="hidden" in body.kinds, current_names=call.competition.published.names(),
         )  # fmt: skip
         if program is not None:
             break
