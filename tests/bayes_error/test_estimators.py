@@ -107,11 +107,14 @@ def test_bootstrap_is_that_of_the_rows():
 @pytest.mark.parametrize("kind", UNBIASED)
 @pytest.mark.parametrize("setup", ["A", "B", "C", "D"])
 @pytest.mark.parametrize(
-    "repetitions",
-    [pytest.param(400, marks=pytest.mark.slow), pytest.param(2_000, marks=pytest.mark.campaign)],
+    ("n", "repetitions"),
+    [
+        pytest.param(200, 80, marks=pytest.mark.slow),
+        pytest.param(40, 2_000, marks=pytest.mark.campaign),
+    ],
 )
-def test_unbiased(setup, kind, repetitions):
-    values = np.array([found.estimate for found in draws(setup, kind, 40, repetitions, seed=11)])
+def test_unbiased(setup, kind, n, repetitions):
+    values = np.array([found.estimate for found in draws(setup, kind, n, repetitions, seed=11)])
     z = (values.mean() - truth(setup)) / stats.sem(values)
     assert abs(z) < 4
 

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -406,8 +407,11 @@ def processor_name() -> str:
     return models[0] if models else platform.processor() or platform.machine()
 
 
+@cache
 def run_part(command: str) -> dict[str, Any]:
     """Run a benchmark in its own process, and return its figures with what they depend on.
+
+    Small runs of two parts may be one command, which then runs once.
 
     Raises
     ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,38 +25,40 @@ TABLES = {
     "within",
 }
 """Names that stand in the rows of a table, with the same values in each line."""
-Tree = tuple[Path, ast.Module]
 
 
-def trees(*folders: str) -> list[Tree]:
-    return [
-        (path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8")))
-        for folder in folders
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if "kernels" not in path.parts  # compiled functions take no keywords
-    ]
+@dataclass(frozen=True)
+class Found:
+    """What stands in the modules of some folders; to keep their trees would take much longer."""
+
+    records: set[str]
+    functions: set[str]
+    calls: list[tuple[str, str, int]]
+    """Place, name and how many values are passed by position."""
+
+    def long_calls(self, names: Collection[str], most: int) -> list[str]:
+        """Return the calls of these names with more values by position than the most."""
+        return [f"{place} {name}" for place, name, n in self.calls if n > most and name in names]
 
 
-def long_calls(searched: Collection[Tree], names: Collection[str], most: int) -> list[str]:
-    return [
-        f"{path}:{node.lineno} {node.func.id}"
-        for path, tree in searched
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in names
-        and len(node.args) > most
-    ]
+def find(*folders: str) -> Found:
+    found = Found(set(), set(), [])
+    for path in sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        if "kernels" in path.parts:  # compiled functions take no keywords
+            continue
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                place = f"{path.relative_to(ROOT)}:{node.lineno}"
+                found.calls.append((place, node.func.id, len(node.args)))
+            elif isinstance(node, ast.ClassDef):
+                found.records.add(node.name)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.args.vararg:
+                found.functions.add(node.name)
+    return found
 
 
 def test_long_calls_pass_values_by_name() -> None:
-    program, tests = trees("arena", "plugins"), trees("tests", "examples")
-    nodes = [node for _, tree in program for node in ast.walk(tree)]
-    records = {node.name for node in nodes if isinstance(node, ast.ClassDef)} - TABLES
-    functions = {
-        node.name
-        for node in nodes
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.args.vararg
-    }
-    assert not long_calls(program, records | (functions - TABLES), 4)
-    assert not long_calls(tests, records, 6)
+    program = find("arena", "plugins")
+    records = program.records - TABLES
+    assert not program.long_calls(records | (program.functions - TABLES), 4)
+    assert not find("tests", "examples").long_calls(records, 6)
