@@ -63,6 +63,13 @@ def test_records_tables_and_errors_are_the_same_after() -> None:
     assert error.__notes__ == ["for --verbose"]
 
 
+def test_a_table_whose_texts_lie_beyond_its_content_is_no_answer() -> None:
+    offsets = pa.py_buffer(np.array([0, 2**20, 2], dtype=np.int32))  # only the last one is right
+    texts = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")])
+    with pytest.raises(AnswerError, match=r"^A process sent no valid answer \(ArrowInvalid\)\.$"):
+        decode(encode(pa.table({"id": texts})))
+
+
 class StrangeError(Exception):
     """Of no module that the receiver trusts."""
 

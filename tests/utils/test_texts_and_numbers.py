@@ -409,6 +409,8 @@ class Job:
         ({"shares": (0, 0.5)}, None),
         ({"shares": (0.5, -0.1)}, "shares takes numbers from 0, not -0.1."),
         ({"shares": ("x",)}, "shares takes numbers from 0, not x."),
+        ({"most": 1.0}, None),
+        ({"most": -1e9}, None),
         ({"most": 1.5}, "most takes numbers to 1, not 1.5."),
         ({"most": math.nan}, "most takes numbers to 1, not nan."),
         ({"name": 7}, None),

@@ -1,4 +1,4 @@
-"""The parent of worker processes, with stand-ins for them: deadlines, ends and waiting."""
+"""The parent of worker processes, with stand-ins for them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from arena.utils.processes import Ended, workers
-from arena.utils.processes.workers import WatchedWorker, Worker, _Forked
+from arena.utils.processes import AnswerError, Confinement, Ended, calls, workers
+from arena.utils.processes.messages import answer, receive
+from arena.utils.processes.workers import WatchedWorker, Worker, _Forked, wait_for
 
 
 class Clock:
@@ -141,3 +143,261 @@ def test_a_fork_is_waited_for_until_the_timeout(
     assert polls == []  # its exit code is known
     assert _Forked(7).wait() == 3
     assert polls == [0]
+
+
+def test_an_object_that_a_process_has_is_not_sent_again(
+    started: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "working_folder", lambda: "/folder")
+    worker = started(Plain)
+    one, other = (["one"],), (["one"],)
+    shared_values = (one, one, (), one, other, other)
+    for shared in shared_values:
+        worker.send(pow, shared, task=(2, 3), seconds=20.0)
+    with worker.process.pipe.makefile("rb") as requests:
+        found = [receive(requests, worker._file) for _ in range(7)]
+    sent = [one, (), (), (), other, ()]
+    assert found == [
+        None,  # the limits
+        *(
+            (number + 1, pow, bool(shared), content, (2, 3), 20.0, "/folder")
+            for number, (shared, content) in enumerate(zip(shared_values, sent, strict=True))
+        ),
+    ]
+
+
+def test_a_call_that_failed_has_its_object_sent_again(started: Any, clock: Clock) -> None:
+    worker = started(Plain)
+    kept: list[Any] = []
+    shared = (["one"],)
+    for number, (good, reusable) in enumerate(((True, True), (False, True), (True, False))):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(workers, "_keep", kept.append)
+            worker.send(pow, shared, task=(), seconds=20.0)
+            result = 7 if good else ValueError("no")
+            # Of an earlier task, which forked a process; then that this task has begun.
+            answer(worker.process.pipe, worker._file, (number, True, 3, True))
+            assert worker.answer() is None
+            clock.now += 6.0
+            answer(worker.process.pipe, worker._file, (number + 1, None, None, True))
+            assert worker.answer() is None
+            assert worker.deadline == clock.now + 22.0
+            answer(worker.process.pipe, worker._file, (number + 1, good, result, reusable))
+            assert str(worker.answer()) == str((good, result))
+            assert worker._shared == (shared if good else ())
+    assert kept == [worker, worker]
+    assert worker.process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ((1, False, "no exception", True), "A process sent no valid answer."),
+        ((1, True), "A process sent no valid answer."),
+        (7, "A process sent no valid answer."),
+    ],
+)
+def test_an_answer_of_another_form_ends_the_process(
+    started: Any, clock: Clock, message: Any, said: str
+) -> None:
+    worker = started(Plain)
+    worker.send(pow, (), task=(2, 3), seconds=20.0)
+    answer(worker.process.pipe, worker._file, message)
+    good, error = worker.answer()
+    assert (good, type(error), str(error)) == (False, AnswerError, said)
+    assert worker.process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("has_limits", "group", "code", "steps"),
+    [
+        (True, 7, None, ["end", 6.0, "kill", None]),
+        (True, 7, 0, [6.0, None]),
+        (False, 7, None, ["end", ("killpg", 7, signal.SIGKILL), "kill", None]),
+        (False, 1, None, ["end", "kill", None]),  # the process has no group of its own yet
+    ],
+)
+def test_a_guarded_process_is_told_to_end_and_then_killed(
+    monkeypatch: pytest.MonkeyPatch,
+    has_limits: bool,
+    group: int,
+    code: int | None,
+    steps: list[Any],
+) -> None:
+    seen: list[Any] = []
+
+    class Guarded:
+        pid, returncode = 7, code
+
+        def __init__(self, entry: str, *pipes: Any) -> None:
+            assert entry == "run_guarded"
+            self.alive = pipes[2].dup()
+
+        def poll(self) -> int | None:
+            return self.returncode
+
+        def kill(self) -> None:
+            seen.append("kill")
+
+        def wait(self, timeout: float | None = None) -> None:
+            seen.append(timeout)
+            if timeout is not None:
+                raise subprocess.TimeoutExpired("a worker process", timeout)
+
+    monkeypatch.setattr(workers, "_start", Guarded)
+    monkeypatch.setattr(workers, "HAS_LIMITS", has_limits)
+    monkeypatch.setattr(os, "getpgid", lambda pid: group)
+    monkeypatch.setattr(os, "killpg", lambda *call: seen.append(("killpg", *call)))
+    worker: Any = workers.GuardedWorker(("purpose", Confinement()))
+    worker.kill()
+    with worker.process.alive as alive:
+        told = [message.decode() for message in (alive.recv(9), alive.recv(9)) if message]
+    assert [*told, *seen] == steps
+
+
+def test_the_first_deadline_of_several_workers_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    waited: list[float] = []
+
+    class Poll:
+        def __init__(self) -> None:
+            self.pipes: list[Any] = []
+
+        def register(self, *pipe: Any) -> None:
+            self.pipes.append(pipe)
+
+        def poll(self, milliseconds: float) -> None:
+            assert self.pipes == [("first", 1), ("second", 1)]
+            waited.append(milliseconds)
+
+    monkeypatch.setitem(sys.modules, "select", SimpleNamespace(poll=Poll, POLLIN=1))
+    for first, second in ((1000.25, 1002.0), (1002.0, 1000.5), (999.0, 1001.0), (1e7, 1e8)):
+        wait_for(
+            [
+                SimpleNamespace(pipe="first", deadline=first),
+                SimpleNamespace(pipe="second", deadline=second),
+            ]  # type: ignore[list-item]
+        )
+    assert waited == [250.0, 500.0, 0.0, 1e9]  # the longest is a million seconds
+
+
+def test_a_fork_keeps_no_file_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def close(descriptor: int) -> None:
+        seen.append(("close", descriptor))
+        if descriptor == 9:
+            raise OSError
+
+    class LeftError(BaseException):
+        pass
+
+    def leave(code: int) -> None:
+        raise LeftError(code)
+
+    pipes = [SimpleNamespace(fileno=lambda: 5), SimpleNamespace(fileno=lambda: 6)]
+    pid = 70
+    monkeypatch.setattr(os, "fork", lambda: pid)
+    process = workers._fork("run_watched", *pipes)
+    assert (process.pid, process.returncode) == (70, None)
+    pid = 0
+    monkeypatch.setattr(signal, "signal", lambda *handler: seen.append(handler))
+    monkeypatch.setattr(os, "open", lambda *file: {(os.devnull, os.O_RDWR): 8}[file])
+    monkeypatch.setattr(os, "dup2", lambda *call: seen.append(("dup2", *call)))
+    monkeypatch.setattr(os, "listdir", {"/proc/self/fd": ["0", *"1234569"]}.__getitem__)
+    monkeypatch.setattr(os, "close", close)
+    monkeypatch.setattr(os, "_exit", leave)
+    monkeypatch.setattr(
+        "arena.utils.processes.child.run_watched", lambda *call: seen.append(("run", *call))
+    )
+    with pytest.raises(LeftError, match="0"):
+        workers._fork("run_watched", *pipes)
+    assert seen == [
+        (signal.SIGTERM, signal.SIG_DFL),
+        *(("dup2", 8, stream) for stream in (0, 1, 2)),
+        *(("close", descriptor) for descriptor in (3, 4, 9)),
+        ("run", 5, 6),
+    ]
+
+
+def test_a_fork_that_has_ended_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[Any] = []
+    monkeypatch.setattr(os, "kill", lambda *call: killed.append(call))
+    monkeypatch.setattr(os, "waitpid", lambda pid, _: (pid - 7, 0))
+    for pid in (7, 8):  # of 7 the system says that it is running
+        _Forked(pid).kill()
+    assert killed == [(7, signal.SIGKILL)]
+
+
+class AnyIdle:
+    """A worker that is kept."""
+
+    def __init__(self, key: Any, owner: int | None = None, code: int | None = None) -> None:
+        self.key, self.owner = key, os.getpid() if owner is None else owner
+        self.process = SimpleNamespace(poll=lambda: code)
+        self.is_killed = False
+
+    def kill(self) -> None:
+        self.is_killed = True
+
+
+class Idle(AnyIdle):
+    """A worker of one kind."""
+
+
+class OtherIdle(AnyIdle):
+    """A worker of another kind."""
+
+
+def test_a_process_of_the_same_kind_and_key_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    idle: list[Any] = []
+    monkeypatch.setattr(workers, "idle_workers", idle)
+    take: Any = workers.idle_worker
+    forked, other_kind = Idle("b", owner=-1), OtherIdle("b")
+    other_key, first, second = Idle("a"), Idle("b"), Idle("b")
+    ended, prepared = Idle("c", code=0), Idle(("d", workers._ANY_LIMITS))
+    idle[:] = [forked, other_kind, other_key, first, second, ended, prepared]
+    assert take(Idle, "b") is first
+    assert idle == [other_kind, other_key, second, ended, prepared]
+    new = take(Idle, "c")  # the one that was kept has ended since
+    assert (new.key, new in idle, ended.is_killed) == ("c", False, True)
+    assert take(Idle, ("d", "limits")) is prepared
+    assert prepared.key == ("d", "limits")
+    assert take(Idle, "b") is second
+    assert idle == [other_kind, other_key]
+    idle.append(forked)
+    workers._end_all()
+    # A process does not end those of its parent.
+    assert [worker.is_killed for worker in idle] == [True, True, False]
+
+
+def test_of_nine_processes_the_oldest_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    idle: list[Any] = []
+    monkeypatch.setattr(workers, "idle_workers", idle)
+    kept: list[Any] = [Idle(number) for number in range(9)]
+    for worker in kept[:8]:
+        workers._keep(worker)
+    assert (idle, kept[0].is_killed) == (kept[:8], False)
+    workers._keep(kept[8])
+    assert idle == kept[1:]
+    assert [worker.is_killed for worker in kept] == [True] + [False] * 8
+
+
+@pytest.mark.parametrize(
+    ("has_limits", "n_threads", "n_prepared"), [(True, 1, 3), (True, 2, 0), (False, 1, 0)]
+)
+def test_processes_are_forked_in_advance_where_that_is_safe(
+    monkeypatch: pytest.MonkeyPatch, has_limits: bool, n_threads: int, n_prepared: int
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(calls, "HAS_LIMITS", has_limits)
+    monkeypatch.setattr(calls, "threading", SimpleNamespace(active_count=lambda: n_threads))
+    monkeypatch.setattr(
+        workers, "WatchedWorker", lambda key, start: made.append((key, start)) or "worker"
+    )
+    monkeypatch.setattr(workers, "_keep", made.append)
+    calls.prepare_limited("purpose", 2)
+    calls.prepare_limited("other")
+    keys = [("purpose", workers._ANY_LIMITS)] * 2 + [("other", workers._ANY_LIMITS)]
+    assert made == [step for key in keys[:n_prepared] for step in ((key, workers._fork), "worker")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import operator
 import os
 import signal
 import subprocess
@@ -45,6 +46,10 @@ class Worker:
 
     entry: ClassVar[str]
     """The function of :mod:`arena.utils.processes.child` that the process calls."""
+    deadline: float
+    """When the task that was sent has taken too long."""
+    _sent_at: float
+    _seconds: float
 
     def __init__(
         self,
@@ -61,7 +66,6 @@ class Worker:
         with _interrupts_blocked():
             self.process = (start or _start)(self.entry, theirs, self._file, *more_pipes)
         theirs.close()
-        self.deadline = self._sent_at = self._seconds = 0.0
         self._number = 0
         self._shared: tuple[Any, ...] = ()
         self._messages = Messages(self.pipe, self._file)
@@ -76,7 +80,7 @@ class Worker:
         """
         self._number += 1
         self._seconds, self._sent_at = seconds, time.monotonic()
-        has_shared = bool(shared and self._shared) and shared[0] is self._shared[0]
+        has_shared = any(map(operator.is_, shared, self._shared))
         sent_values = () if has_shared else shared
         self._shared = shared or self._shared
         request = (
