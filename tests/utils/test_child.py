@@ -207,15 +207,19 @@ def test_a_watched_process_runs_tasks_in_a_group_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("has_limits", "parent", "steps"),
+    ("has_limits", "guard_lives", "steps"),
     [
-        (True, os.getpid(), ["adopt", "own group", Confinement(7.0), "end with parent", None]),
-        (True, -1, ["adopt", "own group", Confinement(7.0), "end with parent"]),  # it has ended
-        (False, -1, ["own group", "thread", None]),
+        (True, True, ["adopt", "own group", Confinement(7.0), "end with parent", None]),
+        (True, False, ["adopt", "own group", Confinement(7.0), "end with parent"]),
+        (False, False, ["own group", "thread", None]),
     ],
 )
 def test_a_guarded_process_confines_itself_and_runs_tasks(
-    pair: Any, monkeypatch: pytest.MonkeyPatch, has_limits: bool, parent: int, steps: list[Any]
+    pair: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    has_limits: bool,
+    guard_lives: bool,
+    steps: list[Any],
 ) -> None:
     watched = io.BytesIO()
 
@@ -228,7 +232,7 @@ def test_a_guarded_process_confines_itself_and_runs_tasks(
     monkeypatch.setattr(child, "HAS_LIMITS", has_limits)
     monkeypatch.setattr(child.threading, "Thread", thread)
     monkeypatch.setattr(os, "fork", lambda: 0)
-    monkeypatch.setattr(os, "getppid", lambda: parent)
+    monkeypatch.setattr(os, "getppid", lambda: os.getpid() if guard_lives else -1)
     monkeypatch.setattr(child.linux, "has_left_processes", lambda: True)
     monkeypatch.setattr(child.linux, "adopt_descendants", lambda: pair.calls.append("adopt"))
     monkeypatch.setattr(child.linux, "confine", pair.calls.append)
