@@ -11,6 +11,7 @@ import os
 import tarfile
 import threading
 import tracemalloc
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -329,3 +330,28 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(
     assert read.values is not None
     assert read.sha256 == hashlib.sha256(PLAIN).hexdigest()
     assert path.read_bytes() == b"another"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_read"),
+    [
+        ("__MACOSX/a.csv", False),
+        ("a/__MACOSX", True),
+        ("a/.csv", False),
+        ("Thumbs.db", False),
+        ("a/desktop.INI", False),
+        ("a/", False),
+    ],
+)
+def test_files_of_a_system_in_an_archive_are_passed_over(
+    send: Send, name: str, is_read: bool
+) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(name), PLAIN)
+        archive.writestr(zipfile.ZipInfo("t.csv"), PLAIN)
+    read = send(buffer.getvalue(), name="t.zip")
+    if is_read:
+        assert "contains 2 files" in only(read, "wrong format").message
+    else:
+        assert read.values is not None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 
 from arena.intake import csv_file
+from arena.intake.table import RowNumbers
 from arena.types import PredictionKind
 from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
 
@@ -285,3 +288,33 @@ def test_a_text_with_half_of_its_characters_in_ascii_tells_its_encoding(
     for n_foreign, is_known in ((len(PLAIN) - 2, True), (len(PLAIN) + 2, False)):
         submission = send((PLAIN + "\u0101" * n_foreign).encode(codec))
         assert ("NUL byte" not in kinds(submission)) is is_known
+
+
+def test_a_file_of_one_column_has_no_empty_rows_at_its_end(send: Send) -> None:
+    assert kinds(send("id\n" + "".join(f"{i:03d}\n" for i in range(N_ROWS)) + "   \n")) == {
+        "missing column"
+    }
+
+
+def test_a_separator_at_the_end_of_each_row_is_no_name_of_the_row(send: Send) -> None:
+    read = send(PLAIN.replace(",", ";").replace("0.5\n", "0.5;\n"))
+    assert kinds(read) == {"too many fields", "missing id"}
+    named = send("id;y\n" + "".join(f"{i};{i:03d};0.5\n" for i in range(N_ROWS)))
+    assert kinds(named) == {"extra column"}  # R writes names of rows so
+
+
+def test_a_record_beyond_the_last_one_is_in_the_last_line() -> None:
+    rows = RowNumbers(b"id,y\n\na,1\nb,2\n", ",", frozenset([0]))
+    # Record 0 is in line 3, and record 1, the first row, in line 4.
+    assert [rows.line_of_record(record) for record in (0, 1, 2, 9)] == [3, 4, 4, 4]
+    assert [rows(position) for position in (0, 1, 9)] == [4, 4, 4]
+    assert RowNumbers(b"", ",").line_of_record(3) == 1
+
+
+def test_lines_are_counted_without_quotes_in_a_field_that_is_too_long() -> None:
+    before = csv.field_size_limit(4)
+    try:
+        rows = RowNumbers(b'id,y\n"aaaaa",1\n\nb,2\n', ",")
+        assert [rows(position) for position in (0, 1)] == [2, 4]
+    finally:
+        csv.field_size_limit(before)

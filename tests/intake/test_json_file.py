@@ -41,7 +41,7 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "rows by key": ('{"a": {"id": 1}, "b": {"id": 2}}', {"expected": ("id", "y")}),
     "values by id": ('{"a": 1, "b": 2}', {"expected": ("id", "y")}),
     "values by id of several columns": ('{"a": 1, "b": 2}', {"expected": ("id", "y", "z")}),
-    "nested cells": ('[{"id": "a", "y": {"b": [1], "c": {"d": null}}}]', {}),
+    "nested cells": ('[{"id": "a", "y": {"b": ["é"], "c": {"d": null}}}]', {}),
     "nested cells as columns": ('[{"id": "a", "y": {"b": [1], "c": {"d": null}}}]', {"flat": True}),
     "numbers as they are written": ("[" + '{"y": 1e3, "z": -0.10, "w": NaN, "v": "é"}' + "]", {}),
     "a key twice": ('[{"y": 1, "y": 2}]', {}),

@@ -207,3 +207,10 @@ def _arrow(table: Any, new: Any, compression: str | None = None) -> bytes:
     with new(file, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
         writer.write_table(table)
     return file.getvalue()
+
+
+def test_a_file_of_parquet_has_twelve_bytes_or_more(send: Send) -> None:
+    for between, kind in ((b"\0" * 3, "truncated file"), (b"\0" * 4, "damaged file")):
+        assert kinds(send(b"PAR1" + between + b"PAR1", name="t.parquet")) == {kind}
+    assert kinds(send(b"PARE" + bytes(20) + b"PARE")) == {"damaged file"}
+    assert "is encrypted" in send(b"PARE" + bytes(20) + b"PARE").faults[0].message

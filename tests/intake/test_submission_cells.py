@@ -196,3 +196,57 @@ def test_faults_are_printed_by_kind_with_a_count_and_three_examples(send: Send) 
     lines = fault_lines(send("id,y\n" + rows_of(dict.fromkeys(range(25), "50"))).faults)
     assert lines[0].startswith("out of range (25): looks like percentages")
     assert [line[:9] for line in lines[1:]] == ["  row 2, ", "  row 3, ", "  row 4, "]
+
+
+@pytest.mark.parametrize(
+    ("cells", "cause"),
+    [
+        (("100", "0"), "percentages"),
+        (("100.5", "0"), "scores"),
+        (("50", "-0.5"), "scores"),
+        (("50", "0.5"), "percentages"),
+    ],
+)
+def test_numbers_from_0_to_100_are_percentages_and_others_scores(
+    send: Send, cells: tuple[str, str], cause: str
+) -> None:
+    faults = send("id,y\n" + rows_of({3: cells[0], 4: cells[1]})).faults
+    assert [fault.cause.split(":")[0] for fault in faults if fault.cause] == [
+        "looks like percentages" if cause == "percentages" else "looks like scores or log-odds"
+    ] * len(faults)
+
+
+@pytest.mark.parametrize(("second", "is_explained"), [("6 kg", True), ("x", False)])
+def test_a_form_of_more_than_half_of_the_wrong_cells_explains_them(
+    send: Send, second: str, is_explained: bool
+) -> None:
+    read = send("id,y\n" + rows_of({3: "5 kg", 4: second}))
+    assert kinds(read) == {"not a number"}
+    assert any(fault.cause is not None for fault in read.faults) is is_explained
+
+
+@pytest.mark.parametrize(
+    ("classes", "cell", "label"),
+    [
+        (("1000", "2"), "1e3", "1000"),
+        (("1000", "2"), "2.0", "2"),
+        (("1000", "2"), "1_000", None),
+        (("1000", "2"), "\u0662", None),  # an Arabic digit 2
+        (("0", "1"), "True", "1"),
+        (("0", "1"), "false", "0"),
+        (("1", "2"), "True", None),
+        (("True", "False"), "1.0", "True"),
+    ],
+)
+def test_labels_that_are_numbers_are_compared_by_value(
+    send: Send, solve: Solve, classes: tuple[str, str], cell: str, label: str | None
+) -> None:
+    solution = solve(f"id,y\na,{classes[0]}\nb,{classes[1]}\n", PredictionKind.LABEL)
+    read = send(f"id,y\na,{cell}\nb,{classes[1]}\n", solution)
+    if label is None:
+        assert only(read, "unknown label").row == 2
+    else:
+        assert read.values is not None
+        known = solution.targets[0].classes
+        assert known is not None
+        assert read.values[0, 0] == known.index(label)

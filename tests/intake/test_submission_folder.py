@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from arena.errors import InputError
 from arena.intake import SubmissionFile, find_submissions
+from arena.interfaces.faults import show
 
 
 def _touch(folder: Path, *names: str) -> None:
@@ -96,6 +99,9 @@ def test_links_out_of_the_folder_are_faults(tmp_path: Path) -> None:
         "a/real.csv", "inside.csv", "linked", "loop.csv", "nowhere.csv", "outside.csv"
     }  # fmt: skip
     assert {name for name, file in files.items() if not file.faults} == {"a/real.csv", "inside.csv"}
+    # A file that is named itself may be a link.
+    (named,) = find_submissions([folder / "outside.csv"])
+    assert (named.team, named.faults) == ("outside", ())
 
 
 def test_path_that_is_not_there(tmp_path: Path) -> None:
@@ -112,3 +118,18 @@ def test_documents_are_not_teams(tmp_path: Path) -> None:
         ("notes", "notes.csv"),
         ("readme", "readme/1.csv"),
     ]
+
+
+def test_a_folder_that_cannot_be_listed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def walk(folder: Path, onerror: Any) -> Iterator[Any]:
+        onerror(PermissionError(13, "Permission denied", str(folder / "a")))
+        yield from ()
+
+    monkeypatch.setattr(os, "walk", walk)
+    with pytest.raises(InputError) as refused:
+        find_submissions([tmp_path])
+    assert str(refused.value) == (
+        f"The folder {show(str(tmp_path / 'a'))} cannot be listed (Permission denied)."
+    )

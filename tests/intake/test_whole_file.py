@@ -33,11 +33,22 @@ def test_a_file_comes_back_with_its_name(tmp_path: Path, content: bytes) -> None
     assert solution.sha256 == submission.sha256
 
 
-def test_a_larger_file_or_a_missing_one_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_larger_missing_or_unreadable_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> bytes:
+        raise OSError("no disk")
+
     path = tmp_path / "a.bin"
     path.write_bytes(b"12345")
     (fault,) = read_whole_submission(path, 4).faults
     assert fault.kind == "file too large"
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    monkeypatch.setattr("arena.intake.whole_file._zipped", refuse)
+    with pytest.raises(InputError) as refused:
+        read_whole_solution(locked, 4)
+    assert str(refused.value) == "The solution 'locked' cannot be read: no disk."
     for file, reason in (
         (path, "The file has 5 bytes, but at most 4 are"),
         (tmp_path / "missing", "There is no such file."),
