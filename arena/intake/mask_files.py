@@ -423,7 +423,7 @@ def _every_label(rows: Sequence[_Row], cases: Sequence[str], faults: FaultList) 
         )
     masks = {(row.case, row.label): row.mask for row in rows}
     if len(labels) < 2:
-        value = labels[0] if labels else 0
+        value = next(iter(labels), None)
         return [_Row(case, None, masks.get((case, value), "")) for case in cases]
     return [_Row(case, label, masks.get((case, label), "")) for case in cases for label in labels]
 

@@ -455,7 +455,7 @@ def _stop(path: SolutionSource, faults: FaultList) -> None:
     listed = faults.to_tuple()
     lines = fault_lines(listed)
     if len(lines) == 1:
-        raise InputError(f"The solution {show(path.name)} cannot be used: {lines[0]}")
+        raise InputError(f"The solution {show(path.name)} cannot be used: {lines.pop()}")
     count = plural(sum(fault.count for fault in listed), "fault")
     head = f"The solution {show(path.name)} cannot be used ({count}):"
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))

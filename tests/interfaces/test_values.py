@@ -89,6 +89,7 @@ def test_a_score_beats_another_by_more_than_rounding() -> None:
     # The tolerance is 1e-11 times (0.5 + 0.5), and a gain above it counts.
     assert [better.beats(0.5 - gain) for gain in (0.9e-11, 1.1e-11)] == [False, True]
     assert better.beats(0.25, by=0.25 - 2e-11)
+    assert not evaluation(1, 0.0, greater_is_better=True).beats(0.0)
 
 
 def test_a_score_is_limited_on_its_better_side() -> None:

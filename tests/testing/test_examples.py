@@ -10,17 +10,28 @@ import numpy as np
 from arena.interfaces import Feedback, Participation
 from arena.testing.examples import Guess, ShareRight
 from arena.testing.problems import MetricProblem
-from arena.types import PredictionKind, RowContext
+from arena.types import MetricTraits, PredictionKind, RowContext
 
 
 def test_the_example_of_a_competitor_keeps_its_best_file_also_of_negative_scores() -> None:
-    participation = Participation(ShareRight(), n_rows=40, n_public=20, n_classes=2, submissions=3)
+    participation = Participation(ShareRight(), n_rows=40, n_public=20, n_classes=2, submissions=4)
     player = Guess().start(participation, np.random.default_rng(0))
     sent = []
-    for score in (-9.0, -5.0, -7.0):
+    for score in (-9.0, -5.0, -7.0, -5.0):
         sent.append(player.submit().prediction)
         player.receive(Feedback(score, None))
     assert player.finish().prediction.tolist() == sent[1].tolist()
+
+
+def test_the_example_of_a_metric_declares_what_it_is() -> None:
+    metric = ShareRight()
+    assert metric.traits == MetricTraits(row_range=(0.0, 1.0), score_range=(0.0, 1.0))
+    assert (metric.greater_is_better, metric.prediction) == (True, PredictionKind.LABEL)
+    truth, weight = np.array([0, 1, 1]), np.array([1, 1, 2])
+    assert metric.score(truth, np.array([0, 0, 1]), weight) == 3 / 4
+    rows = metric.row_values(truth, np.array([[0, 0, 1], [1, 1, 1]]))
+    assert rows.tolist() == [[1, 0, 1], [0, 1, 1]]
+    assert metric.from_mean(rows.mean(axis=1)).tolist() == [2 / 3, 2 / 3]
 
 
 @dataclass

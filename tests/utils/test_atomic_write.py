@@ -43,6 +43,16 @@ def test_a_rename_that_was_done_and_is_not_acknowledged_is_no_failure(
     assert not list(tmp_path.glob(".arena-*")) + list(tmp_path.glob("*.part"))
 
 
+def test_the_error_of_a_folder_is_told_also_if_the_folder_is_gone(tmp_path: Path) -> None:
+    def write() -> None:
+        with atomic_folder(tmp_path / "a") as partial:
+            partial.rmdir()
+            raise ValueError("wrong")
+
+    with pytest.raises(ValueError, match="^wrong$"):
+        write()
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o644])
 def test_a_file_has_its_mode_and_its_old_content_until_it_is_whole(
     tmp_path: Path, mode: int, monkeypatch: pytest.MonkeyPatch

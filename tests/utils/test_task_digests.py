@@ -7,6 +7,7 @@ import sys
 import types
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,3 +157,50 @@ def test_a_large_file_is_compared_by_its_size_and_time(tmp_path: Path) -> None:
             digests.add(digest_of(tmp_path))
         assert len(digests) == 3 + is_read
         code.unlink()
+
+
+def test_the_files_of_a_folder_are_those_that_no_command_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sub" / "server").mkdir(parents=True)
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / "__pycache__").mkdir()
+    for name in ("b", "d", ".x", "sub/e", "sub/arena.duckdb", "sub/server/f", ".hidden/g"):
+        (tmp_path / name).touch()
+    (tmp_path / "__pycache__" / "h").touch()
+    os.mkfifo(tmp_path / "c")  # between files in any order of the folder
+    (tmp_path / "a").symlink_to(tmp_path / "nothing")
+    walk = os.walk
+    monkeypatch.setattr(
+        os, "walk", lambda *path, **how: ((at, fs, sorted(ns)) for at, fs, ns in walk(*path, **how))
+    )
+    found = [file.relative_to(tmp_path).as_posix() for file in task_digests._walk(tmp_path)]
+    assert found == ["b", "d", "sub/e"]
+
+
+def test_a_file_that_cannot_be_looked_at_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "w.txt").touch()
+    assert digest_of(tmp_path) is not None
+
+    stat = Path.stat
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    def refuse_the_file(path: Path, **how: Any) -> Any:
+        return refuse() if path.name == "w.txt" else stat(path, **how)
+
+    for call, refusal in (("read_bytes", refuse), ("stat", refuse_the_file)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, call, refusal)
+            assert digest_of(tmp_path) is None
+
+
+def test_the_modules_of_a_package_bring_what_they_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    package, part, helper = (types.ModuleType(name) for name in ("p", "p.part", "helper"))
+    part.helper = helper  # type: ignore[attr-defined]
+    for module in (package, part, helper):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert task_digests._packages({"p.part.Kind"}) == ["arena", "helper", "p"]

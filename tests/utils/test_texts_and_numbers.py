@@ -179,6 +179,7 @@ def test_unknown_numbers_are_empty() -> None:
 @pytest.mark.parametrize(("marks", "stacked"), [(0, False), (8, False), (9, True)])
 def test_more_than_eight_marks_on_a_letter_are_stacked(marks: int, stacked: bool) -> None:
     assert has_stacked_marks("a" + "\u0301" * marks + "b") == stacked
+    assert has_stacked_marks("\u0301" * marks) == stacked  # on no letter
     assert not has_stacked_marks(("a" + "\u0301" * 5) * 3)
     assert has_stacked_marks("a" + "\u20dd" * marks) == stacked  # an enclosing circle
 
@@ -248,6 +249,8 @@ def test_names_look_alike_in_any_case_and_script() -> None:
     for hidden in ("a\u200bb", "a\ufe0fb", "a\u034fb", "a\x00b"):
         assert skeleton(hidden) == skeleton("ab")
     assert not look_alike("ab", "a b")
+    # Letters stand for digits, two letters for one, and ASCII for other scripts.
+    assert [skeleton(name) for name in ("m", "1", "0", "\u0430")] == ["rn", "l", "o", "a"]
     assert not look_alike("Ann", "Anna")
 
 
@@ -286,6 +289,7 @@ SCHEME = "its scheme is not supported: use a folder, or a URL with s3://, gs://"
         ("s3://bucket/.", BUCKET),
         ("s3://bucket/a*", BUCKET),
         ("s3://bucket/a::b", BUCKET),
+        ("file:data", SLASHES),
         ("folder/./a", None),
         ("c:/folder", None),  # a drive of Windows
         ("./s3:bucket", None),
