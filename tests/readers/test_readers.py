@@ -21,7 +21,7 @@ from arena.interfaces import CaseReader, CaseScores
 from arena.plugin.manager import PluginManager
 from arena.scoring.rank import rank
 from arena.scoring.settings import BoardSettings
-from arena_readers import provide_case_readers
+from arena_readers import grand_challenge, nnunet, provide_case_readers
 from arena_readers.grand_challenge import GrandChallengeReader
 from arena_readers.helm import HelmReader
 from arena_readers.inspect_log import InspectReader
@@ -566,6 +566,9 @@ def test_grand_challenge_refuses_what_it_cannot_pair_or_choose(tmp_path: Path) -
     assert read.values.tolist() == [3.0]
     write(file, {"dice": 0.5})
     assert not GrandChallengeReader().recognises(file)
+    file.write_text("{")
+    assert not GrandChallengeReader().recognises(file)
+    assert grand_challenge._document(tmp_path / "missing") is None
 
 
 @pytest.mark.parametrize(
@@ -646,3 +649,92 @@ def test_the_start_of_a_file_is_its_first_four_kibibytes(tmp_path: Path) -> None
     for position, is_log in ((4_090, True), (4_091, False)):
         file.write_text('{"status": 1,'.ljust(position) + '"eval": {}}')  # of six characters
         assert InspectReader().recognises(file) is is_log
+
+
+def test_what_a_reader_finds_nothing_in_is_refused(tmp_path: Path) -> None:
+    log = {"status": "success", "eval": {"model": "m", "task": "t"}}
+    samples = [{"id": 1, "scores": {"a": {"value": 1}}}, {"id": 2, "scores": {"b": {"value": 1}}}]
+    inspect = write(tmp_path / "log.json", {**log, "samples": samples})
+    archive, no_archive = tmp_path / "a.eval", tmp_path / "b.eval"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("summaries.json", "[]")
+    no_archive.write_bytes(b"PK\x03\x04")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    sample = write(tmp_path / "samples_a.jsonl", FORMS["lm-eval"][2])
+    trec = tmp_path / "trec.txt"
+    trec.write_text("map\tq1\t0.5\n\nmap q2\n")
+    readers = {reader.name: reader for reader in provide_case_readers()}
+    for reader, path, value, sentence in (
+        ("lm-eval", empty, None, f"{empty} cannot be read: there is no file samples_*.jsonl"),
+        (
+            "lm-eval", sample, "acc,strict",
+            f"{sample} cannot be read: it holds no sample with the filter 'strict'",
+        ),
+        ("helm", empty, None, f"{empty} cannot be read: there is no file per_instance_stats.json"),
+        ("inspect", archive, None, f"{archive} cannot be read: the archive has no header.json"),
+        ("inspect", no_archive, None, f"{no_archive} cannot be read: File is not a zip file"),
+        (
+            "inspect", inspect, "a",
+            f"{inspect}, sample 2, has no value 'a'; it has 'b'. Choose with --value",
+        ),
+        (
+            "trec-eval", trec, None,
+            f"{trec}, line 3, cannot be read: it is no measure, query and value",
+        ),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as refused:
+            list(readers[reader].read(path, value))
+        assert str(refused.value) == f"{sentence}."
+
+
+def test_a_sample_of_inspect_that_failed_has_no_score(tmp_path: Path) -> None:
+    samples = [
+        {"id": 1, "scores": {"a": {"value": "Yes"}, "b": {"value": 0.5}}},
+        {"id": 2, "scores": {"b": {"value": "true"}}, "error": {"message": "timeout"}},
+        {"id": 3, "scores": {"a": {"value": None}}},
+        {"id": 4, "scores": {}},
+        {"id": 5, "scores": {"a": {"value": "False"}}, "epoch": 2},
+        {"id": 6, "scores": {"a": {"value": "true"}}},
+        {"id": 7, "scores": {"a": {"value": " NO "}}},
+    ]
+    log = {"status": "success", "eval": {"model": "m", "task": "t"}, "samples": samples}
+    (found,) = InspectReader().read(write(tmp_path / "a.json", log), None)
+    np.testing.assert_equal(found.values, [1.0, np.nan, np.nan, np.nan, 0.0, 1.0, 0.0])
+    assert found.repeats == ["1", "1", "1", "1", "2", "1", "1"]
+    assert found.metric == "a"
+
+
+@pytest.mark.parametrize(
+    ("value", "reported", "is_told"),
+    [(1.0, 1 + 0.9e-9, False), (1.0, 1 + 1.1e-9, True), (0.0, 1e-10, True), (1.0, None, False)],
+)
+def test_another_figure_than_the_mean_of_lm_eval_is_told_beyond_its_ninth_digit(
+    tmp_path: Path, value: float, reported: float | None, is_told: bool
+) -> None:
+    document = {"doc_id": 1, "metrics": ["acc"], "acc": value}
+    write(tmp_path / "m" / "samples_t_2026-01-01T00-00-00.0.jsonl", document)
+    results = {"results": {"t": {"acc,none": reported}}}
+    write(tmp_path / "m" / "results_2026-01-01T00-00-00.0.json", results)
+    (found,) = LmEvalReader().read(tmp_path, None)
+    assert any("reports acc" in note for note in found.notes) is is_told
+
+
+def test_without_a_test_split_all_splits_of_mteb_count(tmp_path: Path) -> None:
+    folder = tmp_path / "model" / "revision"
+    file = result_of_mteb(folder, "T", {"dev": [0.5], "train": [0.25, 0.75]})
+    (found,) = MtebReader().read(file, None)
+    assert found.values.tolist() == [0.5]  # the mean of 0.5, 0.25 and 0.75
+    assert found.notes[0] == "T: the mean over the splits dev, train and their subsets."
+    (folder / "model_meta.json").unlink()
+    (found,) = MtebReader().read(file, "main_score,train")
+    assert (found.values.tolist(), found.algorithms) == ([0.5], ["model"])
+    assert found.greater_is_better
+
+
+def test_a_model_of_nnunet_is_the_folder_above_those_of_its_folds() -> None:
+    for path, model in (
+        ("/results/model/fold_0/validation/summary.json", "model"),
+        ("/fold_1/summary.json", "summary"),
+    ):
+        assert nnunet._model(Path(path)) == model
