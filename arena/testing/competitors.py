@@ -126,7 +126,7 @@ def check_competitor(
         message = "A competitor needs a name and a method start."
         return Conformance(name, (Check("a game", Outcome.FAILED, message),))
     try:
-        _start((competitor, problem), 0)
+        _start((competitor, problem))
     except UsageError as error:
         message = f"It does not support this problem: {error} Pass one that it supports."
         return Conformance(name, (Check("a game", Outcome.NOT_TRIED, message),))
@@ -139,9 +139,12 @@ def check_competitor(
 _Subject = tuple[Competitor, CompetitorProblem]
 
 
-def _start(subject: _Subject, seed: int) -> Player:
+def _start(subject: _Subject, submissions: int = 0) -> Player:
+    """Start a player; ``submissions`` is 0 for as many as the problem allows."""
     competitor, problem = subject
-    return competitor.start(problem.participation, np.random.default_rng(seed))
+    part = problem.participation
+    part = replace(part, submissions=submissions or part.submissions)
+    return competitor.start(part, np.random.default_rng(0))
 
 
 def _play(
@@ -162,13 +165,11 @@ def _play(
     submissions
         0: as many as the problem allows.
     """
-    competitor, problem = subject
-    part = problem.participation
-    part = replace(part, submissions=submissions or part.submissions)
-    player = competitor.start(part, np.random.default_rng(7))
+    problem = subject[1]
+    player = _start(subject, submissions)
     moves: list[Move] = []
     released: dict[int, float] = {}
-    for _ in range(part.submissions):
+    for _ in range(submissions or problem.participation.submissions):
         if elsewhere and isinstance(player, ComputesAhead):
             player.receive_result(_computed(player.computation()))
         moves.append(_kept(player.submit()))
@@ -202,7 +203,7 @@ def _same(moves: Sequence[Move], other: Sequence[Move]) -> bool:
 def _submits(subject: _Subject) -> Verdict:
     competitor, problem = subject
     part = problem.participation
-    player = _start(subject, 7)
+    player = _start(subject)
     if not isinstance(player, Player):
         return Outcome.FAILED, "start must return a player: submit, receive and finish."
     first = player.submit()
@@ -274,7 +275,7 @@ def _plays_a_short_game(subject: _Subject) -> Verdict:
 
 
 def _computes_ahead(subject: _Subject) -> Verdict:
-    player = _start(subject, 7)
+    player = _start(subject)
     if not isinstance(player, ComputesAhead):
         return Outcome.OK, "It computes nothing ahead."
     if player.computation().key != player.computation().key:
@@ -292,7 +293,7 @@ def _declares_itself(subject: _Subject) -> Verdict:
     if not variants or not all(isinstance(variant, Competitor) for variant in variants):
         return Outcome.FAILED, "variants must return at least one competitor, and nothing else."
     for variant in variants:
-        _start((variant, problem), 0)
+        _start((variant, problem))
     return _OK
 
 

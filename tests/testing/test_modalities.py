@@ -36,6 +36,24 @@ class _Mutable(Modality):
     name = "not comparable"
 
 
+class _EqualOnly(Modality):
+    name = "equal only"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _EqualOnly)
+
+    __hash__ = object.__hash__
+
+
+class _HashedOnly(Modality):
+    name = "hashed only"
+
+    def __hash__(self) -> int:
+        return 7
+
+    __eq__ = object.__eq__
+
+
 @dataclass(frozen=True)
 class _Sorting(Modality):
     name = "sorting"
@@ -50,7 +68,12 @@ class _Sorting(Modality):
 
 @pytest.mark.parametrize(
     ("modality", "check"),
-    [(_Mutable(), "its copy in another process"), (_Sorting(), "the rows of a table")],
+    [
+        (_Mutable(), "its copy in another process"),
+        (_EqualOnly(), "its copy in another process"),
+        (_HashedOnly(), "its copy in another process"),
+        (_Sorting(), "the rows of a table"),
+    ],
 )
 def test_mistakes_are_found(modality: Modality, check: str) -> None:
     assert [check.name for check in check_modality(modality).failed] == [check]

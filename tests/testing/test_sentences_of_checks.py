@@ -16,6 +16,7 @@ import pytest
 import typer
 
 from arena.errors import UsageError
+from arena.hookspecs import hookimpl
 from arena.interfaces import (
     TABLE,
     CaseScores,
@@ -35,6 +36,7 @@ from arena.testing import (
     check_mechanism,
     check_metric,
     check_modality,
+    check_plugin,
     check_ranker,
     competitor_problem,
     metrics,
@@ -691,12 +693,14 @@ def test_a_small_competition_has_public_rows_and_a_baseline() -> None:
 
 def command(**options: Any) -> typer.Typer:
     """Return a command that prints its text and exits with its code."""
-    app = typer.Typer()
+    app = typer.Typer(help="Say it." if "below" in options else None)
 
     @app.command(help=options.get("help", "Say it."))
     def say(
         text: str = typer.Argument(help=options.get("of_text", "What to say.")),
-        code: int = typer.Option(0, *options.get("names", ("--code",)), help="The exit code."),
+        code: int = typer.Option(
+            0, *options.get("names", ("--code",)), help=options.get("of_code", "The exit code.")
+        ),
         as_json: bool = typer.Option(False, "--json", help="As a document."),
     ) -> None:
         if code == 9:
@@ -705,6 +709,12 @@ def command(**options: Any) -> typer.Typer:
             raise KeyError("eight")
         typer.echo(text)
         raise typer.Exit(code)
+
+    if "below" in options:
+
+        @app.command(help=options["below"])
+        def more() -> None:
+            pass
 
     return app
 
@@ -718,6 +728,18 @@ def command(**options: Any) -> typer.Typer:
             {"its help": "arena x has no help: give its function a docstring."},
         ),
         ({"of_text": ""}, ["a"], [[]], {"its help": "The argument TEXT of arena x has no help."}),
+        (
+            {"names": ("--code", "-c"), "of_code": ""}, ["a"], [[]],
+            {"its help": "The option --code of arena x has no help."},
+        ),
+        (
+            {"names": ("--code", "--json")}, ["a"], [[]],
+            {"its options": "arena x has two options --json."},
+        ),
+        (
+            {"below": ""}, ["say", "a"], [[]],
+            {"its help": "arena x more has no help: give its function a docstring."},
+        ),
         (
             {"names": ("--Code",)}, ["a"], [[]],
             {
@@ -815,6 +837,19 @@ class Mode:
             "seconds must be finite and must not fall with the number of rows.",
         ),
         ("seconds", lambda rows, _: 0.0, "the time of reading", None),
+        # From no rows to ten.
+        (
+            "seconds", lambda rows, _: rows - 0.5, "the time of reading",
+            "seconds must be finite and must not fall with the number of rows.",
+        ),
+        (
+            "seconds", lambda rows, _: float("inf") if rows > 9 else 0.0, "the time of reading",
+            "seconds must be finite and must not fall with the number of rows.",
+        ),
+        (
+            "seconds", lambda rows, _: float("inf") if rows > 10 else 0.0, "the time of reading",
+            None,
+        ),
         (
             "seconds", lambda rows, _: -1.0, "the time of reading",
             "seconds must be finite and must not fall with the number of rows.",
@@ -892,7 +927,44 @@ def test_a_mistake_of_a_reader_is_named_in_a_sentence(
     assert failures(check_case_reader(reader, Path("own.json"), "acc")) == expected
 
 
+@pytest.mark.parametrize(
+    ("content", "name"), [(b"", "empty.json"), (bytes(range(256)), "noise.csv"), (b"x", None)]
+)
+def test_a_reader_may_not_take_an_empty_file_or_any_bytes(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, name: str | None
+) -> None:
+    def recognises(_: Reader, path: Path) -> bool:
+        return path.name == "own.json" or (path.exists() and path.read_bytes() == content)
+
+    monkeypatch.setattr(Reader, "recognises", recognises)
+    found = failures(check_case_reader(Reader([], [[SCORES]]), Path("own.json"), "acc"))
+    assert found == (
+        {"other files": f"It recognises {name}, which is no file of its format."} if name else {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "name"), [(b"", "empty.bin"), (bytes(range(256)), "noise.bin"), (b"x", None)]
+)
+def test_a_plugin_may_not_take_an_empty_file_or_any_bytes(content: bytes, name: str | None) -> None:
+    class Plugin:
+        @hookimpl
+        def read_predictions(self, path: Path) -> Any:
+            return pa.table({"id": ["a"]}) if path.read_bytes() == content else None
+
+    sentence = f"read_predictions takes {name}, which is no file of predictions."
+    assert failures(check_plugin(Plugin())) == ({"files of others": sentence} if name else {})
+
+
 # -- optional parts of competitors ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Player(Guess):
+    """A competitor whose player cannot end the game."""
+
+    def start(self, participation: Any, rng: Any) -> Any:
+        return SimpleNamespace(submit=lambda: Move(np.zeros(120)), receive=lambda _: None)
 
 
 @dataclass(frozen=True)
@@ -928,6 +1000,10 @@ class Able(Guess):
         (
             Able(made=[Guess(), 3]), "conduct and variants",
             "variants must return at least one competitor, and nothing else.",
+        ),
+        (
+            Player(), "its submissions",
+            "start must return a player: submit, receive and finish.",
         ),
         (
             Able(parts={"submit": lambda: np.zeros(120)}), "its submissions",
