@@ -12,7 +12,10 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nibabel
@@ -32,6 +35,7 @@ from arena.intake import (
     read_solution,
 )
 from arena.intake.mask_files import run_lengths, seconds_of_masks
+from arena.interfaces.faults import FaultList, Refused
 from arena.types import PredictionKind, SolutionColumns, Target
 from arena_metrics.modalities import MASKS
 from program import run_here
@@ -634,3 +638,99 @@ def test_masks_may_take_time_for_each_and_for_their_pixels() -> None:
     shapes = np.array([[2_500, 2_000, 0], [1_000, 1_000, 5]])  # 5 and 5 million pixels
     assert seconds_of_masks(3, None) == 3 * 0.02
     assert seconds_of_masks(2, shapes) == 2 * 0.02 + 10e6 / 5e6
+
+
+def test_a_file_has_at_most_the_bytes_that_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, is_read in ((4, True), (3, False)):
+        monkeypatch.setattr(mask_files, "MOST_BYTES", most)
+        faults = FaultList()
+        opened = partial(io.BytesIO, b"abcd")
+        if is_read:
+            assert mask_files.limited_content(opened, "a", faults) == b"abcd"
+            continue
+        with pytest.raises(Refused):
+            mask_files.limited_content(opened, "a", faults)
+        assert faults.to_tuple()[0].message == (
+            "'a' has more than 3 bytes decompressed: send a smaller one."
+        )
+
+
+@pytest.mark.parametrize(("slope", "is_read"), [(1.0, True), (2.0, False)])
+def test_pixels_that_are_scaled_take_eight_bytes_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slope: float, is_read: bool
+) -> None:
+    data = bytearray(nifti(np.ones((100, 50))))  # 5,000 bytes after the header
+    struct.pack_into("<f", data, 112, slope)
+    monkeypatch.setattr(mask_files, "MOST_BYTES", len(data))
+    read = send(tmp_path, {"a.nii": bytes(data)}, ids=("a",), shape=None)
+    if is_read:
+        assert read.values is not None
+    else:
+        assert "declares the shape 100 x 50" in only(read, "mask too large").message
+
+
+def test_the_last_run_of_a_mask_is_looked_at_if_it_can_be_counted() -> None:
+    digits = "9" * 15
+    cells = np.array([f"1 {digits}", f"1 {digits}9", "1 4", "2 4", "9 9 1 4"], dtype=object)
+    shapes = np.array([[2, 2, 0]] * 5)
+    assert mask_files.pixels_beyond(cells, shapes).tolist() == [True, False, False, True, False]
+    assert not mask_files.pixels_beyond(cells, np.zeros((5, 3), dtype=int)).any()
+
+
+def test_a_case_has_the_first_known_size_of_its_ids(tmp_path: Path) -> None:
+    ids = ("a:1", "a:2", "b")
+    asked = replace(form(ids), sizes=np.array([[0, 0, 0], [*SHAPE, 0], [0, 0, 0]]))
+    files = {"a.npy": npy(GOOD * 2), "b.npy": npy(GOOD.T)}
+    read = parse_submission(zipped(tmp_path / "team.zip", files), asked)
+    assert read.values is not None, read.faults
+    assert read.values[:, 0].tolist() == ["", run_lengths(GOOD), run_lengths(GOOD.T)]
+    files["a.npy"] = npy(GOOD.T * 2)
+    read = parse_submission(zipped(tmp_path / "team.zip", files), asked)
+    assert "has the shape 6 x 4, but the case has 4 x 6" in only(read, "wrong shape").message
+
+
+@pytest.mark.parametrize(
+    ("name", "is_read"), [("__MACOSX/a.png", True), ("masks/__MACOSX", False), ("b/.c.png", True)]
+)
+def test_files_of_a_system_among_masks_are_passed_over(
+    tmp_path: Path, name: str, is_read: bool
+) -> None:
+    read = send(tmp_path, {"a.png": grey(GOOD), name: b"x"}, ids=("a",))
+    assert (read.values is not None) is is_read
+    assert kinds(read) == (set() if is_read else {"not a mask file"})
+
+
+def test_an_encrypted_archive_of_masks_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "team.zip", {"a.png": grey(GOOD)})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # the flag in the central directory
+    path.write_bytes(data)
+    fault = only(parse_submission(path, form(("a",))), "damaged file")
+    assert fault.message == "The ZIP archive is encrypted: send it open."
+
+
+def test_masks_have_a_spacing_and_a_third_axis_where_one_of_them_has() -> None:
+    table: Any = SimpleNamespace(shapes=((4, 6), (3, 4, 5)), spacings=((1.0, 1.0), (1.0, 0.5, 2.0)))
+    assert mask_files.mask_columns(table) == {
+        "height": [4, 3], "width": [6, 4], "depth": [1, 5],
+        "spacing_height": [1.0, 1.0], "spacing_width": [1.0, 0.5], "spacing_depth": [1.0, 2.0],
+    }  # fmt: skip
+    table.spacings = ((1.0, 1.0), (1.0, 1.0, 1.0))
+    assert list(mask_files.mask_columns(table)) == ["height", "width", "depth"]
+    assert mask_files.mask_columns(SimpleNamespace(shapes=(), spacings=())) == {}  # type: ignore[arg-type]
+
+
+def test_sizes_of_a_solution_are_whole_numbers_from_one() -> None:
+    extra = {
+        "height": np.array([4.0, 0.0, 2.5, 2.0**29, 2.0**29 + 1, 1.0]),
+        "width": np.array([6.0, 6.0, 6.0, 1.0, 1.0, 1.0]),
+        "depth": np.array([5.0, 5.0, 5.0, 0.0, 1.0, 0.5]),
+    }
+    shapes = mask_files.shapes_of(extra)
+    assert shapes is not None
+    assert shapes.tolist() == [[4, 6, 5], [0] * 3, [0] * 3, [2**29, 1, 0], [0] * 3, [1, 1, 0]]
+    assert mask_files.shapes_of({"height": extra["height"]}) is None
+    del extra["depth"]
+    flat = mask_files.shapes_of(extra)
+    assert flat is not None
+    assert flat[0].tolist() == [4, 6, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from arena.intake import reader
 from arena.intake.columns import SubmissionForm
 from arena.intake.reader import checked, seconds_of, unread
 from arena.intake.submission import ReadSubmission
 from arena.types import Fault, PredictionKind, Target
-from arena.utils.processes import AnswerError, Ended
+from arena.utils.processes import AnswerError, Ended, Limits
 
 
 @pytest.mark.parametrize(
@@ -118,3 +120,105 @@ def test_a_file_that_ends_its_process_is_a_fault() -> None:
             "unreadable file",
             f"The file could not be read: {reason}. Write and send it again.",
         )
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "crashed", "warning"),
+    [
+        (
+            AnswerError("It lied."), "its process crashed or was killed, possibly out of memory",
+            True, "The process that reads files was broken: It lied.",
+        ),
+        (
+            ReadSubmission(None, (), sha256="ab", crashed=False),
+            "its process crashed or was killed, possibly out of memory", True,
+            "The process that reads files was broken: No file of this form has these values or "
+            "faults.",
+        ),
+        (
+            MemoryError(), "MemoryError", False,
+            "A fault in arena: reading a submission file ended with MemoryError. The file was "
+            "rejected.",
+        ),
+        (
+            "KeyError", "KeyError", False,
+            "A fault in arena: reading a submission file ended with KeyError. The file was "
+            "rejected.",
+        ),
+        (
+            Ended(too_long=True, seconds=600.0),
+            "it took longer than 600 s and was stopped", False, None,
+        ),
+    ],
+)  # fmt: skip
+def test_a_process_that_cannot_read_a_file_costs_that_file(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    answer: Any,
+    reason: str,
+    crashed: bool,
+    warning: str | None,
+) -> None:
+    def call(*task: Any, **options: Any) -> Any:
+        assert task == (reader._parse_apart, reader.parse_submission, Path("a.csv"))
+        assert (options["seconds"], options["shared"]) == (600.0, FORM)
+        assert options["purpose"] == "arena.intake.reader"
+        # 256 MiB and less than a step of 16 MiB more.
+        assert options["limits"] == Limits(272 * 2**20, processor_seconds=60)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(reader, "call_limited", call)
+    with caplog.at_level("WARNING", logger="arena"):
+        read = reader.parse_limited(Path("a.csv"), FORM)
+    (fault,) = read.faults
+    assert fault.message == f"The file could not be read: {reason}. Write and send it again."
+    assert read.crashed is crashed
+    assert caplog.messages == ([] if warning is None else [warning])
+
+
+def test_an_error_that_no_parser_expects_is_named_without_its_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def parse(*task: Any) -> ReadSubmission:
+        if task == ("bad",):
+            raise KeyError("a secret cell")
+        return cells()
+
+    set_up: list[int] = []
+    monkeypatch.setattr(reader, "_set_up_process", lambda: set_up.append(1))
+    assert reader._parse_apart(parse, "bad") == "KeyError"
+    assert isinstance(reader._parse_apart(parse, "good"), ReadSubmission)
+    assert set_up == [1, 1]
+
+
+def test_a_process_that_reads_files_has_one_thread_and_no_pandas(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[Any] = []
+    monkeypatch.setattr(reader, "leave_pandas_out", lambda: calls.append("pandas"))
+    monkeypatch.setattr(pa, "system_memory_pool", lambda: "system")
+    for name in ("set_memory_pool", "set_io_thread_count", "set_cpu_count"):
+        monkeypatch.setattr(pa, name, lambda value, name=name: calls.append((name, value)))
+    reader._set_up_process.__wrapped__()
+    assert calls == [
+        "pandas", ("set_memory_pool", "system"), ("set_io_thread_count", 1), ("set_cpu_count", 1)
+    ]  # fmt: skip
+
+
+def test_another_reader_may_read_the_files_of_this_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reader, "_form", lambda solution, **rules: (solution, rules))
+    monkeypatch.setattr(reader, "parse_limited", lambda *call: ("own", *call))
+    other: Any = lambda *call: ("other", *call)  # noqa: E731 - a reader in a line
+    solution: Any = "solution"
+    path = Path("a.csv")
+    try:
+        for given, name in ((other, "other"), (None, "own")):
+            reader.read_by(given)
+            read: Any = reader.read_submission(path, solution, max_bytes=7)
+            assert read == (name, path, ("solution", {"max_bytes": 7}))
+    finally:
+        reader.read_by(None)

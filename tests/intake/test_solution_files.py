@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -328,3 +329,104 @@ def test_a_name_that_is_a_hundredth_of_the_cells_below_it_is_one_of_them(
         names = pa.array(["s7"] * n_alike + ["x"] * 2)
         reason = data_in_header(["s1", "y"], [names, pa.array(["1"] * (n_alike + 2))])
         assert reason == ("the name of column 1 looks like its cells" if is_alike else None)
+
+
+ROWS = "a,1,0.5\nb,0,0.25\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "columns", "sentence"),
+    [
+        ("id\na\nb\n", VALUE, {}, "There is no target column."),
+        (
+            "id,y,z,Weight\na,1,2,3\n", VALUE, {},
+            "3 columns could be the target: name it with --target ('y', 'z', 'Weight'; several are "
+            "separated by commas). If the column Weight says how much a row counts, add --weight "
+            "Weight.",
+        ),
+        (
+            f"id,y,w\n{ROWS}", VALUE, {"targets": ("y",), "weight": "y"},
+            "column 'y': The column cannot be the target and the column weight: name another one.",
+        ),
+        (
+            f"id,y,Usage\n{ROWS}", VALUE, {"targets": ("y",), "cluster": "Usage"},
+            "column 'Usage': The column says which rows are public and private, and cannot have "
+            "another role: name another one, or rename it in the file.",
+        ),
+        (
+            f"id,y,w\n{ROWS}", VALUE, {"targets": ("y",), "weight": "v"},
+            "column 'v': There is no column 'v'. The file has 'id', 'y', 'w'.",
+        ),
+        (
+            "id,y\na,1\nb,0\n", VALUE, {"submission": (" ",)},
+            "A submission cannot have a column ' ': name it.",
+        ),
+        (
+            "id,y\na,1\nb,0\n", VALUE, {"submission": ("id",)},
+            "column 'id': A submission cannot have the column 'id' twice: name it once.",
+        ),
+        (
+            "id,y\na,1\na,0\n", VALUE, {},
+            "row 3, id 'a': The id already occurs in row 2.",
+        ),
+        ("id,y\na,1\n,0\n", VALUE, {}, "row 3, id '': The id is empty."),
+        (
+            "id,y,Usage\na,1,Test\nb,0,Private\n", VALUE, {},
+            "row 2, id 'a': 'Test' is not Public, Private or Ignored.",
+        ),
+        (
+            f"id,y,p\n{ROWS}", VALUE, {"targets": ("y",), "soft_labels": ("p",)},
+            "Soft labels need a single label target: give one column with the probability of the "
+            "positive of two labels, or one column per label.",
+        ),
+        (
+            "id,y,p\na,1,1.5\nb,0,0\n", LABEL, {"targets": ("y",), "soft_labels": ("p",)},
+            "row 2, id 'a', column 'p': The soft label is outside [0, 1]: write a probability.",
+        ),
+        (
+            "id,y,0,1\na,1,0.5,0.6\nb,0,0,1\n", LABEL,
+            {"targets": ("y",), "soft_labels": ("0", "1")},
+            "row 2, id 'a': The soft labels of the row do not sum to 1: divide each by their sum.",
+        ),
+        (
+            b"PAR1\0\0\0\0PAR1", VALUE, {},
+            "This is not a readable Parquet file: write and send it again.",
+        ),
+        (
+            "id,y\na,\nb,x\n", PredictionKind.TEXT, {"pending_labels": True},
+            "An empty cell may be a label of this metric: leave out pending_labels in [data].",
+        ),
+        (
+            "id,y,p\na,1,0.5\nb,0,0.5\n", LABEL,
+            {"targets": ("y",), "soft_labels": ("p",), "pending_labels": True},
+            "Labels cannot arrive later where there are soft labels.",
+        ),
+        (
+            "id,y\na,\nb,x\n", LABEL, {"pending_labels": True},
+            "Labels that arrive later must be known now: name all of them in [data] classes.",
+        ),
+        (b"", VALUE, {}, "The file is empty: send a header line and one row per id."),
+    ],
+)  # fmt: skip
+def test_a_solution_is_refused_in_a_sentence(
+    solve: Solve,
+    content: str | bytes,
+    kind: PredictionKind,
+    columns: dict[str, Any],
+    sentence: str,
+) -> None:
+    with pytest.raises(InputError) as refused:
+        solve(content, kind, **columns)
+    assert str(refused.value) == f"The solution 'solution.csv' cannot be used: {sentence}"
+
+
+def test_soft_labels_named_after_the_labels_are_in_their_order(solve: Solve) -> None:
+    content = "id,y,{},{}\na,dog,0.25,0.75\nb,cat,1,0\n"
+    named = {"targets": ("y",), "soft_labels": ("dog", "cat")}
+    swapped = solve(content.format("dog", "cat"), LABEL, **named)
+    assert swapped.soft_labels is not None
+    assert swapped.soft_labels.tolist() == [[0.75, 0.25], [0, 1]]  # cat, dog
+    other = {"targets": ("y",), "soft_labels": ("p", "q")}
+    given = solve(content.format("p", "q"), LABEL, **other)
+    assert given.soft_labels is not None
+    assert given.soft_labels.tolist() == [[0.25, 0.75], [1, 0]]

@@ -8,6 +8,7 @@ import pytest
 
 from arena.intake.alignment import _are_row_numbers, _damage
 from arena.intake.alterations import common_cause
+from arena.intake.equal_texts import first_written, locate_equal
 from arena.types import PredictionKind
 from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
 
@@ -208,3 +209,31 @@ def test_ids_from_0_or_1_in_steps_of_one_are_row_numbers(
     ids: list[str], are_row_numbers: bool
 ) -> None:
     assert _are_row_numbers(pa.array(ids)) is are_row_numbers
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected", "positions"),
+    [
+        (["e\u0301"], ["\u00e9", "e"], [0]),
+        # Of two that are equal in another way of writing, neither is meant.
+        (["\u00e9"], ["e\u0301", "\u00e9"], [-1]),
+        (["2024-01-01T00:00"], ["2024-01-01", "2024-01-02"], [0]),
+        (["2024-01-01T00:00Z"], ["2024-01-02T00Z", "2024-01-01 01:00+01:00"], [1]),
+        # Beyond the years that nanoseconds reach.
+        (["2500-01-01T00:00"], ["2500-01-01 00:00:00", "1000-01-01"], [0]),
+        (["2500-01-01T00:00:00.0000001"], ["2500-01-01"], [-1]),
+        (["2024-13-45T00:00"], ["2024-13-45", "2024-01-01"], [-1]),
+        (["x"], [], [-1]),
+    ],
+)
+def test_ids_are_found_in_another_way_of_writing(
+    texts: list[str], expected: list[str], positions: list[int]
+) -> None:
+    found = locate_equal(pa.array(texts, pa.string()), pa.array(expected, pa.string()))
+    assert found.tolist() == positions
+
+
+def test_the_first_way_of_writing_a_time_is_kept() -> None:
+    written = ["2500-01-01", "2024-01-01T00:00Z", "x", "2024-01-01 01:00+01:00", "2500-01-01T00:00"]
+    assert first_written(written) == [*written[:3], written[1], written[0]]
+    assert first_written(["b", "a"]) == ["b", "a"]
