@@ -131,5 +131,5 @@ def test_a_folder_that_cannot_be_listed_is_named(
     with pytest.raises(InputError) as refused:
         find_submissions([tmp_path])
     assert str(refused.value) == (
-        f"The folder {show(str(tmp_path / 'a'))} cannot be listed (Permission denied)."
+        f"The folder {show(str(tmp_path / 'a'))} cannot be listed (permission denied)."
     )

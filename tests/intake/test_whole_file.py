@@ -48,7 +48,7 @@ def test_a_file_that_is_larger_missing_or_unreadable_is_refused(
     monkeypatch.setattr("arena.intake.whole_file._zipped", refuse)
     with pytest.raises(InputError) as refused:
         read_whole_solution(locked, 4)
-    assert str(refused.value) == "The solution 'locked' cannot be read: no disk."
+    assert str(refused.value) == f"{locked} cannot be read: no disk."
     for file, reason in (
         (path, "The file has 5 bytes, but at most 4 are"),
         (tmp_path / "missing", "There is no such file."),
