@@ -590,3 +590,16 @@ def test_a_result_of_ray_is_waited_for_and_its_error_is_that_of_the_task(monkeyp
             cluster.result("handle")
         assert cluster.lost == (LostError,)
         assert cluster.gone == (GoneError, ConnectionError)
+
+
+@pytest.mark.parametrize(
+    ("address", "workers", "options"),
+    [(None, 2, {"num_cpus": 2}), (None, 0, {}), ("a:1", 2, {}), ("a:1", 0, {})],
+)
+def test_ray_that_is_started_here_has_as_many_processors_as_workers(
+    monkeypatch, address, workers, options
+):
+    monkeypatch.setitem(sys.modules, "ray", "ray")
+    monkeypatch.setattr(engines, "ray_engine", lambda *given: iter([given]))
+    with engines._ray(address, workers) as given:
+        assert given == ("ray", address, workers, options)
