@@ -35,7 +35,7 @@ Phase = Annotated[
 _PATIENCE = 30.0
 """Seconds in which the scorer of a served competition must finish its current requests."""
 _found: list[Path] = []
-"""The folders that this command found."""
+"""The folder that this command found, if any."""
 _Opened = TypeVar("_Opened", bound=CompetitionView)
 Wait = Annotated[
     float, typer.Option(help="Seconds to wait while another process has the competition open.")
@@ -71,7 +71,8 @@ def changed_outside() -> str | None:
 
     if not _found:
         return None
-    path = _found[-1] / DATABASE_NAME
+    (folder,) = _found
+    path = folder / DATABASE_NAME
     try:
         with (
             stage("Comparing the stored data with the record"),

@@ -287,6 +287,24 @@ def test_whether_a_file_can_be_read_is_found_by_reading_it(commands: RecordedCom
         assert commands.lines[-1] != "[2]\n"
 
 
+def test_score_exits_with_one_if_nothing_counts_or_is_strict_and_something_does_not(
+    commands: RecordedCommands,
+) -> None:
+    commands.function("cli.commands.score.show_result")
+    commands.function("cli.commands.score.prepare_readers")
+    commands.monkeypatch.setattr("arena.cli.commands.score.replace", lambda result, **_: result)
+    commands.monkeypatch.setattr("arena.cli.commands.score._hint_at_columns", lambda *_: None)
+    for standings, rejected, plain, strict in (
+        ([1], [], 0, 0), ([1], [1], 0, 1), ([], [1], 1, 1), ([], [], 1, 1),
+    ):  # fmt: skip
+        result = SimpleNamespace(standings=standings, rejected=rejected)
+        commands.function("cli.commands.score.score_files", result)
+        for option, code in (("", plain), ("--strict", strict)):
+            commands.run(f"score s.csv t.csv --metric mae {option}")
+            assert commands.lines[-1] == f"[{code}]\n", (standings, rejected, option)
+            assert ("No submission could be ranked" in commands.lines[-2]) is not bool(standings)
+
+
 def test_serve_calls_and_prints_as_kept(commands: RecordedCommands) -> None:
     folders = [commands.folder / "Race_1", commands.folder / "cup"]
     for folder, sandbox in zip(folders, ("", "bwrap"), strict=True):

@@ -74,6 +74,8 @@ def test_the_board_is_downloaded(web: WebSite) -> None:
         archive = zipfile.ZipFile(io.BytesIO(answer.content))
         text = archive.read(f"{NAME}-publicleaderboard.csv").decode()
         assert text.splitlines()[1].startswith("1,Ants,2")
+    (accepted,) = client.get(f"{API}/submissions/list/{NAME}").json()
+    assert (accepted["errorDescription"], accepted["publicScore"]) == (None, "0.5")
 
 
 def test_the_reason_of_a_fault_is_told(web: WebSite) -> None:
@@ -82,6 +84,7 @@ def test_the_reason_of_a_fault_is_told(web: WebSite) -> None:
     web.scorer.judge(web.site, faults=({"kind": "missing id", "message": "An id is missing."},))
     (first,) = client.get(f"{API}/submissions/list/{NAME}").json()
     assert (first["status"], first["description"]) == ("error: An id is missing.", "mine ☂ ünï")
+    assert first["errorDescription"] == "An id is missing."
     asked = client.post(f"{SERVICE}/ListSubmissions", json={"competitionName": NAME})
     (second,) = asked.json()["submissions"]
     assert second["status"] == "ERROR"  # versions 2 know some words only

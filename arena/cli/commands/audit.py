@@ -266,7 +266,7 @@ class _Seen:
     """The sequence of the event with that hash."""
     last: str | None = None
     """The hash of the last event."""
-    last_sequence: int = 0
+    last_sequence: int = dataclasses.field(init=False)
     earlier: int = 0
     """The number of submissions up to ``after``."""
     teams: dict[str, Counter[str]] = dataclasses.field(default_factory=dict)

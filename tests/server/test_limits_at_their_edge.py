@@ -1,0 +1,186 @@
+"""Limits of the server: what is within each of them, and the first thing that is not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from arena.server import checker
+from arena.server.records.intake import Intake
+from arena.server.records.names import RefusedError
+from arena.server.scorer import shared_folder
+from arena.server.scorer.shared_folder import FolderReader, SharedFile
+from web_site import NAME, WebSite
+
+API = f"/api/v1/{NAME}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
+    """Return a site that these tests share: each has people of its own."""
+    made = WebSite(tmp_path_factory.mktemp("limits"), max_bytes=100, uploads_per_minute=3)
+    yield made
+    made.close()
+
+
+RATES: dict[tuple[str, str], tuple[Any, tuple[str, int]]] = {
+    ("POST", f"{API}/team/invites"): (None, ("invite", 10)),
+    ("POST", f"{API}/tokens"): ({"name": "t", "scope": "read"}, ("token", 10)),
+    ("POST", f"{API}/messages"): ({"text": "Why?"}, ("message", 5)),
+    ("POST", f"{API}/join"): ({"team": "New"}, ("join", 10)),
+    ("PATCH", f"{API}/team"): ({"name": "Ants"}, ("rename", 5)),
+    ("DELETE", f"{API}/team/members"): ({"account": "nobody"}, ("leave", 5)),
+    ("POST", f"{API}/team/requests"): ({"team": "Nobody"}, ("ask", 5)),
+    ("PUT", f"{API}/team/requests"): ({"account": "nobody", "accept": True}, ("answer", 10)),
+    ("PATCH", f"{API}/account"): ({"name": "Ada", "contact": ""}, ("account", 10)),
+    ("POST", f"{API}/submissions"): (b"id,y\n", ("upload", 3)),
+    ("POST", f"{API}/validate"): (b"", ("upload", 6)),
+    ("POST", f"/{NAME}/submit"): (b"", ("upload", 3)),
+    ("POST", f"/{NAME}/device"): (b"", ("device", 5)),
+}
+"""Request -> its body, and what of an account is counted up to how many in a minute."""
+
+
+def test_each_request_has_a_rate(site: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[tuple[Any, int]] = []
+    take = site.site.buckets.take
+
+    def noted(key: Any, per_minute: int) -> int:
+        counted.append((key, per_minute))
+        return take(key, per_minute)
+
+    monkeypatch.setattr(site.site.buckets, "take", noted)
+    account = site.person("Ada", "Ants")
+    browser = site.browser(account)
+    for (method, path), (body, (what, most)) in RATES.items():
+        counted.clear()
+        sent: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
+        browser.request(method, path, **sent)
+        assert ((what, account), most) in counted, path
+    counted.clear()
+    site.browser().post(f"/{NAME}/join", data={"name": "", "team": "", "code": ""})
+    assert (("register", "testclient"), 10) in counted
+    statuses = [browser.post(f"/{NAME}/device").status_code for _ in range(5)]
+    assert statuses == [200, 200, 200, 200, 429]
+
+
+def test_links_end_when_they_say(site: WebSite) -> None:
+    member, host = site.person("Eva", "Elks"), site.person("Org", organiser=True)
+    site.browser(member).post(f"{API}/team/invites")
+    site.browser(member).post(f"/{NAME}/device")
+    site.browser(host).post(
+        f"/{NAME}/admin/teams/organiser", data={"name": "Second", "role": "organiser"}
+    )
+    people = site.site.accounts.accounts(NAME)
+    (second,) = [person.account for person in people if person.name == "Second"]
+    team = site.site.accounts.team_named(NAME, "Elks")
+    teams = [team.team if team else None]
+    lasts = {
+        (invite.kind, invite.account == member): (invite.expires or invite.created) - invite.created
+        for invite in site.site.accounts.invites()
+        if invite.account in (member, second) or invite.team in teams
+    }
+    assert {kind: round(time / timedelta(minutes=1)) for kind, time in lasts.items()} == {
+        ("team", False): 14 * 24 * 60,
+        ("signin", True): 15,
+        ("signin", False): 2 * 24 * 60,
+    }
+
+
+def test_an_account_has_room_for_twenty_files_of_the_largest_size(site: WebSite) -> None:
+    """20 files of at most 100 bytes: the room is 2,000 bytes."""
+    account = site.person("Ida", "Ibex")
+    client, stored = site.program(site.token(account)), site.site.stored_bytes
+    for bytes_before, status in ((1_995, 202), (1_996, 507)):
+        site.site.stored_bytes = lambda *_, before=bytes_before: before  # type: ignore[method-assign]
+        answer = client.post(f"{API}/submissions?file={bytes_before}.csv", content=b"id,y\n")
+        assert answer.status_code == status
+    site.site.stored_bytes = stored  # type: ignore[method-assign]
+    assert "would take more than 2,000 bytes" in answer.json()["detail"]
+
+
+def test_the_scorer_is_silent_after_a_minute(site: WebSite) -> None:
+    for seconds, silent in ((55.0, False), (61.0, True)):
+        site.scorer.state(beat=time.time() - seconds)
+        health = site.program().get("/health").json()["competitions"][NAME]
+        assert health["well"] is not silent
+        assert ("The scorer gave no sign of life for 6" in str(health["problem"])) is silent
+        page = site.browser().get(f"/{NAME}/").text
+        assert ("Submissions are received but not scored at the moment." in page) is silent
+    site.scorer.state()
+
+
+def test_submissions_are_chosen_by_numbers_only(site: WebSite) -> None:
+    browser = site.browser(site.person("Pia", "Pikes"))
+    for values, refused in ((["1", "x"], True), (["x"], True), (["1", "2"], False)):
+        page = browser.post(f"/{NAME}/selection", data={"submission": values})
+        assert ("Choose submissions by their check boxes." in page.text) is refused
+
+
+def test_the_bounds_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = FolderReader(tmp_path, tmp_path / "copies", "")
+    monkeypatch.setattr(FolderReader, "_copied", lambda _, path, *__: SharedFile(path.name, 1, "0"))
+    monkeypatch.setattr(shared_folder, "_text", lambda path: path.name)
+    sizes = {"a.png": 20 * 2**20, "b.png": 20 * 2**20 + 1}
+    paths = {
+        **{tmp_path / "pages" / f"{number:02}.md": 1 for number in range(51)},
+        **{tmp_path / "pages" / name: size for name, size in sizes.items()},
+        **{tmp_path / "files" / f"{number}": 2**60 for number in range(5_001)},
+    }
+    read = reader._read({path: (size, 0, 0) for path, size in paths.items()})
+    assert [name for name, _text in read.pages] == [f"{number:02}" for number in range(50)]
+    assert [image.name for image in read.images] == ["a.png"]
+    assert len(read.files) == 5_000
+    assert read.files[-1].name == "4999"
+
+
+def test_a_page_is_shown_up_to_a_mebibyte(tmp_path: Path) -> None:
+    (tmp_path / "long.md").write_bytes(b"x" * (2**20 + 1))
+    assert len(shared_folder._text(tmp_path / "long.md") or "") == 1_048_576
+
+
+def test_eight_idle_connections_to_a_checker_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[Any] = []
+    reader = checker.RemoteReader(tmp_path / "none")
+    connection: Any = SimpleNamespace(settimeout=lambda _: None, close=lambda: closed.append(1))
+    monkeypatch.setattr(checker, "_ask", lambda *_: "digest")
+    monkeypatch.setattr(checker, "_answer", lambda *_: "what was read")
+    monkeypatch.setattr(checker, "seconds_of", lambda _: (1, 1))
+    monkeypatch.setattr(reader, "_connection", lambda: (connection, None))
+    form: Any = object()
+    for _ in range(10):
+        assert reader(tmp_path / "f.csv", form) == "what was read"
+    assert (len(reader._idle), len(closed)) == (8, 2)
+
+
+def test_a_row_of_invitations_with_a_bad_name_is_named_by_its_number(site: WebSite) -> None:
+    rows = [("Good", "a", ""), ("", "b", "")]
+    with pytest.raises(RefusedError, match=r"^Row 2: "):
+        site.site.accounts.invite_teams(NAME, rows, made_by="x", expires=None)
+
+
+def test_private_answers_are_named_by_their_questions_and_checks_forgotten(tmp_path: Path) -> None:
+    intake = Intake(tmp_path / "intake.sqlite")
+    for number, private in enumerate(({"a": "1", "b": "2"}, {"b": "3"}, {})):
+        intake.append(
+            competition="c", team="t", member="m", kind="submit", key=str(number),
+            payload={"private": private, "upload": "u"},
+        )  # fmt: skip
+    assert intake.answered_privately("c", "m") == {"a", "b"}
+    assert intake.answered_privately("c", "other") == set()
+    intake.add_check("c", "u", "f.csv")
+    intake.drop_checks()
+    assert intake.checks("c") == []
+    # The queue has three requests: it is not numbered anew. Another competition begins after 9.
+    assert (intake.number_after("c", 9), intake.number_after("d", 9)) == (False, True)
+    later, _ = intake.append(competition="d", team="t", member="m", kind="submit", payload={})
+    assert later.seq == 10
+    intake.close()
