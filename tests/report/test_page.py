@@ -18,6 +18,7 @@ from rich.console import Console
 
 from arena import Competition, PluginManager, score
 from arena.competition.boards import kept_board
+from arena.competition.record.combined_boards import _ANALYSIS
 from arena.competition.view import CompetitionView
 from arena.hookspecs import hookimpl
 from arena.report import Report, board_report, page, public_report
@@ -27,6 +28,7 @@ from arena.report.boards import private_board
 from arena.report.competition import competition_report, final_board, public_competition_report
 from arena.report.contents import PublicBoard, reasons_of
 from arena.report.final_page import final_page
+from arena.report.html_page import _environment
 from arena.report.terminal import print_report
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.types import Chart, Fault, Finding, Section, Table
@@ -201,6 +203,22 @@ def test_the_final_page_is_for_participants(competition: Competition) -> None:
         assert hidden not in text
 
 
+def test_of_the_findings_the_final_page_has_the_boards_only(
+    competition: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("brackets", f"{_ANALYSIS}cup", "luck", "ranks")
+    findings = tuple(Finding(name, f"{name} say so.", {}) for name in names)
+    result = replace(final_board(competition), findings=findings)
+    monkeypatch.setattr("arena.report.final_page.final_board", lambda *_, **__: result)
+    report = final_page(competition)
+    assert report.verdicts[1:] == tuple(
+        f"{name} say so." for name in ("ranks", "brackets", f"{_ANALYSIS}cup")
+    )
+    titles = [section.title for section in report.sections]
+    assert [title for title in titles if "luck" in title] == []
+    assert len(report.sections) == len(board_sections(result)) + 4
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -278,6 +296,16 @@ def test_a_board_without_analyses_or_teams_is_a_page_too() -> None:
     text = text_of(page(board_report(empty, manager)))
     assert "No submission could be ranked." in text
     assert "empty cell (40), such as row 3: The cell <is> empty." in text
+
+
+def test_a_line_of_a_template_that_is_only_a_block_leaves_no_line() -> None:
+    text = "a\n  {% if true %}\n  b\n  {% endif %}\nc"
+    assert _environment().from_string(text).render() == "a\n  b\nc"
+
+
+def test_a_board_without_teams_has_no_rows() -> None:
+    board = private_board(a_result())
+    assert (board.n_rows, replace(board, columns=()).n_rows) == (2, 0)
 
 
 def test_the_head_says_who_is_first_and_who_may_be() -> None:
