@@ -294,15 +294,15 @@ def test_score_exits_with_one_if_nothing_counts_or_is_strict_and_something_does_
     commands.function("cli.commands.score.prepare_readers")
     commands.monkeypatch.setattr("arena.cli.commands.score.replace", lambda result, **_: result)
     commands.monkeypatch.setattr("arena.cli.commands.score._hint_at_columns", lambda *_: None)
-    for standings, rejected, plain, strict in (
-        ([1], [], 0, 0), ([1], [1], 0, 1), ([], [1], 1, 1), ([], [], 1, 1),
+    for standings, rejected, option, code in (
+        ([1], [], "--strict", 0), ([1], [1], "", 0), ([1], [1], "--strict", 1),
+        ([], [1], "", 1), ([], [], "--strict", 1),
     ):  # fmt: skip
         result = SimpleNamespace(standings=standings, rejected=rejected)
         commands.function("cli.commands.score.score_files", result)
-        for option, code in (("", plain), ("--strict", strict)):
-            commands.run(f"score s.csv t.csv --metric mae {option}")
-            assert commands.lines[-1] == f"[{code}]\n", (standings, rejected, option)
-            assert ("No submission could be ranked" in commands.lines[-2]) is not bool(standings)
+        commands.run(f"score s.csv t.csv --metric mae {option}")
+        assert commands.lines[-1] == f"[{code}]\n", (standings, rejected, option)
+        assert ("No submission could be ranked" in commands.lines[-2]) is not bool(standings)
 
 
 def test_serve_calls_and_prints_as_kept(commands: RecordedCommands) -> None:
@@ -487,8 +487,7 @@ def test_init_refuses_what_does_not_belong_together_as_kept(commands: RecordedCo
         "c --solution s.csv --metric ' '", f"{made} --title 'a\tb'", "c --settings settings.toml",
         "--solution s.csv --settings settings.toml",
         *(f"c --solution s.csv --settings settings.toml {option}" for option in (
-            "--metric mae", "--mechanism full", "--per-day 0", "--deadline 2027-01-01",
-            "--predictions p", "--lower-is-better", "--title T", "--id row",
+            "--metric mae", "--lower-is-better", "--title T", "--id row",
         )),
     ):  # fmt: skip
         commands.run(f"init {arguments}")

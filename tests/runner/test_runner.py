@@ -393,6 +393,19 @@ def test_a_program_that_is_longer_than_announced_is_read_no_further(
     with pytest.raises(InputError, match="is not the one that the server announced"):
         client.program(work, tmp_path / "main.py")
     assert (tmp_path / "main.py").stat().st_size == 2 * 65_536
+    # Its beginning alone would be the program that was announced.
+    start = {"bytes": 65_536, "sha256": hashlib.sha256(bytes(65_536)).hexdigest()}
+    with pytest.raises(InputError, match="is not the one that the server announced"):
+        client.program({**work, **start}, tmp_path / "main.py")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_program_that_cannot_be_written_is_a_fault_of_the_machine(server: LeaseServer) -> None:
+    server.programs["run-0"] = bytes(70_000)
+    work = {"run": "run-0", "lease": 1, "bytes": 70_000, "sha256": "0" * 64}
+    client = RunnerClient(server.url, KEY.token)
+    with pytest.raises(SandboxError, match=r"^/dev/full cannot be written: .*no space"):
+        client.program(work, Path("/dev/full"))
 
 
 def test_a_refused_runner_ends(server: LeaseServer, tmp_path: Path) -> None:

@@ -169,6 +169,9 @@ def test_who_downloads(
         answers = [web.browser(sender).get(path) for sender in senders]
         assert [answer.status_code for answer in answers] == statuses
         assert answers[-1].text == "kit"
+        assert answers[-1].headers["content-disposition"] == 'attachment; filename="kit.zip"'
+    image = web.browser().get(f"/{NAME}/pages/curve.png")
+    assert (image.text, "content-disposition" in image.headers) == ("png", False)
     assert "kit.zip" in web.browser().get(f"/{NAME}/files").text
     web.close()
 
@@ -181,9 +184,6 @@ def test_a_part_of_a_file(filled: WebSite) -> None:
     digest = hashlib.sha256(whole.content).hexdigest()
     assert whole.headers["etag"] == f'"{digest}"'
     assert whole.headers["repr-digest"].startswith("sha-256=:")
-    assert whole.headers["content-disposition"] == 'attachment; filename="a.csv"'
-    image = host.get(f"/{NAME}/pages/curve.png")
-    assert (image.text, "content-disposition" in image.headers) == ("png", False)
     part = host.get(path, headers={"Range": "bytes=5-9", "If-Range": f'"{digest}"'})
     assert (part.status_code, part.content) == (206, whole.content[5:10])
     replaced = host.get(path, headers={"Range": "bytes=5-9", "If-Range": '"other"'})

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from arena.server import checker
+from arena.server.records.announcements import Announcement
 from arena.server.records.intake import Intake
 from arena.server.records.names import RefusedError
+from arena.server.records.runs import Program, ProgramState
 from arena.server.scorer import shared_folder
+from arena.server.scorer.facts import rules_of
 from arena.server.scorer.shared_folder import FolderReader, SharedFile
+from arena.server.web.feed import atom
+from arena.server.web.language import choose
+from arena.server.web.limits import network
+from arena.server.web.programs import _trial_of
+from arena.server.web.prose import markdown
+from arena.server.web.provider import Identity
+from arena.server.web.rendering import _size
 from web_site import NAME, WebSite
 
 API = f"/api/v1/{NAME}"
+NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -184,3 +197,77 @@ def test_private_answers_are_named_by_their_questions_and_checks_forgotten(tmp_p
     later, _ = intake.append(competition="d", team="t", member="m", kind="submit", payload={})
     assert later.seq == 10
     intake.close()
+
+
+def announcement(number: int, text: str) -> Announcement:
+    return Announcement(number, text, NOW)
+
+
+def test_texts_are_cut_at_their_longest(tmp_path: Path) -> None:
+    assert [len(network("x" * length)) for length in (63, 64, 65)] == [63, 64, 64]
+    # The first 200 characters of Accept-Language, of which the last two are "de" or " d".
+    assert [choose(None, " " * spaces + "de") for spaces in (198, 199)] == ["de", "en"]
+    for length, is_formula in ((4_000, True), (4_001, False)):
+        assert ("<math" in markdown(f"${'1' * length}$")) is is_formula
+    posted = [announcement(number, "t" * (99 + number)) for number in range(51)]
+    feed = ElementTree.fromstring(  # noqa: S314 - of this server
+        atom(posted, title="T", author="A", address="https://a.org/c")
+    )
+    titles = [entry.findtext("{*}title") or "" for entry in feed.findall("{*}entry")]
+    assert [len(title) for title in titles] == [99, *[100] * 49]
+    trial = {"end": "ok", "seconds": 1.0, "peak_mb": 1.0, "log": "l" * 65_537}
+    assert len(_trial_of(trial).log) == 65_536
+    (tmp_path / "rules.md").write_text("r" * (2**20 + 1))
+    rules = rules_of(SimpleNamespace(folder=tmp_path), SimpleNamespace(rules="rules.md"))  # type: ignore[arg-type]
+    assert len(rules or "") == 1_048_576
+    assert [_size(size) for size in (999, 1_000, 99_940, 100_000, 10**6, 10**15)] == [
+        "999 bytes", "1.0 kB", "99.9 kB", "100 kB", "1.0 MB", "1000 TB",
+    ]  # fmt: skip
+
+
+def test_an_identity_of_a_provider_has_bounded_texts() -> None:
+    claims = {"sub": "s" * 255, "name": "n" * 81, "email": "e" * 254, "email_verified": "true"}
+    identity = Identity.of("i", claims)
+    assert (len(identity.subject), len(identity.name)) == (2 + 255, 80)
+    assert (identity.email, identity.verified) == ("e" * 254, True)
+    assert Identity.of("i", {**claims, "email": "e" * 255}).email == ""
+    assert Identity.of("i", {**claims, "name": f"{' ' * 998}abc"}).name == "ab"
+    for subject in ("", "s" * 256, None, "\n"):
+        with pytest.raises(ValueError, match="sub"):
+            Identity.of("i", {**claims, "sub": subject})
+
+
+def test_a_form_has_at_most_forty_fields_and_one_file(site: WebSite) -> None:
+    browser = site.browser(site.person("Una", "Urchins"))
+    for n_fields, n_files, status in ((40, 1, 422), (41, 1, 400), (0, 2, 400)):
+        fields = {f"field-{number}": "" for number in range(n_fields)}
+        files = [("other", ("f.csv", b"x"))] * n_files
+        page = browser.post(f"/{NAME}/submit", data=fields, files=files)
+        assert page.status_code == status, (n_fields, n_files)
+        assert ("No file was sent. Choose a file first." in page.text) is (status == 422)
+
+
+def test_numbers_of_a_program_are_below_two_to_the_power_of_fifty() -> None:
+    payload = {"upload": "u", "file": "main.py", "sha256": "ab", "bytes": 2**50 - 1}
+    row: dict[str, Any] = {
+        "number": 1, "program": "p", "competition": "c", "team": "t", "member": "m", "key": "k",
+        "payload": json.dumps(payload), "received": NOW.isoformat(),
+        "state": ProgramState.TRIAL_WAITS.value, "trial": "{}", "request": None,
+        "lease": 2**50 - 1, "losses": 0, "until": 0.0, "message": "",
+    }  # fmt: skip
+    assert Program.of(row).lease == 1_125_899_906_842_623  # type: ignore[arg-type]
+    for name in ("lease", "losses", "until"):
+        with pytest.raises(ValueError, match="it lacks a number"):
+            Program.of({**row, name: 2**50})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="it lacks a number"):
+        Program.of({**row, "payload": json.dumps({**payload, "bytes": 2**50})})  # type: ignore[arg-type]
+
+
+def test_two_hundred_pages_of_a_board_are_kept(site: WebSite) -> None:
+    competition = site.site.competitions[NAME]
+    for number in range(201):
+        competition.keep("etag", ("", "", "", number, 1), b"")
+        assert len(competition._kept) == (number % 200) + 1
+    competition.keep("another", ("", "", "", 0, 1), b"")
+    competition.keep("another", ("", "", "", 1, 1), b"")
+    assert len(competition._kept) == 2
