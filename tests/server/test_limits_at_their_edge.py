@@ -18,9 +18,10 @@ from arena.server.records.announcements import Announcement
 from arena.server.records.intake import Intake
 from arena.server.records.names import RefusedError
 from arena.server.records.runs import Program, ProgramState
+from arena.server.records.shared_files import SharedFile
 from arena.server.scorer import shared_folder
 from arena.server.scorer.facts import rules_of
-from arena.server.scorer.shared_folder import FolderReader, SharedFile
+from arena.server.scorer.shared_folder import FolderReader
 from arena.server.web.feed import atom
 from arena.server.web.language import choose
 from arena.server.web.limits import network
