@@ -55,9 +55,9 @@ def folder(created: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
-    made = Layout(tmp_path / "server")
-    made.create()
-    return made
+    layout_of_test = Layout(tmp_path / "server")
+    layout_of_test.create()
+    return layout_of_test
 
 
 @pytest.fixture

@@ -177,8 +177,8 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
                     {403} if path in {"/join", "/rules"} else set()
                 ), case
             else:
-                wanted = 401 if sender == "anonymous" else 404 if who == "organiser" else 403
-                assert answer.status_code == wanted, case
+                status = 401 if sender == "anonymous" else 404 if who == "organiser" else 403
+                assert answer.status_code == status, case
                 assert "<h1>" in answer.text, case
             assert "script-src 'self'" in answer.headers["content-security-policy"]
             _before, _title, title = answer.text.partition("<title>")
@@ -187,9 +187,9 @@ def test_every_page_as_every_sender(web: WebSite) -> None:
 
 def test_another_teams_request_does_not_exist(web: WebSite) -> None:
     ada, bo = (web.program(web.token(web.person(name, name))) for name in ("Ada", "Bo"))
-    sent = ada.post(f"{API}/submissions", content=b"id,y\n")
-    assert sent.status_code == 202
-    request = sent.json()["request"]
+    submission = ada.post(f"{API}/submissions", content=b"id,y\n")
+    assert submission.status_code == 202
+    request = submission.json()["request"]
     missing = bo.get(f"{API}/requests/{'0' * 32}")
     for _judged in range(2):
         other = bo.get(f"{API}/requests/{request}")
@@ -216,11 +216,11 @@ def test_another_teams_request_does_not_exist(web: WebSite) -> None:
 def test_a_request_of_another_competition_does_not_exist(web: WebSite) -> None:
     """Also if a team of the same name sent it."""
     ada = web.program(web.token(web.person("Ada", "Ants")))
-    sent = ada.post(f"{API}/submissions", content=b"id,y\n").json()["request"]
+    request = ada.post(f"{API}/submissions", content=b"id,y\n").json()["request"]
     other, _new = web.site.intake.append(
         competition="other", team="Ants", member="1", kind="submit", payload={"file": "a.csv"}
     )
-    assert ada.get(f"{API}/requests/{sent}").status_code == 200
+    assert ada.get(f"{API}/requests/{request}").status_code == 200
     assert ada.get(f"{API}/requests/{other.request}").status_code == 404
     assert ada.get(f"/{NAME}/submissions/{other.request}").status_code == 404
 
@@ -341,8 +341,8 @@ def test_publishing_waits_for_the_deadline_and_the_private_board(tmp_path: Any) 
     admin = web.program(web.token(web.person("Org", organiser=True), "admin"))
 
     def publish() -> str:
-        seen = admin.get(f"{API}/admin/health").json()["seen"]
-        answer = admin.post(f"{API}/admin/publish", json={"seen": seen})
+        version = admin.get(f"{API}/admin/health").json()["seen"]
+        answer = admin.post(f"{API}/admin/publish", json={"seen": version})
         return str(answer.json().get("detail", answer.status_code))
 
     assert "Files are received until 2030-01-01 00:00 UTC" in publish()
@@ -370,9 +370,9 @@ def test_addresses_of_one_ipv6_network_share_a_limit(tmp_path: Any) -> None:
 def test_keys_and_twenty_equal_uploads(web: WebSite) -> None:
     client = web.program(web.token(web.person("Ada", "Ants")))
     key = {"Idempotency-Key": "k1"}
-    sent = {client.post(f"{API}/submissions", content=b"id\n", headers=key).json()["request"]
+    requests = {client.post(f"{API}/submissions", content=b"id\n", headers=key).json()["request"]
             for _ in range(20)}  # fmt: skip
-    assert len(sent) == 1
+    assert len(requests) == 1
     assert len(list(web.site.uploads.folder.iterdir())) == 1
     other = client.post(f"{API}/submissions", content=b"di\n", headers=key)
     assert other.status_code == 422
@@ -396,19 +396,19 @@ def test_places_for_uploads_lose_nothing_and_do_not_fill_the_disk(tmp_path: Any)
     service += "CompetitionApiService/"
 
     def place(content: bytes = b"id,y\n") -> str:
-        asked = {"competitionName": NAME, "fileName": "../mine.csv", "contentLength": 5}
-        made = client.post(f"{service}StartSubmissionUpload", json=asked).json()
-        path = made["createUrl"].removeprefix(URL)
+        upload = {"competitionName": NAME, "fileName": "../mine.csv", "contentLength": 5}
+        place_answer = client.post(f"{service}StartSubmissionUpload", json=upload).json()
+        path = place_answer["createUrl"].removeprefix(URL)
         assert web.program().put(path, content=content).status_code == 200
-        return str(made["token"])
+        return str(place_answer["token"])
 
     def submit(token: str) -> Any:
-        sent = {"competitionName": NAME, "blobFileTokens": token}
-        return client.post(f"{service}CreateSubmission", json=sent)
+        submission = {"competitionName": NAME, "blobFileTokens": token}
+        return client.post(f"{service}CreateSubmission", json=submission)
 
     first, second = place(), place()
-    sent, again = submit(first), submit(first)
-    assert (sent.status_code, again.json()["ref"]) == (200, sent.json()["ref"])
+    submission, again = submit(first), submit(first)
+    assert (submission.status_code, again.json()["ref"]) == (200, submission.json()["ref"])
     (request,) = web.site.intake.after(NAME, 0)
     assert request.payload["file"] == "mine.csv"
     assert web.site.uploads.path(request.payload["upload"]).exists()
@@ -451,9 +451,9 @@ def test_limits(tmp_path: Any) -> None:
 def test_rates(tmp_path: Any) -> None:
     web = WebSite(tmp_path, uploads_per_minute=2, reads_per_minute=30)
     client = web.program(web.token(web.person("Ada", "Ants")))
-    sent = [client.post(f"{API}/submissions", content=b"%d" % i) for i in range(3)]
-    assert [answer.status_code for answer in sent] == [202, 202, 429]
-    assert 0 < int(sent[-1].headers["retry-after"]) <= 60
+    answers = [client.post(f"{API}/submissions", content=b"%d" % i) for i in range(3)]
+    assert [answer.status_code for answer in answers] == [202, 202, 429]
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 60
     assert {client.get(f"{API}/board").status_code for _ in range(40)} == {200, 429}
     # Whoever reads much from an address does not keep others there from submitting.
     other = web.program(web.token(web.person("Ben", "Bees")))
@@ -531,15 +531,15 @@ def test_pages_are_not_stored_and_cannot_be_framed(web: WebSite) -> None:
 
 
 def test_a_page_of_the_board_is_made_once(web: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
+    pages: list[int] = []
     model = responses.BoardPage
 
     def page(**values: Any) -> responses.BoardPage:
-        made.append(values["after"])
+        pages.append(values["after"])
         return model(**values)
 
     monkeypatch.setattr(responses, "BoardPage", page)
     monkeypatch.setattr(api, "share", lambda _call: None)
     for after in (0, 0, 1, 1, 0):
         assert web.program().get(f"{API}/board?after={after}").json()["after"] == after
-    assert made == [0, 1]
+    assert pages == [0, 1]

@@ -115,8 +115,8 @@ def test_the_archive_is_whole_and_needs_no_network(tmp_path: Path, browser: Any)
         assert write_site(competition, "race", site) == 12
     context = new_context(browser, viewport={"width": 360, "height": 800}, offline=True)
     page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     for path in sorted(site.glob("*.html")):
         page.goto(path.as_uri())
         text = path.read_text()
@@ -127,5 +127,5 @@ def test_the_archive_is_whole_and_needs_no_network(tmp_path: Path, browser: Any)
             assert "<b>race" not in text
             assert overflow(page) == 0, path
             assert axe_faults(context, page) == [], path
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert [url for url in urls if not url.startswith(("file:", "data:", "blob:"))] == []
     context.close()

@@ -51,35 +51,35 @@ class Host:
 
 
 def by_the_api(host: Host, file: Path, printed: Text) -> str:
-    sent = host.server.member("ants").post(
+    answer = host.server.member("ants").post(
         f"/api/v1/{NAME}/submissions?file={file.name}", content=file.read_bytes()
     )
-    if sent.is_error:
-        return str(sent.json()["detail"])
+    if answer.is_error:
+        return str(answer.json()["detail"])
     host.run()
-    trial = host.server.state("ants", sent.json()["request"])["trial"]
+    trial = host.server.state("ants", answer.json()["request"])["trial"]
     return str(trial["log"])
 
 
 def by_the_page(host: Host, file: Path, printed: Text) -> str:
     browser = host.server.member("ants")
     browser.headers["accept"] = "text/html"
-    sent = browser.post(f"/{NAME}/submit", files={"file": (file.name, file.read_bytes())})
-    if not sent.is_error:
+    answer = browser.post(f"/{NAME}/submit", files={"file": (file.name, file.read_bytes())})
+    if not answer.is_error:
         host.run()
-        sent = browser.get(sent.headers["location"])
-    return html.unescape(sent.text)
+        answer = browser.get(answer.headers["location"])
+    return html.unescape(answer.text)
 
 
 def by_a_client(host: Host, file: Path, printed: Text) -> str:
     host.server.member("ants")
     client = Client(f"http://127.0.0.1:{host.port}/{NAME}", host.server.accounts["ants"])
     try:
-        sent = client.submit(file)
+        submission = client.submit(file)
     except ServerError as error:
         return str(error)
     host.run()
-    submit_command.print_state(client.request(sent["request"]))
+    submit_command.print_state(client.request(submission["request"]))
     return printed()
 
 

@@ -42,8 +42,8 @@ def file_of(folder: Path, cells: list[str]) -> Path:
 def reader(tmp_path: Path) -> Iterator[RemoteReader]:
     with listen(tmp_path / "race.sock") as listening:
         threading.Thread(target=serve_files, args=(listening,), daemon=True).start()
-        with closing(RemoteReader(tmp_path / "race.sock")) as made:
-            yield made
+        with closing(RemoteReader(tmp_path / "race.sock")) as remote_reader:
+            yield remote_reader
 
 
 @pytest.mark.few(1)
@@ -62,19 +62,19 @@ def test_another_process_reads_a_file_as_this_one_does(
     form = SubmissionForm.of(solution)
     for cells in (good, good[:-1], [*good, "0"], good):
         path = file_of(tmp_path, cells)
-        there, here = reader(path, form), parse_limited(path, form)
-        np.testing.assert_array_equal(there.values, here.values)
-        assert (there.faults, there.sha256, there.crashed) == (here.faults, here.sha256, False)
-        assert (there.values is not None) == (cells is good)
+        remote, here = reader(path, form), parse_limited(path, form)
+        np.testing.assert_array_equal(remote.values, here.values)
+        assert (remote.faults, remote.sha256, remote.crashed) == (here.faults, here.sha256, False)
+        assert (remote.values is not None) == (cells is good)
 
 
 def test_a_process_can_be_told_who_reads_its_files(tmp_path: Path) -> None:
     solution = solution_of(tmp_path, PredictionKind.PROBABILITY)
     path = file_of(tmp_path, ["0.5"] * ROWS)
-    told = []
+    reads = []
 
     def elsewhere(file: Path, form: SubmissionForm) -> object:
-        told.append((file, form.ids.to_pylist()))
+        reads.append((file, form.ids.to_pylist()))
         return None
 
     read_by(elsewhere)  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ def test_a_process_can_be_told_who_reads_its_files(tmp_path: Path) -> None:
         read_submission(path, solution)
     finally:
         read_by(None)
-    assert told == [(path, [f"r{row}" for row in range(ROWS)])]
+    assert reads == [(path, [f"r{row}" for row in range(ROWS)])]
     assert read_submission(path, solution).values is not None
 
 
@@ -96,9 +96,9 @@ def numbers(*values: float) -> Any:
 
 
 def texts(*values: Any) -> Any:
-    made = np.empty((len(values), 1), dtype=object)
-    made[:, 0] = values
-    return made
+    values_array = np.empty((len(values), 1), dtype=object)
+    values_array[:, 0] = values
+    return values_array
 
 
 HALF, FAULT = [0.5] * 4, Fault("k", "m", 1)

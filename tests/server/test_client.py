@@ -55,11 +55,11 @@ def test_submit_from_python_and_the_command_line(live: Live, file: Path, tmp_pat
     token = web.token(web.person("Ada", "Ants"))
     client = arena.Client(live.url, token)
     assert client.info()["columns"] == ["id", "y"]
-    sent = client.submit(file, description="first")
-    assert (sent["status"], sent["place"]) == ("waiting", 1)
-    assert client.submit(file)["request"] == sent["request"]
+    submission = client.submit(file, description="first")
+    assert (submission["status"], submission["place"]) == ("waiting", 1)
+    assert client.submit(file)["request"] == submission["request"]
     web.scorer.judge(web.site, 0.625)
-    assert client.wait(sent["request"])["score"] == 0.625
+    assert client.wait(submission["request"])["score"] == 0.625
     assert [row["team"] for row in client.board()] == ["Ants"]
     assert client.submissions()["left_today"] == 4
     assert client.select([1])["kind"] == "select"
@@ -77,8 +77,8 @@ def test_submit_from_python_and_the_command_line(live: Live, file: Path, tmp_pat
     done = run_here(*arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Its public score is 0.625." in done.stdout
-    shown = run_here(*arguments, "--json", cwd=tmp_path)
-    jsonschema.validate(json.loads(shown.stdout), json.loads(SCHEMA.read_text()))
+    process = run_here(*arguments, "--json", cwd=tmp_path)
+    jsonschema.validate(json.loads(process.stdout), json.loads(SCHEMA.read_text()))
     file.write_text("id,y\nb,0.5\n")
     waiting = run_here(*arguments, "--wait", "0", cwd=tmp_path)
     assert waiting.returncode == 0
@@ -154,13 +154,13 @@ def test_a_slow_reader_is_closed_once_it_reads_nothing() -> None:
         return SimpleNamespace(cancel=lambda: None)
 
     http = limited_protocol(600.0, 1.0, 20, ())
-    one: Any = http.__new__(http)
-    one.loop = SimpleNamespace(call_later=call_later)
-    one.flow = SimpleNamespace(pause_writing=lambda: None)
-    one.transport = SimpleNamespace(
+    protocol: Any = http.__new__(http)
+    protocol.loop = SimpleNamespace(call_later=call_later)
+    protocol.flow = SimpleNamespace(pause_writing=lambda: None)
+    protocol.transport = SimpleNamespace(
         get_write_buffer_size=lambda: next(sizes), abort=lambda: aborted.append(True)
     )
-    one.pause_writing()
+    protocol.pause_writing()
     timers.pop()()
     assert not aborted
     timers.pop()()
@@ -218,17 +218,17 @@ def test_headers_without_end_are_not_kept_in_memory(web: WebSite, base: Any, par
     if "trailer" in part:
         head += "transfer-encoding: chunked\r\n\r\n2\r\nid\r\n0\r\n"
     piece = b"x: %b\r\n" % (b"y" * 1_000) if part.endswith("s") else b"y" * 1_000
-    sent = 0
+    n_bytes = 0
     with (
         listening(web.app, http=limited_protocol(600.0, 600.0, 20, (), base)) as port,
         opened(port, head.encode() + (b"" if part.endswith("s") else b"x: ")) as sock,
         contextlib.suppress(ConnectionError),
     ):
         sock.settimeout(0.0)
-        while sent < 100 * MAX_HEAD:
+        while n_bytes < 100 * MAX_HEAD:
             with contextlib.suppress(BlockingIOError):
-                sent += sock.send(piece)
+                n_bytes += sock.send(piece)
             with contextlib.suppress(BlockingIOError):
                 if not sock.recv(1_000):
                     break
-    assert sent < 100 * MAX_HEAD
+    assert n_bytes < 100 * MAX_HEAD

@@ -229,12 +229,12 @@ CALLS: dict[type[Client], list[Case]] = {
         *(
             (
                 "assign_bracket",
-                {"team": "a", "bracket": "b", **given},
+                {"team": "a", "bracket": "b", **options},
                 [ANY],
                 [("POST", "/admin/brackets", {"team": "a", "bracket": "b", "member": member})],
                 ANY,
             )
-            for given, member in (({}, True), ({"member": False}, False))
+            for options, member in (({}, True), ({"member": False}, False))
         ),
         ("approve", {"account": "a"}, [{}], [("POST", "/admin/approve", {"account": "a"})], None),
         ("block", {"account": "a"}, [{}], [("POST", "/admin/block", {"account": "a"})], None),
@@ -248,12 +248,12 @@ CALLS: dict[type[Client], list[Case]] = {
         *(
             (
                 "announce",
-                {"text": "t", **given},
+                {"text": "t", **options},
                 [ANY],
                 [("POST", "/admin/announcements", {"text": "t", "mail": mail})],
                 ANY,
             )
-            for given, mail in (({}, False), ({"mail": True}, True))
+            for options, mail in (({}, False), ({"mail": True}, True))
         ),
         (
             "withdraw_announcement",
@@ -265,12 +265,12 @@ CALLS: dict[type[Client], list[Case]] = {
         *(
             (
                 "answer",
-                {"message": 5, "text": "t", **given},
+                {"message": 5, "text": "t", **options},
                 [ANY],
                 [("POST", "/admin/messages", {"answers": 5, "text": "t", "published": published})],
                 ANY,
             )
-            for given, published in (({}, ""), ({"published": "q"}, "q"))
+            for options, published in (({}, ""), ({"published": "q"}, "q"))
         ),
         (
             "write",
@@ -318,7 +318,7 @@ CALLS: dict[type[Client], list[Case]] = {
         *(
             (
                 name,
-                given,
+                options,
                 [SEEN, ANY],
                 [
                     ("GET", "/admin/health", None),
@@ -327,7 +327,7 @@ CALLS: dict[type[Client], list[Case]] = {
                 ANY,
             )
             for name in ("finalize", "publish")
-            for given, phase in (({}, ""), ({"phase": "p"}, "p"))
+            for options, phase in (({}, ""), ({"phase": "p"}, "p"))
         ),
         ("next_result", {}, [ANY], [("GET", "/admin/result", None)], ANY),
         *(
@@ -358,17 +358,17 @@ CALLS: dict[type[Client], list[Case]] = {
         *(
             (
                 "change_settings",
-                {"settings": {"a": 1}, **given},
+                {"settings": {"a": 1}, **options},
                 [ANY],
                 [("PATCH", "/admin/settings", {"settings": {"a": 1}, "texts": texts})],
                 ANY,
             )
-            for given, texts in (({}, {}), ({"texts": {"rules": "r"}}, {"rules": "r"}))
+            for options, texts in (({}, {}), ({"texts": {"rules": "r"}}, {"rules": "r"}))
         ),
         *(
             (
                 "verify_winner",
-                {"submission": 3, "state": "failed", **given},
+                {"submission": 3, "state": "failed", **options},
                 [ANY],
                 [
                     (
@@ -379,17 +379,17 @@ CALLS: dict[type[Client], list[Case]] = {
                 ],
                 ANY,
             )
-            for given, note in (({}, ""), ({"note": "n"}, "n"))
+            for options, note in (({}, ""), ({"note": "n"}, "n"))
         ),
         *(
             (
                 "retract",
-                {"reason": "r", **given},
+                {"reason": "r", **options},
                 [ANY],
                 [("POST", "/admin/retract", {"reason": "r", "phase": phase})],
                 ANY,
             )
-            for given, phase in (({}, ""), ({"phase": "p"}, "p"))
+            for options, phase in (({}, ""), ({"phase": "p"}, "p"))
         ),
     ],
 }
@@ -399,23 +399,24 @@ OF_FILES = {"submit", "validate", "wait", "download"}
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_every_method_sends_its_request(kind: type[Client], connect: Any) -> None:
-    for name, given, answers, sent, returned in CALLS[kind]:
+    for name, arguments, answers, requests, returned in CALLS[kind]:
         connections = connect(*answers)
-        assert getattr(kind(URL, " token "), name)(**given) == returned, name
-        expected = [(method, f"/races/api/v1/churn{path}") for method, path, _ in sent]
-        assert [one[:2] for one in connections.sent] == expected
+        assert getattr(kind(URL, " token "), name)(**arguments) == returned, name
+        expected = [(method, f"/races/api/v1/churn{path}") for method, path, _ in requests]
+        assert [request[:2] for request in connections.sent] == expected
         bodies = [
-            body.decode() if isinstance(wanted, str) else body and json.loads(body)
-            for (_, _, body), (_, _, wanted) in zip(connections.sent, sent, strict=True)
+            body.decode() if isinstance(expected_body, str) else body and json.loads(body)
+            for (_, _, body), (_, _, expected_body) in zip(connections.sent, requests, strict=True)
         ]
-        assert bodies == [body for _, _, body in sent]
+        assert bodies == [body for _, _, body in requests]
         kinds = [
-            "text/plain; charset=utf-8" if isinstance(body, str) else JSON for _, _, body in sent
+            "text/plain; charset=utf-8" if isinstance(body, str) else JSON
+            for _, _, body in requests
         ]
         assert connections.headers == [
             {"Authorization": "Bearer token", "Content-Type": kind} for kind in kinds
         ]
-        assert connections.n_closed == len(sent)
+        assert connections.n_closed == len(requests)
     public = {name for name, value in vars(kind).items() if callable(value) and name[0] != "_"}
     assert {name for name, *_ in CALLS[kind]} | (OF_FILES & public) == public
 
@@ -638,13 +639,13 @@ def test_what_fails_is_said(connect: Any, pauses: list[float]) -> None:
 
 
 def test_a_change_is_sent_once(connect: Any) -> None:
-    for error, said in ((TimeoutError(), "TimeoutError"), (OSError("broken"), "broken")):
+    for error, reason in ((TimeoutError(), "TimeoutError"), (OSError("broken"), "broken")):
         connections = connect(error, ANY)
         with pytest.raises(ServerError) as refused:
             OrganiserClient(URL, "t").resume()
         assert len(connections.sent) == 1
         assert str(refused.value) == (
-            f"arena.example.org did not answer: {said}. The request may have been carried out: "
+            f"arena.example.org did not answer: {reason}. The request may have been carried out: "
             f"look at the site before you repeat it."
         )
 

@@ -186,8 +186,8 @@ def test_a_queue_that_is_not_there_or_no_database_is_told(
     assert "Name its folder with --data" in files_compared(recorded, layout).not_compared[0]
     layout.create()
     layout.intake.write_bytes(b"no database" * 100)
-    (told,) = files_compared(recorded, layout).differences
-    assert "is damaged" in told
+    (difference,) = files_compared(recorded, layout).differences
+    assert "is damaged" in difference
 
 
 def test_a_backup_has_the_competition_and_the_queue_and_nothing_passing(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def test_a_question_is_answered_privately_and_for_everybody(web: WebSite) -> Non
     ]  # fmt: skip
     public = {"answers": rows[0]["message"], "text": "Soon.", "published": "The end?"}
     private = {"answers": rows[1]["message"], "text": "Yes."}
-    for sent in (public, private):
-        assert host.post(f"{API}/admin/messages", json=sent).status_code == 201
+    for body in (public, private):
+        assert host.post(f"{API}/admin/messages", json=body).status_code == 201
     assert web.site.messages.unanswered(NAME) == []
     page = guest.get(f"/{NAME}/messages").text
     assert ("The end?" in page, "Soon." in page) == (True, True)
@@ -69,9 +69,9 @@ def test_the_pages_of_a_question(web: WebSite) -> None:
     page = host.get(f"/{NAME}/admin/messages").text
     assert "Why?" in page
     number = web.site.messages.unanswered(NAME)[0].message
-    sent = {"answers": str(number), "text": "So.", "published": "Why so?", "kind": "publish"}
-    assert host.post(f"/{NAME}/admin/messages", data=sent | {"published": " "}).status_code == 422
-    assert host.post(f"/{NAME}/admin/messages", data=sent).status_code == 303
+    fields = {"answers": str(number), "text": "So.", "published": "Why so?", "kind": "publish"}
+    assert host.post(f"/{NAME}/admin/messages", data=fields | {"published": " "}).status_code == 422
+    assert host.post(f"/{NAME}/admin/messages", data=fields).status_code == 303
     assert "Why so?" in web.browser().get(f"/{NAME}/messages").text
     for n in range(10):
         web.offset += timedelta(minutes=1)
@@ -178,9 +178,9 @@ def test_messages_by_the_client(web: WebSite) -> None:
         url = f"http://127.0.0.1:{port}/{NAME}"
         client = Client(url, web.token(member), attempts=1)
         organiser = OrganiserClient(url, web.token(host, "admin"), attempts=1)
-        asked = client.ask("Why?")
+        question = client.ask("Why?")
         assert organiser.all_messages()[0]["text"] == "Why?"
-        organiser.answer(asked["message"], "So.", published="Why so?")
+        organiser.answer(question["message"], "So.", published="Why so?")
         organiser.write("Ants", "Well done.")
         assert [message["text"] for message in client.messages()] == ["Well done.", "So.", "Why?"]
         assert [answer["published"] for answer in client.answers()] == ["Why so?"]

@@ -129,12 +129,12 @@ def routes_of(web: WebSite) -> Iterator[tuple[str, str]]:
 
 
 def seconds(ask: Callable[[], Any], repeats: int = 1) -> float:
-    taken = []
+    durations = []
     for _ in range(repeats):
         begun = time.process_time()
         ask()
-        taken.append(time.process_time() - begun)
-    return min(taken)
+        durations.append(time.process_time() - begun)
+    return min(durations)
 
 
 def assert_linear(ask: Callable[[int], Any], case: object) -> None:
@@ -150,8 +150,8 @@ def cases_of_headers(
 ) -> Iterator[tuple[str, str, bytes, Grown]]:
     for method, path in routes_of(web):
         for name, grown in names.items():
-            for one in grown:
-                yield method, path, name.encode(), one
+            for value in grown:
+                yield method, path, name.encode(), value
 
 
 def check_headers(web: WebSite, names: Mapping[str, tuple[Grown, ...]], share: int = 1) -> int:

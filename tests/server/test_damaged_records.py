@@ -102,8 +102,8 @@ def test_a_damaged_queue_is_named_in_one_sentence(
     judge(folder, layout)
     close_whole(layout.intake)
     layout.intake.write_bytes(JUNK[name](layout.intake.read_bytes()))
-    (said,) = stored_differences(folder, layout, "race").differences
-    assert f"{layout.intake} is damaged" in said
+    (difference,) = stored_differences(folder, layout, "race").differences
+    assert f"{layout.intake} is damaged" in difference
     called = run_here("serve", "--port", "0", cwd=folder)
     assert called.returncode == 1
     assert f"{layout.intake} is damaged" in " ".join(called.stderr.split())

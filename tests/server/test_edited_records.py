@@ -209,11 +209,11 @@ def test_every_column_of_the_queue_is_edited(judged: Path) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_of_a_judged_request_is_named(there: Path, name: str) -> None:
-    statement, said = EDITS[name]
+    statement, pattern = EDITS[name]
     layout = Layout(there / "race" / "server")
     edit(layout.intake, statement)
-    told = told_of(there)
-    assert re.search(said, told, re.IGNORECASE), told
+    differences = told_of(there)
+    assert re.search(pattern, differences, re.IGNORECASE), differences
 
 
 @pytest.mark.slow
@@ -336,11 +336,11 @@ def test_a_waiting_request_that_is_unreadable_does_not_stop_the_others(
         assert answer.status == "accepted"
         public.close()
     with Competition.open(there / "race") as competition:
-        told = "\n".join(competition.audit())
+        faults = "\n".join(competition.audit())
     if "SET received" in statement:  # the edited time is in the record, and the audit names it
-        assert re.fullmatch(r"Time runs backwards: event 9 .*", told)
+        assert re.fullmatch(r"Time runs backwards: event 9 .*", faults)
     else:
-        assert told == ""
+        assert faults == ""
 
 
 PUBLISHED = [

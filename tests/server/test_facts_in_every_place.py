@@ -134,8 +134,8 @@ def answering(place: str) -> Callable[[Competition, Path], None]:
 
     def change(competition: Competition, folder: Path) -> None:
         answers = {"place": place}
-        sent = competition.submit(Scenario(folder).file_right_on(60), "Cats", answers=answers)
-        assert sent.status == "accepted"
+        submission = competition.submit(Scenario(folder).file_right_on(60), "Cats", answers=answers)
+        assert submission.status == "accepted"
 
     return change
 
@@ -391,10 +391,10 @@ def test_every_kind_of_event_has_its_fact() -> None:
 
 
 def test_every_place_has_its_entry() -> None:
-    known = BOARD.keys() | RESULT.keys() | OWN.keys() | ELSEWHERE.keys() | SHOWS_NEITHER
+    known_places = BOARD.keys() | RESULT.keys() | OWN.keys() | ELSEWHERE.keys() | SHOWS_NEITHER
     places = {f"GET {endpoint.path}" for endpoint in ENDPOINTS if endpoint.method == "GET"}
     places |= {f"GET page {path}" for method, path, *_ in PAGES if method == "GET"}
-    assert places - known == set()
+    assert places - known_places == set()
     commands = {entry_point.name for entry_point in entry_points(group="arena.commands")}
     assert commands - OTHER_COMMANDS == READS
     assert {place.split()[0] for place in (*BOARD, *OWN) if not place.startswith("GET")} | set(
@@ -522,15 +522,15 @@ def test_the_same_follows_in_a_phase(published_in_a_phase: Path, tmp_path: Path,
 @pytest.mark.slow
 def test_the_live_events_name_what_is_served(published: Path, tmp_path: Path) -> None:
     """An open page is sent another ETag exactly if the board or the results are others."""
-    sent, served = {}, {}
+    live_events, served = {}, {}
     for name in (None, "a submission is disqualified", "the result is retracted"):
         fact = None if name is None else FACTS[name]
         with seen_after(published, tmp_path / str(name), fact) as seen:
-            sent[name] = dict(re.findall(r"event: (\w+)\ndata: (.*)\n", seen.first_events()))
+            live_events[name] = dict(re.findall(r"event: (\w+)\ndata: (.*)\n", seen.first_events()))
             board = seen.public.get(f"{API}/board")
-            assert board.headers["etag"].strip('"') == sent[name]["board"]
+            assert board.headers["etag"].strip('"') == live_events[name]["board"]
             served[name] = {"board": board.json()["rows"], "results": seen.get(f"{API}/results")}
-    for (fact_name, events), (other, of_other) in itertools.combinations(sent.items(), 2):
+    for (fact_name, events), (other, of_other) in itertools.combinations(live_events.items(), 2):
         for kind in ("board", "results"):
             same = served[fact_name][kind] == served[other][kind]
             assert (events[kind] == of_other[kind]) == same, (fact_name, other, kind)
@@ -682,16 +682,22 @@ def test_what_arrives_after_a_freeze_shows_in_no_public_place(tmp_path: Path) ->
     texts: list[dict[str, str]] = []
 
     freeze = START + timedelta(hours=1)
-    for name, sent in (("one", [("Ants", 99), ("Owls", 95)]), ("other", [("Bees", 30)])):
+    for name, scores in (("one", [("Ants", 99), ("Owls", 95)]), ("other", [("Bees", 30)])):
         scenario = Scenario(tmp_path / name)
         with scenario.create(**SETTINGS, freeze=freeze.isoformat()) as competition:
             scenario.send(competition, *SENT)
             scenario.clock.now = START + timedelta(hours=2)
-            scenario.send(competition, *sent)
+            scenario.send(competition, *scores)
         with seen_after(scenario.root, tmp_path / f"{name} seen", None, scenario.clock) as seen:
-            found = {place: look(seen) for place, look in BOARD.items() if place.startswith("GET")}
-        found |= {place: look(seen) for place, look in BOARD.items() if place not in found}
-        texts.append({place: without_hashes_and_clocks(text) for place, text in found.items()})
+            text_of_place = {
+                place: look(seen) for place, look in BOARD.items() if place.startswith("GET")
+            }
+        text_of_place |= {
+            place: look(seen) for place, look in BOARD.items() if place not in text_of_place
+        }
+        texts.append(
+            {place: without_hashes_and_clocks(text) for place, text in text_of_place.items()}
+        )
     for place in BOARD:
         assert texts[0][place] == texts[1][place], place
         assert "Owls" not in texts[0][place], place

@@ -53,9 +53,9 @@ def test_a_flipped_bit_is_named_or_changes_nothing(
     files = [path for path in sorted(layout.root.rglob("*")) if path.is_file()]
     outcomes: Counter[str] = Counter()
     for flip in range(flips):
-        there = tmp_path / f"flip{flip}"
-        shutil.copytree(folder, there / "race")
-        own = Layout(Path(shutil.copytree(layout.root, there / "server")))
+        copy = tmp_path / f"flip{flip}"
+        shutil.copytree(folder, copy / "race")
+        own = Layout(Path(shutil.copytree(layout.root, copy / "server")))
         path = own.root / files[flip % len(files)].relative_to(layout.root)
         content = bytearray(path.read_bytes())
         if content:
@@ -63,14 +63,14 @@ def test_a_flipped_bit_is_named_or_changes_nothing(
             most = min(len(content), 8_192) if flip % 3 else len(content)
             content[int(rng.integers(most))] ^= 1 << int(rng.integers(8))
             path.write_bytes(content)
-        stored_differences(there / "race", own, "race")
+        stored_differences(copy / "race", own, "race")
         try:
-            with settle(there / "race", own) as competition:
+            with settle(copy / "race", own) as competition:
                 assert competition.audit() == ()
                 assert len(competition.submissions()) >= 2
                 assert competition.leaderboard()[0]["team"] == board[0]["team"]
             outcomes["judged"] += 1
         except ArenaError:  # a sentence; any other error fails this test
             outcomes["named"] += 1
-        shutil.rmtree(there)
+        shutil.rmtree(copy)
     assert outcomes["judged"] > flips / 3, outcomes

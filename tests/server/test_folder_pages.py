@@ -42,7 +42,7 @@ The loss is $\\frac{1}{n}\\sum_i \\text{<b>loss</b>}_i$, from $5 to $6. <script>
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "race"
+    race_folder = tmp_path / "race"
     files = {
         "pages/overview.md": TEXT, "pages/b-prizes.md": "Much.", "pages/data.md": "# About data",
         "pages/_footer.md": "By *us*.", "pages/curve.png": "png", "pages/a b.md": "odd name",
@@ -50,12 +50,12 @@ def folder(tmp_path: Path) -> Path:
         "files/labels.csv": "the solution",
     }  # fmt: skip
     for name, text in files.items():
-        (made / name).parent.mkdir(parents=True, exist_ok=True)
-        (made / name).write_text(text)
-    (made / "solution.csv").write_text("id,y,Usage\n")
-    (made / "files/link.csv").symlink_to(made / "solution.csv")
-    (made / "files/linked").symlink_to(made)
-    return made
+        (race_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (race_folder / name).write_text(text)
+    (race_folder / "solution.csv").write_text("id,y,Usage\n")
+    (race_folder / "files/link.csv").symlink_to(race_folder / "solution.csv")
+    (race_folder / "files/linked").symlink_to(race_folder)
+    return race_folder
 
 
 @pytest.fixture
@@ -75,16 +75,16 @@ def filled(web: WebSite, reader: FolderReader) -> WebSite:
 def test_the_folder_is_read_when_it_changes_and_never_beyond_it(
     folder: Path, reader: FolderReader
 ) -> None:
-    found = reader.changed()
-    assert found is not None
-    assert [name for name, _text in found.pages] == ["overview", "_footer", "b-prizes", "data"]
-    assert [title for _name, title in found.tabs()] == ["A race", "B prizes", "About data"]
-    assert [image.name for image in found.images] == ["curve.png"]
+    site = reader.changed()
+    assert site is not None
+    assert [name for name, _text in site.pages] == ["overview", "_footer", "b-prizes", "data"]
+    assert [title for _name, title in site.tabs()] == ["A race", "B prizes", "About data"]
+    assert [image.name for image in site.images] == ["curve.png"]
     # Neither links, nor hidden files, nor the solution under another name.
-    assert [file.name for file in found.files] == ["kit.zip", "train/a.csv"]
+    assert [file.name for file in site.files] == ["kit.zip", "train/a.csv"]
     assert reader.changed() is None
     assert {path.name for path in reader.target.iterdir()} == {
-        file.sha256 for file in (*found.images, *found.files)
+        file.sha256 for file in (*site.images, *site.files)
     }
     (folder / "files/kit.zip").write_text("another kit")
     (folder / "pages/b-prizes.md").unlink()
@@ -159,9 +159,9 @@ def test_who_downloads(
     tmp_path: Path, reader: FolderReader, access: str, statuses: list[int]
 ) -> None:
     web = WebSite(tmp_path / "root", files=access)
-    found = reader.changed()
-    assert found is not None
-    web.scorer.publish(folder=asdict(found), rules=RULES)
+    site = reader.changed()
+    assert site is not None
+    web.scorer.publish(folder=asdict(site), rules=RULES)
     member, accepted = web.person("Ada", "Ants"), web.person("Bo", "Bees")
     web.site.accounts.accept_rules(NAME, accepted, web.site.competitions[NAME].rules()[1])
     senders = (None, web.person("Eve"), member, accepted, web.person("Org", organiser=True))
@@ -224,9 +224,9 @@ def test_the_official_client_downloads_and_resumes(client: Client, tmp_path: Pat
 @given(st.from_regex("#[0-9a-f]{6}", fullmatch=True))
 def test_every_colour_can_be_read(colour: str) -> None:
     """With 4.5:1 on the page, and on the button that has the colour."""
-    shown = re.findall(r"--blue: (#\w+); --on-blue: (#\w+)", style_sheet(colour))
+    colours = re.findall(r"--blue: (#\w+); --on-blue: (#\w+)", style_sheet(colour))
     for (blue, ink), grounds in zip(
-        shown, (("#ffffff", "#eaf3fb"), ("#14171c", "#1b2836")), strict=True
+        colours, (("#ffffff", "#eaf3fb"), ("#14171c", "#1b2836")), strict=True
     ):
         assert min(contrast(blue, ground) for ground in grounds) >= 4.5
         assert contrast(blue, ink) >= 4.5

@@ -80,15 +80,15 @@ def _try(operation: Any, web: WebSite, account: str, cases: int, checks: list[An
     @given(case=operation.as_strategy())
     def send(case: Any) -> None:
         case.path_parameters["competition"] = NAME
-        drawn = case.as_transport_kwargs(base_url=str(client.base_url))
+        request = case.as_transport_kwargs(base_url=str(client.base_url))
         own = {key: client.headers[key] for key in ("origin", "sec-fetch-site")}
-        drawn["headers"] = {**drawn["headers"], **own}
-        del drawn["cookies"]  # of the client
-        if isinstance(drawn.get("data"), bytes | str):
-            drawn["content"] = drawn.pop("data")
-        if drawn.get("files"):
-            drawn["files"] = _sendable(drawn["files"])
-        answer = client.request(**drawn)
+        request["headers"] = {**request["headers"], **own}
+        del request["cookies"]  # of the client
+        if isinstance(request.get("data"), bytes | str):
+            request["content"] = request.pop("data")
+        if request.get("files"):
+            request["files"] = _sendable(request["files"])
+        answer = client.request(**request)
         assert answer.status_code != 500, answer.text
         answer.request.read()  # of a form
         case.validate_response(answer, checks=checks)

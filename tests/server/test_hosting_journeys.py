@@ -32,10 +32,10 @@ def race(tmp_path: Path) -> Path:
     usage = np.where(PUBLIC, "Public", "Private")
     rows = zip(IDS, TRUTH, usage, strict=True)
     write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
-    made = run_here(
+    process = run_here(
         "init", "race", "--solution", "solution.csv", "--metric", "accuracy", cwd=tmp_path
     )
-    assert made.returncode == 0, made.stderr
+    assert process.returncode == 0, process.stderr
     set_in(tmp_path / "race", "mechanism", '"ladder-free"')
     return tmp_path / "race"
 

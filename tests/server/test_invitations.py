@@ -39,11 +39,11 @@ LISTS: dict[str, tuple[str, list[tuple[str, str, str]], list[tuple[int, str]]]] 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_is_read_with_its_faults_by_line(name: str) -> None:
     text, expected, faults = LISTS[name]
-    people, found = read_invitations(text)
+    people, found_faults = read_invitations(text)
     assert [(person.team, person.name, person.contact) for person in people] == expected
-    assert len(found) == len(faults)
-    for one, (line, start) in zip(found, faults, strict=True):
-        assert (one.line, one.text[: len(start)]) == (line, start)
+    assert len(found_faults) == len(faults)
+    for fault, (line, start) in zip(found_faults, faults, strict=True):
+        assert (fault.line, fault.text[: len(start)]) == (line, start)
 
 
 def test_a_preview_invites_nobody(web: WebSite) -> None:
@@ -70,20 +70,23 @@ def test_a_preview_invites_nobody(web: WebSite) -> None:
 def test_an_open_link_is_withdrawn_or_sent_again(tmp_path: Path) -> None:
     web = WebSite(tmp_path, smtp_host="mail.example.org", smtp_from="a@example.org")
     admin = web.program(web.token(web.person("Org", organiser=True), "admin"))
-    made = admin.post(f"{API}/admin/teams", content=b"Ants\tAda\ta@b.org\nBees\tBo\n").json()
-    assert (made["mailed"], [row["contact"] for row in made["rows"]]) == (1, ["a@b.org", ""])
+    invitations = admin.post(f"{API}/admin/teams", content=b"Ants\tAda\ta@b.org\nBees\tBo\n").json()
+    assert (invitations["mailed"], [row["contact"] for row in invitations["rows"]]) == (
+        1,
+        ["a@b.org", ""],
+    )
     links = {
         row["team"]: row["invite"] for row in admin.get(f"{API}/admin/invitations").json()["rows"]
     }
     again = admin.put(f"{API}/admin/invitations", json={"invite": links["Ants"]}).json()
     assert (again["mailed"], again["rows"][0]["name"]) == (1, "Ada")
-    old, new = (web.browser().get(row["url"]) for row in (made["rows"][0], again["rows"][0]))
+    old, new = (web.browser().get(row["url"]) for row in (invitations["rows"][0], again["rows"][0]))
     assert (old.status_code, new.status_code) == (404, 200)
     assert 'value="Ada"' in new.text
     assert 'value="a@b.org"' in new.text
     gone = admin.request("DELETE", f"{API}/admin/invitations", json={"invite": links["Bees"]})
     assert gone.status_code == 200
-    assert web.browser().get(made["rows"][1]["url"]).status_code == 404
+    assert web.browser().get(invitations["rows"][1]["url"]).status_code == 404
     assert admin.put(f"{API}/admin/invitations", json={"invite": links["Bees"]}).status_code == 404
     # A link that was used and a mail that was sent are no record of a person.
     guest, code = web.browser(), again["rows"][0]["url"].rpartition("/")[2]

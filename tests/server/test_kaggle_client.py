@@ -89,8 +89,8 @@ def use(kaggle: Path, home: Path, token: str, variables: dict[str, str]) -> None
         run("leaderboard", "nowhere", "--show", status=1),
     ):
         assert "There is no " in refused
-    sent = run("submit", NAME, "-f", "mine.csv", "-m", 'first "try" ☂ 测试')
-    assert "Successfully submitted" in sent, sent
+    output = run("submit", NAME, "-f", "mine.csv", "-m", 'first "try" ☂ 测试')
+    assert "Successfully submitted" in output, output
     end = time.monotonic() + 900
     while "0.8125" not in (mine := run("submissions", NAME)):
         assert time.monotonic() < end, mine

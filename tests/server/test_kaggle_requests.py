@@ -40,7 +40,7 @@ def test_the_sample_is_listed_and_downloaded(web: WebSite) -> None:
         assert [(file["name"], file["totalBytes"]) for file in listed["files"]] == [
             ("sample_submission.csv", len(SAMPLE))
         ]
-    for asked, name in (
+    for answer, name in (
         (guest.get(f"{API}/data/download/{NAME}/sample_submission.csv"), "sample_submission.csv"),
         (guest.get(f"{API}/data/download-all/{NAME}"), f"{NAME}.zip"),
         (
@@ -49,9 +49,9 @@ def test_the_sample_is_listed_and_downloaded(web: WebSite) -> None:
         ),
     ):
         # The client takes the name of the file from the redirect, and GETs it also after a POST.
-        assert asked.status_code == 303
-        assert asked.headers["location"].rpartition("/")[2] == name
-        file = guest.get(asked.headers["location"].removeprefix(URL))
+        assert answer.status_code == 303
+        assert answer.headers["location"].rpartition("/")[2] == name
+        file = guest.get(answer.headers["location"].removeprefix(URL))
         parsedate_to_datetime(file.headers["last-modified"])
         if name.endswith(".zip"):
             archive = zipfile.ZipFile(io.BytesIO(file.content))

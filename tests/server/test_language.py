@@ -74,14 +74,16 @@ def test_every_text_is_translated() -> None:
     for code in set(LANGUAGES) - {"en"}:
         with (LOCALE / f"{code}.po").open("rb") as file:
             catalogue = read_po(file, locale=code)
-        known = {message.id: message.string for message in catalogue if message.id}
+        translations = {message.id: message.string for message in catalogue if message.id}
         if code in COMPLETE:
-            assert set(known) == texts
+            assert set(translations) == texts
         else:
-            assert len(known.keys() & texts) > MOST_OF_PARTICIPANTS
-            assert of_programs <= known.keys()
-        for source, translation in known.items():
-            both = [one if isinstance(one, str) else " ".join(one) for one in (source, translation)]
+            assert len(translations.keys() & texts) > MOST_OF_PARTICIPANTS
+            assert of_programs <= translations.keys()
+        for source, translation in translations.items():
+            both = [
+                text if isinstance(text, str) else " ".join(text) for text in (source, translation)
+            ]
             assert both[1].strip(), source
             assert set(PLACES.findall(both[0])) == set(PLACES.findall(both[1])), source
 

@@ -25,7 +25,11 @@ def people(web: WebSite) -> dict[str, str]:
 
 
 def members(web: WebSite) -> list[str]:
-    return [one.name for _team, found in web.site.accounts.teams(NAME) for one in found]
+    return [
+        member.name
+        for _team, team_members in web.site.accounts.teams(NAME)
+        for member in team_members
+    ]
 
 
 def test_a_member_leaves_and_the_first_one_removes_others(
@@ -95,7 +99,7 @@ def test_nothing_says_who_a_deleted_account_was(web: WebSite, people: dict[str, 
     with closing(sqlite3.connect(web.site.settings.layout.intake)) as database:
         dump = "\n".join(database.iterdump())
     assert "ada" not in dump.replace("Canada", "")
-    assert [one.text for one in web.site.messages.all_of(NAME)] == ["A label."]
+    assert [message.text for message in web.site.messages.all_of(NAME)] == ["A label."]
     organiser = web.browser(web.person("Org", organiser=True))
     assert post(organiser, "/account/delete", **SURE) == 409
 

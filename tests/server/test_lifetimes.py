@@ -53,12 +53,12 @@ def test_a_session_ends_after_its_time_or_without_use(accounts: Accounts, clock:
         """Return whether a session of START is open at each of these times, used at each."""
         clock.now = START
         secret = accounts.open_session(ada)
-        found = []
+        are_open = []
         for clock.now in moments:
             session = accounts.session(secret)
             assert session is None or session[1] == START
-            found.append(session is not None)
-        return found
+            are_open.append(session is not None)
+        return are_open
 
     assert opened_at(START + IDLE) == [True]
     assert opened_at(START + IDLE + SECOND) == [False]
@@ -113,13 +113,13 @@ def test_a_link_works_as_often_as_it_says(accounts: Accounts) -> None:
             accounts.use(link)
         with pytest.raises(RefusedError):
             accounts.use(link)
-    kept = accounts.invite("team", team="t")
+    secret = accounts.invite("team", team="t")
     (invite,) = accounts.invites(team="t", kind="team")
     assert accounts.invites(team="u") == accounts.invites(kind="signin") == []
     accounts.withdraw(invite.invite, team="u")
-    assert accounts.invitation(kept) is not None
+    assert accounts.invitation(secret) is not None
     accounts.withdraw(invite.invite, team="t")
-    assert accounts.invitation(kept) is None
+    assert accounts.invitation(secret) is None
 
 
 def test_the_link_of_the_organiser_works_for_a_day(accounts: Accounts, clock: Clock) -> None:
@@ -257,9 +257,9 @@ def test_the_proxy_lets_a_file_and_its_form_through(max_bytes: int, megabytes: i
 @pytest.mark.parametrize(("days", "is_new"), [(1.99, True), (2.01, False)])
 def test_a_backup_is_two_days_old_at_most(days: float, is_new: bool, tmp_path: Path) -> None:
     assert not check._has_backup(tmp_path)
-    made = (datetime.now(UTC) - timedelta(days=days)).timestamp()
+    backup_time = (datetime.now(UTC) - timedelta(days=days)).timestamp()
     (tmp_path / ".last-backup").touch()
-    os.utime(tmp_path / ".last-backup", (made, made))
+    os.utime(tmp_path / ".last-backup", (backup_time, backup_time))
     assert check._has_backup(tmp_path) is is_new
 
 
@@ -301,6 +301,6 @@ def test_what_a_server_should_be_told_before_it_starts() -> None:
 @pytest.mark.parametrize(("minutes", "is_over"), [(59, True), (61, False), (-61, True)])
 def test_a_deadline_within_the_hour_is_said(minutes: int, is_over: bool) -> None:
     deadline = datetime.now(UTC) + timedelta(minutes=minutes)
-    said = checked(competition={"title": "T", "deadline": deadline})
+    problems = checked(competition={"title": "T", "deadline": deadline})
     sentence = f"[competition] deadline is {deadline:%Y-%m-%d %H:%M} UTC: it is over, or nearly."
-    assert said == ([sentence] if is_over else [])
+    assert problems == ([sentence] if is_over else [])

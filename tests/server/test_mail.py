@@ -64,11 +64,11 @@ def test_an_invitation_is_sent_once_also_after_the_mail_server_was_down(tmp_path
         assert "Bees & Bühne" in text
         assert invited["rows"][0]["url"] in text
         assert invited["rows"][1]["url"] not in text
-        kept = web.site.settings.layout.intake.parent.iterdir()
+        paths = web.site.settings.layout.intake.parent.iterdir()
         secret = invited["rows"][0]["url"].rpartition("/")[2]
         web.site.mails._database.execute("VACUUM")
         web.site.mails._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        assert not any(secret.encode() in path.read_bytes() for path in kept if path.is_file())
+        assert not any(secret.encode() in path.read_bytes() for path in paths if path.is_file())
         metrics = web.program().get("/metrics").text
         assert 'arena_mails{competition="churn",state="sent"} 1.0' in metrics
 
@@ -187,15 +187,15 @@ def test_a_mail_that_is_refused_for_good_does_not_hold_up_others(tmp_path: Path)
 def test_the_password_is_sent_to_the_right_server_only_and_never_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = []
+    logins = []
 
     def authenticate(_server: Any, _session: Any, _envelope: Any, _how: str, data: Any) -> Any:
-        seen.append((data.login.decode(), data.password.decode()))
-        return AuthResult(success=seen[-1][1] == "right", handled=False)
+        logins.append((data.login.decode(), data.password.decode()))
+        return AuthResult(success=logins[-1][1] == "right", handled=False)
 
     monkeypatch.setenv("ARENA_SMTP_PASSWORD", "wr0ng-secret")
-    known: dict[str, Any] = {"authenticator": authenticate, "auth_require_tls": False}
-    with caplog.at_level(logging.DEBUG), mail_server(**known) as server:
+    options: dict[str, Any] = {"authenticator": authenticate, "auth_require_tls": False}
+    with caplog.at_level(logging.DEBUG), mail_server(**options) as server:
         with mailing(tmp_path / "a", server, smtp_user="race") as web:
             web.site.mails.add([Mail("a", NAME, "ada@example.org", "Subject", "Text")])
             assert send_all(web) == 1
@@ -206,13 +206,13 @@ def test_the_password_is_sent_to_the_right_server_only_and_never_logged(
             web.scorer.publish(facts=replace(web.facts, server=with_file))
             web.offset += timedelta(hours=1)
             assert send_all(web) == 1
-        assert set(seen) == {("race", "wr0ng-secret"), ("race", "right")}
+        assert set(logins) == {("race", "wr0ng-secret"), ("race", "right")}
         # A server that does not offer TLS gets neither the password nor a mail.
-        seen.clear()
+        logins.clear()
         with mailing(tmp_path / "b", server, smtp_user="race", smtp_tls="starttls") as web:
             web.site.mails.add([Mail("b", NAME, "ada@example.org", "Subject", "Text")])
             assert send_all(web) == 1
-        assert seen == []
+        assert logins == []
     assert len(server.messages) == 1
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("arena")]
     assert ours == [
@@ -243,7 +243,7 @@ def test_a_mail_and_the_password_go_through_tls_to_a_server_that_is_trusted_only
     else:
         options |= {"tls_context": context, "require_starttls": True}
     monkeypatch.setenv("ARENA_SMTP_PASSWORD", "secret")
-    known = {"smtp_user": "race", "smtp_tls": how}
+    settings = {"smtp_user": "race", "smtp_tls": how}
     with mail_server(**options) as server:
         for number, (host, trusted, state) in enumerate(
             [
@@ -256,7 +256,7 @@ def test_a_mail_and_the_password_go_through_tls_to_a_server_that_is_trusted_only
             monkeypatch.delenv("SSL_CERT_FILE", raising=False)
             if trusted is not None:
                 monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
-            with mailing(tmp_path / str(number), server, smtp_host=host, **known) as web:
+            with mailing(tmp_path / str(number), server, smtp_host=host, **settings) as web:
                 web.site.mails.add([Mail("a", NAME, "ada@example.org", "Subject", "Text")])
                 assert send_all(web) == 1
                 assert web.site.mails.counts(NAME) == {state: 1}

@@ -81,7 +81,9 @@ def waiting(web: WebSite) -> list[Mail]:
 
 
 def account_of(web: WebSite, name: str) -> str:
-    (account,) = (one.account for one in web.site.accounts.accounts(NAME) if one.name == name)
+    (account,) = (
+        person.account for person in web.site.accounts.accounts(NAME) if person.name == name
+    )
     return account
 
 
@@ -131,7 +133,7 @@ def test_every_mail_is_kept(new: WebSite) -> None:
 
     ada, facts, site = account_of(new, "Ada"), new.facts, new.site
     quiet = replace(facts, server=ServerSection(join="open"))
-    asked = TeamRequest(ada, "Ada", None, "t", NOW)
+    team_request = TeamRequest(ada, "Ada", None, "t", NOW)
     message = Message(
         3,
         ada,
@@ -146,7 +148,7 @@ def test_every_mail_is_kept(new: WebSite) -> None:
         keep(f"a message, {name}", [*mailing.message_mails(site, about, [message])])
         for account in (ada, account_of(new, "Di"), ""):
             keep("a request", [*mailing.request_mails(site, about, "asker", "t", account)])
-        keep("an accepted request", [*mailing.accepted_mails(site, about, asked)])
+        keep("an accepted request", [*mailing.accepted_mails(site, about, team_request)])
     announcement = Announcement(4, "The *deadline* moves.", NOW)
     keep("an announcement", [*mailing.announcement_mails(site, facts, announcement)])
     keep("an invitation", [mailing.invitation_mail(facts, "Ants", "e@example.org", "https://link")])
@@ -165,9 +167,9 @@ def test_a_file_has_its_result_by_mail_if_its_sender_asked_before(mailed: WebSit
     mailed.site.accounts.choose_result_mail(NAME, account_of(mailed, "Di"), wanted=True)
 
     def answer(seq: int, member: str = "Ada", kind: str = "submit", **about: Any) -> Answer:
-        given = {"judged": "2999-01-01T00:00:00+00:00", **about}
+        fields = {"judged": "2999-01-01T00:00:00+00:00", **about}
         account = account_of(mailed, member)
-        return Answer(f"request-{seq}", seq, "Team Ada", kind, "accepted", member=account, **given)
+        return Answer(f"request-{seq}", seq, "Team Ada", kind, "accepted", member=account, **fields)
 
     mailed.scorer.publisher.publish(
         answers=[
@@ -245,10 +247,12 @@ def test_a_mail_that_fails_waits_or_is_given_up(
             assert [postman.send_one(), postman.send_one()] == [True, False]
         after = mailed.site.mails.counts(NAME)
         assert after == {**before, state: before.get(state, 0) + 1}, case
-        reasons = {one.mail: one.reason for one in mailed.site.mails.failures(NAME)}
+        reasons = {mail.mail: mail.reason for mail in mailed.site.mails.failures(NAME)}
         assert reasons.get(case, "") == reason
-        said = f"A mail could not be sent: {logged}." if logged else "A mail could not be written."
-        assert [record.getMessage() for record in caplog.records] == [said]
+        sentence = (
+            f"A mail could not be sent: {logged}." if logged else "A mail could not be written."
+        )
+        assert [record.getMessage() for record in caplog.records] == [sentence]
     # Of a competition that has no mail server any more.
     mailed.scorer.publish(facts=replace(mailed.facts, server=ServerSection(join="open")))
     mailed.site.mails.add([Mail("last", NAME, "ada@example.org", "S", "T")])

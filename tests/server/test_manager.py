@@ -49,7 +49,9 @@ QUERIES: dict[str, list[str]] = {
 @pytest.mark.few(4)
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_list_is_filtered_searched_and_sorted(filled: WebSite, query: str) -> None:
-    assert {one.partition("order=")[2] for one in QUERIES if "order" in one} <= set(ORDERS)
+    assert {
+        query_text.partition("order=")[2] for query_text in QUERIES if "order" in query_text
+    } <= set(ORDERS)
     organiser = filled.person("Org", organiser=True)
     page = filled.browser(organiser).get(f"/{NAME}/admin/submissions?{query}").text
     files = re.findall(r"<tr>\s*<th scope=\"row\"[^>]*><a [^>]*><bdi>([^<]*)", page)
@@ -77,14 +79,14 @@ def test_one_submission_is_seen_downloaded_and_decided_on(filled: WebSite) -> No
     host = filled.browser(filled.person("Org", organiser=True))
     request = _request_of(filled, "first-Ants.csv")
     page = host.get(f"/{NAME}/admin/submissions/{request}").text
-    for shown in ("Member of Ants", "baseline Ants", "first-Bees.csv", "0.6"):  # the same file
-        assert shown in page
+    for text in ("Member of Ants", "baseline Ants", "first-Bees.csv", "0.6"):  # the same file
+        assert text in page
     assert host.get(f"/{NAME}/submissions/{request}/file").content == b"x\n"
     path = f"/{NAME}/admin/submissions/{request}/disqualify"
     assert "Give the reason" in host.post(path, data={"reason": " "}).text
     assert host.post(path, data={"reason": "copied"}).status_code == 303
     waiting = filled.site.intake.after(NAME, filled.scorer.cursor)
-    assert [(one.kind, dict(one.payload)) for one in waiting] == [
+    assert [(request.kind, dict(request.payload)) for request in waiting] == [
         ("disqualify", {"submission": 1, "reason": "copied"})
     ]
     rejected = _request_of(filled, "bad.csv")
@@ -133,8 +135,8 @@ def test_kept_files_never_stand_in_the_way_of_new_ones(tmp_path: Path) -> None:
     for number in range(5):
         assert sent(number).status_code == 202
         web.scorer.judge(web.site)
-    kept = sorted(path.read_bytes() for path in web.site.uploads.folder.iterdir())
-    assert kept == [b"%09d\n" % number for number in (2, 3, 4)]
+    contents = sorted(path.read_bytes() for path in web.site.uploads.folder.iterdir())
+    assert contents == [b"%09d\n" % number for number in (2, 3, 4)]
     assert [sent(number).status_code for number in range(5, 9)] == [202, 202, 202, 507]
     web.close()
 
@@ -153,9 +155,9 @@ def test_the_result_is_seen_before_it_is_published(web: WebSite) -> None:
     web.scorer.publisher.publish(documents={"next result": {**document, **about}})
     assert "/admin/result" in host.get(f"/{NAME}/admin").text
     page = host.get(f"/{NAME}/admin/result").text
-    for shown in ("Two may be first.", "1 \u2013 3", "0.65", "brier", "Tier", "may be first",
+    for text in ("Two may be first.", "1 \u2013 3", "0.65", "brier", "Tier", "may be first",
                   "published as result 2"):  # fmt: skip
-        assert shown in page
+        assert text in page
     assert member.get(f"/{NAME}/admin/result").status_code == 404
     assert member.get(f"/{NAME}/private").status_code == 404
     program = web.program(web.token(organiser, "admin"))

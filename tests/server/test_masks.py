@@ -44,14 +44,16 @@ def test_a_zip_of_masks_is_uploaded_and_scored(tmp_path: Path) -> None:
         {"metric": {"name": "dice"}, "public": {"mechanism": "full"}}
     )
     folder = tmp_path / "race"
-    made = Competition.create(folder, tmp_path / "solution.csv", settings, public_share=0.5, seed=1)
-    made.close()
+    created = Competition.create(
+        folder, tmp_path / "solution.csv", settings, public_share=0.5, seed=1
+    )
+    created.close()
     layout = Layout(tmp_path / "server")
     layout.create()
     intake = Intake(layout.intake)
     half = np.zeros_like(mask)
     half[0] = 1  # Dice 2 * 5 / (10 + 5)
-    sent = [
+    requests = [
         send(layout, intake, "red", zipped(dict.fromkeys(CASES, mask)), "masks.zip"),
         send(layout, intake, "blue", zipped(dict.fromkeys(CASES, half)), "masks.zip"),
         send(layout, intake, "green", zipped(dict.fromkeys(CASES[1:], mask)), "masks.zip"),
@@ -65,7 +67,7 @@ def test_a_zip_of_masks_is_uploaded_and_scored(tmp_path: Path) -> None:
             pass
     public = Published(layout.public("race"))
     try:
-        answers = [public.answer(one.request) for one in sent]
+        answers = [public.answer(request.request) for request in requests]
     finally:
         public.close()
     assert all(answer is not None for answer in answers)
@@ -73,6 +75,6 @@ def test_a_zip_of_masks_is_uploaded_and_scored(tmp_path: Path) -> None:
     assert (red.status, red.released) == ("accepted", 1.0)
     assert blue.released is not None
     assert abs(blue.released - 2 / 3) < 1e-9
-    for answer, said in ((green, "case00"), (black, "4 x 5")):
+    for answer, sentence in ((green, "case00"), (black, "4 x 5")):
         assert answer.status == "rejected"
-        assert said in str(answer.faults)
+        assert sentence in str(answer.faults)

@@ -67,8 +67,12 @@ def site(tmp_path: Path, provider: FakeProvider) -> Iterator[Callable[..., WebSi
     web_sites: list[WebSite] = []
 
     def make(**server: Any) -> WebSite:
-        known = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, "oidc_name": "Uni <i>"}
-        web_sites.append(WebSite(tmp_path / f"root{len(web_sites)}", **{**known, **server}))
+        settings = {
+            "oidc_issuer": provider.issuer,
+            "oidc_client_id": CLIENT,
+            "oidc_name": "Uni <i>",
+        }
+        web_sites.append(WebSite(tmp_path / f"root{len(web_sites)}", **{**settings, **server}))
         return web_sites[-1]
 
     yield make
@@ -85,8 +89,8 @@ def begin(client: TestClient, then: str = "/", **asked: str) -> str:
 def sign_in(
     client: TestClient, provider: FakeProvider, then: str = "/", link: str = "", **changes: str
 ) -> Any:
-    asked = {"link": link} if link else {}
-    return client.get(provider.sign_in(begin(client, then, **asked), **changes))
+    parameters = {"link": link} if link else {}
+    return client.get(provider.sign_in(begin(client, then, **parameters), **changes))
 
 
 def register(client: TestClient, team: str, **fields: str) -> Any:
@@ -96,10 +100,10 @@ def register(client: TestClient, team: str, **fields: str) -> Any:
 
 def assert_nobody(client: TestClient, answer: Any, status: int) -> None:
     """Assert that the page shows an error message and that no session was opened."""
-    said = re.search(r'role="alert"><p>([^<]+)', answer.text)
-    assert said, answer.text
-    assert answer.status_code == status, said[1]
-    assert len(re.findall(r"[.!]( |$)|/sign-in$", said[1])) >= 1, said[1]
+    alert = re.search(r'role="alert"><p>([^<]+)', answer.text)
+    assert alert, answer.text
+    assert answer.status_code == status, alert[1]
+    assert len(re.findall(r"[.!]( |$)|/sign-in$", alert[1])) >= 1, alert[1]
     assert set(client.cookies) <= {"__Host-arena-sign-in"}
 
 
@@ -128,9 +132,11 @@ def test_a_person_registers_and_signs_in_again(
     assert 'id="contact"' not in page
     assert register(client, "Ants").status_code == 422  # the rules
     version = web.site.competitions[NAME].rules()[1]
-    made = register(client, "Ants", accept="yes", version=version, contact="eve@example.org")
-    assert made.status_code == 200
-    assert 'class="secret"' not in made.text
+    registration = register(
+        client, "Ants", accept="yes", version=version, contact="eve@example.org"
+    )
+    assert registration.status_code == 200
+    assert 'class="secret"' not in registration.text
     (account,) = web.site.accounts.accounts()
     assert (account.state, account.contact) == ("active", "ada@example.org")
     assert web.site.accounts.by_subject(f"{provider.issuer} ada-1") == account
@@ -276,7 +282,7 @@ def test_a_sign_in_is_finished_once_by_the_browser_that_began_it(
     back = provider.sign_in(begin(client))
     sealed = client.cookies["__Host-arena-sign-in"]
     begin(other)
-    asked = len(provider.asked)
+    n_requests = len(provider.asked)
     for browser, url in (
         (client, CALLBACK),
         (client, f"{CALLBACK}?code=x&state=wrong"),
@@ -292,7 +298,7 @@ def test_a_sign_in_is_finished_once_by_the_browser_that_began_it(
         browser = web.browser()
         browser.cookies.set("__Host-arena-sign-in", wrong)
         assert_nobody(browser, browser.get(back), 400)
-    assert len(provider.asked) == asked  # nothing was sent to the provider
+    assert len(provider.asked) == n_requests  # nothing was sent to the provider
     assert client.get(back).headers["location"] == "/"
     replayed = web.browser()
     replayed.cookies.set("__Host-arena-sign-in", sealed)
@@ -484,7 +490,9 @@ def test_addresses_that_are_not_verified_or_not_admitted_are_refused(
         ("ada@evilexample.org", True, "domains"),
     ):
         provider.person |= {"email": email, "email_verified": verified}
-        provider.person = {key: one for key, one in provider.person.items() if one is not None}
+        provider.person = {
+            key: value for key, value in provider.person.items() if value is not None
+        }
         client = web.browser()
         answer = sign_in(client, provider)
         assert_nobody(client, answer, 403)
@@ -524,8 +532,8 @@ def test_registration_follows_the_code_the_invitation_and_the_approval(
     sign_in(client, provider)
     assert register(client, "Ants").status_code == 403
     assert accounts.accounts() == []
-    made = register(client, "Ants", code=code)
-    assert "The organiser approves each account" in made.text
+    registration = register(client, "Ants", code=code)
+    assert "The organiser approves each account" in registration.text
     (account,) = accounts.accounts(NAME)
     assert account.state == "waiting"
     assert client.post(f"/{NAME}/team/rename", data={"name": "B"}).status_code == 403
@@ -600,9 +608,9 @@ def test_names_of_any_kind_do_no_harm(name: Any, site: Any, provider: FakeProvid
     page = client.get(f"/{NAME}/join").text
     assert "<script>alert" not in page
     assert "<script>x" not in page
-    shown = re.search(r'id="name" name="name" value="([^"]*)"', page)
-    assert shown
-    assert register(client, "Ants", name=shown[1] or "Ada").status_code == 200
+    name_field = re.search(r'id="name" name="name" value="([^"]*)"', page)
+    assert name_field
+    assert register(client, "Ants", name=name_field[1] or "Ada").status_code == 200
 
 
 @pytest.mark.slow
@@ -657,8 +665,8 @@ def test_a_check_says_what_a_provider_lacks(
     def found(**changes: Any) -> str:
         keys = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT, **changes}
         settings = Settings.model_validate({"metric": {"name": "accuracy"}, "server": keys})
-        said = problems(tmp_path, settings, "https://race.example.org")
-        return " ".join(line for line in said if "oidc" in line.lower())
+        lines = problems(tmp_path, settings, "https://race.example.org")
+        return " ".join(line for line in lines if "oidc" in line.lower())
 
     assert "is for tests only" in found()
     assert "cannot be used" not in found()
@@ -675,8 +683,8 @@ def test_a_check_says_what_a_provider_lacks(
 
 def link_form(page: str) -> dict[str, str] | None:
     """Return the fields of the form that links an identity; None without it."""
-    found = re.search(r'name="identity" value="([^"]+)"', page)
-    return found and {"identity": found[1]}
+    field = re.search(r'name="identity" value="([^"]+)"', page)
+    return field and {"identity": field[1]}
 
 
 @pytest.mark.slow
@@ -688,11 +696,11 @@ def test_an_account_with_a_key_is_linked_and_unlinked(site: Any, provider: FakeP
     client = web.browser(ada)
     link = re.search(r'href="(/sign-in/oidc\?link=yes&amp;then=[^"]+)"', client.get(team).text)
     assert link
-    there = client.get(unescape(link[1]))
-    asked = parse_qs(urlsplit(there.headers["location"]).query)
-    assert asked["code_challenge_method"] == ["S256"]
-    assert {"state", "nonce", "code_challenge"} <= set(asked)
-    back = client.get(provider.sign_in(there.headers["location"]))
+    redirect = client.get(unescape(link[1]))
+    query = parse_qs(urlsplit(redirect.headers["location"]).query)
+    assert query["code_challenge_method"] == ["S256"]
+    assert {"state", "nonce", "code_challenge"} <= set(query)
+    back = client.get(provider.sign_in(redirect.headers["location"]))
     assert (back.status_code, back.headers["location"]) == (303, team)
     assert accounts.subject(ada) is None  # only the form links
     page = client.get(team).text
@@ -743,8 +751,8 @@ def test_an_identity_of_another_account_is_not_linked(site: Any, provider: FakeP
     before = client.cookies["__Host-arena"]
 
     def linked() -> Any:
-        there = client.get(START, params={"link": "yes", "then": team})
-        return client.get(provider.sign_in(there.headers["location"]))
+        redirect = client.get(START, params={"link": "yes", "then": team})
+        return client.get(provider.sign_in(redirect.headers["location"]))
 
     refused = linked()
     assert (refused.status_code, "belongs to another account" in refused.text) == (409, True)
@@ -790,9 +798,9 @@ def test_only_the_form_that_names_the_identity_links_it(site: Any, provider: Fak
     assert link_form(client.get(f"/{NAME}/team").text) is None
     assert accounts.subject(ada) is None
     # Signed out at the end of the flow: nothing is linked and nobody is signed in.
-    there = client.get(START, params={"link": "yes"}).headers["location"]
+    provider_url = client.get(START, params={"link": "yes"}).headers["location"]
     client.post("/sign-out")
-    refused = client.get(provider.sign_in(there))
+    refused = client.get(provider.sign_in(provider_url))
     assert (refused.status_code, "You were signed out meanwhile." in refused.text) == (401, True)
     assert "__Host-arena-newcomer" not in client.cookies
 
@@ -831,9 +839,9 @@ def test_a_link_for_another_device_works_once_for_a_quarter_of_an_hour(
 
     def made() -> str:
         page = client.post(f"/{NAME}/device").text
-        found = re.search(r'class="secret">https://[^/]+(/invite/[^<]+)', page)
-        assert found
-        return found[1]
+        link = re.search(r'class="secret">https://[^/]+(/invite/[^<]+)', page)
+        assert link
+        return link[1]
 
     path, phone = made(), web.browser()
     assert phone.get(path).status_code == 200

@@ -121,13 +121,13 @@ def test_an_organiser_works_from_a_program(
     web, host, member = served
     assert member.team()["name"] == "Ants"
     (tmp_path / "a.csv").write_text("id,y\n")
-    sent = member.submit(tmp_path / "a.csv", description="first")
-    assert [one["team"] for one in host.queue()] == ["Ants"]
+    uploaded = member.submit(tmp_path / "a.csv", description="first")
+    assert [request["team"] for request in host.queue()] == ["Ants"]
     web.scorer.judge(web.site, faults=({"kind": "odd", "message": "No."},))
     (submission,) = host.all_submissions(search="odd")
-    assert (submission["request"], submission["description"]) == (sent["request"], "first")
+    assert (submission["request"], submission["description"]) == (uploaded["request"], "first")
     assert host.all_submissions(status="accepted") == []
-    again = host.judge_again(sent["request"])
+    again = host.judge_again(uploaded["request"])
     web.scorer.judge(web.site)
     assert host.request(again["request"])["status"] == "accepted"
     assert host.disqualify("copied", submission=1)["kind"] == "disqualify"

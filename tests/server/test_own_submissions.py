@@ -11,8 +11,8 @@ API = f"/api/v1/{NAME}"
 
 
 def submit(web: WebSite, account: str, content: bytes, score: float) -> None:
-    sent = web.program(web.token(account)).post(f"{API}/submissions", content=content)
-    assert sent.status_code == 202
+    answer = web.program(web.token(account)).post(f"{API}/submissions", content=content)
+    assert answer.status_code == 202
     web.scorer.judge(web.site, score)
 
 
@@ -49,6 +49,6 @@ def test_two_own_files_are_compared_and_private_scores_shown(web: WebSite) -> No
     )
     page = browser.get(f"/{NAME}/submissions").text
     assert ("Private score" in page, "0.4321" in page) == (True, True)
-    sent = web.program(web.token(ada)).get(f"{API}/submissions").json()["requests"]
-    assert [one["private_rank"] for one in sent] == [7, None]
+    requests = web.program(web.token(ada)).get(f"{API}/submissions").json()["requests"]
+    assert [request["private_rank"] for request in requests] == [7, None]
     assert "0.4321" in browser.get(f"/{NAME}/submissions.csv").text

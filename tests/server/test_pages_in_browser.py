@@ -67,8 +67,10 @@ def url(web: WebSite) -> Iterator[str]:
     web.scorer.judge(web.site, faults=({"kind": "missing ids", "message": "Row 3 has no id."},))
     assert client.post(path, content=b"id,y\nc,1\n").status_code == 202
     web.site.announcements.post(NAME, "# News\n\nThe deadline moves *today*.", "organiser")
-    asked = web.site.messages.ask(NAME, member, "May we use <b>other</b> data?")
-    web.site.messages.reply(NAME, member, "*No.*", answers=asked.message, published="Other data?")
+    question = web.site.messages.ask(NAME, member, "May we use <b>other</b> data?")
+    web.site.messages.reply(
+        NAME, member, "*No.*", answers=question.message, published="Other data?"
+    )
     web.site.messages.ask(NAME, member, "And older data?")
     row = {"rank": 1, "team": "Bees", "score": 0.7, "score_low": 0.6, "score_high": 0.8,
            "rank_low": 1, "rank_high": 2}  # fmt: skip
@@ -82,9 +84,9 @@ def signed_in(browser: Any, web: WebSite, url: str, team: str | None, **context:
     if team is None:
         account = web.person("Org", organiser=True)
     else:
-        found = web.site.accounts.team_named(NAME, team)
-        assert found is not None
-        account = web.site.accounts.members(found.team)[0].account
+        record = web.site.accounts.team_named(NAME, team)
+        assert record is not None
+        account = web.site.accounts.members(record.team)[0].account
     web.sign_in(opened, account, url)
     return opened
 
@@ -99,12 +101,12 @@ def test_every_page_is_accessible(
         "member": signed_in(browser, web, url, "Bees", **look),
         "organiser": signed_in(browser, web, url, None, **look),
     }
-    faults, said, repeated = [], [], []
+    faults, messages, repeated = [], [], []
     for path in (*PAGES, "sign-in"):
         context = contexts["organiser" if path.startswith("/admin") else "member"]
         page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         page.goto(f"{url}/{path}" if path == "sign-in" else f"{url}/{NAME}{path}")
         assert overflow(page) == 0, path
         assert page.locator(".button:visible").count() <= 1, path  # one primary action
@@ -117,7 +119,7 @@ def test_every_page_is_accessible(
     assert not faults
     assert not repeated  # a screen reader lists buttons by their names
     # A page that is not there is said on the console, by the browser itself.
-    assert [text for text in said if "404" not in text] == []
+    assert [text for text in messages if "404" not in text] == []
     for context in contexts.values():
         context.close()
 
@@ -154,7 +156,7 @@ def test_a_file_that_was_only_checked_stays_chosen(
     page.goto(f"{url}/{NAME}/submit")
     page.set_input_files("#file", str(tmp_path / "mine.csv"))
     page.fill("#description", "third try")
-    for faults, said in (
+    for faults, sentence in (
         (({"kind": "odd", "message": "Row 2 is odd."},), "Row 2 is odd."),
         ((), "The file is valid."),
     ):
@@ -162,7 +164,7 @@ def test_a_file_that_was_only_checked_stays_chosen(
         while not web.site.intake.checks(NAME):
             page.wait_for_timeout(20)
         web.scorer.judge(web.site, faults=faults)
-        page.wait_for_selector(f"main:has-text('{said}')")
+        page.wait_for_selector(f"main:has-text('{sentence}')")
         assert page.evaluate("document.querySelector('#file').files[0].name") == "mine.csv"
         assert page.input_value("#description") == "third try"
     page.click("form.card button.button")

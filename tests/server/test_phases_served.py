@@ -56,9 +56,9 @@ def test_a_served_competition_goes_from_phase_to_phase(tmp_path: Path) -> None:
 
         def send(usage: str, wrong: int, **phase: str) -> dict[str, Any]:
             name = "-".join([usage, str(wrong), *phase.values()])
-            sent = client.submit(_file(tmp_path / f"{name}.csv", usage, wrong), **phase)
+            submission = client.submit(_file(tmp_path / f"{name}.csv", usage, wrong), **phase)
             served.judge()
-            return client.wait(sent["request"])
+            return client.wait(submission["request"])
 
         def shown(path: str) -> Any:
             return httpx.get(f"{address}{path}".rstrip("/")).json()
@@ -76,14 +76,14 @@ def test_a_served_competition_goes_from_phase_to_phase(tmp_path: Path) -> None:
         assert [row["score"] for row in shown("board")["rows"]] == [0.9]
         assert shown("board?phase=final")["rows"] == []
         assert httpx.get(f"{address}board?phase=x").status_code == 404
-        assert [one["state"] for one in shown("phases")["phases"]] == ["open", "open", "next"]
+        assert [phase["state"] for phase in shown("phases")["phases"]] == ["open", "open", "next"]
         page = httpx.get(address.replace("/api/v1", ""), follow_redirects=True).text
         assert 'href="?phase=final"' in page
         assert "This phase has the same public rows as: warm-up" in page
 
         clock.offset = datetime(2999, 1, 3, tzinfo=UTC) - datetime.now(UTC)
         served.judge()
-        assert [one["state"] for one in shown("phases")["phases"]] == ["ended", "ended", "open"]
+        assert [phase["state"] for phase in shown("phases")["phases"]] == ["ended", "ended", "open"]
         assert shown("")["current_phase"] == "final"
         assert send("final", 5)["score"] is None
         assert shown("board")["rows"] == []
@@ -116,9 +116,9 @@ def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path)
         client = served.clients["owls"]
 
         def send(name: str, days: Sequence[str], **keys: str) -> dict[str, Any]:
-            sent = client.submit(_forecasts(tmp_path / f"{name}.csv", days), **keys)
+            submission = client.submit(_forecasts(tmp_path / f"{name}.csv", days), **keys)
             served.judge()
-            return client.wait(sent["request"])
+            return client.wait(submission["request"])
 
         def rounds_of(answer: dict[str, Any]) -> list[tuple[str, str]]:
             return [
@@ -162,8 +162,8 @@ def test_an_upload_counts_for_every_open_round_whose_rows_it_has(tmp_path: Path)
         assert "This phase shows no scores before its result is published." in for_everybody
         assert "Rule of the public board" not in for_everybody
         own = page("submit", arena=session)
-        sent = re.findall(r"/submissions/([\w-]+)\">(\d+)</a>", own)
-        assert sent == [(late["request"], "5"), (named["request"], "4"), (first["request"], "1")]
+        links = re.findall(r"/submissions/([\w-]+)\">(\d+)</a>", own)
+        assert links == [(late["request"], "5"), (named["request"], "4"), (first["request"], "1")]
     with Competition.open(season, clock=clock) as competition:
         assert competition.audit() == ()
         with Scorer(competition, season.name, layout, ServerSection(), clock=clock):
@@ -194,7 +194,7 @@ def test_standing_scores_of_every_phase_follow_a_rebuild(tmp_path: Path) -> None
         assert kept_after_a_rebuild(opened, numbers) == set()
         opened.disqualify(2, "a leak")
         standing = {
-            row["submission"] for one in opened.in_each_phase() for row in one.leaderboard()
+            row["submission"] for view in opened.in_each_phase() for row in view.leaderboard()
         }
         assert standing == {3, 5}
         assert kept_after_a_rebuild(opened, numbers) == {1, 2, 4, 6}
@@ -218,13 +218,13 @@ def test_the_page_of_another_phase_has_the_facts_of_that_phase(tmp_path: Path) -
     settings = Settings.of(metric="accuracy", mechanism="ladder-free", phase=phases)
     solution = tmp_path / "solution.csv"
     with Competition.create(tmp_path / "race", solution, settings, manager=MANAGER) as opened:
-        one, other = (
+        dev_facts, final_facts = (
             facts(opened.in_phase(name), "race", ServerSection()) for name in ("dev", "final")
         )
     differ = {
         field.name
         for field in fields(CompetitionFacts)
-        if getattr(one.of_phase("final"), field.name) != getattr(other, field.name)
+        if getattr(dev_facts.of_phase("final"), field.name) != getattr(final_facts, field.name)
     }
     assert differ <= {"current_phase", "metric_text", "mechanism_text", "final_rule"}, differ
 
@@ -251,9 +251,9 @@ def test_a_board_over_phases_is_on_the_site(tmp_path: Path) -> None:
     with served_here(race, Layout(tmp_path / "served"), MovedClock(), ["owls"]) as served:
         client, address = served.clients["owls"], str(served.organiser.base_url)
         for name, wrong in (("dev", 20), ("final", 40)):
-            sent = client.submit(_file(tmp_path / f"{name}.csv", name, wrong), phase=name)
+            submission = client.submit(_file(tmp_path / f"{name}.csv", name, wrong), phase=name)
             served.judge()
-            assert client.wait(sent["request"])["status"] == "accepted"
+            assert client.wait(submission["request"])["status"] == "accepted"
         query = "board=both+tasks"
         (row,) = httpx.get(f"{address}board?{query}").json()["rows"]
         dev, final = (

@@ -179,7 +179,7 @@ def served(
                 pass
         pages.close()
         released = [row["released"] for row in competition.submissions()]
-        found = {"released": repr(released).encode(), "events": "\n".join(pages.lines).encode()}
+        outputs = {"released": repr(released).encode(), "events": "\n".join(pages.lines).encode()}
         client = TestClient(
             create_app(site), headers={"Authorization": f"Bearer {tokens['member']}"}
         )
@@ -190,16 +190,16 @@ def served(
             path = re.sub(r"{(\w+)[^}]*}", lambda part: parts[part[1]], address)
             answer = client.get(path)
             headers = repr(sorted(answer.headers.items())).encode()
-            found[address] = b"%d\n" % answer.status_code + RANDOM.sub(b"", answer.content)
-            found[f"headers of {address}"] = RANDOM.sub(b"", headers)
+            outputs[address] = b"%d\n" % answer.status_code + RANDOM.sub(b"", answer.content)
+            outputs[f"headers of {address}"] = RANDOM.sub(b"", headers)
         site.close()
-        found["log"] = RANDOM.sub(b"", "\n".join(lines).encode())
+        outputs["log"] = RANDOM.sub(b"", "\n".join(lines).encode())
     with closing(sqlite3.connect(layout.public("race"))) as published:
         for table in ("answers", "teams", "names", "documents"):
             rows = published.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # noqa: S608
             of_labels = [row for row in rows if row[0] != "state"]  # which has processor times
-            found[f"published {table}"] = RANDOM.sub(b"", repr(of_labels).encode())
-    return found
+            outputs[f"published {table}"] = RANDOM.sub(b"", repr(of_labels).encode())
+    return outputs
 
 
 def asked(
@@ -339,15 +339,15 @@ def test_no_other_label_than_released_scores_tell_changes_a_byte(tmp_path: Path,
         labels, step = rng.integers(0, 2, N_ROWS).astype(float), None
         tried = [rng.random(N_ROWS), labels.copy(), labels[::-1].copy(), rng.random(N_ROWS)]
         if metric == "accuracy":
-            tried = [np.rint(one) for one in tried]
+            tried = [np.rint(column) for column in tried]
     else:
         labels, step = np.round(rng.normal(10, 3, N_ROWS), 3), 0.001
         tried = [rng.normal(10, 3, N_ROWS), labels.copy(), labels + 0.01, np.full(N_ROWS, 1e80)]
-    for one, other in SWAPPED:
+    for row_of_swap, swapped_row in SWAPPED:
         if step is None:
-            labels[other] = 1 - labels[one]
+            labels[swapped_row] = 1 - labels[row_of_swap]
         for predictions in tried:
-            predictions[other] = predictions[one]
+            predictions[swapped_row] = predictions[row_of_swap]
     (tmp_path / "metric.py").write_text(FOREIGN)
     metric = metric.replace("FILE", str(tmp_path / "metric.py"))
     queue, tokens = asked(tmp_path, [*tried[:2], None, *tried[2:]])
@@ -355,8 +355,8 @@ def test_no_other_label_than_released_scores_tell_changes_a_byte(tmp_path: Path,
     options = {**sections, "public": public}
 
     def found(number: int, truth: np.ndarray) -> dict[str, bytes]:
-        shown = truth.astype(int) if step is None else truth
-        return served(tmp_path / str(number), queue.root, tokens, shown, metric, **options)
+        solution = truth.astype(int) if step is None else truth
+        return served(tmp_path / str(number), queue.root, tokens, solution, metric, **options)
 
     def changed(rows: Sequence[int]) -> np.ndarray:
         other = labels.copy()
@@ -373,8 +373,8 @@ def test_no_other_label_than_released_scores_tell_changes_a_byte(tmp_path: Path,
         swapped = labels.copy()
         for row, same in pairs:
             swapped[[row, same]] = labels[[same, row]]
-        other = found(number, swapped)
-        if other["released"] == first["released"]:
-            assert other == first
+        swapped_row = found(number, swapped)
+        if swapped_row["released"] == first["released"]:
+            assert swapped_row == first
             return
     pytest.fail("Every swap changed a score.")

@@ -49,7 +49,7 @@ def log(role: str) -> tuple[str, str, int]:
 
 def test_each_role_is_started_with_its_arguments(steps: list[Any]) -> None:
     with socket.socket() as bound, socket.socket() as listening:
-        for role, given in {
+        for role, arguments in {
             "web": {
                 "socket": os.dup(bound.fileno()), "root": "/srv", "competitions": ["a", "b"],
                 "url": "https://a.org",
@@ -58,7 +58,7 @@ def test_each_role_is_started_with_its_arguments(steps: list[Any]) -> None:
             "checker": {"socket": os.dup(listening.fileno())},
             "scorer": {"folder": "/srv/a", "name": "a", "root": "/srv"},
         }.items():  # fmt: skip
-            processes._main(role, json.dumps({"pipe": 7, **given}))
+            processes._main(role, json.dumps({"pipe": 7, **arguments}))
     begun = [("umask", 0o007), ("pipe", 7)]
     (_, web_socket, settings), (_, checker_socket) = (
         next(step for step in steps if step[0] == role) for role in ("web", "checker")
@@ -84,14 +84,14 @@ def test_each_role_is_started_with_its_arguments(steps: list[Any]) -> None:
 def test_a_process_ends_with_its_supervisor(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     ended = threading.Event()
-    sent: list[tuple[int, int]] = []
-    monkeypatch.setattr(processes.os, "kill", lambda *call: (sent.append(call), ended.set()))
+    signals: list[tuple[int, int]] = []
+    monkeypatch.setattr(processes.os, "kill", lambda *call: (signals.append(call), ended.set()))
     processes.end_with_supervisor(reading)
     assert not ended.wait(0.02)
     os.close(writing)
     assert ended.wait(10)
     os.close(reading)
-    assert sent == [(os.getpid(), signal.SIGTERM)]
+    assert signals == [(os.getpid(), signal.SIGTERM)]
 
 
 class Runner:
@@ -141,8 +141,8 @@ def test_a_local_runner_waits_until_it_is_admitted(
     unknown = ServerError("Who?", 401)
     Runner.errors = [unknown, unknown, None]
     processes.run_runner(tmp_path, "https://a.org/c", "bwrap")
-    made = Runner.made.pop()
-    assert made.given == {
+    local_runner = Runner.made.pop()
+    assert local_runner.given == {
         "source": "https://a.org/c",
         "key": "key of local",
         "sandbox": "<bwrap>",
@@ -150,7 +150,7 @@ def test_a_local_runner_waits_until_it_is_admitted(
         "inputs": {"inputs": tmp_path / "inputs"},
         "sample": {"sample": tmp_path / "sample"},
     }
-    assert made.pauses == [1.0, 1.0]
+    assert local_runner.pauses == [1.0, 1.0]
     assert signals[signal.SIGINT] is signal.SIG_IGN
     Runner.errors = [ServerError("Down.", 500)]
     with pytest.raises(ServerError, match="Down"):
@@ -198,15 +198,15 @@ def test_a_scorer_begins_again_until_it_is_stopped(
             pass
 
         def run(self, must_end: Any) -> None:
-            found = [must_end()]
+            ends = [must_end()]
             for place, name in ((lender, "asked"), (competition, "must_be_reopened")):
                 setattr(place, name, True)
-                found.append(must_end())
+                ends.append(must_end())
                 setattr(place, name, False)
             if events.count("lend"):
                 stop.set()
-                found.append(must_end())
-            events.append(found)
+                ends.append(must_end())
+            events.append(ends)
             if events.count("lend"):
                 (tmp_path / scorer_main.DATABASE_NAME).rename(tmp_path / "away")
                 (tmp_path / scorer_main.DATABASE_NAME).touch()

@@ -33,14 +33,14 @@ def server(created: Path, tmp_path: Path) -> Iterator[ProgramServer]:
 
 
 def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
-    sent = server.send("ants", script()).json()
-    assert (sent["status"], sent["place"]) == ("waiting", 1)
-    assert "waits for its trial" in sent["message"]
+    first = server.send("ants", script()).json()
+    assert (first["status"], first["place"]) == ("waiting", 1)
+    assert "waits for its trial" in first["message"]
     runner = server.runner()
     states = []
 
     def look() -> None:
-        states.append(server.state("ants", sent["request"])["message"])
+        states.append(server.state("ants", first["request"])["message"])
 
     trial = runner.lease()
     look()
@@ -61,7 +61,7 @@ def test_a_program_goes_through_its_states(server: ProgramServer) -> None:
         "Its run on the hidden inputs is running",
         "Its run has ended",
     ]
-    scored = server.state("ants", sent["request"])
+    scored = server.state("ants", first["request"])
     assert (scored["status"], scored["submission"]) == ("accepted", 1)
     assert scored["score"] is not None
     assert scored["trial"]["log"] == "a line of the log"
@@ -100,7 +100,7 @@ def test_each_phase_has_its_inputs_and_limits(tmp_path: Path) -> None:
         assert server.site.runs.of_team(NAME, "bees") == []
         for phase, offset in (("dev", timedelta()), ("final", timedelta(days=2))):
             server.offset = offset
-            sent = server.send("ants", script(f"{GOOD}{' ' * offset.days}")).json()
+            submission = server.send("ants", script(f"{GOOD}{' ' * offset.days}")).json()
             page = server.client(accept="text/html").get(f"/{NAME}/submit").text
             assert f"<dd>{5 if phase == 'final' else 600} s" in page
             runner = server.runner()
@@ -108,7 +108,7 @@ def test_each_phase_has_its_inputs_and_limits(tmp_path: Path) -> None:
             server.judge()
             hidden.append(runner.run())
             server.judge()
-            assert server.state("ants", sent["request"])["status"] == "accepted"
+            assert server.state("ants", submission["request"])["status"] == "accepted"
             assert server.competition.events("submission")[-1].payload["phase"] == phase
         assert [run["limits"]["seconds"] for run in hidden] == [600, 5]
         assert hidden[0]["inputs"] != hidden[1]["inputs"]
@@ -125,7 +125,7 @@ def test_a_phase_for_which_a_program_waits_is_not_renamed(tmp_path: Path) -> Non
     server = ProgramServer(folder)
     path = folder / "competition.toml"
     try:
-        sent = server.send("ants", script(), phase="dev").json()["request"]
+        request = server.send("ants", script(), phase="dev").json()["request"]
         server.runner().run()
         server.judge()
         server.end_scorer()
@@ -137,7 +137,7 @@ def test_a_phase_for_which_a_program_waits_is_not_renamed(tmp_path: Path) -> Non
         server.start_scorer()
         server.runner().run()
         server.judge()
-        assert server.state("ants", sent)["status"] == "accepted"
+        assert server.state("ants", request)["status"] == "accepted"
     finally:
         server.close()
 
@@ -153,10 +153,10 @@ def test_the_page_says_what_a_program_gets(server: ProgramServer) -> None:
 
 
 def test_a_failed_trial_shows_its_log_and_counts_for_nothing(server: ProgramServer) -> None:
-    sent = server.send("ants", script(trial_end="crash", log="no column"))
+    answer = server.send("ants", script(trial_end="crash", log="no column"))
     server.runner().run()
     server.judge()
-    state = server.state("ants", sent.json()["request"])
+    state = server.state("ants", answer.json()["request"])
     assert (state["status"], state["trial"]["log"]) == ("trial_failed", "no column")
     assert server.competition.quota_used("ants") == 0
     page = server.member("ants").get(f"/api/v1/{NAME}/submissions").json()
@@ -203,8 +203,8 @@ def test_a_stored_program_is_found_by_its_key_when_the_deadline_passes(
         statuses = {}
         for key in ("1", "2", f"program {first}"):  # the last one is of a request of the server
             server.offset = timedelta()
-            sent = server.send("ants", script(), **{"Idempotency-Key": key})
-            statuses[key] = sent.status_code
+            answer = server.send("ants", script(), **{"Idempotency-Key": key})
+            statuses[key] = answer.status_code
         assert list(statuses.values()) == [202, 409, 409]
         assert len(server.site.runs.of_team(NAME, "ants")) == 1
     finally:
@@ -213,13 +213,13 @@ def test_a_stored_program_is_found_by_its_key_when_the_deadline_passes(
 
 @pytest.mark.slow
 def test_a_program_is_not_judged_again_as_predictions(server: ProgramServer) -> None:
-    sent = server.send("ants", script("no predictions")).json()["request"]
+    request = server.send("ants", script("no predictions")).json()["request"]
     runner = server.runner()
     for _ in range(2):
         runner.run()
         server.judge()
-    assert server.state("ants", sent)["status"] == "rejected"
-    again = server.organiser().post(f"/api/v1/{NAME}/admin/submissions/{sent}/rerun")
+    assert server.state("ants", request)["status"] == "rejected"
+    again = server.organiser().post(f"/api/v1/{NAME}/admin/submissions/{request}/rerun")
     assert again.status_code == 409
     assert len(server.competition.events("submission")) == 1
 
@@ -247,7 +247,7 @@ def test_nothing_of_a_hidden_run_is_in_any_file_that_the_web_process_shows(
         state = server.state(team, request)
         assert [fault["kind"] for fault in state["faults"]] == ["output invalid"]
         member = server.member(team)
-        stored = next(one for one in server.site.runs.of_team(NAME, team)).request
+        stored = next(run for run in server.site.runs.of_team(NAME, team)).request
         for path in ("submissions", "submissions.csv", f"requests/{stored}", "board", "events"):
             if path != "events":
                 answers.append(member.get(f"/api/v1/{NAME}/{path}").text)
@@ -255,10 +255,10 @@ def test_nothing_of_a_hidden_run_is_in_any_file_that_the_web_process_shows(
             f"/{NAME}/submissions/{request}"
         )
         answers.append(page.text)
-        for shown in (request, stored):
-            file = member.get(f"/api/v1/{NAME}/requests/{shown}/file")
-            assert b"HIDDEN-57\\n" not in file.content or shown == request  # its own program
-            assert file.status_code == (200 if shown == request else 404)
+        for identifier in (request, stored):
+            file = member.get(f"/api/v1/{NAME}/requests/{identifier}/file")
+            assert b"HIDDEN-57\\n" not in file.content or identifier == request  # its own program
+            assert file.status_code == (200 if identifier == request else 404)
     assert "HIDDEN" not in "".join(answers)
     assert "HIDDEN" not in caplog.text
     published = sqlite3.connect(server.layout.public(NAME))
@@ -269,33 +269,33 @@ def test_nothing_of_a_hidden_run_is_in_any_file_that_the_web_process_shows(
 @pytest.mark.slow
 def test_the_output_changes_nothing_that_is_shown_but_the_score(server: ProgramServer) -> None:
     """A program could send bits by choosing among outputs with equal predictions."""
-    shown = []
+    states = []
     for team, padding in (("ants", ""), ("bees", "\n")):
-        sent = server.send(team, script(script()["hidden"]["output"] + padding)).json()
+        submission = server.send(team, script(script()["hidden"]["output"] + padding)).json()
         runner = server.runner()
         for _ in range(2):
             runner.run()
             server.judge()
-        state = server.state(team, sent["request"])
+        state = server.state(team, submission["request"])
         program = state.pop("sha256")
-        assert program == sent["sha256"]
+        assert program == submission["sha256"]
         for key in ("request", "received", "receipt", "member", "submission", "score", "source"):
             state.pop(key)
-        shown.append(state)
-    assert shown[0] == shown[1]
+        states.append(state)
+    assert states[0] == states[1]
 
 
 @pytest.mark.slow
 def test_limits_of_a_day(server: ProgramServer) -> None:
     runner = server.runner()
     for name in range(3):
-        sent = server.send("ants", script(f"{name}"))
+        answer = server.send("ants", script(f"{name}"))
         runner.run()  # the trial
         server.judge()
         if name < 2:
             runner.run()
             server.judge()
-    state = server.state("ants", sent.json()["request"])
+    state = server.state("ants", answer.json()["request"])
     assert state["status"] == "refused"
     assert "2 submissions a day" in state["message"]
     assert len(server.competition.events("submission")) == 2
@@ -330,7 +330,7 @@ def test_trials_of_a_day_are_limited(created: Path, tmp_path: Path) -> None:
 def test_a_team_that_is_renamed_while_a_program_waits_has_one_hidden_run(
     server: ProgramServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = server.send("ants", script(), **{"Idempotency-Key": "k"}).json()
+    submission = server.send("ants", script(), **{"Idempotency-Key": "k"}).json()
     runners = [server.runner(name) for name in ("one", "two")]
     runners[0].run()  # the trial
     server.judge()
@@ -338,10 +338,10 @@ def test_a_team_that_is_renamed_while_a_program_waits_has_one_hidden_run(
     assert renamed.status_code == 200
     server.judge()
     again = server.send("ants", script(), **{"Idempotency-Key": "k"}).json()
-    assert again["request"] == sent["request"]
+    assert again["request"] == submission["request"]
     server.send("ants", script(log="another line"))
     first = runners[0].lease()
-    assert (first["kind"], first["run"]) == ("hidden", sent["request"])
+    assert (first["kind"], first["run"]) == ("hidden", submission["request"])
     runners[1].run()  # the trial of the second one
     server.judge()
     monkeypatch.setattr("arena.server.web.programs.LONGEST_POLL", 0.0)
@@ -394,18 +394,18 @@ def test_who_leaves_a_team_that_sent_a_program_founds_no_other(server: ProgramSe
 
 @pytest.mark.slow
 def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: ProgramServer) -> None:
-    sent = server.send("ants", script()).json()
+    submission = server.send("ants", script()).json()
     first, second = server.runner("one"), server.runner("two")
     lost = first.lease()
     late = first.result(lost)
     server.offset = timedelta(seconds=61)
-    server.state("ants", sent["request"])  # somebody asks about it before another runner takes it
+    server.state("ants", submission["request"])  # somebody asks before another runner takes it
     assert first.send(*late).status_code == 409
-    taken = second.lease()
-    assert taken["run"] == lost["run"]
+    retaken = second.lease()
+    assert retaken["run"] == lost["run"]
     assert first.send(*late).status_code == 409
     assert first.post(f"/runs/{lost['run']}/beat", json={"lease": lost["lease"]}).status_code == 409
-    result = second.result(taken)
+    result = second.result(retaken)
     for _ in range(2):  # a result that is sent again is stored once
         assert second.send(*result).status_code == 200
     assert first.send(*late).status_code == 409
@@ -417,12 +417,12 @@ def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: Prog
     late_again = first.result(again := first.lease())
     assert again["run"] == hidden["run"]
     server.offset += timedelta(seconds=61)
-    server.state("ants", sent["request"])  # no runner takes it a third time
+    server.state("ants", submission["request"])  # no runner takes it a third time
     for state in ("set aside", "judged"):
         for late_result in (late, late_hidden, late_again):
             assert second.send(*late_result).status_code == 409, state
         server.judge()
-    assert server.state("ants", sent["request"])["status"] == "set_aside"
+    assert server.state("ants", submission["request"])["status"] == "set_aside"
     assert server.competition.quota_used("ants") == 0
     assert server.competition.waiting_programs() == []
     assert server.competition.audit() == ()
@@ -430,7 +430,7 @@ def test_a_lost_runner_loses_its_run_and_its_late_result_is_refused(server: Prog
 
 @pytest.mark.slow
 def test_programs_may_be_recorded_in_another_order_than_they_came(server: ProgramServer) -> None:
-    sent = server.send("ants", script()).json()["request"]
+    request = server.send("ants", script()).json()["request"]
     lost, runner = server.runner("one"), server.runner("two")
     run = lost.lease()
     for _ in range(2):
@@ -447,7 +447,7 @@ def test_programs_may_be_recorded_in_another_order_than_they_came(server: Progra
         lost.lease()
         server.offset += timedelta(seconds=61)
     server.send("cats", script())
-    while server.state("ants", sent)["status"] == "waiting":
+    while server.state("ants", request)["status"] == "waiting":
         runner.run()
         server.judge()
     received = [event.payload["team"] for event in server.competition.events("program received")]
@@ -536,7 +536,7 @@ def test_a_result_that_is_sent_again_is_stored_once(server: ProgramServer) -> No
 def test_the_deadline_may_pass_during_a_run(created: Path, tmp_path: Path) -> None:
     server = ProgramServer(shutil.copytree(created, tmp_path / NAME))
     try:
-        sent = server.send("ants", script()).json()
+        submission = server.send("ants", script()).json()
         runner = server.runner()
         runner.run()
         server.judge()
@@ -550,7 +550,7 @@ def test_the_deadline_may_pass_during_a_run(created: Path, tmp_path: Path) -> No
         assert server.send("bees", script()).status_code == 409
         runner.run()
         server.judge()
-        state = server.state("ants", sent["request"])
+        state = server.state("ants", submission["request"])
         assert (state["status"], state["late"]) == ("accepted", False)
     finally:
         server.close()
@@ -586,21 +586,21 @@ def test_a_competition_is_not_finalized_while_programs_wait(server: ProgramServe
     host = server.organiser()
 
     def finalize() -> Any:
-        seen = host.get(f"/api/v1/{NAME}/admin/health").json()["seen"]
-        return host.post(f"/api/v1/{NAME}/admin/finalize", json={"seen": seen})
+        version = host.get(f"/api/v1/{NAME}/admin/health").json()["seen"]
+        return host.post(f"/api/v1/{NAME}/admin/finalize", json={"seen": version})
 
-    sent = server.send("ants", script(trial_end="crash")).json()
+    submission = server.send("ants", script(trial_end="crash")).json()
     refused = finalize()
     assert (refused.status_code, "Programs wait or run: 1" in refused.text) == (409, True)
     server.runner().run()
-    assert server.state("ants", sent["request"])["status"] == "trial_failed"
+    assert server.state("ants", submission["request"])["status"] == "trial_failed"
     assert finalize().status_code == 202
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
 def test_a_forged_result_is_set_aside(server: ProgramServer, forgery: dict[str, Any]) -> None:
-    sent = server.send("ants", script()).json()
+    submission = server.send("ants", script()).json()
     runner = server.runner()
     runner.run()
     server.judge()
@@ -608,7 +608,7 @@ def test_a_forged_result_is_set_aside(server: ProgramServer, forgery: dict[str, 
     signature = forgery.get("signature") or runner.sign(document)
     changed = document | {key: value for key, value in forgery.items() if key != "signature"}
     assert runner.send(changed, output, signature=signature).status_code == 200
-    _assert_set_aside(server, sent["request"])
+    _assert_set_aside(server, submission["request"])
 
 
 def _assert_set_aside(server: ProgramServer, request: str) -> None:
@@ -632,12 +632,12 @@ LIES: dict[str, dict[str, Any]] = {
 def test_a_result_that_a_runner_signs_and_that_is_false_is_set_aside(
     server: ProgramServer, lie: dict[str, Any]
 ) -> None:
-    sent = server.send("ants", script()).json()
+    submission = server.send("ants", script()).json()
     runner = server.runner()
     runner.run()
     server.judge()
     assert runner.send(*runner.result(runner.lease(), **lie)).status_code == 200
-    _assert_set_aside(server, sent["request"])
+    _assert_set_aside(server, submission["request"])
 
 
 @pytest.mark.slow

@@ -144,12 +144,12 @@ def answers(port: int, process: subprocess.Popen[bytes]) -> bool:
 
 def trusted(folder: Path) -> ssl.SSLContext:
     """Return a context that trusts the certificate of nginx, or the authority of Caddy."""
-    found = [folder / "cert.pem", folder / CADDY_ROOT]
+    certificates = [folder / "cert.pem", folder / CADDY_ROOT]
     end = time.monotonic() + PATIENCE
-    while not any(path.exists() for path in found):
+    while not any(path.exists() for path in certificates):
         assert time.monotonic() < end
         time.sleep(0.05)
-    return ssl.create_default_context(cafile=next(path for path in found if path.exists()))
+    return ssl.create_default_context(cafile=next(path for path in certificates if path.exists()))
 
 
 @contextlib.contextmanager
@@ -211,8 +211,8 @@ def client(request: pytest.FixtureRequest, web: WebSite) -> Iterator[httpx.Clien
         transport = httpx.HTTPTransport(verify=context, retries=2)
         with httpx.Client(
             transport=ToLoopback(transport), base_url=base, timeout=PATIENCE, trust_env=False
-        ) as one:
-            yield one
+        ) as web_client:
+            yield web_client
 
 
 class ToLoopback(httpx.BaseTransport):
@@ -237,8 +237,8 @@ def test_uploads_boards_and_events_pass_through_a_proxy(web: WebSite, client: ht
     api = f"/api/v1/{NAME}"
     assert client.get("/health").status_code == client.get("/metrics").status_code == 404
 
-    sent = client.post(f"{api}/submissions", content=b"id,y\na,0.5\n", headers=token)
-    assert sent.status_code == 202, sent.text
+    answer = client.post(f"{api}/submissions", content=b"id,y\na,0.5\n", headers=token)
+    assert answer.status_code == 202, answer.text
     with client.stream("GET", f"{api}/events", headers=token) as events:
         assert events.headers["content-type"].startswith("text/event-stream")
         lines = events.iter_lines()

@@ -47,10 +47,11 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path, scenario: Scenari
             with pytest.raises(ServerError, match=message):
                 client.submit(file, answers=answers)
         public_answers = {"method": "<b>trees</b>", "year": "master"}
-        sent = client.submit(file, answers={**public_answers, "school": PRIVATE})
-        assert client.submit(file)["request"] == sent["request"]  # the first answer, no question
+        submission = client.submit(file, answers={**public_answers, "school": PRIVATE})
+        # The first answer, no question.
+        assert client.submit(file)["request"] == submission["request"]
         served.judge()
-        assert client.wait(sent["request"])["status"] == "accepted"
+        assert client.wait(submission["request"])["status"] == "accepted"
         (row,) = client.board(bracket="master")
         assert row["answers"] == {"method": "<b>trees</b>", "year": "master"}
         page = httpx.get(address.replace("/api/v1", ""), follow_redirects=True).text
@@ -64,9 +65,12 @@ def test_answers_come_with_files_and_are_shown(tmp_path: Path, scenario: Scenari
         assert "answer_method" in table.splitlines()[0]
         again = client.submit(scenario.file(2, 0.7), answers={"method": "y"})  # school: known
         served.judge()
-        assert client.request(sent["request"])["answers"] == {**public_answers, "school": PRIVATE}
+        assert client.request(submission["request"])["answers"] == {
+            **public_answers,
+            "school": PRIVATE,
+        }
         export = served.organiser.get("/admin/export/answers").text
-        assert f"{sent['request']},owls" in export
+        assert f"{submission['request']},owls" in export
         assert PRIVATE in export
         assert PRIVATE not in page + table + json.dumps(client.info())
         with contextlib.closing(Intake(layout.intake)) as intake:

@@ -79,8 +79,8 @@ def running(canaille: Path, folder: Path) -> Iterator[str]:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    made = RSAKey.generate_key(2048, {"kid": "one"}).as_dict(private=True)
-    key = ", ".join(f'{name} = "{value}"' for name, value in made.items())
+    signing_key = RSAKey.generate_key(2048, {"kid": "one"}).as_dict(private=True)
+    key = ", ".join(f'{name} = "{value}"' for name, value in signing_key.items())
     settings.write_text(SETTINGS.format(key=f"{{{key}}}", port=port, folder=folder))
     call("install")
     call("create", "user", "--user-name", "ada", "--password", PASSWORD, "--family-name", "L",
@@ -101,13 +101,13 @@ def running(canaille: Path, folder: Path) -> Iterator[str]:
         until = time.monotonic() + 300
         while True:
             try:
-                found = httpx2.get(f"{issuer}/.well-known/openid-configuration").json()
+                configuration = httpx2.get(f"{issuer}/.well-known/openid-configuration").json()
                 break
             except httpx2.HTTPError:
                 assert process.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < until
                 time.sleep(0.2)
-        yield found["issuer"]
+        yield configuration["issuer"]
     finally:
         process.terminate()
         process.wait(60)
@@ -127,7 +127,8 @@ def sign_in(browser: httpx2.Client, url: str) -> str:
         forms = re.findall(r"<form\b([^>]*)>(.*?)</form>", answer.text, re.DOTALL)
         assert forms, answer.text
         attributes, form = next(
-            (one for one in forms if re.search(r'name="(login|password|answer)"', one[1])), forms[0]
+            (form for form in forms if re.search(r'name="(login|password|answer)"', form[1])),
+            forms[0],
         )
         fields = {
             name[1]: unescape(value[1]) if (value := re.search(r'value="([^"]*)"', tag)) else ""
@@ -159,13 +160,13 @@ def test_a_person_of_a_real_provider_takes_part(
     monkeypatch.setenv(OIDC_SECRET, SECRET)
     with running(installed(tmp_path / "venv"), tmp_path) as issuer:
         web = WebSite(tmp_path / "root", oidc_issuer=issuer, oidc_client_id=CLIENT)
-        with httpx2.Client() as there:
+        with httpx2.Client() as provider_client:
 
             def go(client: Any, **asked: str) -> Any:
                 asked["then"] = f"/{NAME}/team"
                 answer = client.get("/sign-in/oidc", params=asked)
                 assert answer.status_code == 303, answer.text
-                return client.get(sign_in(there, answer.headers["location"]))
+                return client.get(sign_in(provider_client, answer.headers["location"]))
 
             client = web.browser()
             back = go(client)

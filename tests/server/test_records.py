@@ -79,7 +79,7 @@ def test_places_and_full_queues(tmp_path: Path) -> None:
     assert intake.waiting("c", 0) == 6
     assert intake.waiting("c", 2, before=requests[4].seq) == 2
     assert intake.waiting("c", 2, team="t1") == 2
-    assert [one.seq for one in intake.after("c", 1, 2, team="t1")] == [2, 4]
+    assert [request.seq for request in intake.after("c", 1, 2, team="t1")] == [2, 4]
     with pytest.raises(QueueFullError) as of_team:
         submit(intake, "more", "t0", room=Room(cursor=0, total=100, team=3))
     with pytest.raises(QueueFullError) as of_all:
@@ -97,9 +97,9 @@ def test_a_run_that_was_lost_comes_after_the_others_and_twice_at_most(tmp_path: 
             "c", team=name, member="1", key=name, received=WHEN, trials_per_day=9, most_waiting=9,
             payload={"upload": name, "file": "main.py", "bytes": 9, "sha256": "ab"},
         )  # fmt: skip
-    taken = []
+    teams = []
     while (program := runs.lease("c")) is not None:
-        taken.append(program.team)
+        teams.append(program.team)
         if program.team != "crashes":
             runs.change(program, ProgramState.RECORDED)
         elif runs.fail(program.program, program.lease):
@@ -109,7 +109,7 @@ def test_a_run_that_was_lost_comes_after_the_others_and_twice_at_most(tmp_path: 
                 runs.fail(program.program, program.lease)
         else:
             runs.change(program, ProgramState.SET_ASIDE)
-    assert taken == ["crashes", "b", "c", "crashes"]
+    assert teams == ["crashes", "b", "c", "crashes"]
     runs.close()
 
 

@@ -117,7 +117,7 @@ STATES: list[tuple[dict[str, Any], tuple[str, str, dict[str, Any]], int, str]] =
 
 
 def requests_of(web: WebSite) -> list[str]:
-    return [one.kind for one in web.site.intake.after(NAME, 0)]
+    return [request.kind for request in web.site.intake.after(NAME, 0)]
 
 
 MEMBER: list[tuple[str, str, dict[str, Any], int, str]] = [
@@ -224,8 +224,8 @@ def test_what_is_refused_says_why_and_asks_for_nothing(web: WebSite) -> None:
         (ada, MEMBER),
         (web.program(web.token(organiser, "admin")), ORGANISER),
     ):
-        for method, path, sent, status, said in table:
-            answer = client.request(method, API + path, **sent)
+        for method, path, content, status, said in table:
+            answer = client.request(method, API + path, **content)
             case = (method, path, answer.text)
             assert answer.status_code == status, case
             assert said in answer.json()["detail"], case
@@ -254,9 +254,9 @@ def test_a_person_can_send_so_many_requests_a_minute(tmp_path: Path) -> None:
     page, counted = web.browser(account), list[Any]()
     buckets: Any = SimpleNamespace(take=lambda *counts: counted.append(counts) or 0)
     web.site.buckets = buckets
-    for method, path, sent, purpose, most in PER_MINUTE:
+    for method, path, content, purpose, most in PER_MINUTE:
         counted.clear()
-        page.request(method, API + path, **sent)
+        page.request(method, API + path, **content)
         assert ((purpose, account), most) in counted, path
     for path, sender, purpose, most in (
         ("/device", account, "device", 5), ("/submit", account, "upload", 7),
@@ -289,13 +289,13 @@ def test_who_takes_no_part_is_in_no_team(web: WebSite) -> None:
 def test_after_the_end_no_file_is_taken(web: WebSite, state: dict[str, str], said: str) -> None:
     ada = web.program(web.token(web.person("Ada", "Ants")))
     web.scorer.state(**state)
-    for method, path, sent in (
+    for method, path, content in (
         ("POST", "/submissions", {"content": b"id,y\n"}),
         ("POST", "/validate", {"content": b"id,y\n"}),
         ("PUT", "/selection", {"json": {"submissions": []}}),
         ("PATCH", "/team", {"json": {"name": "Bees"}}),
     ):
-        answer = ada.request(method, API + path, **sent)
+        answer = ada.request(method, API + path, **content)
         assert (answer.status_code, said in answer.text) == (409, True), (path, answer.text)
     assert requests_of(web) == []
     assert list(web.site.uploads.folder.iterdir()) == []
@@ -305,9 +305,9 @@ def test_what_a_competition_allows_depends_on_its_state(tmp_path: Path) -> None:
     web = WebSite(tmp_path, max_waiting_per_team=100)
     ada = web.program(web.token(web.person("Ada", "Ants")))
     web.site.clock = lambda: NOW
-    for changes, (method, path, sent), status, detail in STATES:
+    for changes, (method, path, content), status, detail in STATES:
         web.scorer.publish(facts=replace(web.facts, **changes))
-        answer = ada.request(method, API + path, **sent)
+        answer = ada.request(method, API + path, **content)
         case = (changes, path, answer.text)
         assert answer.status_code == status, case
         assert answer.json().get("detail", "") == detail, case
@@ -357,7 +357,7 @@ def test_an_account_joins_by_what_the_competition_asks_for(tmp_path: Path) -> No
         return client.post(f"{API}/join", json={"rules": version, **sent})
 
     bo, cy = (accounts.register(name).account for name in ("Bo", "Cy"))
-    for sent, status, said in (
+    for fields, status, reason in (
         ({"team": "Bees", "rules": "old"}, 422, "Read the rules and accept them"),
         ({"team": "Bees"}, 403, "you need a code or an invitation"),
         ({"team": "Bees", "code": "mistyped"}, 403, "This link or code is not valid"),
@@ -365,11 +365,14 @@ def test_an_account_joins_by_what_the_competition_asks_for(tmp_path: Path) -> No
         ({"team": "ants", "code": code}, 409, "Another team is called"),
         ({"code": gone}, 409, "Ask for a new link"),
     ):
-        refused = joined(bo, **sent)
-        assert (refused.status_code, said in refused.text) == (status, True), (sent, refused.text)
+        refused = joined(bo, **fields)
+        assert (refused.status_code, reason in refused.text) == (status, True), (
+            fields,
+            refused.text,
+        )
         assert accounts.team_of(NAME, bo) is None
-    made = joined(bo, team="Bees", code=code)
-    assert (made.status_code, made.json()["name"]) == (201, "Bees")
+    joining = joined(bo, team="Bees", code=code)
+    assert (joining.status_code, joining.json()["name"]) == (201, "Bees")
     assert accounts.account(bo, NAME).state == "waiting"
     assert accounts.accepted(NAME, bo, version)
     assert joined(cy, code=link).json()["name"] == "Ants"
@@ -390,14 +393,14 @@ def test_what_an_organiser_does_is_done(web: WebSite) -> None:
     unsure = {"account": ada, "state": "blocked"}
     assert page.post(f"/{NAME}/admin/teams/state", data=unsure).status_code == 422
     for state in ("blocked", "active"):
-        sent = {"account": ada, "state": state, "sure": "yes"}
-        assert page.post(f"/{NAME}/admin/teams/state", data=sent).status_code == 303
+        form = {"account": ada, "state": state, "sure": "yes"}
+        assert page.post(f"/{NAME}/admin/teams/state", data=form).status_code == 303
         assert web.site.accounts.account(ada, NAME).state == state
     own = program.post(f"{API}/admin/block", json={"account": account})
     assert (own.status_code, "cannot be changed here" in own.text) == (409, True)
     for what, payload in (("7", {"submission": 7}), ("Ants", {"team": "Ants"})):
-        sent = {"kind": "disqualify", "what": what, "reason": "two accounts"}
-        assert page.post(f"/{NAME}/admin/decide", data=sent).status_code == 303
+        form = {"kind": "disqualify", "what": what, "reason": "two accounts"}
+        assert page.post(f"/{NAME}/admin/decide", data=form).status_code == 303
         *_, request = web.site.intake.after(NAME, 0)
         assert (request.kind, request.payload) == (
             "disqualify", {**payload, "reason": "two accounts"},
@@ -444,8 +447,8 @@ def test_at_most_fifty_tokens(web: WebSite) -> None:
     first, *_rest = web.site.accounts.tokens(account)
     revoked = client.request("DELETE", f"{API}/tokens", json={"token": first.token})
     assert revoked.json() == {"message": "The token was revoked."}
-    made = client.post(f"{API}/tokens", json={"name": "one more"})
-    assert made.status_code == 201
+    answer = client.post(f"{API}/tokens", json={"name": "one more"})
+    assert answer.status_code == 201
 
 
 def test_the_answers_of_files_are_exported_by_question(web: WebSite) -> None:

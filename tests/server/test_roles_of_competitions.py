@@ -102,8 +102,8 @@ def test_an_organiser_changes_and_sees_nobody_of_another_competition(web: WebSit
     organiser, program = web.browser(own), web.program(web.token(own, "admin"))
     for account, status in ((account_of(web, "Bees"), 404), (host, 404)):
         for action in ("approve", "block"):
-            sent = program.post(f"/api/v1/{NAME}/admin/{action}", json={"account": account})
-            assert sent.status_code == status
+            answer = program.post(f"/api/v1/{NAME}/admin/{action}", json={"account": account})
+            assert answer.status_code == status
         link = organiser.post(f"/{NAME}/admin/teams/link", data={"account": account})
         assert link.status_code == status
     # A link that signs in as somebody would open the other competition too.
@@ -246,7 +246,9 @@ def test_a_judge_and_a_reader_see_everything_and_change_nothing(web: WebSite, ro
     page = host.post(f"/{NAME}/admin/teams/organiser", data={"name": "Jo", "role": role}).text
     guest = web.browser()
     assert guest.post(f"/invite/{page.partition('/invite/')[2][:43]}").status_code == 303
-    account = next(one.account for one in web.site.accounts.accounts(NAME) if one.name == "Jo")
+    account = next(
+        person.account for person in web.site.accounts.accounts(NAME) if person.name == "Jo"
+    )
     program = web.program(web.token(account, "admin"))
     web.site.accounts.create_team(NAME, "Ants")
     places = {"request": "0", "what": "teams", "team": "0"}
@@ -262,7 +264,7 @@ def test_a_judge_and_a_reader_see_everything_and_change_nothing(web: WebSite, ro
         previews = role == "judge" and path.endswith("/admin/rescore")
         allowed = method == "GET" or previews
         assert (answer.status_code == 403) != allowed, (method, path, answer.text)
-    assert [one.kind for one in web.site.intake.after(NAME, 0)] == ["rescore"] * (
+    assert [request.kind for request in web.site.intake.after(NAME, 0)] == ["rescore"] * (
         2 * (role == "judge")
     )
     applied = program.post(f"/api/v1/{NAME}/admin/rescore", json={"preview": "abc"})
@@ -303,8 +305,8 @@ def test_who_sees_more_than_teams_and_decides_nothing_is_in_no_team(
         answer = web.program(web.token(person)).post(f"/api/v1/{NAME}{path}", json=fields)
     else:
         accounts.ask_team(team.team, person)
-        sent = {**fields, "account": person}
-        answer = web.browser(captain).put(f"/api/v1/{NAME}{path}", json=sent)
+        body = {**fields, "account": person}
+        answer = web.browser(captain).put(f"/api/v1/{NAME}{path}", json=body)
     is_refused = role in {"judge", "reader"}
     assert (answer.status_code == 403) == is_refused, answer.text
     is_in_team = accounts.team_of(NAME, person) is not None

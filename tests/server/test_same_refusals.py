@@ -238,9 +238,9 @@ def _site(stack: ExitStack, competition: Competition, time: datetime) -> Callabl
         method, path, body = decision.request
         if path.endswith(("/finalize", "/publish")):
             body = {**body, "seen": organiser.get("/admin/health").json()["seen"]}
-        sent = {"content": predictions(9)} if path == "/submissions" else {"json": body}
+        content = {"content": predictions(9)} if path == "/submissions" else {"json": body}
         sender = ants if decision.by_team else organiser
-        answer = sender.request(method, path.replace("Bees", teams["Bees"]), **sent)
+        answer = sender.request(method, path.replace("Bees", teams["Bees"]), **content)
         if answer.status_code == 409:
             return str(answer.json()["detail"])
         assert answer.is_success, answer.text

@@ -91,10 +91,10 @@ def test_ranks_of_yesterday_and_private_scores_after_publication(
     with scorer_of(folder, layout, lambda: now) as scorer:
         decide(intake, "finalize")
         settle(scorer)
-        assert {one.private for one in public.answers(None)} == {None}
+        assert {answer.private for answer in public.answers(None)} == {None}
         decide(intake, "publish")
         settle(scorer)
-        answers = {one.submission: one for one in public.answers(None)}
+        answers = {answer.submission: answer for answer in public.answers(None)}
         for row in _document(public, "private")["leaderboard"]:
             answer = answers[row["submission"]]
             if shown == "own":
@@ -102,10 +102,12 @@ def test_ranks_of_yesterday_and_private_scores_after_publication(
                 assert answer.private_rank == row["rank"]
             else:
                 assert answer.private is None
-        assert (sum(one.private is not None for one in answers.values()) == 3) == (shown == "own")
+        assert (sum(answer.private is not None for answer in answers.values()) == 3) == (
+            shown == "own"
+        )
         decide(intake, "retract", reason="Wrong labels.")
         settle(scorer)
-        assert {one.private for one in public.answers(None)} == {None}
+        assert {answer.private for answer in public.answers(None)} == {None}
     public.close()
     intake.close()
 
@@ -207,17 +209,17 @@ def contents(layout: Layout) -> list[Any]:
 @pytest.mark.slow
 def test_a_file_is_kept_and_says_why_it_does_not_count(folder: Path, layout: Layout) -> None:
     intake = Intake(layout.intake)
-    sent = send(layout, intake, "red", predictions(1))
+    request = send(layout, intake, "red", predictions(1))
     decide(intake, "disqualify", submission=1, reason="copied from blue")
     public = None
-    for days, kept in ((30.0, 1), (30.0, 1), (0.0, 0)):  # a restart says the same
+    for days, n_files in ((30.0, 1), (30.0, 1), (0.0, 0)):  # a restart says the same
         with scorer_of(folder, layout, days=days) as scorer:
             settle(scorer)
             public = public or Published(layout.public("race"))
-            answer = public.answer(sent.request)
+            answer = public.answer(request.request)
             assert answer is not None
             assert (answer.status, answer.reason) == ("disqualified", "copied from blue")
-            assert len(list(layout.uploads.iterdir())) == kept
+            assert len(list(layout.uploads.iterdir())) == n_files
     assert public is not None
     public.close()
     intake.close()
@@ -234,7 +236,9 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         return datetime.now(UTC) + later
 
     intake = Intake(layout.intake)
-    sent = [send(layout, intake, team, predictions(n)) for n, team in enumerate(["red", "blue"])]
+    requests = [
+        send(layout, intake, team, predictions(n)) for n, team in enumerate(["red", "blue"])
+    ]
     bad = send(layout, intake, "red", b"id,y\nr0,x\n")
     chosen = decide(intake, "select", "red", submissions=[1])
     with scorer_of(folder, layout, clock) as scorer:
@@ -242,12 +246,15 @@ def test_requests_are_judged_and_published_in_order(folder: Path, layout: Layout
         (served,) = scorer._competition.events("server settings")
         rules = hashlib.sha256(b"# Rules\n").hexdigest()
         assert rules.startswith(served.payload["settings"]["server.rules_version"])
-        assert (public.state().waiting, public.state().oldest) == (4, sent[0].received.isoformat())
+        assert (public.state().waiting, public.state().oldest) == (
+            4,
+            requests[0].received.isoformat(),
+        )
         settle(scorer)
-        told = public.competition()
-        assert told is not None
-        assert told.mechanism_text.startswith("The public score is the exact score")
-        first = public.answer(sent[0].request)
+        public_facts = public.competition()
+        assert public_facts is not None
+        assert public_facts.mechanism_text.startswith("The public score is the exact score")
+        first = public.answer(requests[0].request)
         assert first is not None
         assert (first.status, first.submission, first.selected) == ("accepted", 1, True)
         assert [row["team"] for row in public.board()] == sorted(
@@ -461,7 +468,7 @@ def test_an_older_queue_is_refused_and_a_new_one_continues(folder: Path, layout:
 def test_a_check_leaves_no_trace_on_record(folder: Path, layout: Layout) -> None:
     intake, uploads = Intake(layout.intake), Uploads(layout.uploads)
     files = {"good": predictions(1), "bad": b"id,y\nr0,x\n"}
-    asked = {
+    checks = {
         name: intake.add_check("race", uploads.put([content]).name, f"{name}.csv")
         for name, content in files.items()
     }
@@ -469,13 +476,13 @@ def test_a_check_leaves_no_trace_on_record(folder: Path, layout: Layout) -> None
         events = len(scorer._competition.events())
         settle(scorer)
         public = Published(layout.public("race"))
-        assert public.check(asked["good"]) == []
-        faults = public.check(asked["bad"])
+        assert public.check(checks["good"]) == []
+        faults = public.check(checks["bad"])
         assert faults
         assert {"kind", "message"} <= set(faults[0])
-        intake.drop_check(asked["bad"])
+        intake.drop_check(checks["bad"])
         settle(scorer)
-        assert public.check(asked["bad"]) is None
+        assert public.check(checks["bad"]) is None
         assert len(scorer._competition.events()) == events
         public.close()
     intake.close()

@@ -72,8 +72,8 @@ class Separate:
 
 
 def as_user(name: str) -> dict[str, object]:
-    found = pwd.getpwnam(name)
-    return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": [], "cwd": "/"}
+    account = pwd.getpwnam(name)
+    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": [], "cwd": "/"}
 
 
 def usable_python(environment: Mapping[str, str]) -> str | None:
@@ -110,8 +110,8 @@ def separate(created: Path) -> Iterator[Separate]:
         root.chmod(0o711)
         folder = Path(shutil.copytree(created, root / "race"))
         (folder / "rules.md").unlink()
-        for one in (folder, *folder.rglob("*")):
-            os.chown(one, owner.pw_uid, owner.pw_gid)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, owner.pw_uid, owner.pw_gid)
         folder.chmod(0o700)
         environment |= {"NUMBA_CACHE_DIR": str(root / "numba")}
         users = ("--web-user", WEB, "--checker-user", CHECKER)

@@ -170,8 +170,12 @@ def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> No
     started.append(json.loads(image.partition("\nCMD ")[2]))
     for arguments in started:
         assert arguments[0] == "serve"
-        known = {option for one in typer.main.get_command(serve.app).params for option in one.opts}
-        assert {argument for argument in arguments if argument.startswith("-")} <= known
+        known_options = {
+            option
+            for parameter in typer.main.get_command(serve.app).params
+            for option in parameter.opts
+        }
+        assert {argument for argument in arguments if argument.startswith("-")} <= known_options
 
 
 def files_of(competition: UnitCompetition) -> dict[str, str]:
@@ -191,11 +195,19 @@ def test_the_unit_of_a_runner_keeps_it_from_labels_and_records() -> None:
     files = files_of(competition)
     unit = files["arena-runner-race.service"]
     assert "InaccessiblePaths=/srv/race /var/lib/arena\n" in unit
-    line = next(one for one in unit.replace("\\\n", "").split("\n") if one.startswith("ExecStart="))
+    line = next(
+        unit_line
+        for unit_line in unit.replace("\\\n", "").split("\n")
+        if unit_line.startswith("ExecStart=")
+    )
     program, command, *arguments = shlex.split(line.removeprefix("ExecStart="))
     assert (program, command) == ("/usr/local/bin/arena", "runner")
-    known = {option for one in typer.main.get_command(runner.app).params for option in one.opts}
-    assert {argument for argument in arguments if argument.startswith("--")} <= known
+    options = {
+        option
+        for parameter in typer.main.get_command(runner.app).params
+        for option in parameter.opts
+    }
+    assert {argument for argument in arguments if argument.startswith("--")} <= options
     assert arguments[arguments.index("--sandbox") + 1] == "podman(oci_runtime=crun)"
     assert "arena-run" in files["setup.sh"]
 
@@ -247,7 +259,7 @@ def test_the_audit_borrows_a_served_folder(folder: Path, tmp_path: Path) -> None
     def command() -> None:
         codes.append(CliRunner().invoke(audit.app, ["-C", str(folder)]).exit_code)
 
-    for said in (0, 1):
+    for code in (0, 1):
         with marked(folder, "http://localhost", layout.root), lending(folder) as lender:
             competition = Competition.open(folder)  # as the scorer has it
             thread = threading.Thread(target=command)
@@ -257,7 +269,7 @@ def test_the_audit_borrows_a_served_folder(folder: Path, tmp_path: Path) -> None
             competition.close()
             lender.lend()
             thread.join()
-        assert codes.pop() == said
+        assert codes.pop() == code
         with contextlib.closing(sqlite3.connect(layout.intake)) as queue, queue:
             queue.execute("UPDATE requests SET team = 'blue'")
     intake.close()
@@ -268,9 +280,9 @@ def test_a_backup_is_a_competition_with_its_queue(folder: Path, tmp_path: Path) 
     layout = Layout(folder / "server")
     layout.create()
     intake = Intake(layout.intake)
-    sent = send(layout, intake, "red", predictions(1))
+    request = send(layout, intake, "red", predictions(1))
     with Competition.open(folder) as competition:
-        competition.submit(layout.uploads / sent.payload["upload"], "blue")
+        competition.submit(layout.uploads / request.payload["upload"], "blue")
     answer = CliRunner().invoke(backup.app, [str(tmp_path / "new" / "copy"), "-C", str(folder)])
     assert answer.exit_code == 0, answer.output
     intake.close()
@@ -279,9 +291,9 @@ def test_a_backup_is_a_competition_with_its_queue(folder: Path, tmp_path: Path) 
         assert [row["team"] for row in competition.submissions()] == ["blue"]
         assert competition.audit() == ()
     restored = Intake(copied.intake)
-    assert restored.after("race", 0) == [sent]
+    assert restored.after("race", 0) == [request]
     restored.close()
-    assert (copied.uploads / sent.payload["upload"]).read_bytes() == predictions(1)
+    assert (copied.uploads / request.payload["upload"]).read_bytes() == predictions(1)
     assert (tmp_path / "new" / "copy").stat().st_mode & 0o077 == 0
     for target in (tmp_path / "new" / "copy", folder / "copy"):
         with pytest.raises(InputError):

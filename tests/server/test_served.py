@@ -27,7 +27,7 @@ def gone(pid: int) -> bool:
 
 
 def test_nothing_is_lost_when_processes_are_killed() -> None:
-    found = bench_serve.measure(
+    figures = bench_serve.measure(
         Namespace(
             seconds=5.0,
             kills=2,
@@ -39,9 +39,14 @@ def test_nothing_is_lost_when_processes_are_killed() -> None:
             seed=1,
         )
     )
-    assert found["acknowledged"] > 0
-    assert sum(found["kills"].values()) == 2
-    assert (found["lost"], found["twice"], found["another_answer"], found["audit"]) == (0, 0, 0, [])
+    assert figures["acknowledged"] > 0
+    assert sum(figures["kills"].values()) == 2
+    assert (figures["lost"], figures["twice"], figures["another_answer"], figures["audit"]) == (
+        0,
+        0,
+        0,
+        [],
+    )
 
 
 def test_a_course_from_the_first_upload_to_the_restored_copy(folder: Path, tmp_path: Path) -> None:
@@ -51,9 +56,9 @@ def test_a_course_from_the_first_upload_to_the_restored_copy(folder: Path, tmp_p
     with running(folder) as server:
         bench_serve.upload(server, red, "first", predictions(1), tally)
         until(lambda: board(server) == ["red"], "the first upload is judged")
-        shown = run_here("leaderboard", "--wait", 600, "--json", cwd=folder)
-        assert "submissions wait until this command ends" in shown.stderr
-        assert [row["team"] for row in json.loads(shown.stdout)["standings"]] == ["red"]
+        process = run_here("leaderboard", "--wait", 600, "--json", cwd=folder)
+        assert "submissions wait until this command ends" in process.stderr
+        assert [row["team"] for row in json.loads(process.stdout)["standings"]] == ["red"]
         copied = run_here("backup", str(tmp_path / "copy" / "race"), "--wait", 600, cwd=folder)
         assert copied.returncode == 0, copied.stderr
         bench_serve.upload(server, blue, "second", predictions(2), tally)

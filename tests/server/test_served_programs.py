@@ -33,11 +33,11 @@ def test_programs_run_while_processes_are_killed(
     for name, text in (("main", PREDICTS), ("leaks", LEAKS), ("sleeps", SLEEPS)):
         (tmp_path / f"{name}.py").write_text(text)
     inputs = ("--programs", "hidden", "--sample-inputs", "sample")
-    made = run_here(
+    process = run_here(
         *("init", "race", "--solution", "solution.csv", "--metric", "roc_auc", *inputs),
         cwd=tmp_path,
     )
-    assert made.returncode == 0, made.stderr
+    assert process.returncode == 0, process.stderr
     folder = tmp_path / "race"
     (token,) = tokens_of(Layout(folder / "server"), "race", ["ants"])
     with running(folder) as server:
@@ -48,11 +48,11 @@ def test_programs_run_while_processes_are_killed(
         leaked = client.wait(client.submit(tmp_path / "leaks.py")["request"], PATIENCE)
         assert [fault["kind"] for fault in leaked["faults"]] == ["output invalid"]
         assert "r0" not in str(leaked)
-        sent = client.submit(tmp_path / "sleeps.py")["request"]
-        until(lambda: "hidden inputs is running" in client.request(sent)["message"], "it runs")
+        request = client.submit(tmp_path / "sleeps.py")["request"]
+        until(lambda: "hidden inputs is running" in client.request(request)["message"], "it runs")
         for role in ("web", "scorer"):
             os.kill(server.pids(role)[0], signal.SIGKILL)
-        assert client.wait(sent, PATIENCE)["status"] == "accepted"
+        assert client.wait(request, PATIENCE)["status"] == "accepted"
         os.kill(server.pids("runner")[0], signal.SIGKILL)
         last = tmp_path / "last.py"
         last.write_text(f"{PREDICTS}\n")

@@ -24,7 +24,7 @@ def site(web: WebSite) -> WebSite:
 
 
 def asked(web: WebSite) -> list[dict[str, Any]]:
-    return [dict(one.payload) for one in web.site.intake.of_kind(NAME, "configure")]
+    return [dict(request.payload) for request in web.site.intake.of_kind(NAME, "configure")]
 
 
 def test_a_change_is_previewed_and_asked_for(site: WebSite) -> None:

@@ -100,9 +100,9 @@ def test_nobody_gets_the_page_of_another_person(web: WebSite, made: list[str]) -
     # A language that was chosen, and one that the browser asks for.
     german = web.browser()
     german.post("/language", data={"language": "de"})
-    asked = web.browser()
-    asked.headers["accept-language"] = "de-AT"
-    for browser, language in ((german, "de"), (guest, "en"), (asked, "de")) * 2:
+    austrian = web.browser()
+    austrian.headers["accept-language"] = "de-AT"
+    for browser, language in ((german, "de"), (guest, "en"), (austrian, "de")) * 2:
         assert f'<html lang="{language}">' in browser.get(PAGE).text
     assert len(made) == 4
     # A token that is not valid is told.

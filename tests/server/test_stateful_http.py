@@ -99,14 +99,14 @@ class ServedCompetition(RuleBasedStateMachine):
                 event.payload.get("request") for event in self.competition.events()
             ]
             recorded = [request["id"] for request in recorded_requests if request is not None]
-            assert recorded == [one.request for one in self.sent]
+            assert recorded == [submission.request for submission in self.sent]
             assert self.competition.audit() == ()
             self.close_scorer()
             self.site.close()
         shutil.rmtree(self.work)
 
     def waiting(self, team: str) -> int:
-        return sum(one.team == team for one in self.sent[self.judged :])
+        return sum(submission.team == team for submission in self.sent[self.judged :])
 
     @rule(team=st.sampled_from(TEAMS), file=st.integers(0, len(FILES) - 1),
           key=st.sampled_from(KEYS))  # fmt: skip
@@ -114,11 +114,11 @@ class ServedCompetition(RuleBasedStateMachine):
         answer = self.clients[team].post(
             f"{API}/submissions", content=FILES[file], headers={"Idempotency-Key": key}
         )
-        known = self.keys.get((team, key))
-        if known is not None:
-            same = known.file == file
+        submission = self.keys.get((team, key))
+        if submission is not None:
+            same = submission.file == file
             assert answer.status_code == (202 if same else 422)
-            assert not same or answer.json()["request"] == known.request
+            assert not same or answer.json()["request"] == submission.request
         elif self.waiting(team) == MOST_WAITING:
             assert answer.status_code == 429
         else:
@@ -129,7 +129,7 @@ class ServedCompetition(RuleBasedStateMachine):
     @rule(team=st.sampled_from(TEAMS), number=st.integers(1, 6))
     def select(self, team: str, number: int) -> None:
         answer = self.clients[team].put(f"{API}/selection", json={"submissions": [number]})
-        own = {one.submission for one in self.sent if one.team == team}
+        own = {submission.submission for submission in self.sent if submission.team == team}
         if number not in own:
             assert answer.status_code == 422
         elif self.waiting(team) == MOST_WAITING:
@@ -142,23 +142,25 @@ class ServedCompetition(RuleBasedStateMachine):
     @rule()
     def judge(self) -> None:
         assert self.scorer.step()
-        used = Counter(one.team for one in self.sent if one.status == "accepted")
-        seqs = [one.seq for one in self.site.intake.after("race", 0, 1_000)]
+        used = Counter(
+            submission.team for submission in self.sent if submission.status == "accepted"
+        )
+        seqs = [request.seq for request in self.site.intake.after("race", 0, 1_000)]
         done = sum(seq <= self.competition.cursor for seq in seqs)
-        for one in self.sent[self.judged : done]:
-            if one.file is None:
-                one.status = "done"
-            elif used[one.team] == PER_DAY:
-                one.status = "refused"
-            elif one.file not in self.scores:
-                one.status = "rejected"
+        for submission in self.sent[self.judged : done]:
+            if submission.file is None:
+                submission.status = "done"
+            elif used[submission.team] == PER_DAY:
+                submission.status = "refused"
+            elif submission.file not in self.scores:
+                submission.status = "rejected"
             else:
-                one.status = "accepted"
-                used[one.team] += 1
-            if one.file is not None:
+                submission.status = "accepted"
+                used[submission.team] += 1
+            if submission.file is not None:
                 self.submissions += 1
-            if one.status == "accepted":
-                one.submission = self.submissions
+            if submission.status == "accepted":
+                submission.submission = self.submissions
         assert done > self.judged
         self.judged = done
 
@@ -178,27 +180,29 @@ class ServedCompetition(RuleBasedStateMachine):
     def look(self, team: str, other: str) -> None:
         client = self.clients[team]
         page = client.get(f"{API}/submissions").json()
-        own = [one for one in self.sent if one.team == team]
+        own = [submission for submission in self.sent if submission.team == team]
         assert [request["request"] for request in page["requests"]] == [
-            one.request for one in reversed(own)
+            submission.request for submission in reversed(own)
         ]
         assert [request["status"] for request in page["requests"]] == [
-            one.status for one in reversed(own)
+            submission.status for submission in reversed(own)
         ]
-        chosen = [one.selected for one in own if one.status == "done"]
+        chosen = [submission.selected for submission in own if submission.status == "done"]
         assert tuple(page["selected"]) == (chosen[-1] if chosen else ())
-        for one in self.sent:
-            if one.team == other != team:
-                assert client.get(f"{API}/requests/{one.request}").status_code == 404
+        for submission in self.sent:
+            if submission.team == other != team:
+                assert client.get(f"{API}/requests/{submission.request}").status_code == 404
 
     @invariant()
     def the_board_is_the_models(self) -> None:
         if not hasattr(self, "keys"):
             return
         best: dict[str, float] = {}
-        for one in self.sent:
-            if one.status == "accepted" and one.file is not None:
-                best[one.team] = max(best.get(one.team, 0.0), self.scores[one.file])
+        for submission in self.sent:
+            if submission.status == "accepted" and submission.file is not None:
+                best[submission.team] = max(
+                    best.get(submission.team, 0.0), self.scores[submission.file]
+                )
         if self.judged == len(self.sent):
             while self.scorer.step():  # the board is published when nothing waits
                 pass

@@ -72,7 +72,9 @@ def test_a_process_that_keeps_ending_is_logged_once_an_hour_and_when_its_end_cha
     assert [record.getMessage() for record in caplog.records] == [
         "The process scorer race ended with code 1 and is started again, at least every 60 s."
     ]
-    pauses = [later - one for one, later in zip(ending.starts, ending.starts[1:], strict=False)]
+    pauses = [
+        later - earlier for earlier, later in zip(ending.starts, ending.starts[1:], strict=False)
+    ]
     assert max(pauses) <= 61.0
     assert len(ending.starts) < 70
     ending.run(3000)

@@ -18,15 +18,15 @@ FILE = ("mine.csv", b"id,y\na,0.5\n", "text/csv")
 
 
 def field(page: str, name: str) -> str:
-    found = re.search(rf'name="{name}" value="([^"]*)"', page)
-    assert found, name
-    return found[1]
+    value = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert value, name
+    return value[1]
 
 
 def secret(page: str) -> str:
-    found = re.search(r'class="secret">([^<]+)<', page)
-    assert found
-    return found[1]
+    value = re.search(r'class="secret">([^<]+)<', page)
+    assert value
+    return value[1]
 
 
 def send(client: TestClient, path: str, **data: Any) -> Any:
@@ -52,24 +52,24 @@ def test_from_registration_to_the_board(web: WebSite) -> None:
 
     page = client.get(f"/{NAME}/submit").text
     assert "5 submissions left today" in page
-    sent = client.post(f"/{NAME}/submit", data={"key": field(page, "key")}, files={"file": FILE})
-    assert sent.status_code == 303
+    answer = client.post(f"/{NAME}/submit", data={"key": field(page, "key")}, files={"file": FILE})
+    assert answer.status_code == 303
     again = client.post(f"/{NAME}/submit", data={"key": field(page, "key")}, files={"file": FILE})
-    assert again.headers["location"] == sent.headers["location"]
+    assert again.headers["location"] == answer.headers["location"]
     assert len(list(web.site.uploads.folder.iterdir())) == 1
-    waiting = client.get(sent.headers["location"]).text
+    waiting = client.get(answer.headers["location"]).text
     assert "It is judged next" in waiting
     assert "4 submissions left today" in client.get(f"/{NAME}/submit").text
     web.scorer.judge(web.site, 0.8125)
-    assert "0.8125" in client.get(sent.headers["location"]).text
+    assert "0.8125" in client.get(answer.headers["location"]).text
 
     board = client.get(f"/{NAME}/").text
     assert "Ants &amp; Co" in board
     assert "Customer &lt;b&gt;churn&lt;/b&gt;" in board
     assert '<span class="tag">you</span>' in board
 
-    shown = replace(web.facts, decimals=0, unit="%", ties="earliest")
-    web.scorer.publish(facts=shown)
+    facts = replace(web.facts, decimals=0, unit="%", ties="earliest")
+    web.scorer.publish(facts=facts)
     board = client.get(f"/{NAME}/").text
     assert '<td class="n">81%</td>' in board
     assert "the one with the earlier submission is ahead" in board
@@ -130,9 +130,9 @@ def test_registration_by_code(web: WebSite) -> None:
     assert send(guest, "/join", name="Bo", team="B", code=code).status_code == 200
     typed = code.lower().replace("-", " ")
     assert send(web.browser(), "/join", name="Ed", team="E", code=typed).status_code == 200
-    taken = send(web.browser(), "/join", name="Cy", team="b", code=code)
-    assert taken.status_code == 409
-    assert "Another team is called b" in taken.text
+    refusal = send(web.browser(), "/join", name="Cy", team="b", code=code)
+    assert refusal.status_code == 409
+    assert "Another team is called b" in refusal.text
     web.scorer.publish(
         facts=replace(web.facts, server=ServerSection(join="code"), baselines=("Our Baseline",))
     )
@@ -303,14 +303,16 @@ def test_the_organiser(web: WebSite) -> None:
     assert page.status_code == 200
     stale = send(organiser, "/admin/step", kind="finalize", sure="yes", seen="0")
     assert stale.status_code == 409
-    seen = field(page.text, "seen")
-    assert send(organiser, "/admin/step", kind="finalize", sure="yes", seen=seen).status_code == 303
+    version = field(page.text, "seen")
+    assert (
+        send(organiser, "/admin/step", kind="finalize", sure="yes", seen=version).status_code == 303
+    )
     done = send(organiser, "/admin/decide", kind="disqualify", what="Bees", reason="two accounts")
     assert (done.status_code, done.headers["location"]) == (303, f"/{NAME}/admin#events")
     page = organiser.get(f"/{NAME}/admin").text
     assert "2 decisions wait in the queue." in page
     assert '<option value="Bees">' in page
-    kinds = [one.kind for one in web.site.intake.after(NAME, 0)]
+    kinds = [request.kind for request in web.site.intake.after(NAME, 0)]
     assert kinds == ["finalize", "disqualify"]
     web.scorer.judge(web.site)
     assert "in the queue." not in organiser.get(f"/{NAME}/admin").text
@@ -347,8 +349,8 @@ def test_the_organiser_announces_something(web: WebSite) -> None:
         "DELETE", f"/api/v1/{NAME}/admin/announcements", json={"announcement": 5}
     )
     assert gone.status_code == 404
-    found = reader.get(f"/api/v1/{NAME}/announcements").json()["announcements"]
-    assert [one["announcement"] for one in found] == [4, 3, 2, 1]
+    announcements = reader.get(f"/api/v1/{NAME}/announcements").json()["announcements"]
+    assert [row["announcement"] for row in announcements] == [4, 3, 2, 1]
     for wrong in ("", "x" * 5_001):
         assert send(organiser, "/admin/announce", text=wrong).status_code == 422
     refused = program.post(f"/api/v1/{NAME}/admin/announcements", json={"text": "x", "mail": True})
@@ -373,9 +375,9 @@ def test_rules_and_markdown_are_safe(web: WebSite) -> None:
     page = client.get(f"/{NAME}/rules").text
     assert "<strong>kind</strong>" in page
     assert "<script>alert" not in page
-    sent = client.post(f"/{NAME}/submit", files={"file": FILE})
-    assert sent.status_code == 403
-    assert "Accept the rules" in sent.text
+    answer = client.post(f"/{NAME}/submit", files={"file": FILE})
+    assert answer.status_code == 403
+    assert "Accept the rules" in answer.text
     version = field(page, "version")
     assert send(client, "/rules", version=version).status_code == 303
     web.scorer.publish(rules=RULES + "More.")
@@ -390,6 +392,6 @@ def test_a_board_of_many_pages(web: WebSite) -> None:
     client = web.browser()
     assert client.get(f"/{NAME}/?page=3").text.count('<th scope="row">') == 50
     assert client.get(f"/{NAME}/?page=99999999999").status_code == 200
-    found = client.get(f"/{NAME}/?search=TEAM 25").text
-    assert "2 of 250 teams" in found
+    page = client.get(f"/{NAME}/?search=TEAM 25").text
+    assert "2 of 250 teams" in page
     assert ORIGIN["Origin"] == URL

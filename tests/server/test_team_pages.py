@@ -23,8 +23,8 @@ def test_a_team_is_renamed_noted_and_loses_a_member(web: WebSite) -> None:
     assert host.post(f"{path}/note", data={"note": "Called on <Monday>."}).status_code == 303
     assert host.post(f"{path}/remove", data={"member": bo}).status_code == 422  # not confirmed
     assert host.post(f"{path}/remove", data={"member": bo, "sure": "yes"}).status_code == 303
-    taken = host.post(f"{path}/rename", data={"name": "Bees"})
-    assert (taken.status_code, "similarly" in taken.text) == (409, True)
+    refusal = host.post(f"{path}/rename", data={"name": "Bees"})
+    assert (refusal.status_code, "similarly" in refusal.text) == (409, True)
     assert host.post(f"{path}/rename", data={"name": "Wasps"}).status_code == 303
     page = host.get(path).text
     assert ("Called on &lt;Monday&gt;." in page, "Bo@" in page) == (True, False)
@@ -70,8 +70,8 @@ def test_activity_and_teams_by_the_client(web: WebSite) -> None:
     with listening(web.app) as port:
         client = OrganiserClient(f"http://127.0.0.1:{port}/{NAME}", token, attempts=1)
         assert client.activity() == [{"day": today, "uploads": 3, "accepted": 1, "teams": 2}]
-        ants = next(one for one in client.teams() if one["team"] == "Ants")
+        ants = next(team for team in client.teams() if team["team"] == "Ants")
         client.edit_team(ants["id"], note="Winner of 2025.", name="Wasps")
-        assert [one["note"] for one in client.teams()] == ["Winner of 2025.", ""]
+        assert [team["note"] for team in client.teams()] == ["Winner of 2025.", ""]
     (request,) = web.site.intake.of_kind(NAME, "rename")
     assert (request.team, request.payload["to"]) == ("", "Wasps")

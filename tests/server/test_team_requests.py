@@ -24,8 +24,8 @@ def post(client: Any, path: str, **fields: str) -> int:
 
 
 def teams(web: WebSite) -> dict[str, list[str]]:
-    found = web.site.accounts.teams(NAME)
-    return {team.name: [member.name for member in members] for team, members in found}
+    teams_and_members = web.site.accounts.teams(NAME)
+    return {team.name: [member.name for member in members] for team, members in teams_and_members}
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_two_members_at_once_do_not_exceed_the_size(web: WebSite, people: dict[s
     for account in (people["eve"], dan):
         program = web.program(web.token(account))
         assert program.post(f"{API}/team/requests", json={"team": "Ants"}).status_code == 201
-    statuses = [post(ada, "/team/answer", account=one, **YES) for one in (people["eve"], dan)]
+    statuses = [post(ada, "/team/answer", account=person, **YES) for person in (people["eve"], dan)]
     assert statuses == [303, 422]
 
 

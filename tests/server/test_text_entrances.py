@@ -103,8 +103,8 @@ def ask_with(web: WebSite, text: bytes, sender: list[tuple[bytes, bytes]]) -> It
             if method == "GET":
                 continue
             for kind, body in bodies(text):
-                asked = [*sender, *OWN, (b"content-type", kind)]
-                answer = respond(web.app, method, filled(path, "1"), headers=asked, body=[body])
+                fields = [*sender, *OWN, (b"content-type", kind)]
+                answer = respond(web.app, method, filled(path, "1"), headers=fields, body=[body])
                 yield answer, (method, path, kind)
 
 

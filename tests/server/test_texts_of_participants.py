@@ -64,19 +64,19 @@ def test_no_text_of_a_participant_becomes_markup_or_a_formula(web: WebSite, brow
             web.sign_in(context, account, url)
             page = context.new_page()
             page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
-            shown = 0
+            n_shown = 0
             for name in PAGES:
                 answer = page.goto(f"{url}/{NAME}{name}")
-                shown += sum(text in page.inner_text("body") for text in TEXTS)
+                n_shown += sum(text in page.inner_text("body") for text in TEXTS)
                 assert page.locator("*").evaluate_all(FOREIGN) == [], (name, answer.status)
-            assert shown > len(TEXTS)
+            assert n_shown > len(TEXTS)
             context.close()
     assert opened == []
     host = web.browser(organiser)
     for table in TABLES:
-        found = host.get(f"/{NAME}/{table}.csv")
-        assert found.status_code == 200, table
-        cells = [cell for row in csv.reader(io.StringIO(found.text)) for cell in row]
+        table_file = host.get(f"/{NAME}/{table}.csv")
+        assert table_file.status_code == 200, table
+        cells = [cell for row in csv.reader(io.StringIO(table_file.text)) for cell in row]
         assert "'@SUM(1)" in cells or "'@SUM(1).csv" in cells, table
         assert [cell for cell in cells if STARTS_A_FORMULA.search(cell)] == [], table
 

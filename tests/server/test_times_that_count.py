@@ -62,8 +62,8 @@ def of_kaggle_1(web: WebSite, token: bytes) -> Way:
 
 def of_kaggle_2(web: WebSite, token: bytes) -> Way:
     path = f"{KAGGLE}.CompetitionApiService/CreateSubmission"
-    sent = f'{{"competitionName": "{NAME}", "blobFileTokens": "{place(web)}"}}'.encode()
-    return "POST", path, [token, JSON], [sent[:9], sent[9:]]
+    body = f'{{"competitionName": "{NAME}", "blobFileTokens": "{place(web)}"}}'.encode()
+    return "POST", path, [token, JSON], [body[:9], body[9:]]
 
 
 SUBMISSIONS = {
@@ -158,8 +158,8 @@ def test_a_place_that_was_filled_before_does_not_hold_its_time(tmp_path: Path) -
         web.offset = timedelta(hours=20)
         for way in ways:
             assert sent_at(web, way, {}) == 200
-        days = {one.received - datetime.now(UTC) > timedelta(hours=19)
-                for one in web.site.intake.after(NAME, 0)}  # fmt: skip
+        days = {request.received - datetime.now(UTC) > timedelta(hours=19)
+                for request in web.site.intake.after(NAME, 0)}  # fmt: skip
         assert days == {True}
 
 
@@ -175,7 +175,7 @@ def test_a_selection_that_is_complete_after_the_deadline_is_late(tmp_path: Path,
 
 def test_every_way_to_submit_or_select_is_here() -> None:
     """A new one must state which time counts."""
-    known = {
+    ways = {
         ("POST", "/submissions"), ("PUT", "/selection"), ("POST", "/validate"),
         ("POST", "/submit"), ("POST", "/selection"), ("POST", "/check"),
         ("POST", "/withdrawals"),
@@ -188,7 +188,7 @@ def test_every_way_to_submit_or_select_is_here() -> None:
         if {"receive", "submit", "select", "withdraw_submission", "validate_file"}
         & set(_names_in(handler))
     }
-    assert timed == known
+    assert timed == ways
     assert actions.submit.__name__ == "submit"
 
 

@@ -17,8 +17,10 @@ FILES = {f"{name}{end}": width for name, width in WIDTHS.items() for end in SCHE
 
 
 def test_the_page_shows_each_picture() -> None:
-    shown = re.findall(r"\(tour/(\w+)\.png\)", TOUR.with_suffix(".md").read_text(encoding="utf-8"))
-    assert sorted(shown) == sorted(WIDTHS)
+    pictures = re.findall(
+        r"\(tour/(\w+)\.png\)", TOUR.with_suffix(".md").read_text(encoding="utf-8")
+    )
+    assert sorted(pictures) == sorted(WIDTHS)
     assert sorted(FILES) == sorted(path.stem for path in TOUR.glob("*.png"))
 
 
